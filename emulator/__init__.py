@@ -1,0 +1,11 @@
+"""The emulator: everything that brings a multicluster up, schedules jobs on it and records what happened.
+
+Packages stand in floors, and a module imports only from lower ones (import-linter checks it):
+
+    0  model                                               plain values: no I/O, no container
+    1  policies, clusters, containers, fidelity, client    decisions, local managers, Docker, verdicts, HTTP client
+    2  broker                                              the live driver of the policies
+    3  campaigns                                           workloads through a driver, measured extension factors
+    4  reports                                             tables from records
+    5  cli                                                 the ``testbed`` command
+"""

@@ -1,0 +1,106 @@
+"""One document in, one validated value out: how topologies, jobs and workloads are read from YAML.
+
+Whatever is wrong with a document becomes a single `InvalidInput` that names the file, the key and the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from emulator.model.errors import InvalidInput
+
+
+class DocumentModel(BaseModel):
+    """Base of every value read from a document: frozen, and no key that it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+Document = TypeVar("Document", bound=BaseModel)
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):
+    """YAML's safe loader, which silently keeps the last of two equal keys, made to refuse them."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[object] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
+            if key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"key {key!r} stands twice", key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+def read_document(path: Path, model: type[Document]) -> Document:
+    """The value that the YAML (or JSON) file at `path` describes.
+
+    Raises:
+        InvalidInput: if the file cannot be read or does not describe a `model`.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be read ({error.strerror or error}).") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{path}: is not text in UTF-8.") from error
+    return parse_document(text, model, source=str(path))
+
+
+def parse_document(text: str, model: type[Document], *, source: str) -> Document:
+    """The value that YAML `text` describes; `source` names it in errors.
+
+    Raises:
+        InvalidInput: if the text is not YAML, is empty, or does not describe a `model`.
+    """
+    try:
+        content = yaml.load(text, Loader=_UniqueKeyLoader)
+    except yaml.YAMLError as error:
+        raise InvalidInput(f"{source}: not valid YAML: {_first_line(error)}.") from error
+    if not isinstance(content, dict):
+        raise InvalidInput(f"{source}: a {model.__name__.lower()} is a mapping of keys, not {_shown(content)}.")
+    return validate(content, model, source=source)
+
+
+def validate(content: object, model: type[Document], *, source: str) -> Document:
+    """`content` (plain mappings and lists) as a `model`.
+
+    Raises:
+        InvalidInput: naming `source`, the first key at fault and its value.
+    """
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        raise InvalidInput(f"{source}: {first_fault(error)}") from error
+
+
+def first_fault(error: ValidationError) -> str:
+    """One sentence for the first fault that pydantic found: key, what is wrong, value."""
+    fault = error.errors(include_url=False)[0]
+    key = ".".join(str(part) for part in fault["loc"])
+    if fault["type"] == "extra_forbidden":
+        return f"unknown key {key!r} (value {_shown(fault['input'])})."
+    message = fault["msg"].removeprefix("Value error, ").rstrip(".")
+    if fault["type"] == "missing":
+        return f"{key}: this key is missing."
+    if fault["type"] == "value_error":
+        return f"{key}: {message}." if key else f"{message}."
+    return f"{key}: {message[0].lower()}{message[1:]}, not {_shown(fault['input'])}."
+
+
+def _shown(value: object) -> str:
+    text = "nothing" if value is None else repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _first_line(error: yaml.YAMLError) -> str:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+    return f"{problem} (line {mark.line + 1})" if mark else str(problem)

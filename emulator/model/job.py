@@ -1,0 +1,160 @@
+"""A job: what a user submits, where its components were placed, and the moments of its life.
+
+`JobSpecification` is the document (a YAML job file, or a body of the API); `Placement` maps components to clusters;
+`Timeline` holds the moments, in emulated seconds of the run's clock, from which every derived time follows
+(queue time, overhead, wait, execution and response time as in "Communication-Aware Job Placement Policies", section 5).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import Field, PositiveInt, StringConstraints, model_validator
+
+from emulator.model.documents import DocumentModel
+from emulator.model.errors import ImpossibleRequest
+from emulator.model.request import JobRequest, RequestKind
+from emulator.model.topology import Name, Topology
+
+JobName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+ArgumentName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
+MAX_COMPONENTS = 64
+MAX_COMPONENT_PROCESSORS = 1_000_000
+
+
+class JobSpecification(DocumentModel):
+    """What a user submits: an application with its arguments, and the processors it asks for."""
+
+    name: JobName = "job"
+    application: Name
+    arguments: dict[ArgumentName, int | float | bool | JobName] = Field(default_factory=dict, max_length=32)
+    components: Annotated[
+        tuple[Annotated[PositiveInt, Field(le=MAX_COMPONENT_PROCESSORS)], ...],
+        Field(min_length=1, max_length=MAX_COMPONENTS),
+    ]
+    request: RequestKind = RequestKind.NON_FIXED
+    clusters: tuple[Name, ...] = ()
+    run_time_limit_s: Annotated[float, Field(gt=0, le=1e7)] = 86_400.0
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        if self.request is RequestKind.FIXED and not self.clusters:
+            raise ValueError("clusters: a fixed request names one cluster per component")
+        return self
+
+    def request_in(self, topology: Topology) -> JobRequest:
+        """The request with its clusters as indices of `topology`.
+
+        Raises:
+            UnknownName: if a cluster does not exist.
+            InvalidInput: if sizes and clusters contradict each other.
+            ImpossibleRequest: if the request exceeds the system, or a component every cluster it may go to.
+        """
+        request = JobRequest(self.request, self.components, tuple(topology.index(name) for name in self.clusters))
+        _check_possible(self.name, request, topology)
+        return request
+
+
+def _check_possible(job: str, request: JobRequest, topology: Topology) -> None:
+    if request.processors > topology.processors:
+        raise ImpossibleRequest(
+            f"Job {job!r} asks for {request.processors} processors, but {topology.name!r} has {topology.processors}."
+        )
+    largest = max(cluster.processors for cluster in topology.clusters)
+    if request.kind is not RequestKind.FLEXIBLE and max(request.components) > largest:
+        raise ImpossibleRequest(
+            f"Job {job!r} has a component of {max(request.components)} processors, "
+            f"but the largest cluster of {topology.name!r} has {largest}."
+        )
+    for index in set(request.clusters):
+        asked = sum(
+            size for size, at in zip(request.components, request.clusters, strict=True) if at == index
+        )
+        cluster = topology.clusters[index]
+        if asked > cluster.processors:
+            raise ImpossibleRequest(
+                f"Job {job!r} asks for {asked} processors in cluster {cluster.name!r}, which has {cluster.processors}."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """The part of a job on one cluster: `processors` of the cluster with index `cluster`."""
+
+    cluster: int
+    processors: int
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Component sizes mapped to clusters, in the order of the request's components."""
+
+    components: tuple[Component, ...]
+
+    def by_cluster(self) -> dict[int, int]:
+        """Processors taken per cluster index, all components of the job together."""
+        taken: dict[int, int] = {}
+        for component in self.components:
+            taken[component.cluster] = taken.get(component.cluster, 0) + component.processors
+        return taken
+
+
+class JobState(StrEnum):
+    """Where a job is in its life; the last three are final."""
+
+    QUEUED = "queued"
+    CLAIMING = "claiming"
+    STARTING = "starting"
+    RUNNING = "running"
+    FINISHED = "finished"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def final(self) -> bool:
+        """Whether nothing more happens to a job in this state."""
+        return self in (JobState.FINISHED, JobState.FAILED, JobState.CANCELLED)
+
+
+@dataclass(slots=True)
+class Timeline:
+    """Moments of a job's life in emulated seconds since the run's origin; None until they come."""
+
+    submitted_s: float
+    placed_s: float | None = None
+    claimed_s: float | None = None
+    started_s: float | None = None
+    finished_s: float | None = None
+
+    @property
+    def queue_time_s(self) -> float | None:
+        """Submission to successful placement."""
+        return _between(self.submitted_s, self.placed_s)
+
+    @property
+    def overhead_s(self) -> float | None:
+        """Placement to start: what the middleware takes."""
+        return _between(self.placed_s, self.started_s)
+
+    @property
+    def wait_time_s(self) -> float | None:
+        """Submission to start."""
+        return _between(self.submitted_s, self.started_s)
+
+    @property
+    def execution_time_s(self) -> float | None:
+        """Start to finish."""
+        return _between(self.started_s, self.finished_s)
+
+    @property
+    def response_time_s(self) -> float | None:
+        """Submission to finish."""
+        return _between(self.submitted_s, self.finished_s)
+
+
+def _between(earlier_s: float | None, later_s: float | None) -> float | None:
+    return None if earlier_s is None or later_s is None else later_s - earlier_s
+
+

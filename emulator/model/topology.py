@@ -1,0 +1,174 @@
+"""What a multicluster is: clusters of equal processors, their access links, and the delays between them.
+
+A `Topology` is read from YAML (``compose/*.yaml``) and says everything that is emulated; it knows nothing of
+containers or hosts. All delays are one-way and all values are emulated.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Self
+
+from pydantic import Field, PositiveFloat, PositiveInt, StringConstraints, model_validator
+
+from emulator.model.documents import DocumentModel
+from emulator.model.errors import UnknownName
+
+NAME_PATTERN = r"^[a-z][a-z0-9-]{0,30}$"
+Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
+NonNegative = Annotated[float, Field(ge=0)]
+
+MAX_CLUSTERS = 15
+"""Sites that one router serves: a prio root has 16 bands, one per source and one for the rest."""
+
+
+def is_name(text: str) -> bool:
+    """Whether `text` may name a testbed, a topology or a cluster."""
+    return re.match(NAME_PATTERN, text) is not None
+
+
+class AccessLink(DocumentModel):
+    """A cluster's one link to the wide area, shared by all that crosses it; rates at layer 2."""
+
+    up_mbit: PositiveFloat
+    down_mbit: PositiveFloat
+
+
+class Cluster(DocumentModel):
+    """Processors under one local resource manager: `nodes` nodes of `processors_per_node` each."""
+
+    name: Name
+    nodes: PositiveInt
+    processors_per_node: PositiveInt = 2
+    access_link: AccessLink
+
+    @property
+    def processors(self) -> int:
+        """All processors of the cluster."""
+        return self.nodes * self.processors_per_node
+
+
+class Path(DocumentModel):
+    """The wide area from one cluster to another: one-way delay, its jitter, and the share of packets lost."""
+
+    delay_s: NonNegative
+    jitter_s: NonNegative = 0.0
+    loss: Annotated[float, Field(ge=0, lt=1)] = 0.0
+
+
+class Link(Path):
+    """A path between two named clusters; both directions alike unless `one_way`."""
+
+    source: Name = Field(alias="from")
+    target: Name = Field(alias="to")
+    one_way: bool = False
+
+    @model_validator(mode="after")
+    def _joins_two(self) -> Self:
+        if self.source == self.target:
+            raise ValueError(f"a link joins two clusters, but both ends are {self.source!r}")
+        return self
+
+
+class Processor(DocumentModel):
+    """The emulated processor: what one grid-point update costs it, by whether its working set fits its cache."""
+
+    name: str
+    in_cache_ns_per_point: PositiveFloat
+    out_of_cache_ns_per_point: PositiveFloat
+    cache_bytes: PositiveInt
+
+
+class Middleware(DocumentModel):
+    """Emulated time that the grid middleware takes from placement to start of a job."""
+
+    base_s: NonNegative
+    per_component_s: NonNegative = 0.0
+
+    def overhead_s(self, components: int) -> float:
+        """Emulated seconds for a job of `components` components."""
+        return self.base_s + self.per_component_s * components
+
+
+class Topology(DocumentModel):
+    """A multicluster: its clusters in order, and a path for each ordered pair of them.
+
+    `links` states paths by pair; `default_link` stands for every pair that none names.
+    """
+
+    name: Name
+    description: str = ""
+    processor: Processor
+    middleware: Middleware | None = None
+    clusters: Annotated[tuple[Cluster, ...], Field(min_length=1, max_length=MAX_CLUSTERS)]
+    default_link: Path | None = None
+    links: tuple[Link, ...] = ()
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        names = self.cluster_names
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"clusters: two clusters are named {name!r}")
+        for index, link in enumerate(self.links):
+            for end, name in (("from", link.source), ("to", link.target)):
+                if name not in names:
+                    raise ValueError(f"links.{index}.{end}: there is no cluster {name!r} (known: {', '.join(names)})")
+        pairs = [pair for link in self.links for pair in _pairs(link)]
+        for pair in pairs:
+            if pairs.count(pair) > 1:
+                raise ValueError(f"links: the path from {pair[0]!r} to {pair[1]!r} is given twice")
+        missing = [pair for pair in self.ordered_pairs if pair not in pairs]
+        if missing and self.default_link is None:
+            raise ValueError(
+                f"links: no path from {missing[0][0]!r} to {missing[0][1]!r} (name it, or give a default_link)"
+            )
+        return self
+
+    @property
+    def cluster_names(self) -> list[str]:
+        """Names of the clusters, in the topology's order."""
+        return [cluster.name for cluster in self.clusters]
+
+    @property
+    def ordered_pairs(self) -> list[tuple[str, str]]:
+        """Every (source, target) pair of different clusters."""
+        return [(a, b) for a in self.cluster_names for b in self.cluster_names if a != b]
+
+    @property
+    def processors(self) -> int:
+        """Processors of the whole multicluster."""
+        return sum(cluster.processors for cluster in self.clusters)
+
+    def cluster(self, name: str) -> Cluster:
+        """The cluster called `name`.
+
+        Raises:
+            UnknownName: if there is none.
+        """
+        return self.clusters[self.index(name)]
+
+    def index(self, name: str) -> int:
+        """Position of the cluster called `name`, from 0.
+
+        Raises:
+            UnknownName: if there is none.
+        """
+        if name not in self.cluster_names:
+            raise UnknownName.among("cluster", name, self.cluster_names)
+        return self.cluster_names.index(name)
+
+    def path(self, source: str, target: str) -> Path:
+        """The wide area from cluster `source` to cluster `target`."""
+        self.index(source), self.index(target)
+        for link in self.links:
+            if (source, target) in _pairs(link):
+                return link
+        if self.default_link is None:
+            raise UnknownName(f"There is no path from {source!r} to {target!r}.")
+        return self.default_link
+
+
+def _pairs(link: Link) -> list[tuple[str, str]]:
+    forward = (link.source, link.target)
+    return [forward] if link.one_way else [forward, (link.target, link.source)]
