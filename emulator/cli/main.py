@@ -1,0 +1,67 @@
+"""The ``testbed`` command itself: collects the verbs, and turns errors and interrupts into exit codes.
+
+Verbs live in the other files of this package, each of which offers ``register(app)``; list it in `_VERB_GROUPS`.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Final
+
+import typer
+
+from emulator.cli import standing
+from emulator.model.errors import TestbedError
+
+EXIT_FAILED: Final = 1
+EXIT_INTERRUPTED: Final = 130
+
+_VERB_GROUPS: Final[tuple[Callable[[typer.Typer], None], ...]] = (standing.register,)
+
+app = typer.Typer(
+    name="testbed",
+    help="A multicluster on one machine: real Slurm, real wide-area links, real MPI, co-allocated jobs.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+for _register in _VERB_GROUPS:
+    _register(app)
+
+
+class _Interrupts:
+    """Remembers that the user interrupted, because typer reports an interrupt as an ordinary failure."""
+
+    def __init__(self) -> None:
+        self.seen = False
+
+    def __call__(self, signal_number: int, frame: FrameType | None) -> None:
+        self.seen = True
+        raise KeyboardInterrupt
+
+
+def main() -> None:
+    """Run the command line; exits 0, 1 with one sentence on stderr, 2 for wrong usage, or 130 when interrupted."""
+    interrupts = _Interrupts()
+    signal.signal(signal.SIGINT, interrupts)
+    signal.signal(signal.SIGTERM, interrupts)
+    try:
+        app()
+    except TestbedError as error:
+        print(f"testbed: {error}", file=sys.stderr)
+        sys.exit(EXIT_FAILED)
+    except KeyboardInterrupt:
+        sys.exit(EXIT_INTERRUPTED)
+    except SystemExit:
+        if interrupts.seen:
+            sys.exit(EXIT_INTERRUPTED)
+        raise
+
+
+if __name__ == "__main__":
+    main()

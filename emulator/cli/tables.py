@@ -1,0 +1,37 @@
+"""Rows shown to people as a table and to programs as JSON: every verb that lists something prints through here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def show_rows(rows: Sequence[Mapping[str, Any]], *, as_json: bool, title: str | None = None) -> None:
+    """Print `rows`, whose keys are the columns in order, as one JSON array or as a table."""
+    if as_json:
+        print(json.dumps(list(rows), indent=2))
+        return
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    for column in rows[0] if rows else ():
+        table.add_column(column)
+    for row in rows:
+        table.add_row(*(_cell(value) for value in row.values()))
+    Console().print(table)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return str(value)
