@@ -1,0 +1,129 @@
+"""What the broker shows of itself over HTTP: runs, jobs, clusters and events, shared by its API and its client.
+
+Moments and durations are emulated seconds since the origin of the run they belong to; names that begin with ``host``
+are host seconds.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from emulator.model.documents import DocumentModel
+from emulator.model.job import JobName, JobSpecification, JobState
+
+STANDING_RUN = 0
+"""The run that jobs submitted outside of any measurement or campaign belong to; it has dilation 1 and never ends."""
+
+
+class RunState(StrEnum):
+    """A run is prepared (its links are programmed), then running, then ended."""
+
+    PREPARING = "preparing"
+    RUNNING = "running"
+    ENDED = "ended"
+
+
+class RunRequest(DocumentModel):
+    """What a measurement or campaign asks for when it takes hold of the testbed."""
+
+    name: JobName
+    dilation: Annotated[float, Field(gt=0, le=10_000)] = 1.0
+    policy: str = "wf"
+    queue: str = "placement"
+    scan_interval_s: Annotated[float, Field(gt=0, le=86_400)] = 4.0
+    paced_middleware: bool = True
+    seed: int = 0
+
+
+class RunView(DocumentModel):
+    """A run as the broker knows it; `host_origin_s` (wall clock) is None until it is started."""
+
+    id: int
+    state: RunState
+    request: RunRequest
+    host_origin_s: float | None = None
+
+
+class Submission(DocumentModel):
+    """A job for a run; without one it goes to the standing run."""
+
+    specification: JobSpecification
+    run: int = STANDING_RUN
+    intended_arrival_s: float | None = None
+
+
+class ComponentView(DocumentModel):
+    """A placed component: where it is, and its allocation under the local resource manager once claimed."""
+
+    cluster: str
+    processors: int
+    allocation: str | None = None
+    claimed_s: float | None = None
+
+
+class JobView(DocumentModel):
+    """All that is known of a job. `result` is the application's own record, `reason` says why a job failed."""
+
+    id: int
+    run: int
+    specification: JobSpecification
+    state: JobState
+    reason: str = ""
+    placement_tries: int = 0
+    components: tuple[ComponentView, ...] = ()
+    intended_arrival_s: float | None = None
+    submitted_s: float
+    placed_s: float | None = None
+    claimed_s: float | None = None
+    started_s: float | None = None
+    finished_s: float | None = None
+    released_s: float | None = None
+    overhead_late_s: float | None = None
+    exit_code: int | None = None
+    result: dict[str, Any] | None = None
+
+
+class ClusterView(DocumentModel):
+    """A cluster as its local resource manager reports it."""
+
+    name: str
+    nodes: int
+    processors: int
+    idle: int
+    reachable: bool = True
+
+
+class EventKind(StrEnum):
+    """What happens in the broker, in the order it happens."""
+
+    RUN_STARTED = "run-started"
+    RUN_ENDED = "run-ended"
+    SUBMITTED = "submitted"
+    DECISION = "decision"
+    PLACED = "placed"
+    COMPONENT_CLAIMED = "component-claimed"
+    CLAIMED = "claimed"
+    STARTED = "started"
+    FINISHED = "finished"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    CLUSTER_LOST = "cluster-lost"
+
+
+class EventView(DocumentModel):
+    """One event of the broker's journal.
+
+    `job` is the job concerned, as it then was: the event that ends a job (finished, failed, cancelled) therefore holds
+    its whole record. `detail` holds the decision, the cluster, or whatever else the kind calls for.
+    """
+
+    sequence: int
+    run: int
+    kind: EventKind
+    time_s: float
+    host_moment_s: float
+    job: JobView | None = None
+    detail: dict[str, Any] = Field(default_factory=dict)
