@@ -69,9 +69,7 @@ def _check_possible(job: str, request: JobRequest, topology: Topology) -> None:
             f"but the largest cluster of {topology.name!r} has {largest}."
         )
     for index in set(request.clusters):
-        asked = sum(
-            size for size, at in zip(request.components, request.clusters, strict=True) if at == index
-        )
+        asked = sum(size for size, at in zip(request.components, request.clusters, strict=True) if at == index)
         cluster = topology.clusters[index]
         if asked > cluster.processors:
             raise ImpossibleRequest(
@@ -156,5 +154,3 @@ class Timeline:
 
 def _between(earlier_s: float | None, later_s: float | None) -> float | None:
     return None if earlier_s is None or later_s is None else later_s - earlier_s
-
-

@@ -1,0 +1,11 @@
+"""Pure decisions: which job next (queue disciplines) and where it goes (placement policies).
+
+Nothing here knows a clock, performs I/O or draws random numbers but from a generator it is given; the broker and the
+simulator run the very same objects.
+
+    protocols     the two questions as interfaces, and the events and answers they exchange
+    state         the read-only view of the system that a decision is made on
+    placement/    one file a placement policy
+    queues/       one file a queue discipline
+    registry      the policies and disciplines by the names that the command line knows
+"""

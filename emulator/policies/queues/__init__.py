@@ -1,0 +1,1 @@
+"""Queue disciplines: which job is tried next. One file a discipline."""
