@@ -1,0 +1,227 @@
+"""The HTTP client of the broker, for the command line, the load generator and notebooks.
+
+One method a request of the broker's API (version 1), typed by the models of ``emulator.model.views``. What goes wrong
+comes back as the error the broker raised, with the broker's own sentence, or as `NotStanding` when nobody answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Self, TypeVar
+
+import httpx
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from emulator.model import errors
+from emulator.model.documents import DocumentModel
+from emulator.model.errors import NotStanding, RunFailed, TestbedError, Unauthorized
+from emulator.model.views import (
+    STANDING_RUN,
+    ClusterView,
+    EventKind,
+    EventView,
+    JobView,
+    RunRequest,
+    RunView,
+    Submission,
+)
+
+HOST_TIMEOUT_S = 30.0
+"""Host seconds after which a request without an answer counts as unanswered."""
+
+HOST_LONG_POLL_S = 20.0
+"""Host seconds that `BrokerClient.follow` lets the broker hold a request for events."""
+
+_HOST_IDLE_CONNECTION_S = 2.0  # below the five seconds after which the broker's server closes an idle connection
+
+View = TypeVar("View", bound=BaseModel)
+
+
+class JobOutput(DocumentModel):
+    """What a job wrote: its standard output and its standard error."""
+
+    output: str
+    error: str
+
+
+class BrokerClient:
+    """The broker of one testbed, at `api_url`, spoken to with `token`.
+
+    Every method raises `NotStanding` when the broker does not answer, `Unauthorized` when it refuses the token, and
+    otherwise the error that the broker names, all of them `TestbedError`.
+    """
+
+    def __init__(self, api_url: str, token: str) -> None:
+        self._api_url = api_url.rstrip("/")
+        self._http = httpx.Client(
+            base_url=self._api_url,
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=HOST_TIMEOUT_S,
+            limits=httpx.Limits(keepalive_expiry=_HOST_IDLE_CONNECTION_S),
+            trust_env=False,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections; the client is of no use afterwards."""
+        self._http.close()
+
+    def answers(self) -> bool:
+        """Whether a broker answers at all; needs no valid token."""
+        try:
+            return bool(self._send("GET", "/v1/health")["status"] == "ok")
+        except TestbedError:
+            return False
+
+    def clusters(self) -> list[ClusterView]:
+        """The clusters as their local resource managers report them, in the topology's order."""
+        return _many(self._send("GET", "/v1/clusters"), ClusterView)
+
+    def take_run(self, request: RunRequest) -> RunView:
+        """Take hold of the testbed for a measurement or campaign; it then is being prepared.
+
+        Raises:
+            TestbedBusy: if another run holds the testbed or jobs are unfinished.
+        """
+        return _one(self._send("POST", "/v1/runs", body=request), RunView)
+
+    def current_run(self) -> RunView | None:
+        """The run that holds the testbed, if one does."""
+        response = self._request("GET", "/v1/runs/current")
+        if response.status_code == httpx.codes.NOT_FOUND:
+            return None
+        return _one(_content(response), RunView)
+
+    def start_run(self, run: int) -> RunView:
+        """Start the clock of a prepared run: emulated second zero is now."""
+        return _one(self._send("POST", f"/v1/runs/{run}/start"), RunView)
+
+    def end_run(self, run: int) -> RunView:
+        """End a run: what is unfinished is cancelled and the testbed is free again. Ending it twice is no error."""
+        return _one(self._send("POST", f"/v1/runs/{run}/end"), RunView)
+
+    def submit(self, submission: Submission) -> JobView:
+        """Hand a job to the broker."""
+        return _one(self._send("POST", "/v1/jobs", body=submission), JobView)
+
+    def jobs(self, run: int | None = None) -> list[JobView]:
+        """The jobs of `run`, or all that the broker knows."""
+        parameters = {} if run is None else {"run": run}
+        return _many(self._send("GET", "/v1/jobs", parameters=parameters), JobView)
+
+    def job(self, job: int) -> JobView:
+        """One job.
+
+        Raises:
+            UnknownName: if there is no such job.
+        """
+        return _one(self._send("GET", f"/v1/jobs/{job}"), JobView)
+
+    def cancel(self, job: int) -> JobView:
+        """End a job wherever it is in its life; cancelling a finished one changes nothing."""
+        return _one(self._send("DELETE", f"/v1/jobs/{job}"), JobView)
+
+    def output(self, job: int) -> JobOutput:
+        """What a job wrote so far."""
+        return _one(self._send("GET", f"/v1/jobs/{job}/output"), JobOutput)
+
+    def events(
+        self, run: int = STANDING_RUN, *, after: int = 0, host_wait_s: float = HOST_LONG_POLL_S
+    ) -> list[EventView]:
+        """Events of `run` with a sequence number above `after`; waits at most `host_wait_s` for the first."""
+        parameters = {"run": run, "after": after, "wait_s": host_wait_s}
+        content = self._send("GET", "/v1/events", parameters=parameters, host_timeout_s=host_wait_s + HOST_TIMEOUT_S)
+        return _many(content, EventView)
+
+    def follow(self, run: int = STANDING_RUN, *, after: int = 0) -> Iterator[EventView]:
+        """Every event of `run` above `after` as it comes, until the run has ended."""
+        while True:
+            for event in self.events(run, after=after):
+                after = event.sequence
+                yield event
+                if event.kind is EventKind.RUN_ENDED:
+                    return
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: BaseModel | None = None,
+        parameters: dict[str, Any] | None = None,
+        host_timeout_s: float = HOST_TIMEOUT_S,
+    ) -> Any:
+        return _content(self._request(method, path, body, parameters, host_timeout_s))
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        body: BaseModel | None = None,
+        parameters: dict[str, Any] | None = None,
+        host_timeout_s: float = HOST_TIMEOUT_S,
+    ) -> httpx.Response:
+        content = None if body is None else body.model_dump_json()
+        headers = {} if content is None else {"Content-Type": "application/json"}
+        try:
+            return self._http.request(
+                method, path, content=content, params=parameters, headers=headers, timeout=host_timeout_s
+            )
+        except httpx.HTTPError as error:
+            raise NotStanding(
+                f"The broker at {self._api_url} does not answer ({_reason(error)}): see `testbed status`, "
+                "and bring it up with `testbed up`."
+            ) from error
+
+
+def _content(response: httpx.Response) -> Any:
+    if response.is_success:
+        return response.json()
+    raise _error_of(response)
+
+
+def _error_of(response: httpx.Response) -> TestbedError:
+    """The error of ``emulator.model.errors`` that the broker names in its answer."""
+    try:
+        content = response.json()
+        sentence, kind = str(content["error"]), str(content.get("kind", ""))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        sentence, kind = f"The broker answered with status {response.status_code} and no reason.", ""
+    if response.status_code == httpx.codes.UNAUTHORIZED:
+        return Unauthorized(sentence)
+    named = getattr(errors, kind, None)
+    if isinstance(named, type) and issubclass(named, TestbedError):
+        return named(sentence)
+    return RunFailed(sentence)
+
+
+def _one(content: object, model: type[View]) -> View:
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        raise NotStanding(_another_version(model)) from error
+
+
+def _many(content: object, model: type[View]) -> list[View]:
+    try:
+        return TypeAdapter(list[model]).validate_python(content)  # type: ignore[valid-type]
+    except ValidationError as error:
+        raise NotStanding(_another_version(model)) from error
+
+
+def _another_version(model: type[BaseModel]) -> str:
+    return (
+        f"The broker's answer is no {model.__name__}, so it is of another version: "
+        "run `testbed down`, then `testbed up`."
+    )
+
+
+def _reason(error: httpx.HTTPError) -> str:
+    if isinstance(error, httpx.TimeoutException):
+        return "no answer in time"
+    return str(error).rstrip(".") or type(error).__name__

@@ -1,0 +1,100 @@
+"""The load generator: submits a schedule through the broker, each job at its moment; run by locust without its page.
+
+A handful of users share one queue of arrivals: each takes the next, sleeps until its moment and submits it, so that a
+slow answer to one submission does not delay the next. The run's clock is started here, once the users are about to be
+released, so that the generator's own start-up costs no arrival its moment. What to submit, and to whom, comes in the
+environment (``TESTBED_...``); locust keeps statistics of the submissions.
+
+Importing locust rewires Python's sockets: nothing else of this project may import this file.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections import deque
+from pathlib import Path
+from typing import Any, Final
+
+import gevent
+from locust import User, constant, events, task
+from locust.env import Environment as LocustEnvironment
+from locust.exception import StopUser
+
+from emulator.client import BrokerClient
+from emulator.model.clock import Dilation, EmulatedClock
+from emulator.model.errors import TestbedError
+from emulator.model.views import Submission
+from workloads.schedule import Arrival, read_schedule
+
+EXIT_NOT_SUBMITTED: Final = 1
+
+_client = BrokerClient(os.environ["TESTBED_API_URL"], os.environ["TESTBED_TOKEN"])
+_run = int(os.environ["TESTBED_RUN"])
+_waiting: deque[Arrival] = deque(read_schedule(Path(os.environ["TESTBED_SCHEDULE"])))
+_unsubmitted = len(_waiting)
+_clock: EmulatedClock | None = None
+
+
+@events.test_start.add_listener  # type: ignore[untyped-decorator]
+def start_clock(environment: LocustEnvironment, **_: Any) -> None:
+    """Start the run: the moments of the schedule count from now."""
+    global _clock
+    try:
+        run = _client.start_run(_run)
+    except TestbedError as error:
+        _give_up(environment, error)
+        return
+    if run.host_origin_s is not None:
+        _clock = EmulatedClock(Dilation(run.request.dilation), run.host_origin_s)
+
+
+class Submitter(User):
+    """Submits the next arrival that nobody has taken yet, at its moment, until none is left."""
+
+    wait_time = constant(0)
+
+    @task
+    def submit_next(self) -> None:
+        """Take one arrival, await its moment, submit it."""
+        if _clock is None or not _waiting:
+            raise StopUser
+        arrival = _waiting.popleft()
+        gevent.sleep(_clock.host_remaining_s(arrival.arrival_s))
+        self._submit(arrival)
+        _count_one(self.environment)
+
+    def _submit(self, arrival: Arrival) -> None:
+        """Submit `arrival` and tell locust's statistics how long the broker took to accept it."""
+        submission = Submission(specification=arrival.specification, run=_run, intended_arrival_s=arrival.arrival_s)
+        began, refusal = time.perf_counter(), None
+        try:
+            _client.submit(submission)
+        except TestbedError as error:
+            refusal = error
+        self.environment.events.request.fire(
+            request_type="POST",
+            name="/v1/jobs",
+            response_time=(time.perf_counter() - began) * 1000,  # locust counts in milliseconds
+            response_length=0,
+            exception=refusal,
+            context={},
+        )
+        if refusal is not None:
+            _give_up(self.environment, refusal)
+
+
+def _count_one(environment: LocustEnvironment) -> None:
+    global _unsubmitted
+    _unsubmitted -= 1
+    if _unsubmitted == 0 and environment.runner is not None:
+        gevent.spawn(environment.runner.quit)
+
+
+def _give_up(environment: LocustEnvironment, error: TestbedError) -> None:
+    """End the load generator: a campaign that lacks a job is not the campaign that was asked for."""
+    print(f"testbed: {error}", file=sys.stderr)
+    environment.process_exit_code = EXIT_NOT_SUBMITTED
+    if environment.runner is not None:
+        gevent.spawn(environment.runner.quit)

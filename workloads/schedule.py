@@ -1,0 +1,80 @@
+"""A campaign and a seed in, a schedule out: every job with the moment at which it arrives.
+
+The same campaign and seed give the same schedule, byte for byte. A schedule is written to a file of one JSON object
+per line, which is what the load generator submits.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, ValidationError
+
+from emulator.model.documents import DocumentModel, first_fault
+from emulator.model.errors import InvalidInput
+from emulator.model.job import JobSpecification
+from workloads.campaign import Campaign
+from workloads.distributions import stream, uniform_choices
+
+
+class Arrival(DocumentModel):
+    """A job that arrives `arrival_s` emulated seconds after the origin of its run."""
+
+    arrival_s: Annotated[float, Field(ge=0)]
+    specification: JobSpecification
+
+
+def schedule(campaign: Campaign, seed: int) -> list[Arrival]:
+    """The jobs of `campaign` in order of arrival, the first after one interarrival time.
+
+    Raises:
+        InvalidInput: if the campaign describes a job that cannot be meant, or the seed is negative.
+    """
+    if seed < 0:
+        raise InvalidInput(f"seed: must be 0 or more, not {seed}.")
+    gaps_s = campaign.interarrival.draw_s(campaign.jobs, stream(seed, "interarrival"))
+    counts = uniform_choices(campaign.component_counts, campaign.jobs, stream(seed, "component counts"))
+    sizes = uniform_choices(campaign.component_sizes, campaign.jobs, stream(seed, "component sizes"))
+    arrivals_s = itertools.accumulate(gaps_s)
+    return [
+        _arrival(campaign, number, arrival_s, (size,) * count)
+        for number, (arrival_s, count, size) in enumerate(zip(arrivals_s, counts, sizes, strict=True), start=1)
+    ]
+
+
+def _arrival(campaign: Campaign, number: int, arrival_s: float, components: tuple[int, ...]) -> Arrival:
+    try:
+        specification = JobSpecification(
+            name=f"{campaign.name}-{number}",
+            application=campaign.application,
+            arguments=campaign.arguments,
+            components=components,
+            request=campaign.request,
+        )
+    except ValidationError as error:
+        raise InvalidInput(f"campaign {campaign.name!r}: {first_fault(error)}") from error
+    return Arrival(arrival_s=arrival_s, specification=specification)
+
+
+def write_schedule(arrivals: Sequence[Arrival], path: Path) -> None:
+    """Write `arrivals` to `path`, one JSON object per line."""
+    path.write_text("".join(f"{arrival.model_dump_json()}\n" for arrival in arrivals), encoding="utf-8")
+
+
+def read_schedule(path: Path) -> list[Arrival]:
+    """The arrivals that `write_schedule` wrote to `path`.
+
+    Raises:
+        InvalidInput: if the file cannot be read or a line is no arrival.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be read ({error.strerror or error}).") from error
+    try:
+        return [Arrival.model_validate_json(line) for line in lines]
+    except ValidationError as error:
+        raise InvalidInput(f"{path}: {first_fault(error)}") from error
