@@ -1,0 +1,164 @@
+"""Pacing: a compute phase lasts as long as the emulated processor would need for it.
+
+A `ProcessorProfile` says what a grid point costs the emulated processor; a `Pacer` turns such a cost into host time
+once per kind of phase and then, after the phase's real work, sleeps until the phase's end. It never spins: waiting
+must cost the host nothing, because other ranks need its cores. A phase that ends later than its tolerance is counted
+as late.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import time
+from dataclasses import dataclass
+from typing import Protocol
+
+from emulator.model.clock import Dilation
+from emulator.model.errors import InvalidInput
+from emulator.model.units import NANOSECONDS_PER_SECOND, nanoseconds, seconds_from_nanoseconds
+
+BYTES_PER_POINT = 8
+LATE_FRACTION = 0.01
+LATE_HOST_S = 100e-6
+
+_CLOCK_MONOTONIC = 1
+_TIMER_ABSTIME = 1
+_PR_SET_TIMERSLACK = 29
+_SHORTEST_TIMER_SLACK_NS = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessorProfile:
+    """What one grid-point update costs the emulated processor, in emulated nanoseconds.
+
+    The working set of a phase is 8 bytes for each of its points (the measurement study's count); it is in cache if it
+    is not larger than `cache_bytes`.
+
+    Raises:
+        InvalidInput: if a cost is not positive or the cache's size is negative.
+    """
+
+    in_cache_ns_per_point: float
+    out_of_cache_ns_per_point: float
+    cache_bytes: int
+
+    def __post_init__(self) -> None:
+        for cost in (self.in_cache_ns_per_point, self.out_of_cache_ns_per_point):
+            if not 0 < cost < float("inf"):
+                raise InvalidInput(f"A processor's cost per grid point must be positive nanoseconds, not {cost!r}.")
+        if self.cache_bytes < 0:
+            raise InvalidInput(f"A processor's cache must not have a negative size, but has {self.cache_bytes} bytes.")
+
+    def duration_s(self, points: int) -> float:
+        """Emulated seconds in which the processor updates `points` grid points."""
+        in_cache = points * BYTES_PER_POINT <= self.cache_bytes
+        return seconds_from_nanoseconds(
+            points * (self.in_cache_ns_per_point if in_cache else self.out_of_cache_ns_per_point)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A kind of compute phase, in host nanoseconds: how long it lasts and how late its end may be."""
+
+    host_duration_ns: int
+    host_tolerance_ns: int
+
+
+@dataclass(slots=True)
+class PhaseCount:
+    """How many phases ended, how many of them late, and by how much the late ones were (host seconds)."""
+
+    phases: int = 0
+    late_phases: int = 0
+    host_lateness_sum_s: float = 0.0
+    host_lateness_max_s: float = 0.0
+
+
+class Pacer(Protocol):
+    """What makes compute phases last; `count` tells how well that went."""
+
+    count: PhaseCount
+
+    def phase(self, emulated_s: float) -> Phase:
+        """A kind of phase that lasts `emulated_s`; make it once, use it for each such phase."""
+        ...
+
+    def finish(self, phase: Phase, host_started_ns: int) -> int:
+        """Waits for the end of a phase that began at a `time.monotonic_ns`; returns the moment of return."""
+        ...
+
+
+class DilatedPacer:
+    """Paces phases to emulated time: sleeps until the phase's end, the dilation times its length after its start."""
+
+    def __init__(self, dilation: Dilation) -> None:
+        self.count = PhaseCount()
+        self._dilation = dilation
+        self._sleep_until = _HostSleep()
+
+    def phase(self, emulated_s: float) -> Phase:
+        """A phase of `emulated_s`; late from max(1% of its length, 100 us of host time) past its end."""
+        host_s = self._dilation.host_duration_s(emulated_s)
+        return Phase(nanoseconds(host_s), nanoseconds(max(LATE_FRACTION * host_s, LATE_HOST_S)))
+
+    def finish(self, phase: Phase, host_started_ns: int) -> int:
+        """Sleeps until the phase's end, counts it, and returns the moment of return."""
+        host_end_ns = host_started_ns + phase.host_duration_ns
+        host_now_ns = time.monotonic_ns()
+        while host_now_ns < host_end_ns:
+            self._sleep_until(host_end_ns)
+            host_now_ns = time.monotonic_ns()
+        count = self.count
+        count.phases += 1
+        host_late_ns = host_now_ns - host_end_ns
+        if host_late_ns > phase.host_tolerance_ns:
+            host_late_s = seconds_from_nanoseconds(host_late_ns)
+            count.late_phases += 1
+            count.host_lateness_sum_s += host_late_s
+            count.host_lateness_max_s = max(count.host_lateness_max_s, host_late_s)
+        return host_now_ns
+
+
+class NativePacer:
+    """Lets phases take the host's own time: the processors are the host's, nothing is ever late."""
+
+    def __init__(self) -> None:
+        self.count = PhaseCount()
+
+    def phase(self, emulated_s: float) -> Phase:
+        """A phase of no set length."""
+        return Phase(0, 0)
+
+    def finish(self, phase: Phase, host_started_ns: int) -> int:
+        """Counts the phase and returns at once."""
+        self.count.phases += 1
+        return time.monotonic_ns()
+
+
+class _TimeSpecification(ctypes.Structure):
+    _fields_ = [("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long)]
+
+
+class _HostSleep:
+    """Sleeps until a moment of the host's monotonic clock, in one system call on an absolute deadline.
+
+    A relative sleep would add the time for which the rank is preempted between reading the clock and going to sleep.
+    """
+
+    def __init__(self) -> None:
+        library = ctypes.CDLL(None, use_errno=True)
+        if library.prctl(_PR_SET_TIMERSLACK, ctypes.c_ulong(_SHORTEST_TIMER_SLACK_NS), 0, 0, 0) != 0:
+            error = ctypes.get_errno()
+            raise OSError(error, os.strerror(error))
+        self._moment = _TimeSpecification()
+        self._moment_pointer = ctypes.byref(self._moment)
+        self._clock_nanosleep = library.clock_nanosleep
+        self._clock = ctypes.c_int(_CLOCK_MONOTONIC)
+        self._absolute = ctypes.c_int(_TIMER_ABSTIME)
+
+    def __call__(self, host_moment_ns: int) -> None:
+        moment = self._moment
+        moment.seconds, moment.nanoseconds = divmod(host_moment_ns, NANOSECONDS_PER_SECOND)
+        self._clock_nanosleep(self._clock, self._absolute, self._moment_pointer, None)

@@ -1,0 +1,237 @@
+"""Poisson's equation on the unit square by red-black Gauss-Seidel, the application of the DAS-2 measurement study.
+
+Process 0 reads the problem and broadcasts it. While the global error is not below the limit, each process updates its
+black points, then its red ones, exchanges borders in four steps, and takes part in the reduction of the global error,
+the largest change of a point. Borders are exchanged once an iteration, as published: a red point beside a border uses
+black values of the iteration before, so that iteration counts depend on the number of processes; with one process
+this is red-black Gauss-Seidel exactly.
+
+The problem has a known solution, u = a sin(pi x) sin(pi y) with u = 0 at the edge and -(u_xx + u_yy) = 2 pi^2 u,
+against which the result is measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from apps.exchange import BorderExchange
+from apps.grid import Block, ProcessGrid, block_of
+from apps.pacing import Pacer
+from apps.record import JobSetting
+from apps.timeline import HostTimes
+from emulator.model.errors import InvalidInput, RunFailed
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+Values = npt.NDArray[np.float64]
+
+# One kernel call in this many has its CPU time taken, so that measuring costs nothing.
+_SAMPLED_EVERY = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What process 0 reads: the grid's inner points along a side, and the amplitude of the solution."""
+
+    side_points: int
+    amplitude: float
+
+    @property
+    def spacing(self) -> float:
+        """The distance between grid points on the unit square."""
+        return 1.0 / (self.side_points + 1)
+
+    def solution(self, block: Block) -> Values:
+        """The analytic solution at the points of `block`, one array row for a row of points, from the bottom."""
+        x = np.sin(np.pi * self.spacing * np.arange(block.first_column + 1, block.first_column + block.columns + 1))
+        y = np.sin(np.pi * self.spacing * np.arange(block.first_row + 1, block.first_row + block.rows + 1))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.amplitude * np.outer(y, x)
+
+    def source(self, block: Block) -> Values:
+        """The right-hand side times the squared spacing on `block` and, as zeros, on a border of one point."""
+        bordered = np.zeros((block.rows + 2, block.columns + 2))
+        with np.errstate(over="ignore", invalid="ignore"):
+            np.multiply(self.solution(block), 2.0 * math.pi**2 * self.spacing**2, out=bordered[1:-1, 1:-1])
+        return bordered
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonOptions:
+    """What the command line asks of the application.
+
+    Raises:
+        InvalidInput: if the problem or the end of the iteration cannot be meant.
+    """
+
+    problem: Problem
+    tolerance: float
+    iterations: int | None
+    save: Path | None
+
+    def __post_init__(self) -> None:
+        if self.problem.side_points < 1:
+            raise InvalidInput(f"--grid must be at least 1 point along a side, not {self.problem.side_points}.")
+        if not math.isfinite(self.problem.amplitude):
+            raise InvalidInput(f"--amplitude must be a finite number, not {self.problem.amplitude}.")
+        if not 0.0 <= self.tolerance < math.inf:
+            raise InvalidInput(f"--tolerance must be zero or positive, not {self.tolerance}.")
+        if self.iterations is not None and self.iterations < 1:
+            raise InvalidInput(f"--iterations must be at least 1, not {self.iterations}.")
+        if self.iterations is None and self.tolerance == 0.0:
+            raise InvalidInput("The solver would never end: give --iterations, or a --tolerance above zero.")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the application's own options to the command line."""
+    parser.add_argument("--grid", type=int, required=True, metavar="N", help="inner grid points along each side")
+    parser.add_argument("--iterations", type=int, metavar="N", help="iterate at most so often")
+    parser.add_argument(
+        "--tolerance", type=float, default=0.0, metavar="E",
+        help="end when no point changes by E or more (default 0: run all --iterations)",
+    )  # fmt: skip
+    parser.add_argument("--amplitude", type=float, default=1.0, metavar="A", help="solution's largest value (1)")
+    parser.add_argument("--save", type=Path, metavar="FILE.npy", help="write the solution, bottom row first")
+
+
+def read_options(arguments: argparse.Namespace) -> PoissonOptions:
+    """The application's options from the parsed command line.
+
+    Raises:
+        InvalidInput: as `PoissonOptions`.
+    """
+    problem = Problem(arguments.grid, arguments.amplitude)
+    return PoissonOptions(problem, arguments.tolerance, arguments.iterations, arguments.save)
+
+
+class Poisson:
+    """One rank's part of the solver: set up when made, run by `iterate`, described by `results`.
+
+    Raises:
+        InvalidInput: at every rank alike, if the grid cannot be divided over the processes.
+    """
+
+    def __init__(self, communicator: MPI.Comm, options: PoissonOptions, setting: JobSetting, pacer: Pacer) -> None:
+        from apps.kernels.red_black import RedBlackUpdate
+
+        self.times = HostTimes(iterations_ns=[])
+        self._communicator = communicator
+        self._options = options
+        self._pacer = pacer
+        self._problem: Problem = communicator.bcast(options.problem if communicator.rank == 0 else None, root=0)
+        self._process_grid = ProcessGrid.of_processes(communicator.size)
+        self._block = block_of(communicator.rank, self._problem.side_points, self._process_grid)
+        source = self._problem.source(self._block)
+        self._values = np.zeros_like(source)
+        self._update: Callable[[], float] = RedBlackUpdate(self._values, source, self._block.first_is_black).update
+        self._exchange = BorderExchange(communicator, self._values, self._process_grid.neighbours(communicator.rank))
+        emulated_s = setting.profile.duration_s(self._block.points) if setting.profile else 0.0
+        self._phase = pacer.phase(emulated_s)
+        self._global_error = math.inf
+
+    def iterate(self) -> None:
+        """Iterates until the global error is below the tolerance or the iterations are used up.
+
+        Raises:
+            RunFailed: at every rank alike, if the values overflow.
+        """
+        gc.collect()
+        gc.disable()
+        cpu_started_ns, loop_started_ns = time.process_time_ns(), time.monotonic_ns()
+        self._loop()
+        self.times.loop_ns = time.monotonic_ns() - loop_started_ns
+        self.times.cpu_ns = time.process_time_ns() - cpu_started_ns
+        gc.enable()
+        if not math.isfinite(self._global_error):
+            raise RunFailed(
+                f"The values overflowed in iteration {len(self.times.iterations_ns)}:"
+                f" use a smaller --amplitude than {self._problem.amplitude}."
+            )
+
+    def _loop(self) -> None:
+        from mpi4py import MPI
+
+        error, global_error = np.empty(1), np.empty(1)
+        error_buffer, global_error_buffer = [error, MPI.DOUBLE], [global_error, MPI.DOUBLE]
+        reduce_error: Callable[[Any, Any, Any], None] = self._communicator.Allreduce
+        largest = MPI.MAX
+        now_ns, times, tolerance = time.monotonic_ns, self.times, self._options.tolerance
+        update, finish, exchange, phase = self._update, self._pacer.finish, self._exchange.exchange, self._phase
+        iterations_ns, limit = times.iterations_ns, self._options.iterations
+        compute_ns = exchange_ns = reduction_ns = 0
+        started_ns = now_ns()
+        while True:
+            error[0] = update() if len(iterations_ns) % _SAMPLED_EVERY else self._update_sampled()
+            computed_ns = finish(phase, started_ns)
+            exchange()
+            exchanged_ns = now_ns()
+            reduce_error(error_buffer, global_error_buffer, largest)
+            reduced_ns = now_ns()
+            iterations_ns.append(reduced_ns - started_ns)
+            compute_ns += computed_ns - started_ns
+            exchange_ns += exchanged_ns - computed_ns
+            reduction_ns += reduced_ns - exchanged_ns
+            started_ns = reduced_ns
+            reached = global_error[0]
+            if reached < tolerance or len(iterations_ns) == limit or reached == math.inf:
+                break
+        self._global_error = float(reached)
+        times.compute_ns, times.exchange_ns, times.reduction_ns = compute_ns, exchange_ns, reduction_ns
+        times.kernel_cpu_ns *= len(iterations_ns) / math.ceil(len(iterations_ns) / _SAMPLED_EVERY)
+
+    def _update_sampled(self) -> float:
+        cpu_started_ns = time.thread_time_ns()
+        error = self._update()
+        self.times.kernel_cpu_ns += time.thread_time_ns() - cpu_started_ns
+        return error
+
+    def results(self) -> dict[str, object]:
+        """What this application adds to the record; every rank must call this, rank 0's is complete.
+
+        Raises:
+            RunFailed: at rank 0, if the solution cannot be written where `--save` says.
+        """
+        inner = self._values[1:-1, 1:-1]
+        difference = inner - self._problem.solution(self._block)
+        norms = self._communicator.gather((float(np.abs(difference).max()), float(np.sum(difference**2))), root=0)
+        if self._options.save is not None:
+            self._save(self._options.save)
+        self._exchange.free()
+        if norms is None:
+            return {}
+        return {
+            "application": "poisson",
+            "grid": self._problem.side_points,
+            "process_columns": self._process_grid.columns,
+            "process_rows": self._process_grid.rows,
+            "tolerance": self._options.tolerance,
+            "converged": self._global_error < self._options.tolerance,
+            "global_error": self._global_error,
+            "error_max_norm": max(largest for largest, _ in norms),
+            "error_l2_norm": self._problem.spacing * math.sqrt(sum(squares for _, squares in norms)),
+        }
+
+    def _save(self, path: Path) -> None:
+        blocks = self._communicator.gather((self._block, self._values[1:-1, 1:-1].copy()), root=0)
+        if blocks is None:
+            return
+        whole = np.empty((self._problem.side_points, self._problem.side_points))
+        for block, values in blocks:
+            rows = slice(block.first_row, block.first_row + block.rows)
+            columns = slice(block.first_column, block.first_column + block.columns)
+            whole[rows, columns] = values
+        try:
+            np.save(path, whole)
+        except OSError as error:
+            raise RunFailed(f"The solution could not be written to {path}: {error.strerror}.") from error

@@ -1,0 +1,158 @@
+"""The entry point of a job: `python3 -m apps APPLICATION ...`, run as every rank of an MPI job.
+
+Reads the arguments, sets the application up, passes the start barrier, iterates, and has rank 0 report `started`,
+`finished` and `result`. A `TestbedError` is raised by every rank alike or by rank 0: rank 0 says its sentence and
+aborts the job, so that no rank is left waiting. Any other error is said by the rank that meets it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NoReturn
+
+from apps.grid import check_components, equal_components
+from apps.pacing import DilatedPacer, NativePacer, Pacer, ProcessorProfile
+from emulator.model.clock import Dilation
+from emulator.model.errors import InvalidInput, TestbedError
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+    from apps.record import JobSetting
+
+EXIT_FAILED = 1
+EXIT_INVALID_INPUT = 2
+
+# A 1 GHz Pentium III of DAS-2 with 256 KiB of cache, from the study's runtimes on one cluster.
+DAS2_IN_CACHE_NS_PER_POINT = 105.0
+DAS2_OUT_OF_CACHE_NS_PER_POINT = 265.0
+DAS2_CACHE_BYTES = 256 * 1024
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise InvalidInput(f"{message[:1].upper()}{message[1:]}; see `{self.prog} --help`.")
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The command line of all applications."""
+    from apps import poisson
+
+    parser = _Parser(prog="python3 -m apps", description="Runs one rank of an MPI application of the testbed.")
+    applications = parser.add_subparsers(dest="application", required=True, metavar="APPLICATION")
+    poisson_parser = applications.add_parser(
+        "poisson",
+        help="Poisson's equation by red-black Gauss-Seidel",
+        epilog="Example: mpirun -n 16 python3 -m apps poisson --grid 400 --iterations 100 --dilation 8 --clusters 2",
+    )
+    poisson.add_arguments(poisson_parser)
+    _add_common_arguments(poisson_parser)
+    return parser
+
+
+def _add_common_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--dilation", type=float, default=1.0, metavar="K", help="host seconds per emulated second (1)")
+    add("--clusters", type=int, default=1, metavar="C", help="how many clusters the ranks are spread over (1)")
+    add("--components", metavar="S,S,..", help="the components' sizes, ranks in order (equal, one a cluster)")
+    add("--start-at", type=float, metavar="EPOCH_S", help="host wall clock before which no rank starts to iterate")
+    add("--native", action="store_true", help="do not pace: compute at the host's own speed")
+    add("--in-cache-ns-per-point", type=float, default=DAS2_IN_CACHE_NS_PER_POINT, metavar="NS",
+        help="emulated cost of a point when the points fit the cache (%(default)s)")  # fmt: skip
+    add("--out-of-cache-ns-per-point", type=float, default=DAS2_OUT_OF_CACHE_NS_PER_POINT, metavar="NS",
+        help="emulated cost of a point when they do not (%(default)s)")  # fmt: skip
+    add("--cache-bytes", type=int, default=DAS2_CACHE_BYTES, metavar="B",
+        help="the emulated processor's cache (%(default)s)")  # fmt: skip
+
+
+def read_setting(arguments: argparse.Namespace, processes: int) -> JobSetting:
+    """How the job runs, from the parsed command line and the number of processes that run.
+
+    Raises:
+        InvalidInput: if an argument cannot be meant or the components do not add up to the processes.
+    """
+    from apps.record import JobSetting
+
+    if arguments.components is None:
+        components = equal_components(processes, arguments.clusters)
+    else:
+        try:
+            components = tuple(int(size) for size in arguments.components.split(","))
+        except ValueError:
+            raise InvalidInput(f"--components must be sizes such as 8,8, not {arguments.components!r}.") from None
+    check_components(components, processes, arguments.clusters)
+    profile = ProcessorProfile(
+        arguments.in_cache_ns_per_point, arguments.out_of_cache_ns_per_point, arguments.cache_bytes
+    )
+    return JobSetting(
+        Dilation(arguments.dilation), arguments.clusters, components, None if arguments.native else profile
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs this rank; returns the exit code of the process."""
+    try:
+        arguments = make_parser().parse_args(argv)
+        from mpi4py import MPI
+
+        run(MPI.COMM_WORLD, arguments)
+    except TestbedError as error:
+        return _fail_together(error)
+    except Exception as error:
+        return _fail_alone(error)
+    return 0
+
+
+def run(communicator: MPI.Comm, arguments: argparse.Namespace) -> None:
+    """Runs the application on all ranks of `communicator`; rank 0 reports.
+
+    Raises:
+        TestbedError: at every rank alike or at rank 0.
+    """
+    from apps import poisson
+    from apps.record import gather_record
+    from apps.timeline import pass_finish_barrier, pass_start_barrier, report_event
+
+    setting = read_setting(arguments, communicator.size)
+    options = poisson.read_options(arguments)
+    pacer: Pacer = DilatedPacer(setting.dilation) if setting.profile else NativePacer()
+    application = poisson.Poisson(communicator, options, setting, pacer)
+    pass_start_barrier(communicator, arguments.start_at)
+    application.iterate()
+    pass_finish_barrier(communicator)
+    record = gather_record(communicator, setting, application.times, pacer.count)
+    results = application.results()
+    if record is not None:
+        report_event("result", record={**results, **record})
+
+
+def _fail_together(error: TestbedError) -> int:
+    exit_code = EXIT_INVALID_INPUT if isinstance(error, InvalidInput) else EXIT_FAILED
+    if int(os.environ.get("OMPI_COMM_WORLD_SIZE", "1")) > 1:
+        from mpi4py import MPI
+
+        if MPI.COMM_WORLD.rank == 0:
+            _say(str(error))
+            MPI.COMM_WORLD.Abort(exit_code)
+        MPI.COMM_WORLD.Barrier()
+    else:
+        _say(str(error))
+    return exit_code
+
+
+def _fail_alone(error: Exception) -> int:
+    rank = os.environ.get("OMPI_COMM_WORLD_RANK", "0")
+    _say(f"Rank {rank} failed with {type(error).__name__}: {' '.join(str(error).split())}")
+    if int(os.environ.get("OMPI_COMM_WORLD_SIZE", "1")) > 1:
+        from mpi4py import MPI
+
+        MPI.COMM_WORLD.Abort(EXIT_FAILED)
+    return EXIT_FAILED
+
+
+def _say(sentence: str) -> None:
+    sys.stderr.write(sentence + "\n")
+    sys.stderr.flush()
