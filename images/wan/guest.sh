@@ -1,0 +1,32 @@
+#!/bin/sh
+# Init of the User-Mode Linux guest: brings its interfaces up, forwards, and runs the scripts it is told to.
+#
+# Its root is the container's file system, read-only; /run/wan is mounted once more for writing. Each line on its
+# console is the number of a script there (<number>.sh); output goes to <number>.out and, last, the exit code to
+# <number>.status, which in-guest.sh waits for. Waiting for a line costs no CPU.
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+export PATH
+mount -t proc none /proc
+mount -t sysfs none /sys 2>/dev/null
+mount -t hostfs -o /run/wan none /mnt
+modules=/usr/lib/uml/modules/$(uname -r)/kernel
+for module in net/sched/sch_netem net/sched/sch_prio net/sched/cls_u32; do
+    insmod "$modules/$module.ko" || echo "The guest cannot load $module."
+done
+while read -r device address index; do
+    ip link set dev "$device" name "site$index"
+    ip addr add "$address" dev "site$index"
+    ip link set dev "site$index" up
+done </mnt/guest-interfaces
+echo 0 >/proc/sys/net/ipv4/conf/all/rp_filter
+echo 0 >/proc/sys/net/ipv4/conf/default/rp_filter
+echo 1 >/proc/sys/net/ipv4/ip_forward
+stty -echo 2>/dev/null
+touch /mnt/ready
+while :; do
+    while read -r number; do
+        sh "/mnt/$number.sh" >"/mnt/$number.out" 2>&1
+        echo $? >"/mnt/$number.unread"
+        mv "/mnt/$number.unread" "/mnt/$number.status"
+    done
+done
