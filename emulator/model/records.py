@@ -1,0 +1,216 @@
+"""What a run leaves behind: the row types of its files and its manifest. Column names are field names.
+
+A row is a frozen value that turns into cells of text and back (`Row.cells`, `Row.from_cells`). Units stand in the
+names; moments are emulated seconds since the run's origin; a missing value is an empty cell; several values in one cell
+are joined by ``+``. Which file holds which rows: `ROW_FILES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Any, Final, Self
+
+from pydantic import BeforeValidator
+
+from emulator.model.documents import DocumentModel
+from emulator.model.topology import Topology
+
+FORMAT_VERSION: Final = 1
+MANIFEST_FILE: Final = "manifest.json"
+DECISIONS_FILE: Final = "decisions.jsonl"
+SCHEDULE_FILE: Final = "schedule.jsonl"
+JOINED_BY: Final = "+"
+
+
+def _split(cell: object) -> object:
+    return tuple(part for part in cell.split(JOINED_BY) if part) if isinstance(cell, str) else cell
+
+
+Sizes = Annotated[tuple[int, ...], BeforeValidator(_split)]
+Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
+
+
+class Row(DocumentModel):
+    """A line of a run's CSV file."""
+
+    @classmethod
+    def columns(cls) -> list[str]:
+        """The header of the file that holds such rows."""
+        return list(cls.model_fields)
+
+    def cells(self) -> list[str]:
+        """The values as text, in the order of `columns`."""
+        return [_cell(getattr(self, column)) for column in self.columns()]
+
+    @classmethod
+    def from_cells(cls, cells: Mapping[str, str]) -> Self:
+        """The row that `cells` (column to text) hold; an empty cell is a missing value."""
+        return cls.model_validate({column: cell for column, cell in cells.items() if cell != ""})
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, tuple):
+        return JOINED_BY.join(str(part) for part in value)
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+class JobRow(Row):
+    """A job that has ended: what it asked for, where it ran, every moment, every derived time, its verdict.
+
+    `components` are sizes in processors in the order of the request, `execution_clusters` the cluster of each.
+    `runtime_s` is the application's own time from its first to its last iteration, within `execution_time_s`.
+    `host_lateness_s` sums the host time by which compute phases ended late, over all processors.
+    """
+
+    job: int
+    name: str
+    application: str
+    arguments: str = ""
+    request: str
+    components: Sizes
+    requested_clusters: Names = ()
+    processors: int
+    state: str
+    reason: str = ""
+    placement_tries: int = 0
+    execution_clusters: Names = ()
+    clusters: int | None = None
+    intended_arrival_s: float | None = None
+    submitted_s: float
+    placed_s: float | None = None
+    claimed_s: float | None = None
+    started_s: float | None = None
+    finished_s: float | None = None
+    released_s: float | None = None
+    queue_time_s: float | None = None
+    overhead_s: float | None = None
+    wait_time_s: float | None = None
+    execution_time_s: float | None = None
+    response_time_s: float | None = None
+    overhead_late_s: float | None = None
+    exit_code: int | None = None
+    iterations: int | None = None
+    runtime_s: float | None = None
+    iteration_s: float | None = None
+    phases: int | None = None
+    late_phases: int | None = None
+    host_lateness_s: float | None = None
+    host_cpu_s: float | None = None
+    verdict: str
+    verdict_reasons: str = ""
+
+
+class ComponentRow(Row):
+    """A component of a job that was placed: its cluster, its allocation there, and when it held its processors."""
+
+    job: int
+    component: int
+    cluster: str
+    processors: int
+    allocation: str | None = None
+    placed_s: float | None = None
+    claimed_s: float | None = None
+    released_s: float | None = None
+
+
+class UtilizationRow(Row):
+    """From `time_s` on: processors of a cluster that jobs of the run hold, and those on which a job executes."""
+
+    time_s: float
+    cluster: str
+    processors: int
+    claimed_processors: int
+    executing_processors: int
+
+
+class LinkRow(Row):
+    """One measurement of the wide area, `moment` being before or after the run; asked, measured, and the error.
+
+    `source` and `target` are clusters (or the link's own name where more than one pair shares it); delays are one-way
+    and in the columns that end in `_s`, rates in those that end in `_mbit`, packets lost in `lost_packets`.
+    """
+
+    moment: str
+    dilation: float
+    source: str
+    target: str
+    quantity: str
+    asked_s: float | None = None
+    measured_s: float | None = None
+    asked_mbit: float | None = None
+    measured_mbit: float | None = None
+    lost_packets: int | None = None
+    relative_error: float | None = None
+    within: bool
+
+
+class ExtensionFactorRow(Row):
+    """How much longer an application runs over `clusters` clusters than in one: the mean of `n` runs, with a 95% CI."""
+
+    application: str
+    grid: int | None = None
+    processors: int
+    components: Sizes
+    clusters: int
+    interconnect_single: str
+    interconnect_coallocated: str
+    dilation: float
+    runtime_s: float
+    iteration_s: float | None = None
+    extension_factor: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    n: int
+    verdict: str
+
+
+ROW_FILES: Final[dict[type[Row], str]] = {
+    JobRow: "jobs.csv",
+    ComponentRow: "components.csv",
+    UtilizationRow: "utilization.csv",
+    LinkRow: "links.csv",
+    ExtensionFactorRow: "extension_factors.csv",
+}
+
+
+class RunKind(StrEnum):
+    """What a run directory is the record of."""
+
+    CAMPAIGN = "campaign"
+    MEASUREMENT = "measurement"
+
+
+class RunProgress(StrEnum):
+    """How far a run came: a directory left in state running is that of a run that died."""
+
+    RUNNING = "running"
+    COMPLETE = "complete"
+    INCOMPLETE = "incomplete"
+
+
+class Manifest(DocumentModel):
+    """What a run was: everything needed to understand, judge and repeat it."""
+
+    format_version: int = FORMAT_VERSION
+    kind: RunKind
+    name: str
+    progress: RunProgress = RunProgress.RUNNING
+    verdict: str
+    verdict_reasons: tuple[str, ...] = ()
+    topology: Topology
+    workload: dict[str, Any]
+    jobs: int
+    policy: str
+    queue: str
+    seed: int
+    dilation: float
+    paced_middleware: bool
+    router_backend: str | None = None
+    host_began_at: str
+    host_ended_at: str | None = None
+    host_origin_s: float | None = None
+    host: dict[str, Any]
+    versions: dict[str, str]
