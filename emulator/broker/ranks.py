@@ -1,0 +1,58 @@
+"""The script that starts a job's MPI ranks across clusters, inside the allocations of its components.
+
+`mpirun` itself runs as a step of the first cluster's allocation. For every other cluster it calls a remote-launch agent,
+which logs in at that cluster's head and starts Open MPI's daemon as a step of that cluster's allocation: so limits,
+accounting and `scancel` reach all ranks.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from emulator.clusters.protocol import Part
+from emulator.model.settings import BrokerSettings
+
+MPI_SETTINGS = {
+    "pml": "ob1",
+    "btl": "self,vader,tcp",
+    "btl_vader_single_copy_mechanism": "none",
+    "mpi_yield_when_idle": "1",
+    "plm": "rsh",
+    "plm_rsh_agent": "./agent",
+    "plm_rsh_no_tree_spawn": "1",
+}
+"""Open MPI's settings: messages through shared memory inside a cluster and TCP between them; waiting ranks yield."""
+
+AGENT = """#!/bin/bash
+host=$1; shift
+case $host in
+{cases}
+*) echo "no allocation at $host" >&2; exit 1 ;;
+esac
+exec ssh -x -o BatchMode=yes "$host" "srun --jobid=$allocation --overlap --nodes=1 --ntasks=1 --mpi=none \
+--kill-on-bad-exit=1 bash -c $(printf %q "$*")"
+"""
+
+SCRIPT = """#!/bin/bash
+cat > agent <<'END_OF_AGENT'
+{agent}END_OF_AGENT
+chmod 755 agent
+for name in ${{!SLURM_*}}; do unset "$name"; done
+exec {command}
+"""
+
+
+def start_script(parts: Sequence[Part], program: Sequence[str], settings: BrokerSettings) -> str:
+    """The bash script that runs `program` on the processors of `parts`, ranks in the order of the parts."""
+    cases = "\n".join(f"{part.head_address}) allocation={shlex.quote(part.allocation)} ;;" for part in parts)
+    mpi_settings = dict(MPI_SETTINGS)
+    if settings.message_range:
+        mpi_settings["btl_tcp_if_include"] = settings.message_range
+    if settings.control_range:
+        mpi_settings["oob_tcp_if_include"] = settings.control_range
+    options = [word for name, value in mpi_settings.items() for word in ("--mca", name, value)]
+    hosts = ",".join(f"{part.head_address}:{part.processors}" for part in parts)
+    processors = str(sum(part.processors for part in parts))
+    command = ["mpirun", "--leave-session-attached", "--bind-to", "none", *options, "-H", hosts, "-n", processors]
+    return SCRIPT.format(agent=AGENT.format(cases=cases), command=shlex.join([*command, *program]))

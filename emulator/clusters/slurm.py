@@ -1,0 +1,164 @@
+"""A Slurm cluster behind SSH, asked in Slurm's own commands.
+
+A claim is a batch job that only holds processors: it writes a stamped line to an events file in the user's home when it
+begins and when it ends, then sleeps. One lasting `tail` carries these lines here, so that moments are those of the events
+and nothing is polled; after a reconnection it begins anew, so an event may be reported twice. Programs run as job steps inside the allocation, so Slurm's limits, accounting and `scancel`
+reach them.
+"""
+
+from __future__ import annotations
+
+import shlex
+import threading
+from collections.abc import Callable
+
+from emulator.clusters.protocol import AllocationEvent, AllocationEventKind, Occupancy
+from emulator.clusters.ssh import Completed, Program, SecureShell
+from emulator.model.errors import ClaimFailed, ClusterUnreachable
+from emulator.model.settings import BrokerSettings, Head
+
+EVENTS_FILE = '"$HOME"/.testbed/events'
+HOLDER = f"""#!/bin/sh
+note() {{ printf '%s %s %s %s\\n' "$1" "$(date +%s.%N)" "$SLURM_JOB_NAME" "$SLURM_JOB_ID" >> {EVENTS_FILE}; }}
+trap 'note ended; exit 0' TERM INT HUP
+note claimed
+sleep infinity &
+wait
+note ended
+"""
+WATCH = (
+    f'mkdir -p "$HOME"/.testbed && touch {EVENTS_FILE} && '
+    f"{{ tail -n +1 -F {EVENTS_FILE} & cat > /dev/null; kill $!; }}"
+)
+RECONNECT_HOST_S = (0.2, 1.0, 2.0)
+RECONNECT_LATER_HOST_S = 5.0
+
+
+class SlurmCluster:
+    """The local resource manager of one cluster, reached at its head."""
+
+    def __init__(self, head: Head, settings: BrokerSettings) -> None:
+        self._head = head
+        self._shell = SecureShell(head, settings)
+        self._watch_shell = SecureShell(head, settings)
+        self._prefix = f"{settings.testbed}-"
+        self._closing = threading.Event()
+
+    @property
+    def cluster(self) -> str:
+        """The cluster's name."""
+        return self._head.cluster
+
+    @property
+    def address(self) -> str:
+        """Address of the head."""
+        return self._head.address
+
+    def occupancy(self) -> Occupancy:
+        """Processors and nodes that Slurm would use now; drained and dead ones are not counted idle."""
+        nodes, processors, idle = 0, 0, 0
+        for line in self._checked('sinfo -h -o "%D %C"').output.splitlines():
+            count, states = line.split()
+            counts = [int(number) for number in states.split("/")]
+            nodes, idle, processors = nodes + int(count), idle + counts[1], processors + counts[3]
+        return Occupancy(nodes, processors, idle)
+
+    def claim(self, claim: str, processors: int) -> str:
+        """Queue a holder for `processors` tasks; its identity is Slurm's job number."""
+        command = (
+            f"sbatch --parsable --job-name={shlex.quote(self._prefix + claim)} --ntasks={processors} "
+            "--cpus-per-task=1 --output=/dev/null --error=/dev/null --chdir=/tmp"
+        )
+        completed = self._shell.execute(command, HOLDER)
+        if completed.exit_code != 0:
+            raise ClaimFailed(
+                f"Cluster {self.cluster!r} refused {processors} processors: {_last_line(completed.error)}."
+            )
+        return completed.output.strip().split(";")[0]
+
+    def release(self, allocation: str) -> None:
+        """Cancel the holder; Slurm ends every step of the allocation with it."""
+        self._checked(f"scancel --quiet {shlex.quote(allocation)}", may_fail=True)
+
+    def release_all(self) -> None:
+        """Cancel every job of this user whose name begins with the testbed's."""
+        self._checked(
+            f"squeue -h --me -o '%i %j' | awk -v p={shlex.quote(self._prefix)} 'index($2, p) == 1 {{ print $1 }}' "
+            "| xargs --no-run-if-empty scancel --quiet",
+            may_fail=True,
+        )
+
+    def start(self, script: str, allocation: str, label: str) -> Program:
+        """Run `script` as a step of the allocation; it reads nothing, and its files lie in ``~/.testbed/jobs``."""
+        folder = f'"$HOME"/.testbed/jobs/{shlex.quote(label)}'
+        command = (
+            f"mkdir -p {folder} && cat > {folder}/start && exec srun --jobid={shlex.quote(allocation)} --overlap "
+            f"--nodes=1 --ntasks=1 --mpi=none --chdir={folder} --job-name=ranks bash {folder}/start < /dev/null"
+        )
+        return self._shell.open_program(command, script)
+
+    def watch(
+        self, on_event: Callable[[AllocationEvent], None], on_reachable: Callable[[bool, str], None]
+    ) -> None:
+        """Follow the events file on a thread of its own until `close`."""
+        thread = threading.Thread(
+            target=self._follow, args=(on_event, on_reachable), name=f"watch-{self.cluster}", daemon=True
+        )
+        thread.start()
+
+    def close(self) -> None:
+        """Stop following and hang up."""
+        self._closing.set()
+        self._watch_shell.close()
+        self._shell.close()
+
+    def _follow(
+        self, on_event: Callable[[AllocationEvent], None], on_reachable: Callable[[bool, str], None]
+    ) -> None:
+        failures, reachable = 0, False
+        while not self._closing.is_set():
+            try:
+                stream = self._watch_shell.open_program(WATCH, script=None)
+                if not reachable:
+                    reachable, failures = True, 0
+                    on_reachable(True, "")
+                self._read_events(stream, on_event)
+                reason = f"Cluster {self.cluster!r} closed the connection that carries its events."
+            except ClusterUnreachable as error:
+                reason = str(error)
+            if self._closing.is_set():
+                return
+            if failures == len(RECONNECT_HOST_S) and reachable:
+                reachable = False
+                on_reachable(False, reason)
+            pause_host_s = RECONNECT_HOST_S[failures] if failures < len(RECONNECT_HOST_S) else RECONNECT_LATER_HOST_S
+            failures = min(failures + 1, len(RECONNECT_HOST_S))
+            self._closing.wait(pause_host_s)
+
+    def _read_events(self, stream: Program, on_event: Callable[[AllocationEvent], None]) -> None:
+        for line in stream.lines():
+            event = _allocation_event(line, self._prefix)
+            if event is not None:
+                on_event(event)
+
+    def _checked(self, command: str, *, may_fail: bool = False) -> Completed:
+        completed = self._shell.execute(command)
+        if completed.exit_code != 0 and not may_fail:
+            raise ClusterUnreachable(
+                f"Cluster {self.cluster!r}: {command.split()[0]} failed: {_last_line(completed.error)}."
+            )
+        return completed
+
+
+def _allocation_event(line: str, prefix: str) -> AllocationEvent | None:
+    words = line.split()
+    if len(words) != 4 or words[0] not in tuple(AllocationEventKind) or not words[2].startswith(prefix):
+        return None
+    return AllocationEvent(
+        AllocationEventKind(words[0]), words[2].removeprefix(prefix), words[3], float(words[1])
+    )
+
+
+def _last_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[-1].rstrip(".") if lines else "it gave no reason"

@@ -1,0 +1,162 @@
+"""One lasting SSH connection to a cluster's head, shared by all who have something to run there.
+
+`SecureShell` connects when needed and again after a loss; `execute` runs a short command to its end, `open_program`
+starts a long one whose output is read as it comes. Host keys are checked against the given known-hosts file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import paramiko
+
+from emulator.model.errors import ClusterUnreachable
+from emulator.model.settings import BrokerSettings, Head
+
+CONNECT_TIMEOUT_HOST_S = 10.0
+COMMAND_TIMEOUT_HOST_S = 30.0
+KEEPALIVE_HOST_S = 5
+ERROR_TEXT_BYTES = 16_384
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A command that ended."""
+
+    output: str
+    error: str
+    exit_code: int
+
+
+class Program:
+    """A command that runs; its standard output is read line by line, its standard error kept to the last bytes."""
+
+    def __init__(self, channel: paramiko.Channel, script: str | None) -> None:
+        self._channel = channel
+        self._error = bytearray()
+        self._drain = threading.Thread(target=self._keep_error, name="ssh-stderr", daemon=True)
+        self._drain.start()
+        if script is not None:
+            with contextlib.suppress(OSError):
+                channel.sendall(script.encode())
+                channel.shutdown_write()
+
+    def lines(self) -> Iterator[str]:
+        """Lines of standard output until the command closes it or the connection is lost."""
+        with self._channel.makefile("r", encoding="utf-8", errors="replace") as stream:
+            with contextlib.suppress(OSError):
+                for line in stream:
+                    yield line.rstrip("\n")
+
+    def error_text(self) -> str:
+        """The last bytes of standard error."""
+        return self._error.decode(errors="replace")
+
+    def exit_code(self) -> int:
+        """The exit code; -1 if the connection was lost before there was one."""
+        code = self._channel.recv_exit_status()
+        self._drain.join(timeout=1.0)
+        return code
+
+    def close(self) -> None:
+        """Close the channel; the command may go on without a listener."""
+        self._channel.close()
+
+    def _keep_error(self) -> None:
+        with contextlib.suppress(OSError):
+            while chunk := self._channel.recv_stderr(4096):
+                self._error += chunk
+                del self._error[:-ERROR_TEXT_BYTES]
+
+
+class SecureShell:
+    """A connection to `head` with the broker's own key; safe to share between threads."""
+
+    def __init__(self, head: Head, settings: BrokerSettings) -> None:
+        self._head = head
+        self._settings = settings
+        self._client: paramiko.SSHClient | None = None
+        self._lock = threading.Lock()
+
+    def execute(self, command: str, script: str = "") -> Completed:
+        """Run `command` to its end with `script` on its standard input.
+
+        Raises:
+            ClusterUnreachable: if the head cannot be reached, or the command does not end in time.
+        """
+        channel = self._channel(command)
+        try:
+            channel.settimeout(COMMAND_TIMEOUT_HOST_S)
+            channel.sendall(script.encode())
+            channel.shutdown_write()
+            with channel.makefile("rb") as output, channel.makefile_stderr("rb") as error:
+                output_bytes, error_bytes = output.read(), error.read()
+            code = channel.recv_exit_status()
+        except (OSError, paramiko.SSHException) as problem:
+            self._hang_up()
+            raise ClusterUnreachable(f"Cluster {self._head.cluster!r} stopped answering ({problem}).") from problem
+        finally:
+            channel.close()
+        if code == -1:
+            raise ClusterUnreachable(f"Cluster {self._head.cluster!r} closed the connection during a command.")
+        return Completed(output_bytes.decode(errors="replace"), error_bytes.decode(errors="replace"), code)
+
+    def open_program(self, command: str, script: str | None = "") -> Program:
+        """Start `command` with `script` on its standard input (left open if None) and return while it runs.
+
+        Raises:
+            ClusterUnreachable: if the head cannot be reached.
+        """
+        return Program(self._channel(command), script)
+
+    def close(self) -> None:
+        """Hang up."""
+        self._hang_up()
+
+    def _channel(self, command: str) -> paramiko.Channel:
+        try:
+            transport = self._connected().get_transport()
+            if transport is None:
+                raise paramiko.SSHException("not connected")
+            channel = transport.open_session(timeout=CONNECT_TIMEOUT_HOST_S)
+            channel.exec_command(command)
+        except (OSError, EOFError, paramiko.SSHException) as problem:
+            self._hang_up()
+            raise ClusterUnreachable(
+                f"Cluster {self._head.cluster!r} cannot be reached at {self._head.address} ({problem})."
+            ) from problem
+        return channel
+
+    def _connected(self) -> paramiko.SSHClient:
+        with self._lock:
+            transport = self._client.get_transport() if self._client else None
+            if self._client is not None and transport is not None and transport.is_active():
+                return self._client
+            client = paramiko.SSHClient()
+            client.load_host_keys(str(self._settings.known_hosts_file))
+            client.set_missing_host_key_policy(paramiko.RejectPolicy())
+            client.connect(
+                self._head.address,
+                port=self._head.port,
+                username=self._head.user,
+                key_filename=str(self._settings.key_file),
+                timeout=CONNECT_TIMEOUT_HOST_S,
+                banner_timeout=CONNECT_TIMEOUT_HOST_S,
+                auth_timeout=CONNECT_TIMEOUT_HOST_S,
+                allow_agent=False,
+                look_for_keys=False,
+            )
+            connected = client.get_transport()
+            if connected is not None:
+                connected.set_keepalive(KEEPALIVE_HOST_S)
+            self._client = client
+            return client
+
+    def _hang_up(self) -> None:
+        with self._lock:
+            if self._client is not None:
+                self._client.close()
+            self._client = None

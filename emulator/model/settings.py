@@ -1,0 +1,39 @@
+"""What a broker must be told when it starts: where its clusters' heads are, and how it may reach them.
+
+Written by whoever brings the testbed up, read by the broker; a document, so that a broker for real clusters can be
+configured by hand.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, PositiveInt
+
+from emulator.model.documents import DocumentModel
+from emulator.model.topology import Name
+
+
+class Head(DocumentModel):
+    """The head of one cluster, as SSH reaches it."""
+
+    cluster: Name
+    address: str
+    port: PositiveInt = 22
+    user: str = "researcher"
+
+
+class BrokerSettings(DocumentModel):
+    """A broker's surroundings. Address ranges are in CIDR form; an empty range leaves the choice to MPI."""
+
+    testbed: Name
+    topology_file: Path
+    token_file: Path
+    key_file: Path
+    known_hosts_file: Path
+    journal_file: Path
+    heads: Annotated[tuple[Head, ...], Field(min_length=1)]
+    message_range: str = ""
+    control_range: str = ""
+    listen_port: PositiveInt = 8460
