@@ -1,0 +1,198 @@
+"""A topology rendered into a Compose file: pure, and the same text for ``docker compose`` v2 and docker-compose 1.29.
+
+The file has neither a ``version`` nor a ``name`` (each is refused by one of the two); the project is given by ``-p``.
+Networks and volumes carry their names explicitly, so that nothing depends on how Compose prefixes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from emulator.containers.addresses import AddressPlan
+from emulator.containers.names import CLUSTER_LABEL, LABEL, ROLE_LABEL, PartNames
+from emulator.model.topology import Cluster, Topology
+
+BROKER_PORT: Final = 8460
+"""Where the broker listens inside its container."""
+
+SHARED_MEMORY_BYTES: Final = 2 * 1024**3
+"""Limit of /dev/shm in a cluster: Open MPI keeps the messages of all its ranks there."""
+
+MAX_PROCESSES: Final = 16384
+OPEN_FILES: Final = 65536
+STOP_GRACE_PERIOD: Final = "3s"
+
+
+@dataclass(frozen=True, slots=True)
+class ImageReferences:
+    """The images that a testbed's containers are made from."""
+
+    node: str
+    wan: str
+    broker: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """Everything that the Compose file of a testbed depends on.
+
+    `state_folder` is the host folder that holds its topology, keys and token; `router_backend` is asked of the
+    router (``auto``, ``kernel`` or ``uml``); `api_port` is the port on the host's loopback.
+    """
+
+    topology: Topology
+    names: PartNames
+    addresses: AddressPlan
+    images: ImageReferences
+    state_folder: Path
+    api_port: int
+    router_backend: str
+
+
+def render(rendering: Rendering) -> str:
+    """The Compose file, as text."""
+    document = {
+        "services": services(rendering),
+        "networks": networks(rendering),
+        "volumes": {"journal": {"name": rendering.names.journal_volume, "labels": labels(rendering, "journal")}},
+    }
+    return yaml.safe_dump(document, sort_keys=False, width=110)
+
+
+def services(rendering: Rendering) -> dict[str, Any]:
+    """Every container: the clusters in the topology's order, the router and the broker."""
+    clusters = {
+        cluster.name: cluster_service(rendering, index, cluster)
+        for index, cluster in enumerate(rendering.topology.clusters)
+    }
+    return {**clusters, "wan": router_service(rendering), "broker": broker_service(rendering)}
+
+
+def cluster_service(rendering: Rendering, index: int, cluster: Cluster) -> dict[str, Any]:
+    """A cluster: controller, virtual nodes and SSH in one container without any privilege."""
+    keys = rendering.state_folder / "keys"
+    return {
+        **_common(rendering, "cluster", rendering.images.node, rendering.names.cluster(cluster.name), cluster.name),
+        "hostname": cluster.name,
+        "environment": {
+            "TESTBED_CLUSTER": cluster.name,
+            "TESTBED_NODES": str(cluster.nodes),
+            "TESTBED_PROCESSORS_PER_NODE": str(cluster.processors_per_node),
+        },
+        "shm_size": SHARED_MEMORY_BYTES,
+        "pids_limit": MAX_PROCESSES,
+        "ulimits": {
+            "memlock": {"soft": -1, "hard": -1},
+            "nofile": {"soft": OPEN_FILES, "hard": OPEN_FILES},
+        },
+        "volumes": [
+            f"{keys / 'hosts' / cluster.name}:/etc/testbed/keys/host:ro",
+            *(f"{keys / file}:/etc/testbed/keys/{file}:ro" for file in ("authorized_keys", "grid", "known_hosts")),
+        ],
+        "networks": {
+            "control": {"ipv4_address": rendering.addresses.head(index)},
+            _site(cluster): {"ipv4_address": rendering.addresses.site_address(index)},
+        },
+        "healthcheck": _health(["CMD", "sh", "/usr/local/lib/testbed/healthy.sh"]),
+    }
+
+
+def router_service(rendering: Rendering) -> dict[str, Any]:
+    """The router: on every site's network and on no other."""
+    sites = {
+        _site(cluster): {"ipv4_address": rendering.addresses.router(index)}
+        for index, cluster in enumerate(rendering.topology.clusters)
+    }
+    return {
+        **_common(rendering, "router", rendering.images.wan, rendering.names.router),
+        "environment": {"WAN_BACKEND": rendering.router_backend},
+        "cap_add": ["NET_ADMIN", "NET_RAW"],
+        "sysctls": {"net.ipv4.ip_forward": "1"},
+        # A User-Mode Linux guest keeps its memory in an executable mapping there.
+        "tmpfs": ["/dev/shm:exec,size=256m"],
+        "networks": sites,
+    }
+
+
+def broker_service(rendering: Rendering) -> dict[str, Any]:
+    """The broker: on the control network, its API published on the host's loopback only."""
+    state = rendering.state_folder
+    mounted = {
+        state / "topology.yaml": "topology.yaml",
+        state / "testbed.json": "testbed.json",
+        state / "token": "token",
+        state / "keys" / "broker": "keys/broker",
+        state / "keys" / "known_hosts": "keys/known_hosts",
+    }
+    url = f"http://127.0.0.1:{BROKER_PORT}/v1/health"
+    probe = f"import urllib.request; urllib.request.urlopen('{url}', timeout=5)"
+    return {
+        **_common(rendering, "broker", rendering.images.broker, rendering.names.broker),
+        "hostname": "broker",
+        "ports": [f"127.0.0.1:{rendering.api_port}:{BROKER_PORT}"],
+        "volumes": [
+            *(f"{source}:/etc/testbed/{target}:ro" for source, target in mounted.items()),
+            "journal:/var/lib/testbed",
+        ],
+        "networks": {"control": {"ipv4_address": rendering.addresses.broker}},
+        "healthcheck": _health(["CMD", "python3", "-c", probe]),
+    }
+
+
+def networks(rendering: Rendering) -> dict[str, Any]:
+    """The control network, and one per site."""
+    plan = rendering.addresses
+    control = _network(rendering, rendering.names.control_network, "control", plan.control_network)
+    sites = {
+        _site(cluster): _network(
+            rendering, rendering.names.site_network(cluster.name), "site", plan.site_network(index), cluster.name
+        )
+        for index, cluster in enumerate(rendering.topology.clusters)
+    }
+    return {"control": control, **sites}
+
+
+def labels(rendering: Rendering, role: str, cluster: str | None = None) -> dict[str, str]:
+    """The labels of a part of the testbed."""
+    of_cluster = {CLUSTER_LABEL: cluster} if cluster else {}
+    return {LABEL: rendering.names.testbed, ROLE_LABEL: role, **of_cluster}
+
+
+def _common(
+    rendering: Rendering, role: str, image: str, container: str, cluster: str | None = None
+) -> dict[str, Any]:
+    return {
+        "image": image,
+        "container_name": container,
+        "labels": labels(rendering, role, cluster),
+        "init": True,
+        "restart": "no",
+        "stop_grace_period": STOP_GRACE_PERIOD,
+        "logging": {"driver": "json-file", "options": {"max-size": "10m", "max-file": "2"}},
+    }
+
+
+def _network(
+    rendering: Rendering, name: str, role: str, subnet: str, cluster: str | None = None
+) -> Mapping[str, Any]:
+    # Not `internal`: Docker's own rules would then drop what the router forwards.
+    return {
+        "name": name,
+        "driver": "bridge",
+        "labels": labels(rendering, role, cluster),
+        "ipam": {"driver": "default", "config": [{"subnet": subnet}]},
+    }
+
+
+def _site(cluster: Cluster) -> str:
+    return f"site-{cluster.name}"
+
+
+def _health(test: list[str]) -> dict[str, Any]:
+    # Rarely: a check costs the host's processors what a run needs. `up` does not wait for it.
+    return {"test": test, "interval": "60s", "timeout": "30s", "retries": 3, "start_period": "60s"}

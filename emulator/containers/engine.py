@@ -1,0 +1,115 @@
+"""Docker as this project needs it: connecting, finding Compose, and looking up what carries a testbed's label."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import docker
+import docker.errors
+from docker.models.containers import Container
+from docker.models.networks import Network
+from docker.models.volumes import Volume
+
+from emulator.containers.names import LABEL
+from emulator.model.errors import EngineUnavailable
+
+CONNECT_WITHIN_HOST_S = 120
+POOL_SIZE = 64
+"""Connections kept open: one per container that something is executed in at the same moment."""
+
+
+def connect() -> docker.DockerClient:
+    """A client of the Docker engine.
+
+    Raises:
+        EngineUnavailable: if Docker is missing, stopped, or not ours to use.
+    """
+    try:
+        client = docker.from_env(timeout=CONNECT_WITHIN_HOST_S, max_pool_size=POOL_SIZE)
+        client.ping()
+    except (docker.errors.DockerException, OSError) as error:
+        raise EngineUnavailable(_why_unavailable(str(error))) from error
+    return client
+
+
+def _why_unavailable(reported: str) -> str:
+    if "Permission denied" in reported:
+        return "Docker refuses this user (add it to the group `docker`, log in again, or use sudo)."
+    if shutil.which("dockerd") is None and shutil.which("docker") is None:
+        return "Docker is not installed (on Debian: `apt-get install docker.io docker-compose iptables`)."
+    return "Docker does not answer (start it: `systemctl start docker`, or run `dockerd`)."
+
+
+def compose_command() -> tuple[str, ...]:
+    """The command of Compose on this host: the plugin of version 2 if it is there, else docker-compose.
+
+    Raises:
+        EngineUnavailable: if there is neither.
+    """
+    for command in (("docker", "compose"), ("docker-compose",)):
+        if compose_version(command) is not None:
+            return command
+    raise EngineUnavailable("Docker Compose is not installed (on Debian: `apt-get install docker-compose`).")
+
+
+def compose_version(command: Sequence[str]) -> str | None:
+    """The version that a Compose command reports, or nothing if it is not there."""
+    if shutil.which(command[0]) is None:
+        return None
+    answer = subprocess.run([*command, "version", "--short"], capture_output=True, text=True, check=False)
+    return answer.stdout.strip() if answer.returncode == 0 else None
+
+
+def compose_up(project: str, compose_file: Path) -> None:
+    """Create and start everything that a Compose file describes.
+
+    Raises:
+        EngineUnavailable: with the reason that Compose gives, if it fails.
+    """
+    command = [*compose_command(), "-p", project, "-f", str(compose_file), "up", "--detach", "--no-build"]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    if answer.returncode != 0:
+        raise EngineUnavailable(f"Docker Compose could not start the containers: {_reason(answer.stderr)}.")
+
+
+def _reason(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    telling = [line for line in lines if "error" in line.lower() or "cannot" in line.lower()]
+    chosen = (telling or lines or ["it gave none"])[-1]
+    return chosen.rstrip(".")
+
+
+def containers_of(client: docker.DockerClient, testbed: str | None) -> list[Container]:
+    """The containers of a testbed, or of every testbed, running or not."""
+    found: list[Container] = client.containers.list(all=True, filters=_labelled(testbed), ignore_removed=True)
+    return found
+
+
+def networks_of(client: docker.DockerClient, testbed: str | None) -> list[Network]:
+    """The networks of a testbed, or of every testbed."""
+    found: list[Network] = client.networks.list(filters=_labelled(testbed))
+    return found
+
+
+def volumes_of(client: docker.DockerClient, testbed: str | None) -> list[Volume]:
+    """The volumes of a testbed, or of every testbed."""
+    found: list[Volume] = client.volumes.list(filters=_labelled(testbed))
+    return found
+
+
+def testbeds_seen(parts: Iterable[Any]) -> set[str]:
+    """The names of the testbeds that containers, networks or volumes belong to."""
+    names = set()
+    for part in parts:
+        labels = part.attrs.get("Labels") or part.attrs.get("Config", {}).get("Labels") or {}
+        if LABEL in labels:
+            names.add(labels[LABEL])
+    return names
+
+
+def _labelled(testbed: str | None) -> dict[str, str]:
+    return {"label": LABEL if testbed is None else f"{LABEL}={testbed}"}

@@ -1,0 +1,160 @@
+"""The testbed's own images: what goes into each, and building those whose contents changed.
+
+An image's tag is the hash of everything that it is made of, its base's tag included: an image that exists under its
+tag is up to date, and a build with nothing to do only reads the sources. Each is also tagged ``dev``.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import tarfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import docker
+import docker.errors
+
+from emulator.containers import base_image, wheels
+from emulator.containers.compose import ImageReferences
+from emulator.containers.events import Observer, Progress
+from emulator.containers.names import IMAGE_REPOSITORY
+from emulator.model.catalogue import HOUSE
+from emulator.model.errors import EngineUnavailable
+
+LATEST: Final = "dev"
+_TAG_LENGTH: Final = 16
+_NOT_SOURCE: Final = (".so", ".c", ".pyc")
+_NODE_MODEL: Final = ("__init__", "clock", "errors", "units")
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What an image is made of: files by their place in the build's context, and whatever else decides its content.
+
+    `late` gives files that are fetched only when the image is really built; `decided_by` stands for them in the tag.
+    """
+
+    name: str
+    files: dict[str, Path]
+    decided_by: str = ""
+    late: Callable[[], dict[str, Path]] = field(default=dict)
+
+    def tag(self, base: str) -> str:
+        """The image's tag on the base of that reference."""
+        digest = hashlib.sha256(f"{base}\n{self.decided_by}\n".encode())
+        for place, path in sorted(self.files.items()):
+            digest.update(f"{place}\0{path.stat().st_size}\0".encode())
+            digest.update(path.read_bytes())
+        return digest.hexdigest()[:_TAG_LENGTH]
+
+
+def node_recipe() -> Recipe:
+    """A cluster: the entry point, the applications, and the little of the emulator that they import."""
+    files = _folder("images/node") | _folder("apps", "apps")
+    files["emulator/__init__.py"] = HOUSE / "emulator" / "__init__.py"
+    for module in _NODE_MODEL:
+        files[f"emulator/model/{module}.py"] = HOUSE / "emulator" / "model" / f"{module}.py"
+    probe = HOUSE / "emulator" / "containers" / "wan" / "probe.py"
+    if probe.is_file():
+        files["probe.py"] = probe
+    return Recipe("node", files)
+
+
+def wan_recipe() -> Recipe:
+    """The router."""
+    return Recipe("wan", _folder("images/wan"))
+
+
+def broker_recipe(architecture: str) -> Recipe:
+    """The broker: its wheels, the emulator and the workloads."""
+    files = _folder("images/broker") | _folder("emulator", "emulator") | _folder("workloads", "workloads")
+    requirements = wheels.broker_requirements(HOUSE / "pyproject.toml")
+
+    def fetched() -> dict[str, Path]:
+        return {f"wheels/{path.name}": path for path in wheels.fetch(requirements, architecture)}
+
+    return Recipe("broker", files, decided_by="\n".join([architecture, *requirements]), late=fetched)
+
+
+def ensure_images(client: docker.DockerClient, observe: Observer) -> ImageReferences:
+    """References to the four images' current versions, built where they do not exist yet.
+
+    Raises:
+        EngineUnavailable: if one cannot be built.
+    """
+    base = base_image.ensure(client, observe)
+    architecture = str(client.info()["Architecture"])
+    recipes = (node_recipe(), wan_recipe(), broker_recipe(architecture))
+    with ThreadPoolExecutor(len(recipes)) as pool:
+        node, wan, broker = pool.map(lambda recipe: _ensure(client, recipe, base, observe), recipes)
+    return ImageReferences(node=node, wan=wan, broker=broker)
+
+
+def _ensure(client: docker.DockerClient, recipe: Recipe, base: str, observe: Observer) -> str:
+    repository = f"{IMAGE_REPOSITORY}/{recipe.name}"
+    reference = f"{repository}:{recipe.tag(base)}"
+    try:
+        image = client.images.get(reference)
+    except docker.errors.ImageNotFound:
+        observe(Progress("images", f"building {repository}"))
+        image = _build(client, recipe, base, reference)
+        observe(Progress("images", f"built {repository}"))
+    image.tag(repository, tag=LATEST)
+    return reference
+
+
+def _build(client: docker.DockerClient, recipe: Recipe, base: str, reference: str) -> docker.models.images.Image:
+    context = _context(recipe.files | recipe.late())
+    try:
+        image, _ = client.images.build(
+            fileobj=context,
+            custom_context=True,
+            encoding="gzip",
+            tag=reference,
+            buildargs={"BASE": base},
+            rm=True,
+            forcerm=True,
+            labels={"multicluster-testbed.image": recipe.name},
+        )
+    except docker.errors.BuildError as error:
+        raise EngineUnavailable(f"The image {reference} could not be built: {_last_words(error)}") from error
+    except docker.errors.APIError as error:
+        raise EngineUnavailable(f"The image {reference} could not be built: {error.explanation}.") from error
+    return image
+
+
+def _context(files: dict[str, Path]) -> io.BytesIO:
+    """The files as an archive without times or owners, so that equal contents hit Docker's build cache."""
+    content = io.BytesIO()
+    with gzip.GzipFile(fileobj=content, mode="wb", compresslevel=1, mtime=0) as packed:
+        with tarfile.open(fileobj=packed, mode="w") as archive:
+            for place, path in sorted(files.items()):
+                data = path.read_bytes()
+                entry = tarfile.TarInfo(place)
+                entry.size = len(data)
+                entry.mode = 0o644
+                archive.addfile(entry, io.BytesIO(data))
+    content.seek(0)
+    return content
+
+
+def _folder(folder: str, place: str = "") -> dict[str, Path]:
+    """The sources below a folder of the house, placed below `place` in the context."""
+    return {str(Path(place) / path.relative_to(HOUSE / folder)): path for path in _sources(HOUSE / folder)}
+
+
+def _sources(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.suffix not in _NOT_SOURCE and "__pycache__" not in path.parts:
+            yield path
+
+
+def _last_words(error: docker.errors.BuildError) -> str:
+    said = [str(entry.get("stream") or entry.get("error") or "").strip() for entry in error.build_log]
+    lines = [line for text in said for line in text.splitlines() if line.strip()]
+    return " | ".join(lines[-3:])

@@ -1,0 +1,77 @@
+"""What the containers, networks, volumes and images of a testbed are called, and how they are labelled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from emulator.model.errors import InvalidInput
+from emulator.model.topology import is_name
+
+LABEL: Final = "multicluster-testbed"
+"""Label of everything that belongs to a testbed; its value is the testbed's name."""
+
+ROLE_LABEL: Final = "multicluster-testbed.role"
+"""Label of what a container, network or volume is for: ``cluster``, ``router``, ``broker``, ``control``, ..."""
+
+CLUSTER_LABEL: Final = "multicluster-testbed.cluster"
+"""Label that names the cluster of a cluster's container or a site's network."""
+
+IMAGE_REPOSITORY: Final = "multicluster-testbed"
+USER: Final = "researcher"
+"""The account that jobs run under in every cluster."""
+
+RESERVED: Final = ("wan", "broker", "control")
+"""Names that no cluster may have, because the testbed's own parts are called so."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartNames:
+    """The names of one testbed's parts, all derived from its own.
+
+    Raises:
+        InvalidInput: if the testbed's name is no name.
+    """
+
+    testbed: str
+
+    def __post_init__(self) -> None:
+        if not is_name(self.testbed):
+            raise InvalidInput(
+                f"A testbed's name is up to 31 small letters, digits and hyphens after a letter, not {self.testbed!r}."
+            )
+
+    @property
+    def compose_project(self) -> str:
+        """The Compose project, named so that it meets no other project of the user's."""
+        return f"multicluster-{self.testbed}"
+
+    def cluster(self, cluster: str) -> str:
+        """The container of a cluster."""
+        if cluster in RESERVED:
+            raise InvalidInput(f"A cluster cannot be called {cluster!r}: a part of the testbed is (rename it).")
+        return f"{self.testbed}-{cluster}"
+
+    @property
+    def router(self) -> str:
+        """The container of the wide area's router."""
+        return f"{self.testbed}-wan"
+
+    @property
+    def broker(self) -> str:
+        """The container of the broker."""
+        return f"{self.testbed}-broker"
+
+    @property
+    def control_network(self) -> str:
+        """The network of SSH, Slurm and the API."""
+        return f"{self.testbed}-control"
+
+    def site_network(self, cluster: str) -> str:
+        """The network of a cluster's site."""
+        return f"{self.testbed}-site-{cluster}"
+
+    @property
+    def journal_volume(self) -> str:
+        """The volume of the broker's journal."""
+        return f"{self.testbed}-journal"
