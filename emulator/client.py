@@ -52,9 +52,10 @@ class BrokerClient:
     """
 
     def __init__(self, api_url: str, token: str) -> None:
-        self._api_url = api_url.rstrip("/")
+        self.api_url = api_url.rstrip("/")
+        self.token = token
         self._http = httpx.Client(
-            base_url=self._api_url,
+            base_url=self.api_url,
             headers={"Authorization": f"Bearer {token}"},
             timeout=HOST_TIMEOUT_S,
             limits=httpx.Limits(keepalive_expiry=_HOST_IDLE_CONNECTION_S),
@@ -174,7 +175,7 @@ class BrokerClient:
             )
         except httpx.HTTPError as error:
             raise NotStanding(
-                f"The broker at {self._api_url} does not answer ({_reason(error)}): see `testbed status`, "
+                f"The broker at {self.api_url} does not answer ({_reason(error)}): see `testbed status`, "
                 "and bring it up with `testbed up`."
             ) from error
 

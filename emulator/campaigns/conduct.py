@@ -1,0 +1,140 @@
+"""What every recorded run has in common, whatever its jobs: manifest, recorder, checks of the links, conclusion.
+
+A run is, in this order: `held`, `recorded`, `checked_links` around its jobs, and `conclude`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from emulator.campaigns.following import record_rest
+from emulator.campaigns.holding import Testbed, uninterrupted
+from emulator.campaigns.recording import Recorder
+from emulator.campaigns.run_directory import RunDirectory
+from emulator.campaigns.surroundings import host, host_now, versions
+from emulator.fidelity.measures import LinkCheck, RunMeasures
+from emulator.fidelity.verdict import Judgement, Verdict, judge_run
+from emulator.model.clock import Dilation
+from emulator.model.errors import TestbedError
+from emulator.model.job import JobState
+from emulator.model.records import Manifest, RunKind, RunProgress
+from emulator.model.views import RunRequest, RunView
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is: what it is doing and, while it has jobs under way, how many are where at `time_s`."""
+
+    stage: str
+    expected: int = 0
+    submitted: int = 0
+    running: int = 0
+    finished: int = 0
+    failed: int = 0
+    time_s: float | None = None
+
+
+Tell = Callable[[Progress], None]
+
+
+def jobs_progress(recorder: Recorder, stage: str, expected: int, time_s: float) -> Progress:
+    """The progress of a run whose jobs `recorder` follows."""
+    return Progress(
+        stage,
+        expected,
+        recorder.submitted,
+        len(recorder.running),
+        recorder.count(JobState.FINISHED),
+        recorder.count(JobState.FAILED) + recorder.count(JobState.CANCELLED),
+        time_s,
+    )
+
+
+def begun_manifest(
+    testbed: Testbed, kind: RunKind, request: RunRequest, workload: dict[str, object], jobs: int
+) -> Manifest:
+    """The manifest of a run that begins now: void until it has ended, so that a run that dies is seen to have."""
+    return Manifest(
+        kind=kind,
+        name=request.name,
+        verdict=Judgement.VOID,
+        verdict_reasons=("the run has not ended",),
+        topology=testbed.topology,
+        workload=workload,
+        jobs=jobs,
+        policy=request.policy,
+        queue=request.queue,
+        seed=request.seed,
+        dilation=request.dilation,
+        paced_middleware=request.paced_middleware,
+        host_began_at=host_now(),
+        host=host(),
+        versions=versions(),
+    )
+
+
+@contextmanager
+def recorded(testbed: Testbed, run: RunView, manifest: Manifest, path: Path) -> Iterator[Recorder]:
+    """A recorder into a new run directory at `path`.
+
+    If the run ends early, its unfinished jobs are cancelled and recorded as such, and the manifest says why.
+    """
+    with RunDirectory(path, manifest) as directory:
+        recorder = Recorder(directory, testbed.topology, Dilation(manifest.dilation))
+        try:
+            yield recorder
+        except BaseException as error:
+            with uninterrupted():
+                with suppress(TestbedError):
+                    testbed.client.end_run(run.id)
+                    record_rest(testbed, run.id, recorder)
+                _complete(recorder, RunProgress.INCOMPLETE, Verdict(Judgement.VOID, (_reason(error),)))
+            raise
+
+
+@contextmanager
+def checked_links(testbed: Testbed, recorder: Recorder, tell: Tell) -> Iterator[list[LinkCheck]]:
+    """Program the links to the run's dilation and check them, now and (unless the run fails) at the end."""
+    checks: list[LinkCheck] = []
+
+    def check(moment: str) -> None:
+        tell(Progress(f"checking the wide area {moment} the run"))
+        made, rows = testbed.wide_area.check(recorder.dilation, moment)
+        checks.append(made)
+        for row in rows:
+            recorder.directory.append(row)
+
+    tell(Progress(f"programming the wide area to dilation {recorder.dilation.factor:g}"))
+    recorder.directory.update_manifest({"router_backend": testbed.wide_area.program(recorder.dilation)})
+    check("before")
+    yield checks
+    check("after")
+
+
+def conclude(testbed: Testbed, run: RunView, recorder: Recorder, checks: list[LinkCheck], expected: int) -> Verdict:
+    """End the run, record its last events, judge it, and complete its manifest; returns the verdict."""
+    ended = testbed.client.end_run(run.id)
+    record_rest(testbed, run.id, recorder)
+    measures = RunMeasures(tuple(checks), expected, recorder.count(JobState.FAILED), recorder.count(JobState.CANCELLED))
+    verdict = judge_run(measures, list(recorder.verdicts.values()))
+    recorder.directory.update_manifest({"host_origin_s": ended.host_origin_s})
+    _complete(recorder, RunProgress.COMPLETE, verdict)
+    return verdict
+
+
+def _complete(recorder: Recorder, progress: RunProgress, verdict: Verdict) -> None:
+    recorder.directory.update_manifest(
+        {
+            "progress": progress,
+            "verdict": verdict.judgement,
+            "verdict_reasons": verdict.reasons,
+            "host_ended_at": host_now(),
+        }
+    )
+
+
+def _reason(error: BaseException) -> str:
+    return str(error) if isinstance(error, TestbedError) else "the run was interrupted"

@@ -1,0 +1,95 @@
+"""A campaign on a standing testbed: its schedule submitted by the load generator, its records in a run directory.
+
+Everything that can be known to be wrong is said before anything is touched. From then on the testbed is held, and given
+back on every way out; what was recorded until then stays.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from emulator.campaigns.conduct import (
+    Progress,
+    Tell,
+    begun_manifest,
+    checked_links,
+    conclude,
+    jobs_progress,
+    recorded,
+)
+from emulator.campaigns.following import follow_until, record_rest
+from emulator.campaigns.holding import Testbed, held
+from emulator.campaigns.load import LoadGenerator
+from emulator.campaigns.recording import Recorder
+from emulator.campaigns.run_directory import check_free
+from emulator.fidelity.verdict import Verdict
+from emulator.model.errors import InvalidInput, RunFailed
+from emulator.model.records import SCHEDULE_FILE, RunKind
+from emulator.model.views import RunRequest, RunView
+from workloads.campaign import Campaign
+from workloads.schedule import Arrival, schedule, write_schedule
+
+
+def planned(testbed: Testbed, campaign: Campaign, seed: int) -> list[Arrival]:
+    """The schedule of `campaign`, each of its jobs possible on `testbed`.
+
+    Raises:
+        InvalidInput: if the campaign is for another topology, or one of its jobs could never run.
+    """
+    if campaign.topology != testbed.topology.name:
+        raise InvalidInput(
+            f"Campaign {campaign.name!r} is for topology {campaign.topology!r}, but {testbed.topology.name!r} stands "
+            f"(take it down with `testbed down`, then `testbed up --topology {campaign.topology}`)."
+        )
+    arrivals = schedule(campaign, seed)
+    for arrival in arrivals:
+        arrival.specification.request_in(testbed.topology)
+    return arrivals
+
+
+def run_campaign(testbed: Testbed, campaign: Campaign, *, seed: int, path: Path, tell: Tell) -> Verdict:
+    """Run `campaign` on `testbed` and record it in the directory `path`; returns the verdict on it.
+
+    Raises:
+        InvalidInput: if the campaign cannot run on this testbed, or `path` is taken.
+        TestbedBusy: if another run holds the testbed.
+        RunFailed: if it ended early; what had finished is recorded.
+    """
+    check_free(path)
+    arrivals = planned(testbed, campaign, seed)
+    request = RunRequest(
+        name=campaign.name,
+        dilation=campaign.dilation,
+        policy=campaign.policy,
+        queue=campaign.queue,
+        scan_interval_s=campaign.scan_interval_s,
+        seed=seed,
+    )
+    manifest = begun_manifest(testbed, RunKind.CAMPAIGN, request, campaign.model_dump(mode="json"), campaign.jobs)
+    with held(testbed, request) as run, recorded(testbed, run, manifest, path) as recorder:
+        write_schedule(arrivals, path / SCHEDULE_FILE)
+        with checked_links(testbed, recorder, tell) as checks:
+            _carry_out(testbed, run, recorder, len(arrivals), tell)
+        return conclude(testbed, run, recorder, checks, len(arrivals))
+
+
+def _carry_out(testbed: Testbed, run: RunView, recorder: Recorder, expected: int, tell: Tell) -> None:
+    """Have the schedule submitted, and follow its jobs until the last has ended."""
+    with LoadGenerator(testbed.client, run.id, recorder.directory.path / SCHEDULE_FILE, expected) as load:
+
+        def done() -> bool:
+            if load.has_ended() and recorder.submitted < expected:
+                record_rest(testbed, run.id, recorder)
+                if recorder.submitted < expected:
+                    raise RunFailed(f"Only {recorder.submitted} of {expected} jobs reached the broker.")
+            return len(recorder.ended) == expected
+
+        tell(Progress("starting the load generator", expected))
+        follow_until(
+            done,
+            testbed,
+            run.id,
+            recorder,
+            lambda event: tell(jobs_progress(recorder, "running", expected, event.time_s)),
+        )
+        load.wait()

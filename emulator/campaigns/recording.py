@@ -1,0 +1,171 @@
+"""From the broker's events to the rows of a run's directory, one event at a time.
+
+The event that ends a job holds its whole record, so a row is complete when it is written; what the clusters are used
+for is followed from the components that jobs claim and give back.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from emulator.campaigns.run_directory import RunDirectory
+from emulator.fidelity.measures import JobMeasures
+from emulator.fidelity.verdict import Judgement, Verdict, judge_job, judge_unfinished
+from emulator.model.clock import Dilation
+from emulator.model.job import JobState, Timeline
+from emulator.model.records import ComponentRow, JobRow, UtilizationRow
+from emulator.model.topology import Topology
+from emulator.model.views import EventKind, EventView, JobView
+
+
+@dataclass(slots=True)
+class Recorder:
+    """Records the events of one run in `directory`, and knows how far its jobs are.
+
+    `ended` holds the last view of every job that ended, by id, `verdicts` the verdict on each that finished;
+    `last_sequence` is the number of the last event recorded.
+    """
+
+    directory: RunDirectory
+    topology: Topology
+    dilation: Dilation
+    last_sequence: int = 0
+    submitted: int = 0
+    running: set[int] = field(default_factory=set)
+    ended: dict[int, JobView] = field(default_factory=dict)
+    verdicts: dict[int, Verdict] = field(default_factory=dict)
+    _held: dict[int, JobView] = field(default_factory=dict)
+    _usage: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def record(self, event: EventView) -> None:
+        """Write what `event` says; one that was recorded before is ignored."""
+        if event.sequence <= self.last_sequence:
+            return
+        self.last_sequence = event.sequence
+        self.directory.append_event(event)
+        if event.kind is EventKind.RUN_STARTED:
+            self._write_usage(event.time_s)
+        if event.kind is EventKind.SUBMITTED:
+            self.submitted += 1
+        if event.job is not None:
+            self._follow(event.job, event.time_s)
+
+    def count(self, state: JobState) -> int:
+        """How many jobs ended in `state`."""
+        return sum(1 for job in self.ended.values() if job.state is state)
+
+    def _follow(self, job: JobView, time_s: float) -> None:
+        if job.state.final:
+            self._held.pop(job.id, None)
+            self.running.discard(job.id)
+            if job.id not in self.ended:
+                self.ended[job.id] = job
+                self._write_job(job)
+        elif job.id not in self.ended:
+            self._held[job.id] = job
+            if job.state is JobState.RUNNING:
+                self.running.add(job.id)
+        self._write_usage(time_s)
+
+    def _write_job(self, job: JobView) -> None:
+        if job.state is JobState.FINISHED:
+            verdict = judge_job(JobMeasures.of(job, self.dilation))
+            self.verdicts[job.id] = verdict
+        else:
+            verdict = judge_unfinished(job.state, job.reason)
+        for row in component_rows(job):
+            self.directory.append(row)
+        self.directory.append(job_row(job, verdict))
+
+    def _write_usage(self, time_s: float) -> None:
+        """Write a row for each cluster whose use changed."""
+        for cluster in self.topology.clusters:
+            usage = self._usage_of(cluster.name)
+            if self._usage.get(cluster.name) != usage:
+                self._usage[cluster.name] = usage
+                self.directory.append(
+                    UtilizationRow(
+                        time_s=time_s,
+                        cluster=cluster.name,
+                        processors=cluster.processors,
+                        claimed_processors=usage[0],
+                        executing_processors=usage[1],
+                    )
+                )
+
+    def _usage_of(self, cluster: str) -> tuple[int, int]:
+        claimed = executing = 0
+        for job in self._held.values():
+            held = sum(
+                part.processors for part in job.components if part.cluster == cluster and part.claimed_s is not None
+            )
+            claimed += held
+            executing += held if job.state is JobState.RUNNING else 0
+        return claimed, executing
+
+
+def job_row(job: JobView, verdict: Verdict) -> JobRow:
+    """The row of a job that has ended."""
+    asked, times = job.specification, _timeline(job)
+    result: dict[str, Any] = job.result or {}
+    return JobRow(
+        job=job.id,
+        name=asked.name,
+        application=asked.application,
+        arguments=json.dumps(asked.arguments),
+        request=asked.request,
+        components=asked.components,
+        requested_clusters=asked.clusters,
+        processors=sum(asked.components),
+        state=job.state,
+        reason=job.reason,
+        placement_tries=job.placement_tries,
+        execution_clusters=tuple(part.cluster for part in job.components),
+        clusters=len({part.cluster for part in job.components}) or None,
+        intended_arrival_s=job.intended_arrival_s,
+        submitted_s=job.submitted_s,
+        placed_s=job.placed_s,
+        claimed_s=job.claimed_s,
+        started_s=job.started_s,
+        finished_s=job.finished_s,
+        released_s=job.released_s,
+        queue_time_s=times.queue_time_s,
+        overhead_s=times.overhead_s,
+        wait_time_s=times.wait_time_s,
+        execution_time_s=times.execution_time_s,
+        response_time_s=times.response_time_s,
+        overhead_late_s=job.overhead_late_s,
+        exit_code=job.exit_code,
+        iterations=result.get("iterations"),
+        runtime_s=result.get("runtime_s"),
+        iteration_s=result.get("iteration_s"),
+        phases=result.get("phases"),
+        late_phases=result.get("late_phases"),
+        host_lateness_s=result.get("host_lateness_sum_s"),
+        host_cpu_s=result.get("host_cpu_s"),
+        verdict=verdict.judgement,
+        verdict_reasons="" if verdict.judgement is Judgement.VALID else "; ".join(verdict.reasons),
+    )
+
+
+def component_rows(job: JobView) -> list[ComponentRow]:
+    """The rows of the components of a job; none if it was never placed."""
+    return [
+        ComponentRow(
+            job=job.id,
+            component=number,
+            cluster=part.cluster,
+            processors=part.processors,
+            allocation=part.allocation,
+            placed_s=job.placed_s,
+            claimed_s=part.claimed_s,
+            released_s=job.released_s,
+        )
+        for number, part in enumerate(job.components)
+    ]
+
+
+def _timeline(job: JobView) -> Timeline:
+    return Timeline(job.submitted_s, job.placed_s, job.claimed_s, job.started_s, job.finished_s)

@@ -1,0 +1,155 @@
+"""A run's directory: rows appended by one write each and a manifest replaced whole; a crash loses one row at most.
+
+`RunDirectory` writes one, `read_run` reads one back, a torn last line left out.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TextIO, TypeVar
+
+from pydantic import ValidationError
+
+from emulator.model.documents import first_fault
+from emulator.model.errors import InvalidInput
+from emulator.model.records import (
+    DECISIONS_FILE,
+    MANIFEST_FILE,
+    ROW_FILES,
+    ComponentRow,
+    ExtensionFactorRow,
+    JobRow,
+    LinkRow,
+    Manifest,
+    Row,
+    UtilizationRow,
+)
+from emulator.model.views import EventView
+
+AnyRow = TypeVar("AnyRow", bound=Row)
+
+
+def check_free(path: Path) -> None:
+    """Raise `InvalidInput` unless `path` may become a run's directory: it is absent, or an empty directory."""
+    if path.exists() and not path.is_dir():
+        raise InvalidInput(f"{path}: is no directory (choose another with --out).")
+    if path.is_dir() and any(path.iterdir()):
+        raise InvalidInput(f"{path}: is not empty, and no run is written over another (choose another with --out).")
+
+
+class RunDirectory:
+    """Writes the files of one run; a context manager that closes them."""
+
+    def __init__(self, path: Path, manifest: Manifest) -> None:
+        check_free(path)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InvalidInput(f"{path}: cannot be made ({error.strerror or error}).") from error
+        self.path = path
+        self.manifest = manifest
+        self._files: dict[str, TextIO] = {}
+        self.update_manifest({})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for file in self._files.values():
+            file.close()
+        self._files.clear()
+
+    def update_manifest(self, changes: Mapping[str, object]) -> None:
+        """Replace the manifest by one with `changes`; a reader sees the old one or the new one, never half of one."""
+        self.manifest = self.manifest.model_copy(update=dict(changes))
+        unfinished = self.path / f".{MANIFEST_FILE}"
+        with unfinished.open("w", encoding="utf-8") as file:
+            file.write(self.manifest.model_dump_json(indent=2, by_alias=True) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(self.path / MANIFEST_FILE)
+
+    def append(self, row: Row) -> None:
+        """Append one row to the file of its type, in one write."""
+        name = ROW_FILES[type(row)]
+        file = self._files.get(name)
+        if file is None:
+            file = self._open(name)
+            file.write(_line(row.columns()))
+        file.write(_line(row.cells()))
+        file.flush()
+
+    def append_event(self, event: EventView) -> None:
+        """Append one event, with the decision or job it holds, to the decisions' file."""
+        file = self._files.get(DECISIONS_FILE) or self._open(DECISIONS_FILE)
+        file.write(event.model_dump_json(exclude_none=True) + "\n")
+        file.flush()
+
+    def _open(self, name: str) -> TextIO:
+        file = (self.path / name).open("x", encoding="utf-8", newline="")
+        self._files[name] = file
+        return file
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecords:
+    """A run's directory as read back."""
+
+    path: Path
+    manifest: Manifest
+    jobs: list[JobRow]
+    components: list[ComponentRow]
+    utilization: list[UtilizationRow]
+    links: list[LinkRow]
+    extension_factors: list[ExtensionFactorRow]
+
+
+def read_run(path: Path) -> RunRecords:
+    """Everything in the run directory at `path`; a file that the run did not come to write counts as empty.
+
+    Raises:
+        InvalidInput: if there is no run directory, or one of its files holds what it should not.
+    """
+    manifest = path / MANIFEST_FILE
+    if not manifest.is_file():
+        raise InvalidInput(f"{path}: is no run's directory (it has no {MANIFEST_FILE}).")
+    try:
+        read = Manifest.model_validate_json(manifest.read_text(encoding="utf-8"))
+    except ValidationError as error:
+        raise InvalidInput(f"{manifest}: {first_fault(error)}") from error
+    return RunRecords(
+        path,
+        read,
+        read_rows(path, JobRow),
+        read_rows(path, ComponentRow),
+        read_rows(path, UtilizationRow),
+        read_rows(path, LinkRow),
+        read_rows(path, ExtensionFactorRow),
+    )
+
+
+def read_rows(directory: Path, row_type: type[AnyRow]) -> list[AnyRow]:
+    """The rows of one type in a run's directory; columns are found by their header, not by their position."""
+    path = directory / ROW_FILES[row_type]
+    if not path.is_file():
+        return []
+    text = path.read_text(encoding="utf-8")
+    whole = text[: text.rfind("\n") + 1]
+    try:
+        return [row_type.from_cells(cells) for cells in csv.DictReader(io.StringIO(whole, newline=""))]
+    except ValidationError as error:
+        raise InvalidInput(f"{path}: {first_fault(error)}") from error
+
+
+def _line(cells: list[str]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow([" ".join(cell.splitlines()) for cell in cells])
+    return line.getvalue()

@@ -1,0 +1,60 @@
+"""Means and ratios of means with their confidence intervals, as the tables of runs show them."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scipy import stats
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value and its 95% confidence interval; the interval is None where there is too little to tell."""
+
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+
+
+def mean(values: Sequence[float]) -> Estimate | None:
+    """The mean with its interval by Student's t; None without values."""
+    if not values:
+        return None
+    average = statistics.fmean(values)
+    if len(values) < 2:
+        return Estimate(average, None, None, len(values))
+    quantile = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1))
+    half = quantile * statistics.stdev(values) / math.sqrt(len(values))
+    return Estimate(average, average - half, average + half, len(values))
+
+
+def ratio_of_means(numerators: Sequence[float], denominators: Sequence[float]) -> Estimate | None:
+    """The ratio of two independent means of positive values; None if either is empty or not positive.
+
+    The interval is that of Welch's t on the logarithm of the ratio: the variance of the logarithm of a mean is, by
+    the delta method, that of the mean over its square; degrees of freedom are Welch and Satterthwaite's.
+    """
+    if not numerators or not denominators or min(*numerators, *denominators) <= 0:
+        return None
+    ratio, n = statistics.fmean(numerators) / statistics.fmean(denominators), len(numerators)
+    if len(numerators) < 2 or len(denominators) < 2:
+        return Estimate(ratio, None, None, n)
+    variances = [_log_mean_variance(values) for values in (numerators, denominators)]
+    total = sum(variances)
+    if total == 0:
+        return Estimate(ratio, ratio, ratio, n)
+    freedom = total**2 / sum(
+        variance**2 / (len(values) - 1) for variance, values in zip(variances, (numerators, denominators), strict=True)
+    )
+    spread = math.exp(float(stats.t.ppf((1 + CONFIDENCE) / 2, freedom)) * math.sqrt(total))
+    return Estimate(ratio, ratio / spread, ratio * spread, n)
+
+
+def _log_mean_variance(values: Sequence[float]) -> float:
+    return statistics.variance(values) / len(values) / statistics.fmean(values) ** 2

@@ -1,0 +1,50 @@
+"""What a manifest says of where a run ran: the host, and the versions of what ran on it."""
+
+from __future__ import annotations
+
+import platform
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+
+import psutil
+
+_RECORDED_PACKAGES = ("multicluster-testbed", "docker", "httpx", "locust", "numpy", "pydantic", "scipy")
+
+
+def host() -> dict[str, object]:
+    """The host's processors, memory and kernel; nothing that names it or its owner."""
+    return {
+        "processor": _processor_name(),
+        "cores": psutil.cpu_count(logical=False) or psutil.cpu_count(),
+        "threads": psutil.cpu_count(),
+        "memory_bytes": psutil.virtual_memory().total,
+        "system": platform.system(),
+        "kernel": platform.release(),
+        "machine": platform.machine(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that shape a run."""
+    found = {"python": platform.python_version()}
+    for package in _RECORDED_PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def host_now() -> str:
+    """This moment, in UTC, as ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _processor_name() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    named = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.processor())
