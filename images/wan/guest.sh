@@ -3,7 +3,7 @@
 #
 # Its root is the container's file system, read-only; /run/wan is mounted once more for writing. Each line on its
 # console is the number of a script there (<number>.sh); output goes to <number>.out and, last, the exit code to
-# <number>.status, which in-guest.sh waits for. Waiting for a line costs no CPU.
+# <number>.status, which run.sh waits for. Waiting for a line costs no CPU.
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 export PATH
 mount -t proc none /proc

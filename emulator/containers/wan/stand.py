@@ -1,0 +1,69 @@
+"""Which containers a wide area is made of, and how a command is run in one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import docker
+from docker.errors import APIError, NotFound
+from docker.models.containers import Container
+
+from emulator.containers.addresses import AddressPlan
+from emulator.containers.names import PartNames
+from emulator.model.errors import NotStanding, WideAreaUnfaithful
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """The handle of a standing testbed's wide area.
+
+    `cluster_containers` are in the topology's order; the helper containers that program the edges are made from
+    `router_container`'s image and carry the testbed's label.
+    """
+
+    client: docker.DockerClient
+    testbed: str
+    cluster_containers: tuple[str, ...]
+    router_container: str
+    addresses: AddressPlan
+
+    @classmethod
+    def of(
+        cls, client: docker.DockerClient, names: PartNames, clusters: Sequence[str], addresses: AddressPlan
+    ) -> Stand:
+        """The stand of the testbed that `names` belongs to, with its `clusters` in the topology's order."""
+        return cls(client, names.testbed, tuple(map(names.cluster, clusters)), names.router, addresses)
+
+    def container(self, name: str) -> Container:
+        """The container called `name`.
+
+        Raises:
+            NotStanding: if there is none.
+        """
+        try:
+            return self.client.containers.get(name)
+        except NotFound as error:
+            raise NotStanding(f"The container {name} does not exist: bring the testbed up again.") from error
+
+    def execute(self, container: str, command: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
+        """What `command` prints in a container.
+
+        Raises:
+            NotStanding: if the container does not run.
+            WideAreaUnfaithful: if the command fails; the message holds what it printed last.
+        """
+        try:
+            result = self.container(container).exec_run(list(command), environment=dict(environment or {}))
+        except APIError as error:
+            raise NotStanding(f"The container {container} does not run ({error.explanation or error}).") from error
+        output = str(result.output.decode(errors="replace"))
+        if result.exit_code != 0:
+            raise WideAreaUnfaithful(f"A command of the wide area failed in {container}: {last_line(output)}.")
+        return output
+
+
+def last_line(output: str) -> str:
+    """The last line of what a command printed, without its full stop."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return lines[-1].rstrip(".") if lines else "it printed nothing"
