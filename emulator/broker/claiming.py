@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from emulator.clusters.protocol import AllocationEvent, AllocationEventKind, LocalResourceManager, Part
 from emulator.model.errors import ClaimFailed, ClusterUnreachable, TestbedError
@@ -59,10 +60,7 @@ class Claims:
         """
         for name, manager in self._managers.items():
             with self._changed:
-                in_time = self._changed.wait_for(
-                    lambda name=name: name in self._claimed_host_s or self._ended_host_s or self._abandoned,
-                    CLAIM_TIMEOUT_HOST_S,
-                )
+                in_time = self._changed.wait_for(partial(self._is_settled, name), CLAIM_TIMEOUT_HOST_S)
                 if self._abandoned:
                     raise ClaimFailed(self._abandoned)
                 if self._ended_host_s:
@@ -101,9 +99,7 @@ class Claims:
     def note(self, event: AllocationEvent) -> None:
         """Take note of an event of one of the claims; the same event may come twice."""
         with self._changed:
-            moments = (
-                self._claimed_host_s if event.kind is AllocationEventKind.CLAIMED else self._ended_host_s
-            )
+            moments = self._claimed_host_s if event.kind is AllocationEventKind.CLAIMED else self._ended_host_s
             moments.setdefault(event.claim, event.host_moment_s)
             self._changed.notify_all()
 
@@ -111,6 +107,9 @@ class Claims:
     def ended_early(self) -> str:
         """The first claim whose allocation has ended, or nothing."""
         return next(iter(self._ended_host_s), "")
+
+    def _is_settled(self, name: str) -> bool:
+        return name in self._claimed_host_s or bool(self._ended_host_s) or bool(self._abandoned)
 
     def _ask_one(self, name: str) -> None:
         allocation = self._managers[name].claim(name, self._processors[name])

@@ -1,8 +1,8 @@
 """The script that starts a job's MPI ranks across clusters, inside the allocations of its components.
 
-`mpirun` itself runs as a step of the first cluster's allocation. For every other cluster it calls a remote-launch agent,
-which logs in at that cluster's head and starts Open MPI's daemon as a step of that cluster's allocation: so limits,
-accounting and `scancel` reach all ranks.
+`mpirun` itself runs as a step of the first cluster's allocation. For every other cluster it calls a remote-launch
+agent, which logs in at that cluster's head and starts Open MPI's daemon as a step of that cluster's allocation: so
+limits, accounting and `scancel` reach all ranks.
 """
 
 from __future__ import annotations

@@ -142,9 +142,7 @@ class JobLife:
         limit.cancel()
         self._claims.release()
         if self._stop_state is not None and ended.state is not JobState.FINISHED:
-            ended = Ended(
-                self._stop_state, self._stop_reason, ended.exit_code, None, None, ended.output, ended.error
-            )
+            ended = Ended(self._stop_state, self._stop_reason, ended.exit_code, None, None, ended.output, ended.error)
         self._report(ended)
 
     def _claim(self) -> None:
@@ -170,9 +168,7 @@ class JobLife:
         progress = self._progress
         output, error = "\n".join(progress.output), program.error_text()
         if code == 0 and progress.result is not None and progress.host_finished_s is not None:
-            return Ended(
-                JobState.FINISHED, "", code, progress.host_finished_s, progress.result, output, error
-            )
+            return Ended(JobState.FINISHED, "", code, progress.host_finished_s, progress.result, output, error)
         reason = self._failure_reason(code, error)
         return Ended(JobState.FAILED, reason, code, output=output, error=error)
 

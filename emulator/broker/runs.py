@@ -136,6 +136,10 @@ class Run:
         """Emulated seconds since the run's start; zero before."""
         return self.clock.now_s() if self.clock else 0.0
 
+    def moment_s(self, host_moment_s: float) -> float:
+        """Emulated seconds since the run's start at a moment of the host's wall clock."""
+        return self.clock.emulated_moment_s(host_moment_s) if self.clock else 0.0
+
     def view(self) -> RunView:
         """The run as the API shows it."""
         origin = self.clock.host_origin_s if self.clock else None

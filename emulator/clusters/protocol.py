@@ -104,9 +104,7 @@ class LocalResourceManager(Protocol):
         """Run the shell `script` inside `allocation`, at its first node; `label` names its files."""
         ...
 
-    def watch(
-        self, on_event: Callable[[AllocationEvent], None], on_reachable: Callable[[bool, str], None]
-    ) -> None:
+    def watch(self, on_event: Callable[[AllocationEvent], None], on_reachable: Callable[[bool, str], None]) -> None:
         """Report allocations' events from now on, and whenever the cluster is lost or found again (with the reason)."""
         ...
 

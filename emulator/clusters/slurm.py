@@ -1,9 +1,9 @@
 """A Slurm cluster behind SSH, asked in Slurm's own commands.
 
-A claim is a batch job that only holds processors: it writes a stamped line to an events file in the user's home when it
-begins and when it ends, then sleeps. One lasting `tail` carries these lines here, so that moments are those of the events
-and nothing is polled; after a reconnection it begins anew, so an event may be reported twice. Programs run as job steps inside the allocation, so Slurm's limits, accounting and `scancel`
-reach them.
+A claim is a batch job that only holds processors: it writes a stamped line to an events file in the user's home
+when it begins and when it ends, then sleeps. One lasting `tail` carries these lines here, so that moments are those
+of the events and nothing is polled; after a reconnection it begins anew, so an event may be reported twice. Programs
+run as job steps inside the allocation, so Slurm's limits, accounting and `scancel` reach them.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ wait
 note ended
 """
 WATCH = (
-    f'mkdir -p "$HOME"/.testbed && touch {EVENTS_FILE} && '
-    f"{{ tail -n +1 -F {EVENTS_FILE} & cat > /dev/null; kill $!; }}"
+    f'mkdir -p "$HOME"/.testbed && touch {EVENTS_FILE} && {{ tail -n +1 -F {EVENTS_FILE} & cat > /dev/null; kill $!; }}'
 )
 RECONNECT_HOST_S = (0.2, 1.0, 2.0)
 RECONNECT_LATER_HOST_S = 5.0
@@ -97,9 +96,7 @@ class SlurmCluster:
         )
         return self._shell.open_program(command, script)
 
-    def watch(
-        self, on_event: Callable[[AllocationEvent], None], on_reachable: Callable[[bool, str], None]
-    ) -> None:
+    def watch(self, on_event: Callable[[AllocationEvent], None], on_reachable: Callable[[bool, str], None]) -> None:
         """Follow the events file on a thread of its own until `close`."""
         thread = threading.Thread(
             target=self._follow, args=(on_event, on_reachable), name=f"watch-{self.cluster}", daemon=True
@@ -112,9 +109,7 @@ class SlurmCluster:
         self._watch_shell.close()
         self._shell.close()
 
-    def _follow(
-        self, on_event: Callable[[AllocationEvent], None], on_reachable: Callable[[bool, str], None]
-    ) -> None:
+    def _follow(self, on_event: Callable[[AllocationEvent], None], on_reachable: Callable[[bool, str], None]) -> None:
         failures, reachable = 0, False
         while not self._closing.is_set():
             try:
@@ -154,9 +149,7 @@ def _allocation_event(line: str, prefix: str) -> AllocationEvent | None:
     words = line.split()
     if len(words) != 4 or words[0] not in tuple(AllocationEventKind) or not words[2].startswith(prefix):
         return None
-    return AllocationEvent(
-        AllocationEventKind(words[0]), words[2].removeprefix(prefix), words[3], float(words[1])
-    )
+    return AllocationEvent(AllocationEventKind(words[0]), words[2].removeprefix(prefix), words[3], float(words[1]))
 
 
 def _last_line(text: str) -> str:

@@ -46,10 +46,9 @@ class Program:
 
     def lines(self) -> Iterator[str]:
         """Lines of standard output until the command closes it or the connection is lost."""
-        with self._channel.makefile("r", encoding="utf-8", errors="replace") as stream:
-            with contextlib.suppress(OSError):
-                for line in stream:
-                    yield line.rstrip("\n")
+        with self._channel.makefile("rb") as stream, contextlib.suppress(OSError):
+            for line in stream:
+                yield line.decode(errors="replace").rstrip("\n")
 
     def error_text(self) -> str:
         """The last bytes of standard error."""

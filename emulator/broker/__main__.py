@@ -1,0 +1,49 @@
+"""``python -m emulator.broker SETTINGS``: the broker's process, as its container runs it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import uvicorn
+
+from emulator.broker.api import application
+from emulator.broker.journal import Journal
+from emulator.broker.service import Broker
+from emulator.clusters.slurm import SlurmCluster
+from emulator.model.documents import read_document
+from emulator.model.errors import InvalidInput, TestbedError
+from emulator.model.settings import BrokerSettings
+from emulator.model.topology import Topology
+
+DEFAULT_SETTINGS = Path("/etc/testbed/broker.json")
+
+
+def main(settings_file: Path) -> None:
+    """Serve until told to stop; jobs that are unfinished then are cancelled.
+
+    Raises:
+        InvalidInput: if the settings or the topology are not valid, or name different clusters.
+    """
+    settings = read_document(settings_file, BrokerSettings)
+    topology = read_document(settings.topology_file, Topology)
+    if [head.cluster for head in settings.heads] != topology.cluster_names:
+        raise InvalidInput(
+            f"{settings_file}: heads: they must be those of {', '.join(topology.cluster_names)}, in order."
+        )
+    journal = Journal(settings.journal_file)
+    broker = Broker(topology, [SlurmCluster(head, settings) for head in settings.heads], settings, journal)
+    broker.open()
+    token = settings.token_file.read_text(encoding="utf-8").strip()
+    try:
+        uvicorn.run(application(broker, journal, token), host="0.0.0.0", port=settings.listen_port, log_level="warning")
+    finally:
+        broker.close()
+        journal.close()
+
+
+if __name__ == "__main__":
+    try:
+        main(Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT_SETTINGS)
+    except TestbedError as error:
+        sys.exit(f"broker: {error}")

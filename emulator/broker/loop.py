@@ -1,0 +1,64 @@
+"""The broker's one state-owning thread: others hand it work and, if they like, wait for the answer.
+
+It sleeps until somebody hands it something or the moment it was told to wake at has come.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeVar
+
+Answer = TypeVar("Answer")
+JOIN_TIMEOUT_HOST_S = 10.0
+
+
+class Loop:
+    """A thread that does one piece of work after another; `host_until_wake_s` says how long it may sleep."""
+
+    def __init__(self, host_until_wake_s: Callable[[], float | None], on_wake: Callable[[], None]) -> None:
+        self._host_until_wake_s = host_until_wake_s
+        self._on_wake = on_wake
+        self._work: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._turn, name="broker", daemon=True)
+
+    def open(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the thread once it has done what it was handed before."""
+        self._work.put(None)
+        self._thread.join(timeout=JOIN_TIMEOUT_HOST_S)
+
+    def ask(self, work: Callable[[], Answer]) -> Answer:
+        """Have `work` done on the thread; returns its answer or raises its error."""
+        answer: Future[Answer] = Future()
+
+        def answered() -> None:
+            try:
+                answer.set_result(work())
+            except BaseException as error:
+                answer.set_exception(error)
+
+        self._work.put(answered)
+        return answer.result()
+
+    def post(self, work: Callable[[], object]) -> None:
+        """Have `work` done on the thread some time; returns at once."""
+        self._work.put(work)
+
+    def _turn(self) -> None:
+        while True:
+            try:
+                work = self._work.get(timeout=self._host_until_wake_s())
+            except queue.Empty:
+                self._on_wake()
+                continue
+            if work is None:
+                return
+            work()
+            if self._host_until_wake_s() == 0.0:
+                self._on_wake()

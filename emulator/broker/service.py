@@ -1,0 +1,301 @@
+"""The broker itself: it takes runs and jobs, shows them, and keeps its clusters watched.
+
+Every public method may be called from any thread; each hands its work to the loop, which owns all state.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from functools import partial
+
+from emulator.broker.journal import Journal
+from emulator.broker.loop import Loop
+from emulator.broker.programs import check_program
+from emulator.broker.running import Ended
+from emulator.broker.runs import LiveJob, Run
+from emulator.broker.scheduling import Scheduling
+from emulator.clusters.protocol import LocalResourceManager
+from emulator.model.errors import ClusterUnreachable, InvalidInput, NotStanding, TestbedBusy, UnknownName
+from emulator.model.job import JobState, Timeline
+from emulator.model.settings import BrokerSettings
+from emulator.model.topology import Topology
+from emulator.model.views import (
+    STANDING_RUN,
+    ClusterView,
+    EventKind,
+    JobView,
+    RunRequest,
+    RunState,
+    RunView,
+    Submission,
+)
+from emulator.policies.protocols import Arrival, Scan, Withdrawal
+
+END_TIMEOUT_HOST_S = 60.0
+END_POLL_HOST_S = 0.05
+
+
+class Broker:
+    """A co-allocating scheduler over `managers`, which stand in the topology's order."""
+
+    def __init__(
+        self,
+        topology: Topology,
+        managers: Sequence[LocalResourceManager],
+        settings: BrokerSettings,
+        journal: Journal,
+    ) -> None:
+        self._topology = topology
+        self._managers = managers
+        self._scheduling = Scheduling(topology, managers, settings, journal)
+        self._loop = Loop(self._host_until_scan_s, self._scan_due_runs)
+        last_run, last_job = journal.last_numbers()
+        self._next_run, self._next_job = last_run + 1, last_job + 1
+        self._standing = Run(STANDING_RUN, RunRequest(name="standing"))
+        self._standing.start()
+        self._runs: dict[int, Run] = {STANDING_RUN: self._standing}
+        self._current: Run | None = None
+        self._jobs: dict[int, LiveJob] = {}
+
+    def open(self) -> None:
+        """Begin to watch the clusters and to work."""
+        self._scheduling.open(self._loop)
+        self._loop.open()
+        for manager in self._managers:
+            manager.watch(
+                lambda event: self._loop.post(partial(self._scheduling.on_allocation, event)),
+                partial(self._on_reachable, manager),
+            )
+
+    def close(self) -> None:
+        """End every job and stop."""
+        for number in self._loop.ask(lambda: list(self._runs)):
+            self.end_run(number)
+        self._loop.close()
+        for manager in self._managers:
+            manager.close()
+        self._scheduling.occupancies.close()
+
+    def unreachable(self) -> list[str]:
+        """Names of the clusters that do not answer."""
+        return self._loop.ask(lambda: self._scheduling.lost)
+
+    def begin_run(self, request: RunRequest) -> RunView:
+        """Take hold of the testbed for a run.
+
+        Raises:
+            TestbedBusy: if another run holds it, or jobs of the standing run are unfinished.
+            UnknownName: if its policy or queue does not exist.
+        """
+        return self._loop.ask(partial(self._begin_run, request))
+
+    def start_run(self, number: int) -> RunView:
+        """Set the run's clock to zero and take its jobs from now on."""
+        return self._loop.ask(partial(self._start_run, number))
+
+    def end_run(self, number: int) -> RunView:
+        """Cancel what is unfinished, wait until it is released, and let go of the testbed.
+
+        Raises:
+            UnknownName: if there is no such run.
+            NotStanding: if jobs could not be released in time.
+        """
+        ended = self._loop.ask(partial(self._stop_run, number))
+        if not ended.wait(END_TIMEOUT_HOST_S):
+            raise NotStanding(f"Run {number} has jobs that did not end within {END_TIMEOUT_HOST_S:.0f} s.")
+        return self._loop.ask(partial(self._end_run, number))
+
+    def current_run(self) -> RunView | None:
+        """The run that holds the testbed, if one does."""
+        return self._loop.ask(lambda: self._current.view() if self._current else None)
+
+    def submit(self, submission: Submission) -> JobView:
+        """Take a job; it is recorded when this returns, and tried right after.
+
+        Raises:
+            InvalidInput: if it cannot be meant or could never run here.
+            TestbedBusy: if it is for the standing run while another holds the testbed.
+            NotStanding: if its run is not running.
+        """
+        return self._loop.ask(partial(self._submit, submission))
+
+    def cancel(self, number: int) -> JobView:
+        """End a job wherever it is; a finished one stays as it is.
+
+        Raises:
+            UnknownName: if there is no such job.
+        """
+        return self._loop.ask(partial(self._cancel, number))
+
+    def job(self, number: int) -> JobView:
+        """The job with that number.
+
+        Raises:
+            UnknownName: if there is none.
+        """
+        return self._loop.ask(lambda: self._job(number).view(self._topology))
+
+    def jobs(self, run: int | None) -> list[JobView]:
+        """The jobs of a run, or all, in order of submission."""
+        return self._loop.ask(
+            lambda: [job.view(self._topology) for job in self._jobs.values() if run is None or job.run == run]
+        )
+
+    def output(self, number: int) -> tuple[str, str]:
+        """Standard output and error of a job that has ended."""
+
+        def read() -> tuple[str, str]:
+            job = self._job(number)
+            return job.output, job.error
+
+        return self._loop.ask(read)
+
+    def clusters(self) -> list[ClusterView]:
+        """The clusters as their local managers report them now."""
+        occupancies = self._scheduling.occupancies.read()
+        pairs = zip(self._topology.clusters, occupancies, strict=True)
+        return [
+            ClusterView(
+                name=cluster.name,
+                nodes=occupancy.nodes if occupancy else cluster.nodes,
+                processors=occupancy.processors if occupancy else cluster.processors,
+                idle=occupancy.idle if occupancy else 0,
+                reachable=occupancy is not None,
+            )
+            for cluster, occupancy in pairs
+        ]
+
+    def _begin_run(self, request: RunRequest) -> RunView:
+        if self._current is not None:
+            raise TestbedBusy(f"Run {self._current.id} ({self._current.request.name}) holds the testbed; end it first.")
+        if self._standing.unfinished:
+            numbers = ", ".join(str(job.id) for job in self._standing.unfinished[:5])
+            raise TestbedBusy(f"Jobs are still running outside of any run ({numbers}); cancel or await them first.")
+        run = Run(self._next_run, request)
+        self._next_run += 1
+        self._runs[run.id] = self._current = run
+        return run.view()
+
+    def _start_run(self, number: int) -> RunView:
+        run = self._current_run(number)
+        run.start()
+        self._scheduling.record(run, EventKind.RUN_STARTED, detail={"request": run.request.model_dump(mode="json")})
+        return run.view()
+
+    def _stop_run(self, number: int) -> threading.Event:
+        run = self._run(number)
+        for job in run.unfinished:
+            self._cancel(job.id)
+        ended = threading.Event()
+        self._set_when_unfinished_gone(run, ended)
+        return ended
+
+    def _set_when_unfinished_gone(self, run: Run, ended: threading.Event) -> None:
+        if not run.unfinished:
+            ended.set()
+        else:
+            again = threading.Timer(
+                END_POLL_HOST_S, lambda: self._loop.post(partial(self._set_when_unfinished_gone, run, ended))
+            )
+            again.daemon = True
+            again.start()
+
+    def _end_run(self, number: int) -> RunView:
+        run = self._run(number)
+        if run.state is not RunState.ENDED and run.id != STANDING_RUN:
+            run.state = RunState.ENDED
+            self._scheduling.record(run, EventKind.RUN_ENDED)
+        if self._current is run:
+            self._current = None
+        return run.view()
+
+    def _run(self, number: int) -> Run:
+        if number not in self._runs:
+            raise UnknownName(f"There is no run {number}.")
+        return self._runs[number]
+
+    def _current_run(self, number: int) -> Run:
+        run = self._run(number)
+        if run is not self._current:
+            raise NotStanding(f"Run {number} does not hold the testbed.")
+        return run
+
+    def _submit(self, submission: Submission) -> JobView:
+        run = self._run_for(submission.run)
+        specification = submission.specification
+        check_program(specification)
+        request = specification.request_in(self._topology)
+        if request.kind not in run.policy.accepts:
+            raise InvalidInput(
+                f"request: policy {run.request.policy!r} does not place {request.kind} requests "
+                f"(it places {', '.join(sorted(run.policy.accepts))})."
+            )
+        job = LiveJob(
+            id=self._next_job,
+            run=run.id,
+            specification=specification,
+            request=request,
+            timeline=Timeline(submitted_s=run.now_s()),
+            intended_arrival_s=submission.intended_arrival_s,
+        )
+        self._next_job += 1
+        self._jobs[job.id] = run.jobs[job.id] = job
+        self._scheduling.record(run, EventKind.SUBMITTED, job)
+        self._loop.post(lambda: self._try_arrived(run, job))
+        return job.view(self._topology)
+
+    def _try_arrived(self, run: Run, job: LiveJob) -> None:
+        if job.state is JobState.QUEUED:
+            self._scheduling.decide(run, Arrival(job.waiting))
+
+    def _run_for(self, number: int) -> Run:
+        if number == STANDING_RUN and self._current is not None:
+            raise TestbedBusy(f"Run {self._current.id} ({self._current.request.name}) holds the testbed.")
+        run = self._standing if number == STANDING_RUN else self._current_run(number)
+        if run.state is not RunState.RUNNING:
+            raise NotStanding(f"Run {number} is {run.state.value}, so it takes no jobs.")
+        return run
+
+    def _cancel(self, number: int) -> JobView:
+        job = self._job(number)
+        if job.state is JobState.QUEUED:
+            run = self._runs[job.run]
+            self._scheduling.finish(run, job, Ended(JobState.CANCELLED, "Cancelled while it was queued."))
+            self._scheduling.decide(run, Withdrawal(job.id))
+        elif job.life is not None and not job.state.final:
+            job.life.stop(JobState.CANCELLED, f"Cancelled while it was {job.state.value}.")
+        return job.view(self._topology)
+
+    def _job(self, number: int) -> LiveJob:
+        if number not in self._jobs:
+            raise UnknownName(f"There is no job {number}.")
+        return self._jobs[number]
+
+    def _host_until_scan_s(self) -> float | None:
+        waits = [
+            run.clock.host_remaining_s(scan_s)
+            for run in self._running()
+            if run.clock and (scan_s := run.discipline.next_scan_s()) is not None
+        ]
+        return min(waits, default=None)
+
+    def _scan_due_runs(self) -> None:
+        for run in self._running():
+            scan_s = run.discipline.next_scan_s()
+            if scan_s is not None and run.now_s() >= scan_s:
+                self._scheduling.decide(run, Scan())
+
+    def _running(self) -> list[Run]:
+        runs = [self._standing] if self._current is None else [self._standing, self._current]
+        return [run for run in runs if run.state is RunState.RUNNING]
+
+    def _on_reachable(self, manager: LocalResourceManager, reachable: bool, reason: str) -> None:
+        if reachable:
+            try:
+                manager.release_all()
+            except ClusterUnreachable:
+                return
+            self._loop.post(partial(self._scheduling.cluster_found, manager.cluster))
+        else:
+            self._loop.post(lambda: self._scheduling.cluster_lost(manager.cluster, reason, self._running()))
