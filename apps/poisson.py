@@ -202,9 +202,11 @@ class Poisson:
         Raises:
             RunFailed: at rank 0, if the solution cannot be written where `--save` says.
         """
-        inner = self._values[1:-1, 1:-1]
-        difference = inner - self._problem.solution(self._block)
-        norms = self._communicator.gather((float(np.abs(difference).max()), float(np.sum(difference**2))), root=0)
+        difference = self._values[1:-1, 1:-1] - self._problem.solution(self._block)
+        largest = float(np.abs(difference).max())
+        # Scaled by the largest difference: squares of what is not small may overflow.
+        squares = float(np.sum((difference / largest) ** 2)) if largest > 0.0 else 0.0
+        norms = self._communicator.gather((largest, largest * math.sqrt(squares)), root=0)
         if self._options.save is not None:
             self._save(self._options.save)
         self._exchange.free()
@@ -219,7 +221,7 @@ class Poisson:
             "converged": self._global_error < self._options.tolerance,
             "global_error": self._global_error,
             "error_max_norm": max(largest for largest, _ in norms),
-            "error_l2_norm": self._problem.spacing * math.sqrt(sum(squares for _, squares in norms)),
+            "error_l2_norm": self._problem.spacing * math.hypot(*(length for _, length in norms)),
         }
 
     def _save(self, path: Path) -> None:

@@ -1,0 +1,81 @@
+"""The command line of the applications: what it means, and the sentence for what it cannot mean."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from apps.grid import Block
+from apps.poisson import Problem, read_options
+from apps.run import main, make_parser, read_setting
+from emulator.model.errors import InvalidInput
+
+
+def test_the_contract_of_the_broker() -> None:
+    line = (
+        "poisson --grid 400 --iterations 100 --dilation 8 --clusters 2 --components 8,8 --start-at 1e9"
+        " --in-cache-ns-per-point 120 --out-of-cache-ns-per-point 260 --cache-bytes 1000"
+    )
+    arguments = make_parser().parse_args(line.split())
+    options, setting = read_options(arguments), read_setting(arguments, 16)
+    assert (options.problem.side_points, options.iterations, options.tolerance) == (400, 100, 0.0)
+    assert (setting.dilation.factor, setting.clusters, setting.components) == (8.0, 2, (8, 8))
+    assert setting.profile is not None
+    assert setting.profile.duration_s(100) == pytest.approx(12e-6)
+    assert arguments.start_at == 1e9
+
+
+def test_native_processors_have_no_profile() -> None:
+    arguments = make_parser().parse_args(["poisson", "--grid=4", "--iterations=1", "--native"])
+    assert read_setting(arguments, 1).profile is None
+
+
+@pytest.mark.parametrize(
+    ("extra", "complaint"),
+    [
+        ("--grid 0 --iterations 1", "--grid must be at least 1"),
+        ("--grid 4 --iterations 0", "--iterations must be at least 1"),
+        ("--grid 4", "never end"),
+        ("--grid 4 --tolerance -1", "--tolerance must be"),
+        ("--grid 4 --tolerance nan", "--tolerance must be"),
+        ("--grid 4 --iterations 1 --amplitude inf", "--amplitude must be"),
+        ("--grid 4 --iterations 1 --dilation 0", "dilation must be"),
+        ("--grid 4 --iterations 1 --components 8;8", "--components must be sizes"),
+        ("--grid 4 --iterations 1 --clusters 3", "cannot be divided equally"),
+        ("--grid 4 --iterations 1 --in-cache-ns-per-point 0", "must be positive"),
+    ],
+)
+def test_values_that_cannot_be_meant_are_refused(extra: str, complaint: str) -> None:
+    arguments = make_parser().parse_args(["poisson", *extra.split()])
+    with pytest.raises(InvalidInput, match=complaint):
+        (read_setting(arguments, 16), read_options(arguments))
+
+
+@pytest.mark.parametrize("line", ["", "ocean --grid 4", "poisson", "poisson --grid four", "poisson --grid 4 --speed 9"])
+def test_a_line_that_cannot_be_read_is_one_sentence_and_exit_code_2(
+    line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(line.split()) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert len(captured.err.splitlines()) == 1
+    assert captured.err.endswith("--help`.\n")
+
+
+def test_reading_the_arguments_needs_no_mpi() -> None:
+    make_parser()
+    assert "mpi4py" not in sys.modules
+
+
+def test_the_problem_satisfies_poissons_equation() -> None:
+    problem, whole = Problem(63, 2.0), Block(0, 63, 0, 63)
+    values = np.pad(problem.solution(whole), 1)
+    laplacian = values[2:, 1:-1] + values[:-2, 1:-1] + values[1:-1, 2:] + values[1:-1, :-2] - 4 * values[1:-1, 1:-1]
+    assert np.abs(laplacian + problem.source(whole)[1:-1, 1:-1]).max() < 1e-5
+    assert values.max() == pytest.approx(2.0)
+
+
+def test_a_blocks_part_of_the_problem_is_the_wholes() -> None:
+    problem = Problem(9, 1.0)
+    whole = problem.solution(Block(0, 9, 0, 9))
+    assert np.array_equal(problem.solution(Block(3, 4, 5, 2)), whole[5:7, 3:7])
