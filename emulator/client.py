@@ -32,6 +32,7 @@ HOST_TIMEOUT_S = 30.0
 HOST_LONG_POLL_S = 20.0
 """Host seconds that `BrokerClient.follow` lets the broker hold a request for events."""
 
+_HOST_END_TIMEOUT_S = 120.0  # ending a run waits until its last processors are released
 _HOST_IDLE_CONNECTION_S = 2.0  # below the five seconds after which the broker's server closes an idle connection
 
 View = TypeVar("View", bound=BaseModel)
@@ -104,7 +105,8 @@ class BrokerClient:
 
     def end_run(self, run: int) -> RunView:
         """End a run: what is unfinished is cancelled and the testbed is free again. Ending it twice is no error."""
-        return _one(self._send("POST", f"/v1/runs/{run}/end"), RunView)
+        content = self._send("POST", f"/v1/runs/{run}/end", host_timeout_s=_HOST_END_TIMEOUT_S)
+        return _one(content, RunView)
 
     def submit(self, submission: Submission) -> JobView:
         """Hand a job to the broker."""

@@ -38,7 +38,7 @@ def follow_until(
             tell(event)
         for event in events:
             if event.kind is EventKind.CLUSTER_LOST:
-                raise _lost(testbed, recorder, str(event.detail.get("cluster", "?")))
+                raise _lost(testbed, recorder, event)
         if not events:
             _check_containers(testbed, recorder)
 
@@ -65,10 +65,12 @@ def _check_containers(testbed: Testbed, recorder: Recorder) -> None:
         raise RunFailed(f"The run ended early because container {', '.join(stopped)} does not run; {kept(recorder)}.")
 
 
-def _lost(testbed: Testbed, recorder: Recorder, cluster: str) -> RunFailed:
+def _lost(testbed: Testbed, recorder: Recorder, event: EventView) -> RunFailed:
     stopped = ", ".join(testbed.stopped_containers())
-    container = f" (container {stopped} does not run)" if stopped else ""
-    return RunFailed(f"The run ended early because cluster {cluster!r} was lost{container}; {kept(recorder)}.")
+    why = f"container {stopped} does not run" if stopped else str(event.detail.get("reason", "")).rstrip(".")
+    return RunFailed(
+        f"The run ended early because cluster {event.detail.get('cluster')!r} was lost ({why}); {kept(recorder)}."
+    )
 
 
 def kept(recorder: Recorder) -> str:

@@ -155,8 +155,8 @@ class ExtensionFactorRow(Row):
     processors: int
     components: Sizes
     clusters: int
-    interconnect_single: str
-    interconnect_coallocated: str
+    interconnect_single: str = ""
+    interconnect_coallocated: str = ""
     dilation: float
     runtime_s: float
     iteration_s: float | None = None
