@@ -1,0 +1,52 @@
+"""Emulated time: what K does to durations, rates and moments."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emulator.model.clock import Dilation, EmulatedClock
+from emulator.model.errors import InvalidInput
+
+factors = st.floats(min_value=0.01, max_value=1000)
+durations = st.floats(min_value=0, max_value=1e7)
+
+
+def test_at_dilation_eight_a_second_takes_eight_and_a_link_is_an_eighth_as_fast():
+    dilation = Dilation(8)
+    assert dilation.host_duration_s(1.0) == 8.0
+    assert dilation.host_rate_mbit(20.0) == 2.5
+
+
+@given(factors, durations)
+def test_emulated_durations_survive_the_way_to_the_host_and_back(factor, duration_s):
+    dilation = Dilation(factor)
+    assert dilation.emulated_duration_s(dilation.host_duration_s(duration_s)) == pytest.approx(duration_s)
+
+
+@given(factors, durations)
+def test_a_transfer_takes_the_same_emulated_time_at_every_dilation(factor, size_mbit):
+    dilation = Dilation(factor)
+    host_s = size_mbit / dilation.host_rate_mbit(100.0)
+    assert dilation.emulated_duration_s(host_s) == pytest.approx(size_mbit / 100.0)
+
+
+@given(factors, st.floats(min_value=0, max_value=1e6))
+def test_moments_survive_the_way_to_the_wall_clock_and_back(factor, moment_s):
+    clock = EmulatedClock(Dilation(factor), host_origin_s=1_000.0)
+    assert clock.emulated_moment_s(clock.host_moment_s(moment_s)) == pytest.approx(moment_s, abs=1e-6)
+
+
+def test_a_clock_starts_at_zero_and_a_past_moment_needs_no_waiting():
+    clock = EmulatedClock.starting_now(Dilation(0.5))
+    time.sleep(0.02)
+    assert 0.02 / 0.5 <= clock.now_s() < 60
+    assert clock.host_remaining_s(0.0) == 0.0
+    assert 0 < clock.host_remaining_s(1_000.0) <= 500.0
+
+
+@pytest.mark.parametrize("factor", [0, -1, float("nan"), float("inf")])
+def test_a_dilation_is_a_positive_finite_number(factor):
+    with pytest.raises(InvalidInput, match="dilation"):
+        Dilation(factor)

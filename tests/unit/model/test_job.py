@@ -1,0 +1,63 @@
+"""Jobs: what may be asked for, and the times that follow from a timeline."""
+
+import pytest
+
+from emulator.model.catalogue import topology_named
+from emulator.model.documents import parse_document
+from emulator.model.errors import ImpossibleRequest, InvalidInput, UnknownName
+from emulator.model.job import JobSpecification, Timeline
+
+
+def job(text: str) -> JobSpecification:
+    return parse_document("application: poisson\n" + text, JobSpecification, source="job.yaml")
+
+
+def test_a_fixed_request_names_its_clusters_by_name_and_gets_indices():
+    request = job("components: [8, 4]\nrequest: fixed\nclusters: [utrecht, delft]").request_in(topology_named("mini"))
+    assert (request.components, request.clusters, request.processors) == ((8, 4), (3, 1), 12)
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "said"),
+    [
+        ("components: [16, 16, 16, 16, 1]", ImpossibleRequest, "asks for 65 processors, but 'mini' has 64"),
+        ("components: [17]", ImpossibleRequest, "component of 17 processors, but the largest cluster of 'mini' has 16"),
+        (
+            "components: [9, 9]\nrequest: fixed\nclusters: [delft, delft]",
+            ImpossibleRequest,
+            "asks for 18 processors in cluster 'delft', which has 16",
+        ),
+        ("components: [1]\nrequest: fixed\nclusters: [paris]", UnknownName, "no cluster 'paris'"),
+        ("components: [1, 2]\nrequest: fixed\nclusters: [delft]", InvalidInput, "2 components and 1 clusters"),
+    ],
+)
+def test_what_mini_could_never_run_is_refused_before_it_is_queued(text, error, said):
+    with pytest.raises(error, match=said):
+        job(text).request_in(topology_named("mini"))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("components: []", "components"),
+        ("components: [0]", "components.0: input should be greater than 0, not 0"),
+        ("components: [8]\nname: ../../etc/passwd", "name"),
+        ("components: [8]\narguments: {'grid;reboot': 4}", "arguments"),
+        ("components: [8]\narguments: {grid: '$(reboot)'}", "arguments"),
+        ("components: [8]\nrequest: fixed", "names one cluster per component"),
+        ("components: [1000000001]", "components.0"),
+        ("components: [8]\nsize: 8", "unknown key 'size'"),
+    ],
+)
+def test_a_malformed_or_hostile_job_is_refused_in_one_sentence(text, said):
+    with pytest.raises(InvalidInput) as refusal:
+        job(text)
+    assert said in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+def test_derived_times_are_those_of_the_papers():
+    timeline = Timeline(submitted_s=10, placed_s=14, claimed_s=15, started_s=20, finished_s=50)
+    assert (timeline.queue_time_s, timeline.overhead_s, timeline.wait_time_s) == (4, 6, 10)
+    assert (timeline.execution_time_s, timeline.response_time_s) == (30, 40)
+    assert Timeline(submitted_s=10).wait_time_s is None
