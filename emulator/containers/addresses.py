@@ -1,8 +1,8 @@
 """Who has which address: one private /16 per testbed, its control network and a network per site.
 
-    10.X.0.0/24         control: SSH, Slurm, the broker's API   (broker .2, head of cluster i .(10+i))
-    10.X.(128+i).0/24   site of cluster i                       (router .2, cluster .10)
-    10.X.128.0/17       every site: what MPI and file transfers are pinned to
+10.X.0.0/24         control: SSH, Slurm, the broker's API   (broker .2, head of cluster i .(10+i))
+10.X.(128+i).0/24   site of cluster i                       (router .2, cluster .10)
+10.X.128.0/17       every site: what MPI and file transfers are pinned to
 """
 
 from __future__ import annotations

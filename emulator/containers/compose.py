@@ -14,17 +14,24 @@ from typing import Any, Final
 import yaml
 
 from emulator.containers.addresses import AddressPlan
-from emulator.containers.names import CLUSTER_LABEL, LABEL, ROLE_LABEL, PartNames
+from emulator.containers.names import CLUSTER_LABEL, LABEL, ROLE_LABEL, USER, PartNames
+from emulator.containers.wan.program import kernel_settings
+from emulator.model.settings import BrokerSettings, Head
 from emulator.model.topology import Cluster, Topology
 
 BROKER_PORT: Final = 8460
 """Where the broker listens inside its container."""
 
+BROKER_SETTINGS: Final = Path("/etc/testbed/broker.json")
+BROKER_JOURNAL: Final = Path("/var/lib/testbed/journal.sqlite")
+
 SHARED_MEMORY_BYTES: Final = 2 * 1024**3
 """Limit of /dev/shm in a cluster: Open MPI keeps the messages of all its ranks there."""
 
 MAX_PROCESSES: Final = 16384
-OPEN_FILES: Final = 65536
+ROUTER_CPU_SHARES: Final = 10240
+"""Ten times a container's usual share of contended processors."""
+
 STOP_GRACE_PERIOD: Final = "3s"
 
 
@@ -74,7 +81,11 @@ def services(rendering: Rendering) -> dict[str, Any]:
 
 
 def cluster_service(rendering: Rendering, index: int, cluster: Cluster) -> dict[str, Any]:
-    """A cluster: controller, virtual nodes and SSH in one container without any privilege."""
+    """A cluster: controller, virtual nodes and SSH in one container.
+
+    Its entry point leads what goes to other sites through the router, then gives NET_ADMIN up for all that it starts;
+    only what the engine itself executes in the container still has it, to shape the access link.
+    """
     keys = rendering.state_folder / "keys"
     return {
         **_common(rendering, "cluster", rendering.images.node, rendering.names.cluster(cluster.name), cluster.name),
@@ -83,13 +94,14 @@ def cluster_service(rendering: Rendering, index: int, cluster: Cluster) -> dict[
             "TESTBED_CLUSTER": cluster.name,
             "TESTBED_NODES": str(cluster.nodes),
             "TESTBED_PROCESSORS_PER_NODE": str(cluster.processors_per_node),
+            "TESTBED_ALL_SITES": rendering.addresses.all_sites,
+            "TESTBED_ROUTER": rendering.addresses.router(index),
         },
+        "cap_add": ["NET_ADMIN"],
+        "sysctls": kernel_settings(rendering.topology),
+        "sysctls": kernel_settings(rendering.topology),
         "shm_size": SHARED_MEMORY_BYTES,
         "pids_limit": MAX_PROCESSES,
-        "ulimits": {
-            "memlock": {"soft": -1, "hard": -1},
-            "nofile": {"soft": OPEN_FILES, "hard": OPEN_FILES},
-        },
         "volumes": [
             f"{keys / 'hosts' / cluster.name}:/etc/testbed/keys/host:ro",
             *(f"{keys / file}:/etc/testbed/keys/{file}:ro" for file in ("authorized_keys", "grid", "known_hosts")),
@@ -112,6 +124,8 @@ def router_service(rendering: Rendering) -> dict[str, Any]:
         **_common(rendering, "router", rendering.images.wan, rendering.names.router),
         "environment": {"WAN_BACKEND": rendering.router_backend},
         "cap_add": ["NET_ADMIN", "NET_RAW"],
+        # What forwards comes before what computes: a late packet is an error in every cluster at once.
+        "cpu_shares": ROUTER_CPU_SHARES,
         "sysctls": {"net.ipv4.ip_forward": "1"},
         # A User-Mode Linux guest keeps its memory in an executable mapping there.
         "tmpfs": ["/dev/shm:exec,size=256m"],
@@ -124,7 +138,7 @@ def broker_service(rendering: Rendering) -> dict[str, Any]:
     state = rendering.state_folder
     mounted = {
         state / "topology.yaml": "topology.yaml",
-        state / "testbed.json": "testbed.json",
+        state / "broker.json": BROKER_SETTINGS.name,
         state / "token": "token",
         state / "keys" / "broker": "keys/broker",
         state / "keys" / "known_hosts": "keys/known_hosts",
@@ -142,6 +156,27 @@ def broker_service(rendering: Rendering) -> dict[str, Any]:
         "networks": {"control": {"ipv4_address": rendering.addresses.broker}},
         "healthcheck": _health(["CMD", "python3", "-c", probe]),
     }
+
+
+def broker_settings(rendering: Rendering) -> BrokerSettings:
+    """What the broker reads when it starts: paths are those inside its container."""
+    folder = BROKER_SETTINGS.parent
+    heads = tuple(
+        Head(cluster=cluster.name, address=rendering.addresses.head(index), user=USER)
+        for index, cluster in enumerate(rendering.topology.clusters)
+    )
+    return BrokerSettings(
+        testbed=rendering.names.testbed,
+        topology_file=folder / "topology.yaml",
+        token_file=folder / "token",
+        key_file=folder / "keys" / "broker",
+        known_hosts_file=folder / "keys" / "known_hosts",
+        journal_file=BROKER_JOURNAL,
+        heads=heads,
+        message_range=rendering.addresses.all_sites,
+        control_range=rendering.addresses.control_network,
+        listen_port=BROKER_PORT,
+    )
 
 
 def networks(rendering: Rendering) -> dict[str, Any]:
@@ -163,9 +198,7 @@ def labels(rendering: Rendering, role: str, cluster: str | None = None) -> dict[
     return {LABEL: rendering.names.testbed, ROLE_LABEL: role, **of_cluster}
 
 
-def _common(
-    rendering: Rendering, role: str, image: str, container: str, cluster: str | None = None
-) -> dict[str, Any]:
+def _common(rendering: Rendering, role: str, image: str, container: str, cluster: str | None = None) -> dict[str, Any]:
     return {
         "image": image,
         "container_name": container,
@@ -177,9 +210,7 @@ def _common(
     }
 
 
-def _network(
-    rendering: Rendering, name: str, role: str, subnet: str, cluster: str | None = None
-) -> Mapping[str, Any]:
+def _network(rendering: Rendering, name: str, role: str, subnet: str, cluster: str | None = None) -> Mapping[str, Any]:
     # Not `internal`: Docker's own rules would then drop what the router forwards.
     return {
         "name": name,

@@ -17,6 +17,8 @@ from docker.models.volumes import Volume
 from emulator.containers.names import LABEL
 from emulator.model.errors import EngineUnavailable
 
+Part = Container | Network | Volume
+
 CONNECT_WITHIN_HOST_S = 120
 POOL_SIZE = 64
 """Connections kept open: one per container that something is executed in at the same moment."""
@@ -78,7 +80,7 @@ def compose_up(project: str, compose_file: Path) -> None:
 
 def _reason(output: str) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    telling = [line for line in lines if "error" in line.lower() or "cannot" in line.lower()]
+    telling = [line for line in lines if "error" in line.lower() and "Encountered errors" not in line]
     chosen = (telling or lines or ["it gave none"])[-1]
     return chosen.rstrip(".")
 

@@ -61,7 +61,7 @@ def node_recipe() -> Recipe:
         files[f"emulator/model/{module}.py"] = HOUSE / "emulator" / "model" / f"{module}.py"
     probe = HOUSE / "emulator" / "containers" / "wan" / "probe.py"
     if probe.is_file():
-        files["probe.py"] = probe
+        files["emulator/containers/wan/probe.py"] = probe
     return Recipe("node", files)
 
 
@@ -131,14 +131,16 @@ def _build(client: docker.DockerClient, recipe: Recipe, base: str, reference: st
 def _context(files: dict[str, Path]) -> io.BytesIO:
     """The files as an archive without times or owners, so that equal contents hit Docker's build cache."""
     content = io.BytesIO()
-    with gzip.GzipFile(fileobj=content, mode="wb", compresslevel=1, mtime=0) as packed:
-        with tarfile.open(fileobj=packed, mode="w") as archive:
-            for place, path in sorted(files.items()):
-                data = path.read_bytes()
-                entry = tarfile.TarInfo(place)
-                entry.size = len(data)
-                entry.mode = 0o644
-                archive.addfile(entry, io.BytesIO(data))
+    with (
+        gzip.GzipFile(fileobj=content, mode="wb", compresslevel=1, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w") as archive,
+    ):
+        for place, path in sorted(files.items()):
+            data = path.read_bytes()
+            entry = tarfile.TarInfo(place)
+            entry.size = len(data)
+            entry.mode = 0o644
+            archive.addfile(entry, io.BytesIO(data))
     content.seek(0)
     return content
 

@@ -1,10 +1,10 @@
 """The SSH keys of a testbed: made in the node image, so that the host needs no ssh-keygen, and kept in its state.
 
-    keys/broker             the broker's private key
-    keys/grid               the key by which the clusters reach one another
-    keys/hosts/CLUSTER      a head's private host key
-    keys/authorized_keys    the two public keys that every head lets in
-    keys/known_hosts        every head's public key, by its address and names
+keys/broker             the broker's private key
+keys/grid               the key by which the clusters reach one another
+keys/hosts/CLUSTER      a head's private host key
+keys/authorized_keys    the two public keys that every head lets in
+keys/known_hosts        every head's public key, by its address and names
 """
 
 from __future__ import annotations
@@ -53,9 +53,7 @@ def make_keys(client: docker.DockerClient, state: StandState, node_image: str) -
     _write_public(folder / "known_hosts", "".join(lines))
 
 
-def _generate(
-    client: docker.DockerClient, testbed: str, node_image: str, names: Sequence[str]
-) -> dict[str, list[str]]:
+def _generate(client: docker.DockerClient, testbed: str, node_image: str, names: Sequence[str]) -> dict[str, list[str]]:
     try:
         output = client.containers.run(
             node_image,

@@ -1,11 +1,12 @@
 """What the host remembers of a standing testbed: one folder per testbed, and this the only module that knows its form.
 
-    $XDG_STATE_HOME/multicluster-testbed/NAME/
-        topology.yaml   what stands, word for word as it was given
-        compose.yaml    as rendered
-        keys/           SSH keys of the broker, of the grid's users and of every head
-        token           what the broker asks of its clients
-        testbed.json    a `StandRecord`
+$XDG_STATE_HOME/multicluster-testbed/NAME/
+    topology.yaml   what stands, word for word as it was given
+    compose.yaml    as rendered
+    broker.json     what the broker is told when it starts
+    keys/           SSH keys of the broker, of the grid's users and of every head
+    token           what the broker asks of its clients
+    testbed.json    a `StandRecord`
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class ClusterRecord(DocumentModel):
 
 
 class StandRecord(DocumentModel):
-    """What was decided when a testbed was brought up; also what the broker reads to find its clusters.
+    """What was decided when a testbed was brought up.
 
     `router_backend` is what was asked for (``auto``, ``kernel``, ``uml``), not what the router chose.
     """

@@ -1,7 +1,8 @@
 """Entry point of a cluster's container: configures and starts munge, Slurm and SSH, then watches over them.
 
-Told by the environment: TESTBED_CLUSTER (name), TESTBED_NODES, TESTBED_PROCESSORS_PER_NODE. Found in /etc/testbed/keys:
-the host key, the users' public keys, the key by which clusters reach one another, and known_hosts. Prints a line
+Told by the environment: TESTBED_CLUSTER (name), TESTBED_NODES, TESTBED_PROCESSORS_PER_NODE, and the route to the other
+sites, TESTBED_ALL_SITES by TESTBED_ROUTER. Found in /etc/testbed/keys: the host key, the users' public keys, the key by
+which clusters reach one another, and known_hosts. Prints a line
 ``ready`` once every virtual node is idle and SSH answers; ends, non-zero, when a daemon that all depend on ends.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import resource
 import secrets
 import shutil
 import socket
@@ -165,8 +167,30 @@ def watch(vital: dict[int, str], virtual: dict[int, str]) -> None:
             sys.exit(f"{vital[pid]} ended ({status})")
 
 
+def route_sites() -> None:
+    """Lead what goes to other sites through the wide area's router."""
+    command = ["ip", "route", "replace", os.environ["TESTBED_ALL_SITES"], "via", os.environ["TESTBED_ROUTER"]]
+    subprocess.run(command, check=True)
+
+
+def continue_without_network_rights() -> None:
+    """Run this program anew without NET_ADMIN, which nothing that it starts can then regain."""
+    dropped = ["--bounding-set=-net_admin", "--inh-caps=-net_admin"]
+    os.execvp("setpriv", ["setpriv", *dropped, sys.executable, "-u", __file__, "without-network-rights"])
+
+
+def raise_limits() -> None:
+    """Allow as many open files as the engine does: raising the ceiling itself is not permitted on every host."""
+    _, ceiling = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (ceiling, ceiling))
+
+
 def main() -> None:
     """Bring the cluster up and watch over it."""
+    if len(sys.argv) == 1:
+        route_sites()
+        continue_without_network_rights()
+    raise_limits()
     cluster = os.environ["TESTBED_CLUSTER"]
     nodes = int(os.environ["TESTBED_NODES"])
     READY.unlink(missing_ok=True)

@@ -1,0 +1,256 @@
+"""A testbed brought up and taken down.
+
+Up: images, addresses, keys, the Compose file, containers, readiness, routes, the wide area, a short check of it. Either
+all of it stands at the end, or nothing is left. Down: everything that carries the testbed's label, whatever state the
+host remembers.
+"""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import docker
+import docker.errors
+
+from emulator.containers import engine, keys, state
+from emulator.containers.compose import ImageReferences, Rendering, broker_settings, render
+from emulator.containers.events import Observer, Progress, ignore
+from emulator.containers.images import ensure_images
+from emulator.containers.names import USER, PartNames
+from emulator.containers.places import free_addresses, free_port
+from emulator.containers.readiness import CLUSTER_READY, ROUTER_READY, await_broker, await_files, is_running
+from emulator.containers.state import ClusterRecord, StandRecord, StandState
+from emulator.model.documents import read_document
+from emulator.model.errors import AlreadyStanding, InvalidInput, NotStanding
+from emulator.model.topology import Topology
+
+ROUTER_BACKENDS: Final = ("auto", "kernel", "uml")
+_REMOVERS: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a user asks to stand: a testbed's name, the file of its topology, the router's kernel, the API's port."""
+
+    name: str
+    topology_file: Path
+    router_backend: str = "auto"
+    port: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What stands after `up`; `was_standing` if it did before. Durations are seconds of the host."""
+
+    state: StandState
+    was_standing: bool
+    host_duration_s: float
+
+
+def up(wanted: Wanted, observe: Observer = ignore) -> Standing:
+    """Bring a testbed up, or check the one that stands; whatever fails, nothing is left half-started.
+
+    Raises:
+        InvalidInput: if the topology, the name or the backend cannot be meant.
+        AlreadyStanding: if another topology stands under that name, or the port is in use.
+        EngineUnavailable: if Docker or Compose is missing, stopped or fails.
+        ClusterUnreachable: if a cluster does not come up.
+        TestbedBusy: if another process is bringing it up or down.
+    """
+    begun = time.monotonic()
+    topology = read_document(wanted.topology_file, Topology)
+    names = _checked_names(wanted, topology)
+    client = engine.connect()
+    with state.exclusive(wanted.name, wait=False):
+        stood = _already_standing(client, wanted, topology, observe)
+        if stood is None:
+            stood_now = _bring_up(client, wanted, topology, names, observe)
+            return Standing(stood_now, False, time.monotonic() - begun)
+        return Standing(stood, True, time.monotonic() - begun)
+
+
+def down(name: str, observe: Observer = ignore) -> None:
+    """Take a testbed down: its containers, networks, volumes and state, however much of it there is.
+
+    Raises:
+        NotStanding: if there is nothing of it.
+        EngineUnavailable: if Docker does not answer.
+    """
+    PartNames(name)
+    client = engine.connect()
+    with state.exclusive(name, wait=False):
+        if not _remove(client, name, observe) and state.remembered(name) is None:
+            raise NotStanding(f"No testbed called {name!r} stands, so there is nothing to take down.")
+        state.forget(name)
+
+
+def down_all(observe: Observer = ignore) -> list[str]:
+    """Take every testbed of this host down; the names of those that were there."""
+    names = testbeds(engine.connect())
+    for name in names:
+        down(name, observe)
+    return names
+
+
+def testbeds(client: docker.DockerClient) -> list[str]:
+    """The names of all testbeds of which this host has anything."""
+    parts = [*engine.containers_of(client, None), *engine.networks_of(client, None), *engine.volumes_of(client, None)]
+    return sorted(engine.testbeds_seen(parts) | set(state.remembered_names()))
+
+
+def _checked_names(wanted: Wanted, topology: Topology) -> PartNames:
+    names = PartNames(wanted.name)
+    for cluster in topology.clusters:
+        names.cluster(cluster.name)
+    if wanted.router_backend not in ROUTER_BACKENDS:
+        raise InvalidInput(f"The router's backend is auto, kernel or uml, not {wanted.router_backend!r}.")
+    return names
+
+
+def _already_standing(
+    client: docker.DockerClient, wanted: Wanted, topology: Topology, observe: Observer
+) -> StandState | None:
+    """The state of the testbed if it stands as wanted; nothing if there is none, or a broken one, now removed."""
+    stood = state.remembered(wanted.name)
+    present = engine.containers_of(client, wanted.name)
+    if stood is None:
+        if present:
+            raise AlreadyStanding(
+                f"Containers of a testbed called {wanted.name!r} exist that this user did not bring up "
+                f"(take them down with `testbed down --name {wanted.name}`, or choose another name)."
+            )
+        return None
+    if stood.topology != topology:
+        raise AlreadyStanding(
+            f"The testbed {wanted.name!r} stands with another topology ({stood.topology.name}): take it down first "
+            f"(`testbed down --name {wanted.name}`), or give this one another name by --name."
+        )
+    stopped = [name for name in part_containers(stood) if not is_running(client, name)]
+    if not stopped:
+        _check_asked(wanted, stood)
+        return stood
+    observe(Progress("renewing", f"{', '.join(stopped)} not running: starting afresh"))
+    _remove(client, wanted.name, observe)
+    state.forget(wanted.name)
+    return None
+
+
+def _check_asked(wanted: Wanted, stood: StandState) -> None:
+    """Refuse to call a testbed standing as wanted if its port or router differ from what is asked."""
+    differing = []
+    if wanted.port not in (None, stood.record.api_port):
+        differing.append(f"port {stood.record.api_port}")
+    if wanted.router_backend not in ("auto", stood.record.router_backend):
+        differing.append(f"router backend {stood.record.router_backend}")
+    if differing:
+        raise AlreadyStanding(
+            f"The testbed {wanted.name!r} stands with {' and '.join(differing)}: take it down first "
+            f"(`testbed down --name {wanted.name}`)."
+        )
+
+
+def part_containers(stood: StandState) -> list[str]:
+    """The containers of a testbed: its clusters' in order, the router's and the broker's."""
+    clusters = [cluster.container for cluster in stood.record.clusters]
+    return [*clusters, stood.names.router, stood.names.broker]
+
+
+def _bring_up(
+    client: docker.DockerClient, wanted: Wanted, topology: Topology, names: PartNames, observe: Observer
+) -> StandState:
+    images = ensure_images(client, observe)
+    try:
+        with state.exclusive("addresses", wait=True):
+            record = _record(client, wanted, topology, names, images)
+            stood = state.remember(record, wanted.topology_file.read_text(encoding="utf-8"))
+        _start(client, stood, images, observe)
+        _make_ready(client, stood, observe)
+    except BaseException:
+        observe(Progress("failed", "taking down what was started"))
+        _remove(client, wanted.name, ignore)
+        state.forget(wanted.name)
+        raise
+    return stood
+
+
+def _record(
+    client: docker.DockerClient, wanted: Wanted, topology: Topology, names: PartNames, images: ImageReferences
+) -> StandRecord:
+    plan = free_addresses(client)
+    clusters = tuple(
+        ClusterRecord(
+            name=cluster.name,
+            container=names.cluster(cluster.name),
+            head=plan.head(index),
+            site=plan.site_address(index),
+        )
+        for index, cluster in enumerate(topology.clusters)
+    )
+    return StandRecord(
+        name=wanted.name,
+        second_octet=plan.second_octet,
+        api_port=free_port(wanted.port),
+        router_backend=wanted.router_backend,
+        user=USER,
+        control_network=plan.control_network,
+        all_sites=plan.all_sites,
+        clusters=clusters,
+        images={"node": images.node, "wan": images.wan, "broker": images.broker},
+    )
+
+
+def _start(client: docker.DockerClient, stood: StandState, images: ImageReferences, observe: Observer) -> None:
+    observe(Progress("keys", "making SSH keys"))
+    keys.make_keys(client, stood, images.node)
+    rendering = Rendering(
+        topology=stood.topology,
+        names=stood.names,
+        addresses=stood.addresses,
+        images=images,
+        state_folder=stood.folder,
+        api_port=stood.record.api_port,
+        router_backend=stood.record.router_backend,
+    )
+    stood.compose_file.write_text(render(rendering), encoding="utf-8")
+    settings = broker_settings(rendering).model_dump_json(indent=2)
+    (stood.folder / "broker.json").write_text(settings + "\n", encoding="utf-8")
+    observe(Progress("containers", f"starting {len(stood.topology.clusters)} clusters, the router and the broker"))
+    engine.compose_up(stood.names.compose_project, stood.compose_file)
+
+
+def _make_ready(client: docker.DockerClient, stood: StandState, observe: Observer) -> None:
+    observe(Progress("readiness", "waiting for Slurm, SSH and the router"))
+    clusters = [(cluster.container, CLUSTER_READY) for cluster in stood.record.clusters]
+    await_files(client, [*clusters, (stood.names.router, ROUTER_READY)])
+    await_broker(client, stood.names.broker, stood.api_url)
+
+
+def _remove(client: docker.DockerClient, name: str, observe: Observer) -> bool:
+    """Remove everything that carries the testbed's label; whether there was anything."""
+    found = False
+    for kind, listed in (
+        ("containers", engine.containers_of),
+        ("networks", engine.networks_of),
+        ("volumes", engine.volumes_of),
+    ):
+        parts = listed(client, name)
+        if parts:
+            found = True
+            observe(Progress("removing", f"{len(parts)} {kind} of {name}"))
+            with ThreadPoolExecutor(_REMOVERS) as pool:
+                list(pool.map(_remove_part, parts))
+    return found
+
+
+def _remove_part(part: engine.Part) -> None:
+    try:
+        if isinstance(part, engine.Container):
+            part.remove(force=True, v=True)
+        else:
+            part.remove()
+    except docker.errors.NotFound:
+        pass

@@ -1,0 +1,105 @@
+"""Finding room on the host for another testbed: a private subnet and a port that nothing uses."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import docker
+import psutil
+
+from emulator.containers.addresses import HIGHEST_SECOND_OCTET, LOWEST_SECOND_OCTET, AddressPlan
+from emulator.containers.state import remembered, remembered_names
+from emulator.model.errors import AlreadyStanding
+
+FIRST_PORT: Final = 8460
+_PORTS_TRIED: Final = 200
+_LOOPBACK: Final = "127.0.0.1"
+
+Network = ipaddress.IPv4Network
+
+
+def free_addresses(client: docker.DockerClient) -> AddressPlan:
+    """An address plan whose subnet meets no network of Docker's, no interface, no route and no other testbed.
+
+    Raises:
+        AlreadyStanding: if every subnet is taken.
+    """
+    taken = [*_docker_subnets(client), *_interface_subnets(), *_routes(Path("/proc/net/route")), *_remembered_subnets()]
+    for octet in range(LOWEST_SECOND_OCTET, HIGHEST_SECOND_OCTET + 1):
+        plan = AddressPlan(octet)
+        if not any(Network(plan.whole).overlaps(network) for network in taken):
+            return plan
+    raise AlreadyStanding(
+        f"Every subnet from 10.{LOWEST_SECOND_OCTET}.0.0/16 to 10.{HIGHEST_SECOND_OCTET}.0.0/16 is in use on this host "
+        "(remove unused Docker networks, or take another testbed down)."
+    )
+
+
+def free_port(asked: int | None) -> int:
+    """The port asked for, or the first free one from 8460, on the host's loopback.
+
+    Raises:
+        AlreadyStanding: if the port asked for is in use, or none is free.
+    """
+    claimed = {state.record.api_port for state in _remembered()}
+    if asked is not None:
+        if asked in claimed or not _is_free(asked):
+            raise AlreadyStanding(f"Port {asked} of {_LOOPBACK} is in use (choose another with --port, or none).")
+        return asked
+    for port in range(FIRST_PORT, FIRST_PORT + _PORTS_TRIED):
+        if port not in claimed and _is_free(port):
+            return port
+    raise AlreadyStanding(f"No port from {FIRST_PORT} to {FIRST_PORT + _PORTS_TRIED - 1} is free (name one by --port).")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((_LOOPBACK, port))
+        except OSError:
+            return False
+        return True
+
+
+def _docker_subnets(client: docker.DockerClient) -> Iterator[Network]:
+    for network in client.networks.list():
+        configurations: Iterable[dict[str, Any]] = (network.attrs.get("IPAM") or {}).get("Config") or ()
+        for configuration in configurations:
+            subnet = configuration.get("Subnet", "")
+            if "." in subnet:
+                yield Network(subnet, strict=False)
+
+
+def _interface_subnets() -> Iterator[Network]:
+    for addresses in psutil.net_if_addrs().values():
+        for address in addresses:
+            if address.family == socket.AF_INET and address.netmask:
+                yield Network(f"{address.address}/{address.netmask}", strict=False)
+
+
+def _routes(table: Path) -> Iterator[Network]:
+    """Destinations of the kernel's routing table, the default route apart; none where there is no such file."""
+    if not table.is_file():
+        return
+    for line in table.read_text().splitlines()[1:]:
+        fields = line.split()
+        destination, mask = (socket.ntohl(int(fields[index], 16)) for index in (1, 7))
+        if mask:
+            yield Network((destination, mask.bit_count()), strict=False)
+
+
+def _remembered_subnets() -> Iterator[Network]:
+    for state in _remembered():
+        yield Network(state.addresses.whole)
+
+
+def _remembered() -> Iterator[Any]:
+    for name in remembered_names():
+        state = remembered(name)
+        if state is not None:
+            yield state

@@ -1,0 +1,78 @@
+"""Waiting for containers to be ready: one blocking command inside each, so that waiting costs next to nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+import docker
+import docker.errors
+import httpx
+from docker.models.containers import Container
+
+from emulator.model.errors import ClusterUnreachable, NotStanding
+
+CLUSTER_READY: Final = "/run/testbed/ready"
+ROUTER_READY: Final = "/run/wan/ready"
+READY_WITHIN_HOST_S: Final = 100
+_PAUSE_HOST_S: Final = 0.1
+
+
+def await_files(client: docker.DockerClient, awaited: Sequence[tuple[str, str]]) -> None:
+    """Wait until each container has its file, which it makes when it is ready.
+
+    Raises:
+        ClusterUnreachable: if a container ends first or takes too long; with its last words.
+    """
+    with ThreadPoolExecutor(max(1, len(awaited))) as pool:
+        list(pool.map(lambda pair: _await_file(client, *pair), awaited))
+
+
+def _await_file(client: docker.DockerClient, name: str, file: str) -> None:
+    turns = int(READY_WITHIN_HOST_S / _PAUSE_HOST_S)
+    loop = f"n={turns}; until [ -e {file} ]; do n=$((n-1)); [ $n -gt 0 ] || exit 1; sleep {_PAUSE_HOST_S}; done"
+    try:
+        container = client.containers.get(name)
+        code, _ = container.exec_run(["sh", "-c", loop])
+    except docker.errors.APIError:
+        code = None
+    if code != 0:
+        raise ClusterUnreachable(f"The container {name} did not become ready: {last_words(client, name)}.")
+
+
+def await_broker(client: docker.DockerClient, name: str, api_url: str) -> None:
+    """Wait until the broker answers.
+
+    Raises:
+        NotStanding: if its container ends first or it takes too long; with its last words.
+    """
+    deadline = time.monotonic() + READY_WITHIN_HOST_S
+    while time.monotonic() < deadline:
+        try:
+            if httpx.get(f"{api_url}/v1/health", timeout=5).is_success:
+                return
+        except httpx.HTTPError:
+            if not is_running(client, name):
+                break
+        time.sleep(_PAUSE_HOST_S)
+    raise NotStanding(f"The broker ({name}) did not become ready: {last_words(client, name)}.")
+
+
+def is_running(client: docker.DockerClient, name: str) -> bool:
+    """Whether the container of that name runs."""
+    try:
+        return str(client.containers.get(name).status) == "running"
+    except docker.errors.NotFound:
+        return False
+
+
+def last_words(client: docker.DockerClient, name: str) -> str:
+    """The last line that a container printed, for an error message."""
+    try:
+        container: Container = client.containers.get(name)
+        lines = [line.strip() for line in container.logs(tail=5).decode(errors="replace").splitlines() if line.strip()]
+    except docker.errors.APIError:
+        return "it does not exist"
+    return lines[-1].rstrip(".") if lines else "it printed nothing"
