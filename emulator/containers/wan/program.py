@@ -29,7 +29,7 @@ MIN_QUEUE_FRAMES: Final = 64
 """An access link's queue holds this many full frames at least, however short its delays."""
 
 MIN_DELAY_LINE_PACKETS: Final = 1000
-BURST_HOST_S: Final = 0.00025
+BURST_HOST_S: Final = 0.001
 """A late timer of the host costs an access link no rate if it is late by no more than this."""
 
 CONGESTION_CONTROL: Final = "reno"
@@ -163,7 +163,8 @@ def kernel_settings(topology: Topology) -> dict[str, str]:
 def edge_script(program: EdgeProgram) -> str:
     """A shell script that programs a cluster's edge in its network namespace, whatever was programmed before.
 
-    The interface is found by its address, since Docker promises no order.
+    The interface is found by its address, since Docker promises no order. Address resolution passes beside the FIFO: a
+    real link has none, and a reply dropped from a full queue would cut the cluster off.
     """
     return f"""set -e
 link=$(ip -o -4 addr show to {program.address} | awk '{{print $2; exit}}')
@@ -174,10 +175,12 @@ ip link set dev ifb0 up
 tc qdisc del dev "$link" root 2>/dev/null || true
 tc qdisc del dev "$link" ingress 2>/dev/null || true
 tc qdisc del dev ifb0 root 2>/dev/null || true
-tc qdisc add dev "$link" root handle 1: {shaper_arguments(program.up)}
+tc qdisc add dev "$link" root handle 1: prio bands 2 priomap {" ".join("1" * 16)}
+tc qdisc add dev "$link" parent 1:2 handle 2: {shaper_arguments(program.up)}
+tc filter add dev "$link" parent 1: protocol arp prio 1 u32 match u32 0 0 flowid 1:1
 tc qdisc add dev ifb0 root handle 1: {shaper_arguments(program.down)}
 tc qdisc add dev "$link" handle ffff: ingress
-tc filter add dev "$link" parent ffff: protocol all prio 1 u32 match u32 0 0 action mirred egress redirect dev ifb0
+tc filter add dev "$link" parent ffff: protocol ip prio 1 u32 match u32 0 0 action mirred egress redirect dev ifb0
 ip route replace {program.all_sites} via {program.gateway} dev "$link"
 ip neigh flush dev "$link"
 """
