@@ -13,11 +13,10 @@ from fastapi import Depends, FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.params import Depends as DependsOn
 from fastapi.responses import JSONResponse
-from pydantic import ValidationError
 
 from emulator.broker.journal import Journal
 from emulator.broker.service import Broker
-from emulator.model.documents import first_fault
+from emulator.model.documents import fault_sentence
 from emulator.model.errors import (
     InvalidInput,
     NotStanding,
@@ -139,13 +138,9 @@ def _add_error_answers(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     def invalid_request(_: Request, error: RequestValidationError) -> JSONResponse:
-        lines = [dict(line, ctx=line.get("ctx", {})) for line in error.errors()]
-        try:
-            wrapped = ValidationError.from_exception_data("request", lines[:1])  # type: ignore[arg-type]
-            sentence = first_fault(wrapped)
-        except (KeyError, TypeError, ValueError):
-            sentence = f"{'.'.join(str(part) for part in lines[0]['loc'])}: {lines[0]['msg']}."
-        return _error(422, sentence.removeprefix("body."), InvalidInput.__name__)
+        fault = dict(error.errors()[0])
+        fault["loc"] = fault["loc"][1:]  # without FastAPI's "body" or "query"
+        return _error(422, fault_sentence(fault), InvalidInput.__name__)
 
     @app.middleware("http")
     async def limit_size(request: Request, call_next):  # type: ignore[no-untyped-def]

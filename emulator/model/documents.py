@@ -5,7 +5,7 @@ Whatever is wrong with a document becomes a single `InvalidInput` that names the
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -81,11 +81,15 @@ def validate(content: object, model: type[Document], *, source: str) -> Document
 
 def first_fault(error: ValidationError) -> str:
     """One sentence for the first fault that pydantic found: key, what is wrong, value."""
-    fault = error.errors(include_url=False)[0]
+    return fault_sentence(error.errors(include_url=False)[0])
+
+
+def fault_sentence(fault: Mapping[str, Any]) -> str:
+    """One sentence for a fault as pydantic describes it (``loc``, ``type``, ``msg``, ``input``)."""
     key = ".".join(str(part) for part in fault["loc"])
     if fault["type"] == "extra_forbidden":
         return f"unknown key {key!r} (value {_shown(fault['input'])})."
-    message = fault["msg"].removeprefix("Value error, ").rstrip(".")
+    message = str(fault["msg"]).removeprefix("Value error, ").rstrip(".")
     if fault["type"] == "missing":
         return f"{key}: this key is missing."
     if fault["type"] == "value_error":

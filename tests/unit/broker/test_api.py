@@ -1,0 +1,88 @@
+"""The API: a token in front, and every refusal one sentence with its kind."""
+
+import pytest
+from fastapi.testclient import TestClient
+
+from emulator.broker.api import application
+from tests.unit.broker.test_broker import House
+
+JOB = {"application": "poisson", "components": [4]}
+
+
+@pytest.fixture
+def api(tmp_path):
+    house = House(tmp_path)
+    client = TestClient(application(house.broker, house.journal, "right"), headers={"authorization": "Bearer right"})
+    client.house = house
+    yield client
+    house.broker.close()
+    house.journal.close()
+
+
+@pytest.mark.parametrize("header", [None, "Bearer wrong", "right", "Bearer "])
+def test_nobody_passes_without_the_token(api, header):
+    api.headers.pop("authorization")
+    answer = api.get("/v1/clusters", headers={"authorization": header} if header else {})
+    if header == "right":
+        assert answer.status_code == 200
+        return
+    assert answer.status_code == 401
+    assert answer.json()["kind"] == "Unauthorized"
+    assert "token" in answer.json()["error"]
+
+
+def test_health_needs_no_token_and_names_clusters_that_do_not_answer(api):
+    api.headers.pop("authorization")
+    assert api.get("/v1/health").json() == {"status": "ok", "unreachable": []}
+    api.house.west.fall_silent()
+    answer = api.get("/v1/health")
+    assert (answer.status_code, answer.json()["unreachable"]) == (503, ["west"])
+
+
+def test_a_job_is_submitted_shown_and_cancelled(api):
+    job = api.post("/v1/jobs", json={"specification": JOB})
+    assert job.status_code == 201
+    number = job.json()["id"]
+    assert api.get(f"/v1/jobs/{number}").json()["specification"]["components"] == [4]
+    assert [row["id"] for row in api.get("/v1/jobs").json()] == [number]
+    assert api.delete(f"/v1/jobs/{number}").status_code == 200
+    api.house.until(lambda: api.get(f"/v1/jobs/{number}").json()["state"] == "cancelled")
+    assert api.get(f"/v1/jobs/{number}/output").json() == {"output": "", "error": ""}
+
+
+def test_events_can_be_followed_by_their_numbers(api):
+    api.post("/v1/jobs", json={"specification": JOB})
+    events = api.get("/v1/events", params={"run": 0, "wait_s": 5}).json()
+    assert events[0]["kind"] == "submitted"
+    rest = api.get("/v1/events", params={"run": 0, "after": events[0]["sequence"], "wait_s": 5}).json()
+    assert all(event["sequence"] > events[0]["sequence"] for event in rest)
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "said"),
+    [
+        ({"specification": {**JOB, "components": [17]}}, 422, "asks for 17 processors"),
+        ({"specification": {**JOB, "components": ["many"]}}, 422, "specification.components.0"),
+        ({"specification": {**JOB, "extra": 1}}, 422, "unknown key 'specification.extra'"),
+        ({"specification": {**JOB, "name": "a b\nc"}}, 422, "specification.name"),
+        ({"specification": JOB, "run": 99}, 404, "no run 99"),
+        ({}, 422, "specification: this key is missing"),
+    ],
+)
+def test_a_bad_submission_gets_one_sentence_naming_the_field(api, body, status, said):
+    answer = api.post("/v1/jobs", json=body)
+    assert answer.status_code == status
+    assert said in answer.json()["error"]
+    assert "\n" not in answer.json()["error"]
+
+
+def test_a_second_run_is_a_conflict(api):
+    assert api.get("/v1/runs/current").status_code == 404
+    assert api.post("/v1/runs", json={"name": "a"}).status_code == 201
+    answer = api.post("/v1/runs", json={"name": "b"})
+    assert (answer.status_code, answer.json()["kind"]) == (409, "TestbedBusy")
+
+
+def test_an_oversized_body_is_refused_unread(api):
+    answer = api.post("/v1/jobs", content=b"x" * 1_000_001, headers={"content-type": "application/json"})
+    assert answer.status_code == 413
