@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import Field, PositiveInt
 
 from emulator.model.catalogue import HOUSE, locate
-from emulator.model.documents import DocumentModel, read_document
+from emulator.model.documents import DocumentModel, read_document, validate
 from emulator.model.job import MAX_COMPONENT_PROCESSORS, MAX_COMPONENTS, ArgumentName, JobName
 from emulator.model.request import RequestKind
 from emulator.model.topology import Name
@@ -44,6 +44,15 @@ class Campaign(DocumentModel):
     policy: str = "wf"
     queue: str = "placement"
     scan_interval_s: Annotated[float, Field(gt=0, le=86_400)] = 4.0
+
+    def changed(self, **changes: object) -> Campaign:
+        """This campaign with those `changes` that are not None.
+
+        Raises:
+            InvalidInput: if a changed value is out of range.
+        """
+        wanted = {key: value for key, value in changes.items() if value is not None}
+        return validate({**self.model_dump(), **wanted}, Campaign, source=f"campaign {self.name!r}")
 
 
 def campaign_named(name_or_path: str) -> Campaign:

@@ -19,6 +19,7 @@ from emulator.campaigns.run_directory import check_free
 from emulator.campaigns.statistics import ratio_of_means
 from emulator.fidelity.measures import RunMeasures
 from emulator.fidelity.verdict import Verdict, judge_run
+from emulator.model.documents import validate
 from emulator.model.errors import ImpossibleRequest, InvalidInput, RunFailed
 from emulator.model.job import JobSpecification, JobState
 from emulator.model.records import ExtensionFactorRow, RunKind
@@ -84,13 +85,17 @@ class Measurement:
             raise ImpossibleRequest(
                 f"{self.processors} processors do not divide equally among {count} clusters (choose a multiple)."
             )
-        specification = JobSpecification(
-            name=f"{self.application}-over-{count}",
-            application=self.application,
-            arguments={"grid": self.grid, "iterations": self.iterations, "tolerance": 0},
-            components=(self.processors // count,) * count,
-            request=RequestKind.FIXED,
-            clusters=tuple(names[:count]),
+        specification = validate(
+            {
+                "name": f"{self.application}-over-{count}",
+                "application": self.application,
+                "arguments": {"grid": self.grid, "iterations": self.iterations, "tolerance": 0},
+                "components": (self.processors // count,) * count,
+                "request": RequestKind.FIXED,
+                "clusters": tuple(names[:count]),
+            },
+            JobSpecification,
+            source="measure",
         )
         specification.request_in(topology)
         return specification
@@ -131,9 +136,12 @@ def measure(testbed: Testbed, measurement: Measurement, path: Path, tell: Tell) 
     check_free(path)
     specifications = measurement.specifications(testbed.topology)
     jobs = len(specifications) * measurement.repeat
-    request = RunRequest(
-        name=f"measure-{measurement.application}", dilation=measurement.dilation, paced_middleware=False
-    )
+    asked = {
+        "name": f"measure-{measurement.application}",
+        "dilation": measurement.dilation,
+        "paced_middleware": False,
+    }
+    request = validate(asked, RunRequest, source="measure")
     manifest = begun_manifest(testbed, RunKind.MEASUREMENT, request, _described(measurement), jobs)
     with held(testbed, request) as run, recorded(testbed, run, manifest, path) as recorder:
         with checked_links(testbed, recorder, tell) as checks:

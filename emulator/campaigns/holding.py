@@ -56,13 +56,13 @@ def held(testbed: Testbed, request: RunRequest) -> Iterator[RunView]:
     try:
         yield run
     except BaseException:
-        _give_back(testbed, run)
+        give_back(testbed, run)
         raise
-    for failure in _give_back(testbed, run):
+    for failure in give_back(testbed, run):
         raise failure
 
 
-def _give_back(testbed: Testbed, run: RunView) -> list[TestbedError]:
+def give_back(testbed: Testbed, run: RunView) -> list[TestbedError]:
     """Take every step back, each whatever becomes of the others; returns what failed."""
     steps: tuple[Callable[[], object], ...] = (
         lambda: testbed.client.end_run(run.id),

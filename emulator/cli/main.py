@@ -13,13 +13,19 @@ from typing import Final
 
 import typer
 
-from emulator.cli import standing
+from emulator.cli import campaigning, jobs, measuring, reporting, standing
 from emulator.model.errors import TestbedError
 
 EXIT_FAILED: Final = 1
 EXIT_INTERRUPTED: Final = 130
 
-_VERB_GROUPS: Final[tuple[Callable[[typer.Typer], None], ...]] = (standing.register,)
+_VERB_GROUPS: Final[tuple[Callable[[typer.Typer], None], ...]] = (
+    standing.register,
+    measuring.register,
+    campaigning.register,
+    jobs.register,
+    reporting.register,
+)
 
 app = typer.Typer(
     name="testbed",

@@ -1,0 +1,117 @@
+"""The figures of one run, computed from its directory: times with intervals, utilization, extension factors.
+
+Intervals of mean times take the jobs of a run as independent; those of a campaign are not quite, so that several seeds
+say more than one long run.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from emulator.campaigns.run_directory import RunRecords
+from emulator.campaigns.statistics import Estimate, mean, ratio_of_means
+from emulator.model.job import JobState
+from emulator.model.records import JobRow, UtilizationRow
+
+TIMES: Final = ("queue_time_s", "overhead_s", "wait_time_s", "execution_time_s", "response_time_s")
+"""The times whose means a summary holds, by their column in ``jobs.csv``."""
+
+
+@dataclass(frozen=True, slots=True)
+class FactorEstimate:
+    """An extension factor among the jobs of one run, and how many runs in one cluster it is relative to.
+
+    It compares jobs of equal application, arguments and total size, by the application's own runtime.
+    """
+
+    application: str
+    arguments: str
+    processors: int
+    clusters: int
+    factor: Estimate
+    single_runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A run's figures; `times` by column, `utilization` the gross one (None without executions)."""
+
+    records: RunRecords
+    finished: int
+    failed: int
+    cancelled: int
+    times: dict[str, Estimate | None]
+    utilization: float | None
+    late_phase_share: float | None
+    factors: tuple[FactorEstimate, ...]
+
+
+def summarize(records: RunRecords) -> Summary:
+    """The figures of the run that `records` hold."""
+    finished = [job for job in records.jobs if job.state == JobState.FINISHED]
+    return Summary(
+        records=records,
+        finished=len(finished),
+        failed=sum(1 for job in records.jobs if job.state == JobState.FAILED),
+        cancelled=sum(1 for job in records.jobs if job.state == JobState.CANCELLED),
+        times={column: mean(_present(finished, column)) for column in TIMES},
+        utilization=gross_utilization(records.utilization, _last_finish_s(finished)),
+        late_phase_share=_late_phase_share(finished),
+        factors=tuple(factors_by_clusters(finished)),
+    )
+
+
+def gross_utilization(rows: Sequence[UtilizationRow], until_s: float | None) -> float | None:
+    """Share of all processor time from second zero to `until_s` in which jobs executed.
+
+    Communication over the wide area counts as use, as in "Scheduling Policies for Processor Coallocation in
+    Multicluster Systems" defines gross utilization.
+    """
+    if not rows or not until_s:
+        return None
+    by_cluster: dict[str, list[UtilizationRow]] = defaultdict(list)
+    for row in rows:
+        by_cluster[row.cluster].append(row)
+    used = sum(_executing_processor_s(changes, until_s) for changes in by_cluster.values())
+    return used / (sum(changes[0].processors for changes in by_cluster.values()) * until_s)
+
+
+def _executing_processor_s(changes: Sequence[UtilizationRow], until_s: float) -> float:
+    ends_s = [row.time_s for row in changes[1:]] + [until_s]
+    return sum(
+        row.executing_processors * max(0.0, min(end_s, until_s) - max(0.0, row.time_s))
+        for row, end_s in zip(changes, ends_s, strict=True)
+    )
+
+
+def factors_by_clusters(jobs: Sequence[JobRow]) -> list[FactorEstimate]:
+    """Extension factors wherever equal jobs ran both in one cluster and in several."""
+    runtimes_s: dict[tuple[str, str, int], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for job in jobs:
+        if job.clusters is not None and job.runtime_s is not None:
+            runtimes_s[job.application, job.arguments, job.processors][job.clusters].append(job.runtime_s)
+    found: list[FactorEstimate] = []
+    for (application, arguments, processors), by_clusters in sorted(runtimes_s.items()):
+        single = by_clusters.get(1, [])
+        for clusters in sorted(set(by_clusters) - {1}):
+            factor = ratio_of_means(by_clusters[clusters], single)
+            if factor is not None:
+                found.append(FactorEstimate(application, arguments, processors, clusters, factor, len(single)))
+    return found
+
+
+def _present(jobs: Sequence[JobRow], column: str) -> list[float]:
+    values = [getattr(job, column) for job in jobs]
+    return [value for value in values if value is not None]
+
+
+def _last_finish_s(jobs: Sequence[JobRow]) -> float | None:
+    return max(_present(jobs, "finished_s"), default=None)
+
+
+def _late_phase_share(jobs: Sequence[JobRow]) -> float | None:
+    phases = sum(job.phases or 0 for job in jobs)
+    return sum(job.late_phases or 0 for job in jobs) / phases if phases else None

@@ -1,0 +1,148 @@
+"""Several runs side by side: the rows of a report, as plain values that the command line prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from emulator.campaigns.statistics import Estimate
+from emulator.model.records import ExtensionFactorRow, RunKind
+from emulator.reports.summary import TIMES, FactorEstimate, Summary
+
+
+def run_object(summary: Summary) -> dict[str, Any]:
+    """Everything a report says of one run, for programs."""
+    manifest = summary.records.manifest
+    return {
+        "run": summary.records.path.name,
+        "kind": manifest.kind.value,
+        "name": manifest.name,
+        "topology": manifest.topology.name,
+        "policy": manifest.policy,
+        "queue": manifest.queue,
+        "seed": manifest.seed,
+        "dilation": manifest.dilation,
+        "progress": manifest.progress.value,
+        "jobs": manifest.jobs,
+        "finished": summary.finished,
+        "failed": summary.failed,
+        "cancelled": summary.cancelled,
+        "wait_times": "paced" if _is_paced(summary) else "unpaced",
+        **{column: _estimate_object(summary.times[column]) for column in TIMES},
+        "gross_utilization": summary.utilization,
+        "late_phase_share": summary.late_phase_share,
+        "measured_extension_factors": [row.model_dump(mode="json") for row in summary.records.extension_factors],
+        "extension_factors": [_factor_object(factor) for factor in summary.factors],
+        "verdict": manifest.verdict,
+        "verdict_reasons": list(manifest.verdict_reasons),
+    }
+
+
+def summary_table(summaries: Sequence[Summary]) -> list[dict[str, str]]:
+    """A row per quantity, a column per run."""
+    columns = {summary.records.path.name: _column(summary) for summary in summaries}
+    quantities = list(next(iter(columns.values()), {}))
+    return [
+        {"quantity": quantity, **{run: column[quantity] for run, column in columns.items()}} for quantity in quantities
+    ]
+
+
+def measured_factor_table(summaries: Sequence[Summary]) -> list[dict[str, str]]:
+    """A row per extension factor that a run measured on purpose."""
+    return [
+        {
+            "run": summary.records.path.name,
+            "application": row.application,
+            "grid": "" if row.grid is None else str(row.grid),
+            "processors": str(row.processors),
+            "clusters": str(row.clusters),
+            "iteration (ms)": "" if row.iteration_s is None else f"{row.iteration_s * 1000:.4g}",
+            "extension factor": "" if row.extension_factor is None else _interval(row),
+            "n": str(row.n),
+            "verdict": row.verdict,
+        }
+        for summary in summaries
+        for row in summary.records.extension_factors
+    ]
+
+
+def _interval(row: ExtensionFactorRow) -> str:
+    return _shown(Estimate(row.extension_factor or 0.0, row.ci_low, row.ci_high, row.n))
+
+
+def factor_table(summaries: Sequence[Summary]) -> list[dict[str, str]]:
+    """A row per extension factor that the jobs of a run show."""
+    return [
+        {
+            "run": summary.records.path.name,
+            "application": factor.application,
+            "processors": str(factor.processors),
+            "clusters": str(factor.clusters),
+            "extension factor": _shown(factor.factor),
+            "runs": f"{factor.factor.n} / {factor.single_runs} in one cluster",
+        }
+        for summary in summaries
+        if summary.records.manifest.kind is RunKind.CAMPAIGN
+        for factor in summary.factors
+    ]
+
+
+def _column(summary: Summary) -> dict[str, str]:
+    manifest = summary.records.manifest
+    return {
+        "kind": manifest.kind.value,
+        "topology": manifest.topology.name,
+        "policy / queue": f"{manifest.policy} / {manifest.queue}",
+        "seed": str(manifest.seed),
+        "dilation": f"{manifest.dilation:g}",
+        "jobs finished": f"{summary.finished} of {manifest.jobs}",
+        "jobs failed, cancelled": f"{summary.failed}, {summary.cancelled}",
+        "wait times": "paced" if _is_paced(summary) else "unpaced",
+        **{_title(column): _shown(summary.times[column]) for column in TIMES},
+        "gross utilization": _percent(summary.utilization),
+        "late phases": _percent(summary.late_phase_share),
+        "verdict": manifest.verdict,
+        "because": "\n".join(manifest.verdict_reasons),
+    }
+
+
+def _title(column: str) -> str:
+    return f"{column.removesuffix('_s').replace('_', ' ')} (s)"
+
+
+def _is_paced(summary: Summary) -> bool:
+    """Whether wait times mean the same at every dilation: middleware is stated, and the run paced it."""
+    manifest = summary.records.manifest
+    return manifest.paced_middleware and manifest.topology.middleware is not None
+
+
+def _shown(estimate: Estimate | None) -> str:
+    if estimate is None:
+        return ""
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.value:.4g}"
+    return f"{estimate.value:.4g} [{estimate.low:.4g}, {estimate.high:.4g}]"
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{share:.1%}"
+
+
+def _estimate_object(estimate: Estimate | None) -> dict[str, float | int | None] | None:
+    if estimate is None:
+        return None
+    return {"mean": estimate.value, "ci_low": estimate.low, "ci_high": estimate.high, "n": estimate.n}
+
+
+def _factor_object(factor: FactorEstimate) -> dict[str, Any]:
+    return {
+        "application": factor.application,
+        "arguments": factor.arguments,
+        "processors": factor.processors,
+        "clusters": factor.clusters,
+        "extension_factor": factor.factor.value,
+        "ci_low": factor.factor.low,
+        "ci_high": factor.factor.high,
+        "n": factor.factor.n,
+        "n_single": factor.single_runs,
+    }
