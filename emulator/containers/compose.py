@@ -99,7 +99,6 @@ def cluster_service(rendering: Rendering, index: int, cluster: Cluster) -> dict[
         },
         "cap_add": ["NET_ADMIN"],
         "sysctls": kernel_settings(rendering.topology),
-        "sysctls": kernel_settings(rendering.topology),
         "shm_size": SHARED_MEMORY_BYTES,
         "pids_limit": MAX_PROCESSES,
         "volumes": [

@@ -15,6 +15,7 @@ from typing import Final
 
 import docker
 import docker.errors
+from docker.models.containers import Container
 
 from emulator.containers import engine, keys, state
 from emulator.containers.compose import ImageReferences, Rendering, broker_settings, render
@@ -24,6 +25,9 @@ from emulator.containers.names import USER, PartNames
 from emulator.containers.places import free_addresses, free_port
 from emulator.containers.readiness import CLUSTER_READY, ROUTER_READY, await_broker, await_files, is_running
 from emulator.containers.state import ClusterRecord, StandRecord, StandState
+from emulator.containers.wan.stand import Stand
+from emulator.containers.wan.wide_area import program_wide_area
+from emulator.model.clock import REAL_TIME
 from emulator.model.documents import read_document
 from emulator.model.errors import AlreadyStanding, InvalidInput, NotStanding
 from emulator.model.topology import Topology
@@ -223,10 +227,23 @@ def _start(client: docker.DockerClient, stood: StandState, images: ImageReferenc
 
 
 def _make_ready(client: docker.DockerClient, stood: StandState, observe: Observer) -> None:
-    observe(Progress("readiness", "waiting for Slurm, SSH and the router"))
+    """Wait for every part at once, while the wide area is programmed; the first failure is the one reported."""
+    observe(Progress("readiness", "waiting for Slurm, SSH, the router and the broker"))
     clusters = [(cluster.container, CLUSTER_READY) for cluster in stood.record.clusters]
-    await_files(client, [*clusters, (stood.names.router, ROUTER_READY)])
-    await_broker(client, stood.names.broker, stood.api_url)
+    with ThreadPoolExecutor(2) as pool:
+        parts = [
+            pool.submit(await_files, client, clusters),
+            pool.submit(await_broker, client, stood.names.broker, stood.api_url),
+        ]
+        await_files(client, [(stood.names.router, ROUTER_READY)])
+        program_wide_area(wide_area_stand(client, stood), stood.topology, REAL_TIME)
+        for part in parts:
+            part.result()
+
+
+def wide_area_stand(client: docker.DockerClient, stood: StandState) -> Stand:
+    """The handle by which a testbed's wide area is programmed and measured."""
+    return Stand.of(client, stood.names, stood.topology.cluster_names, stood.addresses)
 
 
 def _remove(client: docker.DockerClient, name: str, observe: Observer) -> bool:
@@ -248,7 +265,7 @@ def _remove(client: docker.DockerClient, name: str, observe: Observer) -> bool:
 
 def _remove_part(part: engine.Part) -> None:
     try:
-        if isinstance(part, engine.Container):
+        if isinstance(part, Container):
             part.remove(force=True, v=True)
         else:
             part.remove()
