@@ -11,6 +11,7 @@ Queues hold at least twice the bandwidth-delay product, which no dilation change
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -74,10 +75,15 @@ class DelayLine:
 
 @dataclass(frozen=True, slots=True)
 class RouterProgram:
-    """All delay lines, ordered by target and then by source."""
+    """The clusters' addresses in order, and all delay lines, ordered by target and then by source."""
 
-    sites: int
+    cluster_addresses: tuple[str, ...]
     lines: tuple[DelayLine, ...]
+
+    @property
+    def sites(self) -> int:
+        """How many sites the router joins."""
+        return len(self.cluster_addresses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +140,8 @@ def router_program(
                     queue_packets=_delay_line_packets(topology, source, target),
                 )
             )
-    return RouterProgram(len(topology.clusters), tuple(lines))
+    sites = tuple(addresses.site_address(index) for index in range(len(topology.clusters)))
+    return RouterProgram(sites, tuple(lines))
 
 
 def kernel_settings(topology: Topology) -> dict[str, str]:
@@ -163,8 +170,7 @@ def kernel_settings(topology: Topology) -> dict[str, str]:
 def edge_script(program: EdgeProgram) -> str:
     """A shell script that programs a cluster's edge in its network namespace, whatever was programmed before.
 
-    The interface is found by its address, since Docker promises no order. Address resolution passes beside the FIFO: a
-    real link has none, and a reply dropped from a full queue would cut the cluster off.
+    The interface is found by its address, since Docker promises no order.
     """
     return f"""set -e
 link=$(ip -o -4 addr show to {program.address} | awk '{{print $2; exit}}')
@@ -175,15 +181,12 @@ ip link set dev ifb0 up
 tc qdisc del dev "$link" root 2>/dev/null || true
 tc qdisc del dev "$link" ingress 2>/dev/null || true
 tc qdisc del dev ifb0 root 2>/dev/null || true
-tc qdisc add dev "$link" root handle 1: prio bands 2 priomap {" ".join("1" * 16)}
-tc qdisc add dev "$link" parent 1:2 handle 2: {shaper_arguments(program.up)}
-tc filter add dev "$link" parent 1: protocol arp prio 1 u32 match u32 0 0 flowid 1:1
+tc qdisc add dev "$link" root handle 1: {shaper_arguments(program.up)}
 tc qdisc add dev ifb0 root handle 1: {shaper_arguments(program.down)}
 tc qdisc add dev "$link" handle ffff: ingress
 tc filter add dev "$link" parent ffff: protocol ip prio 1 u32 match u32 0 0 action mirred egress redirect dev ifb0
 ip route replace {program.all_sites} via {program.gateway} dev "$link"
-ip neigh flush dev "$link"
-"""
+{pinned_neighbours([(program.gateway, "$link")])}"""
 
 
 def router_script(program: RouterProgram) -> str:
@@ -196,6 +199,31 @@ deletions
 tc -batch - <<'commands'
 {commands}
 commands
+{pinned_neighbours([(address, f"site{index}") for index, address in enumerate(program.cluster_addresses)])}"""
+
+
+def pinned_neighbours(neighbours: Sequence[tuple[str, str]]) -> str:
+    """Shell lines that resolve the hardware addresses of (address, device) pairs now and for good.
+
+    A real link needs no address resolution, and a reply dropped from a full queue would cut a cluster off.
+    """
+    deletions = "\n".join(f"neigh del {address} dev {device}" for address, device in neighbours)
+    uses = "\n".join(f"neigh replace {address} dev {device} use" for address, device in neighbours)
+    ours = "|".join(address.replace(".", "[.]") for address, _ in neighbours)
+    return f"""ip -force -batch - >/dev/null 2>&1 <<deletions || true
+{deletions}
+deletions
+for attempt in $(seq 100); do
+    ip -batch - >/dev/null 2>&1 <<uses || true
+{uses}
+uses
+    known=$(ip -4 neigh show | awk '$1 ~ /^({ours})$/ && $4 == "lladdr" {{
+        print "neigh replace", $1, "dev", $3, "lladdr", $5, "nud permanent" }}')
+    [ "$(echo "$known" | grep -c lladdr)" -lt {len(neighbours)} ] || break
+    [ "$attempt" -lt 100 ] || {{ echo "no answer to address resolution from a neighbour"; exit 1; }}
+    sleep 0.05
+done
+echo "$known" | ip -batch -
 """
 
 

@@ -49,11 +49,12 @@ def program_wide_area(stand: Stand, topology: Topology, dilation: Dilation, *, w
     program = wide_area_program(topology, dilation, stand.addresses)
     router = Router(stand)
     delays = program.router if with_delays else router_program(topology, dilation, stand.addresses, with_delays=False)
+    backend = router.backend()
     with ThreadPoolExecutor(max_workers=2) as pool:
         edges = pool.submit(apply_edges, stand, program.edges)
         pool.submit(router.apply, delays).result()
         edges.result()
-    return router.backend()
+    return backend
 
 
 def programmed_wide_area(stand: Stand, topology: Topology) -> Programmed:
