@@ -54,15 +54,11 @@ class Recipe:
 
 
 def node_recipe() -> Recipe:
-    """A cluster: the entry point, the applications, and the little of the emulator that they import."""
-    files = _folder("images/node") | _folder("apps", "apps")
-    files["emulator/__init__.py"] = HOUSE / "emulator" / "__init__.py"
-    for module in _NODE_MODEL:
-        files[f"emulator/model/{module}.py"] = HOUSE / "emulator" / "model" / f"{module}.py"
-    probe = HOUSE / "emulator" / "containers" / "wan" / "probe.py"
-    if probe.is_file():
-        files["emulator/containers/wan/probe.py"] = probe
-    return Recipe("node", files)
+    """A cluster: the entry point, the applications, and the little of the emulator that runs inside a node."""
+    sources = [HOUSE / "emulator" / "__init__.py", HOUSE / "emulator" / "containers" / "wan" / "probe.py"]
+    sources += [HOUSE / "emulator" / "model" / f"{module}.py" for module in _NODE_MODEL]
+    inside = {f"source/{path.relative_to(HOUSE)}": path for path in sources}
+    return Recipe("node", _folder("images/node") | _folder("apps", "source/apps") | inside)
 
 
 def wan_recipe() -> Recipe:
@@ -72,13 +68,15 @@ def wan_recipe() -> Recipe:
 
 def broker_recipe(architecture: str) -> Recipe:
     """The broker: its wheels, the emulator and the workloads."""
-    files = _folder("images/broker") | _folder("emulator", "emulator") | _folder("workloads", "workloads")
+    sources = _folder("emulator", "source/emulator") | _folder("workloads", "source/workloads")
     requirements = wheels.broker_requirements(HOUSE / "pyproject.toml")
 
     def fetched() -> dict[str, Path]:
         return {f"wheels/{path.name}": path for path in wheels.fetch(requirements, architecture)}
 
-    return Recipe("broker", files, decided_by="\n".join([architecture, *requirements]), late=fetched)
+    return Recipe(
+        "broker", _folder("images/broker") | sources, decided_by="\n".join([architecture, *requirements]), late=fetched
+    )
 
 
 def ensure_images(client: docker.DockerClient, observe: Observer) -> ImageReferences:

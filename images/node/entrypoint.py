@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 
 KEYS = Path("/etc/testbed/keys")
+SSHD_CONFIGURATION = Path(__file__).with_name("sshd_config")
 READY = Path("/run/testbed/ready")
 USER = "researcher"
 FIRST_SLURMD_PORT = 17001
@@ -38,6 +39,7 @@ SlurmdSpoolDir=/var/spool/slurmd.%n
 SlurmdLogFile=/var/log/slurm/slurmd.%n.log
 SlurmctldDebug=info
 SlurmdDebug=info
+MailProg=/bin/true
 # The virtual nodes claim more processors and memory than the host has: take what stands here.
 SlurmdParameters=config_overrides
 ReturnToService=2
@@ -123,11 +125,13 @@ def start_daemons(nodes: int) -> tuple[dict[int, str], dict[int, str]]:
     """Start everything; process ids with names of the daemons that all depend on, and of the virtual nodes."""
     munge = pwd.getpwnam("munge")
     vital = {}
-    munged = subprocess.Popen(["munged", "--foreground"], user=munge.pw_uid, group=munge.pw_gid, extra_groups=[])
+    with Path("/var/log/munge/munged.log").open("w") as log:
+        account = {"user": munge.pw_uid, "group": munge.pw_gid, "extra_groups": []}
+        munged = subprocess.Popen(["munged", "--foreground"], stderr=log, **account)
     vital[munged.pid] = "munged"
     wait_until(lambda: Path("/run/munge/munge.socket.2").exists(), "munged")
     vital[subprocess.Popen(["slurmctld", "-D"]).pid] = "slurmctld"
-    vital[subprocess.Popen(["/usr/sbin/sshd", "-D"]).pid] = "sshd"
+    vital[subprocess.Popen(["/usr/sbin/sshd", "-D", "-f", str(SSHD_CONFIGURATION)]).pid] = "sshd"
     wait_until(lambda: answers(6817), "slurmctld")
     virtual = {}
     for index in range(1, nodes + 1):
