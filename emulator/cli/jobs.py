@@ -113,7 +113,6 @@ def _row(job: JobView) -> dict[str, Any]:
         "state": job.state.value,
         "wait (s)": times.wait_time_s,
         "execution (s)": times.execution_time_s,
-        "reason": job.reason,
     }
 
 
@@ -121,6 +120,7 @@ def _details(job: JobView) -> list[dict[str, Any]]:
     shown = job.model_dump(mode="json", exclude={"specification", "components", "result"})
     parts = {
         **_row(job),
+        "reason": job.reason,
         **{key: value for key, value in shown.items() if key.endswith("_s")},
         **(job.result or {}),
     }

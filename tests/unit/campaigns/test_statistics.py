@@ -1,0 +1,43 @@
+"""Intervals cover what they should as often as they say, and say nothing where there is too little to tell."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+
+from emulator.campaigns.statistics import mean, ratio_of_means
+
+
+def test_a_mean_has_students_interval() -> None:
+    estimate = mean([1.0, 2.0, 3.0, 4.0])
+    assert estimate is not None
+    assert estimate.value == 2.5
+    assert estimate.low == pytest.approx(2.5 - 3.1824 * 1.29099 / 2, abs=1e-3)
+    assert estimate.high == pytest.approx(2.5 + 3.1824 * 1.29099 / 2, abs=1e-3)
+
+
+def test_one_value_has_no_interval_and_none_has_no_mean() -> None:
+    single = mean([3.0])
+    assert single is not None
+    assert (single.value, single.low, single.high) == (3.0, None, None)
+    assert mean([]) is None
+    assert ratio_of_means([], [1.0]) is None
+    assert ratio_of_means([0.0], [1.0]) is None
+
+
+def test_a_ratio_of_exact_repetitions_is_exact() -> None:
+    estimate = ratio_of_means([2.0, 2.0], [1.0, 1.0])
+    assert estimate is not None
+    assert (estimate.value, estimate.low, estimate.high) == (2.0, 2.0, 2.0)
+
+
+def test_the_interval_of_a_ratio_covers_the_truth_about_95_times_in_100() -> None:
+    generator = numpy.random.default_rng(1)
+    covered = 0
+    for _ in range(1_000):
+        estimate = ratio_of_means(list(generator.normal(12, 0.6, 4)), list(generator.normal(10, 0.3, 4)))
+        assert estimate is not None
+        assert estimate.low is not None
+        assert estimate.high is not None
+        covered += estimate.low <= 1.2 <= estimate.high
+    assert 0.93 <= covered / 1_000 <= 0.98

@@ -1,0 +1,131 @@
+"""A schedule is seeded, sorted, made of what the campaign allows, and each of its quantities has its own randomness."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from emulator.model.errors import InvalidInput, UnknownName
+from workloads.campaign import Campaign, campaign_named, shipped_campaigns
+from workloads.distributions import Exponential, stream
+from workloads.schedule import read_schedule, schedule, write_schedule
+
+FIRST = campaign_named("first")
+SEEDS = st.integers(min_value=0, max_value=2**32)
+
+
+def test_the_shipped_campaign_first_is_as_published_here() -> None:
+    assert FIRST.topology == "mini"
+    assert FIRST.component_counts == (1, 2, 4)
+    assert FIRST.component_sizes == (4, 8)
+    assert "first" in [campaign.name for campaign in shipped_campaigns()]
+
+
+@given(seed=SEEDS, jobs=st.integers(1, 60))
+@settings(max_examples=50)
+def test_arrivals_are_sorted_and_jobs_are_of_the_allowed_shapes(seed: int, jobs: int) -> None:
+    arrivals = schedule(FIRST.changed(jobs=jobs), seed)
+    moments_s = [arrival.arrival_s for arrival in arrivals]
+    assert len(arrivals) == jobs
+    assert moments_s == sorted(moments_s)
+    assert moments_s[0] > 0
+    for arrival in arrivals:
+        components = arrival.specification.components
+        assert len(components) in FIRST.component_counts
+        assert set(components) <= set(FIRST.component_sizes)
+        assert len(set(components)) == 1
+
+
+@given(seed=SEEDS)
+@settings(max_examples=20)
+def test_the_same_seed_gives_the_same_schedule_and_fewer_jobs_are_its_beginning(seed: int) -> None:
+    assert schedule(FIRST, seed) == schedule(FIRST, seed)
+    assert schedule(FIRST.changed(jobs=7), seed) == schedule(FIRST, seed)[:7]
+
+
+@given(seed=SEEDS)
+@settings(max_examples=20)
+def test_changing_one_quantity_leaves_the_others(seed: int) -> None:
+    changed = schedule(FIRST.changed(interarrival=Exponential(mean_s=16)), seed)
+    for before, after in zip(schedule(FIRST, seed), changed, strict=True):
+        assert after.arrival_s == pytest.approx(2 * before.arrival_s)
+        assert after.specification == before.specification
+    resized = schedule(FIRST.changed(component_sizes=(2, 6)), seed)
+    for before, after in zip(schedule(FIRST, seed), resized, strict=True):
+        assert after.arrival_s == before.arrival_s
+        assert len(after.specification.components) == len(before.specification.components)
+
+
+def test_different_seeds_give_different_schedules() -> None:
+    assert schedule(FIRST, 1) != schedule(FIRST, 2)
+
+
+def test_interarrival_times_have_the_mean_asked_for() -> None:
+    gaps_s = Exponential(mean_s=8).draw_s(20_000, stream(3, "interarrival"))
+    assert sum(gaps_s) / len(gaps_s) == pytest.approx(8, rel=0.03)
+    assert sum(1 for gap_s in gaps_s if gap_s > 8) / len(gaps_s) == pytest.approx(0.3679, abs=0.01)
+
+
+def test_every_shape_is_equally_likely() -> None:
+    arrivals = schedule(FIRST.changed(jobs=6_000), 5)
+    for count in FIRST.component_counts:
+        share = sum(1 for arrival in arrivals if len(arrival.specification.components) == count) / len(arrivals)
+        assert share == pytest.approx(1 / 3, abs=0.02)
+
+
+def test_a_written_schedule_reads_back_equal(tmp_path: Path) -> None:
+    arrivals = schedule(FIRST, 9)
+    write_schedule(arrivals, tmp_path / "schedule.jsonl")
+    assert read_schedule(tmp_path / "schedule.jsonl") == arrivals
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("name: x\ntopologie: mini\n", "topologie"),
+        ("jobs: -3", "jobs: input should be greater than 0, not -3."),
+        ("interarrival: {distribution: exponential, mean_s: -8}", "interarrival.mean_s"),
+        ("component_sizes: []", "component_sizes"),
+        ("component_counts: [1, 0]", "component_counts.1"),
+    ],
+)
+def test_a_malformed_campaign_is_refused_in_one_sentence_naming_file_and_key(
+    tmp_path: Path, text: str, expected: str
+) -> None:
+    key = text.split(":")[0]
+    whole = {
+        "name": "name: own",
+        "topology": "topology: mini",
+        "jobs": "jobs: 3",
+        "interarrival": "interarrival: {mean_s: 8}",
+        "application": "application: poisson",
+        "component_counts": "component_counts: [1]",
+        "component_sizes": "component_sizes: [4]",
+    }
+    whole[key] = text
+    file = tmp_path / "own.yaml"
+    file.write_text("\n".join(whole.values()))
+    with pytest.raises(InvalidInput) as raised:
+        campaign_named(str(file))
+    assert str(raised.value).startswith(str(file))
+    assert expected in str(raised.value)
+
+
+def test_an_unknown_campaign_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(UnknownName, match="no campaign 'second'.*first"):
+        campaign_named("second")
+
+
+def test_a_change_out_of_range_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="campaign 'first': jobs"):
+        FIRST.changed(jobs=0)
+    with pytest.raises(InvalidInput, match="dilation"):
+        FIRST.changed(dilation=-1.0)
+
+
+def test_a_campaign_is_unchanged_by_nothing() -> None:
+    assert FIRST.changed(jobs=None, policy=None) == FIRST
+    assert isinstance(FIRST.changed(jobs=2), Campaign)
