@@ -115,7 +115,7 @@ def test_a_malformed_campaign_is_refused_in_one_sentence_naming_file_and_key(
 
 
 def test_an_unknown_campaign_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UnknownName, match="no campaign 'second'.*first"):
+    with pytest.raises(UnknownName, match=r"no campaign 'second'.*first"):
         campaign_named("second")
 
 

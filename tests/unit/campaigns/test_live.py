@@ -1,0 +1,124 @@
+"""A campaign from its schedule to its run directory, with the real load generator and a double of the broker."""
+
+from __future__ import annotations
+
+import json
+
+import psutil
+import pytest
+
+from emulator.campaigns.live import run_campaign
+from emulator.campaigns.run_directory import read_run
+from emulator.model.errors import ImpossibleRequest, InvalidInput, RunFailed, TestbedBusy
+from emulator.model.records import RunProgress
+from emulator.model.views import EventKind, RunRequest
+from workloads.campaign import campaign_named
+from workloads.schedule import schedule
+
+CAMPAIGN = campaign_named("first").changed(jobs=6, dilation=0.02)
+
+
+def run(testbed, path, campaign=CAMPAIGN):
+    return run_campaign(testbed, campaign, seed=1, path=path, tell=lambda progress: None)
+
+
+def load_generators() -> list[psutil.Process]:
+    return [child for child in psutil.Process().children(recursive=True) if "locust" in " ".join(child.cmdline())]
+
+
+def test_every_job_of_the_schedule_is_submitted_at_its_moment_and_recorded(testbed, broker, wide_area, tmp_path):
+    run(testbed, tmp_path / "run")
+    records = read_run(tmp_path / "run")
+    planned = {arrival.specification.name: arrival for arrival in schedule(CAMPAIGN, 1)}
+    assert {job.name for job in records.jobs} == set(planned)
+    for job in records.jobs:
+        assert job.components == planned[job.name].specification.components
+        assert job.intended_arrival_s == pytest.approx(planned[job.name].arrival_s)
+        host_lateness_s = (job.submitted_s - job.intended_arrival_s) * CAMPAIGN.dilation
+        assert 0 <= host_lateness_s < 1
+        assert job.wait_time_s == pytest.approx(5)
+        assert job.response_time_s == pytest.approx(job.wait_time_s + job.execution_time_s)
+    assert records.manifest.progress is RunProgress.COMPLETE
+    assert [link.moment for link in records.links] == ["before", "after"]
+    assert wide_area.programmed == [0.02, 1.0]
+    assert not broker.held
+    assert len(records.components) == sum(len(job.components) for job in records.jobs)
+    assert max(row.executing_processors for row in records.utilization) >= 4
+    assert (tmp_path / "run" / "locust_stats.csv").is_file()
+    events = [json.loads(line)["kind"] for line in (tmp_path / "run" / "decisions.jsonl").read_text().splitlines()]
+    assert events[0] == "run-started"
+    assert events[-1] == "run-ended"
+
+
+def test_a_lost_cluster_ends_the_campaign_and_keeps_what_had_finished(testbed, broker, wide_area, stopped, tmp_path):
+    def finish_two_then_lose(job):
+        if job.id <= 2:
+            broker.finish(job)
+        else:
+            stopped[:] = ["double-delft"]
+            broker.append(EventKind.CLUSTER_LOST, job.submitted_s, cluster="delft", reason="It does not answer.")
+
+    broker.on_submit = finish_two_then_lose
+    with pytest.raises(RunFailed) as raised:
+        run(testbed, tmp_path / "run")
+    assert str(raised.value) == (
+        "The run ended early because cluster 'delft' was lost (container double-delft does not run); "
+        f"2 finished records are in {tmp_path / 'run'}."
+    )
+    records = read_run(tmp_path / "run")
+    assert [job.state for job in records.jobs].count("finished") == 2
+    assert [job.state for job in records.jobs].count("cancelled") >= 1
+    assert (records.manifest.progress, records.manifest.verdict) == (RunProgress.INCOMPLETE, "void")
+    assert wide_area.programmed[-1] == 1.0
+    assert not broker.held
+    assert load_generators() == []
+
+
+def test_a_stopped_router_ends_the_campaign(testbed, broker, stopped, tmp_path):
+    broker.on_submit = lambda job: stopped.append("double-wan")
+    with pytest.raises(RunFailed, match=r"container double-wan.* does not run; 0 finished records are in"):
+        run(testbed, tmp_path / "run")
+    assert not broker.held
+
+
+def test_a_refused_submission_ends_the_campaign_with_the_brokers_sentence(testbed, broker, wide_area, tmp_path):
+    broker.refusal = (422, "InvalidInput", "There is no application 'poisson'.")
+    with pytest.raises(RunFailed, match="without submitting every job: There is no application 'poisson'"):
+        run(testbed, tmp_path / "run")
+    assert not broker.held
+    assert wide_area.programmed[-1] == 1.0
+
+
+def test_an_interrupt_gives_the_testbed_back(testbed, broker, wide_area, tmp_path):
+    def interrupt(progress):
+        if progress.submitted:
+            raise KeyboardInterrupt
+
+    broker.on_submit = lambda job: None
+    with pytest.raises(KeyboardInterrupt):
+        run_campaign(testbed, CAMPAIGN, seed=1, path=tmp_path / "run", tell=interrupt)
+    assert not broker.held
+    assert wide_area.programmed[-1] == 1.0
+    assert load_generators() == []
+    assert read_run(tmp_path / "run").manifest.verdict_reasons == ("the run was interrupted",)
+
+
+def test_what_can_be_known_to_be_wrong_is_said_before_anything_is_touched(testbed, broker, wide_area, tmp_path):
+    with pytest.raises(InvalidInput, match="is for topology 'das2', but 'mini' stands"):
+        run(testbed, tmp_path / "run", CAMPAIGN.changed(topology="das2"))
+    with pytest.raises(ImpossibleRequest, match="component of 17 processors, but the largest cluster"):
+        run(testbed, tmp_path / "run", CAMPAIGN.changed(component_sizes=(17,), component_counts=(1,)))
+    (tmp_path / "mine").write_text("")
+    with pytest.raises(InvalidInput, match="is not empty"):
+        run(testbed, tmp_path)
+    assert broker.runs == []
+    assert wide_area.programmed == []
+    assert not (tmp_path / "run").exists()
+
+
+def test_only_one_run_holds_the_testbed(testbed, broker, wide_area, tmp_path):
+    testbed.client.take_run(RunRequest(name="another"))
+    with pytest.raises(TestbedBusy):
+        run(testbed, tmp_path / "run")
+    assert broker.held
+    assert wide_area.programmed == []
