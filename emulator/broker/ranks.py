@@ -19,7 +19,6 @@ MPI_SETTINGS = {
     "btl_vader_single_copy_mechanism": "none",
     "mpi_yield_when_idle": "1",
     "plm": "rsh",
-    "plm_rsh_agent": "./agent",
     "plm_rsh_no_tree_spawn": "1",
 }
 """Open MPI's settings: messages through shared memory inside a cluster and TCP between them; waiting ranks yield."""
@@ -34,12 +33,12 @@ exec ssh -x -o BatchMode=yes "$host" "srun --jobid=$allocation --overlap --nodes
 --kill-on-bad-exit=1 bash -c $(printf %q "$*")"
 """
 
+# The agent is named to bash, not to the kernel: Open MPI's daemons look for it, too, at heads where only bash is.
 SCRIPT = """#!/bin/bash
 cat > agent <<'END_OF_AGENT'
 {agent}END_OF_AGENT
-chmod 755 agent
 for name in ${{!SLURM_*}}; do unset "$name"; done
-exec {command}
+exec mpirun --mca plm_rsh_agent "bash $PWD/agent" {arguments}
 """
 
 
@@ -54,5 +53,5 @@ def start_script(parts: Sequence[Part], program: Sequence[str], settings: Broker
     options = [word for name, value in mpi_settings.items() for word in ("--mca", name, value)]
     hosts = ",".join(f"{part.head_address}:{part.processors}" for part in parts)
     processors = str(sum(part.processors for part in parts))
-    command = ["mpirun", "--leave-session-attached", "--bind-to", "none", *options, "-H", hosts, "-n", processors]
-    return SCRIPT.format(agent=AGENT.format(cases=cases), command=shlex.join([*command, *program]))
+    arguments = ["--leave-session-attached", "--bind-to", "none", *options, "-H", hosts, "-n", processors]
+    return SCRIPT.format(agent=AGENT.format(cases=cases), arguments=shlex.join([*arguments, *program]))
