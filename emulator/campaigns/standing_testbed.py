@@ -2,36 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Final
 
-from emulator.campaigns.holding import Testbed
+from emulator.campaigns.holding import Testbed, held
 from emulator.client import BrokerClient
 from emulator.containers import engine
+from emulator.containers.events import Observer, ignore
 from emulator.containers.lifecycle import part_containers
 from emulator.containers.state import StandState, standing
+from emulator.containers.wan.measurements import LinkMeasurement, WideAreaReport
 from emulator.containers.wan.stand import Stand
-from emulator.containers.wan.wide_area import program_wide_area
+from emulator.containers.wan.verify import check_wide_area, verify_wide_area
+from emulator.containers.wan.wide_area import program_wide_area, programmed_wide_area
 from emulator.fidelity.measures import LinkCheck
 from emulator.model.clock import Dilation
+from emulator.model.documents import validate
 from emulator.model.records import LinkRow
+from emulator.model.topology import Topology
+from emulator.model.views import RunRequest
+
+WHOLLY_WRONG: Final = 1.0
+"""The relative error of what could not be measured, or should be nothing and is not."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContainerWideArea:
     """The wide area between the clusters' containers."""
 
-    state: StandState
     stand: Stand
+    topology: Topology
 
     def program(self, dilation: Dilation) -> str:
         """Set every link to `dilation`; returns what kind of router carries them."""
-        return program_wide_area(self.stand, self.state.topology, dilation).shown
+        return program_wide_area(self.stand, self.topology, dilation).shown
 
     def check(self, dilation: Dilation, moment: str) -> tuple[LinkCheck, list[LinkRow]]:
-        """Measure every link briefly at the dilation it is programmed to."""
-        return LinkCheck(moment), []
+        """Read back what is programmed, which nobody should have changed, then measure every link briefly."""
+        programmed = programmed_wide_area(self.stand, self.topology)
+        report = check_wide_area(self.stand, self.topology, dilation)
+        rows = [link_row(measurement, dilation, moment) for measurement in report.measurements]
+        if programmed.is_for(dilation):
+            return link_check(report, moment), rows
+        first = next(iter(programmed.differences), f"not at dilation {dilation.factor:g}")
+        return LinkCheck(moment, WHOLLY_WRONG, f"the program of the links ({first.rstrip('.')})"), rows
 
 
 @contextmanager
@@ -44,13 +61,66 @@ def testbed_named(name: str) -> Iterator[Testbed]:
     """
     state = standing(name)
     docker_client = engine.connect()
-    stand = Stand.of(docker_client, state.names, state.topology.cluster_names, state.addresses)
 
     def stopped_containers() -> list[str]:
-        running = {
-            container.name for container in engine.containers_of(docker_client, name) if container.status == "running"
-        }
+        found = engine.containers_of(docker_client, name)
+        running = {container.name for container in found if container.status == "running"}
         return [part for part in part_containers(state) if part not in running]
 
     with BrokerClient(state.api_url, state.token) as client:
-        yield Testbed(name, client, state.topology, ContainerWideArea(state, stand), stopped_containers)
+        wide_area = ContainerWideArea(_stand(state), state.topology)
+        yield Testbed(name, client, state.topology, wide_area, stopped_containers)
+
+
+def verify(name: str, factor: float, observe: Observer = ignore) -> WideAreaReport:
+    """Hold the testbed called `name`, and measure every link at a dilation of `factor` against what is asked of it.
+
+    Raises:
+        InvalidInput: if `factor` is no dilation.
+        TestbedBusy: if a run holds the testbed.
+        WideAreaUnfaithful: if the wide area cannot be programmed or measured at all.
+    """
+    request = validate({"name": "verify", "dilation": factor}, RunRequest, source="verify")
+    with testbed_named(name) as testbed, held(testbed, request):
+        return verify_wide_area(_stand(standing(name)), testbed.topology, Dilation(factor), observe)
+
+
+def _stand(state: StandState) -> Stand:
+    return Stand.of(engine.connect(), state.names, state.topology.cluster_names, state.addresses)
+
+
+def link_row(measurement: LinkMeasurement, dilation: Dilation, moment: str) -> LinkRow:
+    """The row of one measurement; a value that could not be measured is missing."""
+    unit = next(unit for unit in ("s", "mbit", "loss") if measurement.quantity.value.endswith(unit))
+    measured = None if math.isnan(measurement.measured) else measurement.measured
+    return LinkRow.model_validate(
+        {
+            "moment": moment,
+            "dilation": dilation.factor,
+            "source": measurement.source,
+            "target": measurement.target,
+            "quantity": measurement.quantity.name.lower(),
+            f"asked_{unit}": measurement.asked,
+            f"measured_{unit}": measured,
+            "within": measurement.within,
+        }
+    )
+
+
+def link_check(report: WideAreaReport, moment: str) -> LinkCheck:
+    """What a check found, as the verdict wants it."""
+    worst = _worst(report.failures)
+    if worst is None:
+        return LinkCheck(moment, carried=report.carries_asked)
+    what = f"{worst.quantity.name.lower().replace('_', ' ')} from {worst.source} to {worst.target}"
+    return LinkCheck(moment, _relative_error(worst), what, report.carries_asked)
+
+
+def _worst(failures: Sequence[LinkMeasurement]) -> LinkMeasurement | None:
+    return max(failures, key=_relative_error, default=None)
+
+
+def _relative_error(measurement: LinkMeasurement) -> float:
+    if math.isnan(measurement.measured) or measurement.asked == 0:
+        return WHOLLY_WRONG
+    return abs(measurement.error) / measurement.asked

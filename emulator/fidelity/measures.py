@@ -69,13 +69,13 @@ class LinkCheck:
     """A check of the wide area: when it was made, and the largest relative error outside the checker's tolerance.
 
     `worst` names the link and quantity of that error; both are None where everything was within tolerance.
-    `highest_faithful` is False if the router could not carry the links at the dilation in force.
+    `carried` is False if the router could not carry full links at the dilation in force.
     """
 
     moment: str
     worst_error: float | None = None
     worst: str | None = None
-    highest_faithful: bool = True
+    carried: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,7 @@ def judge_run(measures: RunMeasures, finished: Sequence[Verdict]) -> Verdict:
 
 def _judge_links(check: LinkCheck) -> Verdict:
     """An error in a delay or rate changes a runtime by at most that share, so that the same thresholds hold."""
-    if not check.highest_faithful:
+    if not check.carried:
         return Verdict(
             Judgement.SUSPECT, (f"the router does not carry the links at this dilation ({check.moment} the run)",)
         )

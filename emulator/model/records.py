@@ -129,8 +129,8 @@ class UtilizationRow(Row):
 class LinkRow(Row):
     """One measurement of the wide area, `moment` being before or after the run; asked, measured, and the error.
 
-    `source` and `target` are clusters (or the link's own name where more than one pair shares it); delays are one-way
-    and in the columns that end in `_s`, rates in those that end in `_mbit`, packets lost in `lost_packets`.
+    `source` and `target` are clusters, two sources joined by ``+`` where they share a link. Delays are one-way and, as
+    waits, in the columns that end in `_s`; rates in those that end in `_mbit`; shares of lost packets in the last two.
     """
 
     moment: str
@@ -142,8 +142,8 @@ class LinkRow(Row):
     measured_s: float | None = None
     asked_mbit: float | None = None
     measured_mbit: float | None = None
-    lost_packets: int | None = None
-    relative_error: float | None = None
+    asked_loss: float | None = None
+    measured_loss: float | None = None
     within: bool
 
 

@@ -73,12 +73,10 @@ def test_a_job_that_did_not_finish_is_void() -> None:
         (LinkCheck("before"), Judgement.VALID),
         (LinkCheck("before", 0.04, "rate from delft to leiden"), Judgement.SUSPECT),
         (LinkCheck("after", 0.5, "delay from delft to leiden"), Judgement.VOID),
-        (LinkCheck("before", highest_faithful=False), Judgement.SUSPECT),
+        (LinkCheck("before", carried=False), Judgement.SUSPECT),
     ],
 )
-def test_a_failed_link_check_is_held_against_the_run_and_names_the_link(
-    check: LinkCheck, judgement: Judgement
-) -> None:
+def test_a_failed_link_check_is_held_against_the_run_and_names_the_link(check: LinkCheck, judgement: Judgement) -> None:
     verdict = judge_run(RunMeasures((check,)), [VALID])
     assert verdict.judgement is judgement
     if check.worst is not None:
