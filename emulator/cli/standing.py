@@ -1,4 +1,4 @@
-"""The verbs about what stands: ``up``, ``down``, ``status``, ``shell`` and ``logs``."""
+"""The verbs about the host and what stands: ``doctor``, ``up``, ``down``, ``status``, ``shell`` and ``logs``."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from rich.console import Console
 
 from emulator.cli.tables import JsonOption, show_rows
 from emulator.containers import engine, lifecycle
+from emulator.containers.doctor import examine
 from emulator.containers.events import Progress
 from emulator.containers.inspection import TestbedStatus, inspect
 from emulator.containers.names import USER
@@ -31,11 +32,30 @@ _PARTS: Final = ("wan", "broker")
 
 def register(app: typer.Typer) -> None:
     """Add the verbs of this file to `app`."""
+    app.command()(doctor)
     app.command()(up)
     app.command()(down)
     app.command()(status)
     app.command(context_settings={"ignore_unknown_options": True})(shell)
     app.command()(logs)
+
+
+def doctor(as_json: JsonOption = False) -> None:
+    """What this host has and lacks for a testbed, and what to do about it.  Example: testbed doctor"""
+    findings = examine()
+    rows = [
+        {
+            "check": finding.check,
+            "ok": finding.ok,
+            "found": finding.found,
+            "remedy": "" if finding.ok else finding.remedy,
+        }
+        for finding in findings
+    ]
+    show_rows(rows, as_json=as_json)
+    lacking = [finding.check for finding in findings if finding.needed and not finding.ok]
+    if lacking:
+        raise EngineUnavailable(f"This host cannot carry a testbed yet: it lacks {', '.join(lacking)} (see above).")
 
 
 def up(

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import docker
 import docker.errors
@@ -19,8 +19,11 @@ from emulator.model.errors import EngineUnavailable
 
 Part = Container | Network | Volume
 
-CONNECT_WITHIN_HOST_S = 120
-POOL_SIZE = 64
+CONNECT_WITHIN_HOST_S: Final = 120
+COMPOSE_COMMANDS: Final = (("docker", "compose"), ("docker-compose",))
+"""The plugin of version 2, and the older program."""
+
+POOL_SIZE: Final = 64
 """Connections kept open: one per container that something is executed in at the same moment."""
 
 
@@ -52,7 +55,7 @@ def compose_command() -> tuple[str, ...]:
     Raises:
         EngineUnavailable: if there is neither.
     """
-    for command in (("docker", "compose"), ("docker-compose",)):
+    for command in COMPOSE_COMMANDS:
         if compose_version(command) is not None:
             return command
     raise EngineUnavailable("Docker Compose is not installed (on Debian: `apt-get install docker-compose`).")

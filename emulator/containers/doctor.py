@@ -1,0 +1,166 @@
+"""What a host has and lacks for a testbed, and what to do about it; looks only, changes nothing."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import docker
+import docker.errors
+import psutil
+
+from emulator.containers import base_image, engine
+from emulator.model.errors import EngineUnavailable
+
+OLDEST_ENGINE: Final = (20, 10)
+OLDEST_PYTHON: Final = (3, 11)
+MEMORY_FOR_MINI_BYTES: Final = 3 * 1024**3
+DISK_FOR_IMAGES_BYTES: Final = 6 * 1024**3
+_GIB: Final = 1024**3
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing looked at: what was found, whether it will do, and the remedy where it will not.
+
+    `needed` says that no testbed can stand without it.
+    """
+
+    check: str
+    ok: bool
+    found: str
+    remedy: str = ""
+    needed: bool = False
+
+
+def examine() -> list[Finding]:
+    """Everything that this host is looked over for."""
+    try:
+        client = engine.connect()
+    except EngineUnavailable as error:
+        unreachable = Finding("docker", False, "not reachable", str(error), needed=True)
+        return [unreachable, _compose(), _python(), _mmdebstrap(needed=False), *_host()]
+    base_is_needed = not _has_base(client)
+    registry = _registry(client)
+    return [
+        _docker(client),
+        _compose(),
+        _python(),
+        registry,
+        _mmdebstrap(needed=base_is_needed and not registry.ok),
+        *_kernel(client),
+        *_host(),
+    ]
+
+
+def _docker(client: docker.DockerClient) -> Finding:
+    version = str(client.version()["Version"])
+    numbers = tuple(int(part) for part in version.split("+")[0].split("-")[0].split(".")[:2])
+    remedy = f"install Docker Engine {OLDEST_ENGINE[0]}.{OLDEST_ENGINE[1]} or later"
+    return Finding("docker", numbers >= OLDEST_ENGINE, version, remedy, needed=True)
+
+
+def _compose() -> Finding:
+    for command in engine.COMPOSE_COMMANDS:
+        version = engine.compose_version(command)
+        if version is not None:
+            return Finding("compose", True, f"{' '.join(command)} {version}", needed=True)
+    return Finding("compose", False, "none", "apt-get install docker-compose", needed=True)
+
+
+def _python() -> Finding:
+    found = platform.python_version()
+    return Finding("python", sys.version_info[:2] >= OLDEST_PYTHON, found, "install Python 3.11", needed=True)
+
+
+def _has_base(client: docker.DockerClient) -> bool:
+    try:
+        client.images.get(base_image.reference())
+    except docker.errors.ImageNotFound:
+        return False
+    return True
+
+
+def _registry(client: docker.DockerClient) -> Finding:
+    try:
+        client.images.get_registry_data(base_image.PUBLIC_IMAGE)
+    except (docker.errors.APIError, OSError):
+        remedy = "none needed where mmdebstrap is installed, which makes the base image instead"
+        return Finding("registry", False, f"{base_image.PUBLIC_IMAGE} cannot be pulled", remedy)
+    return Finding("registry", True, f"{base_image.PUBLIC_IMAGE} can be pulled")
+
+
+def _mmdebstrap(*, needed: bool) -> Finding:
+    found = shutil.which("mmdebstrap")
+    return Finding("mmdebstrap", found is not None, found or "none", "apt-get install mmdebstrap", needed)
+
+
+def _kernel(client: docker.DockerClient) -> Iterable[Finding]:
+    """The kernel that forwards, and the control groups that the engine uses."""
+    information = client.info()
+    has_netem, guest_possible = host_has_netem(), information["Architecture"] == "x86_64"
+    yield Finding(
+        "sch_netem",
+        has_netem,
+        f"in {platform.release()}" if has_netem else f"not found in {platform.release()}",
+        "none needed where a guest kernel is possible; else load or install the module sch_netem",
+        needed=not guest_possible,
+    )
+    yield Finding(
+        "guest kernel",
+        guest_possible,
+        f"User-Mode Linux on {information['Architecture']}" if guest_possible else str(information["Architecture"]),
+        "none needed where the host has sch_netem (Debian has User-Mode Linux for x86-64 only)",
+    )
+    yield Finding("cgroup", True, f"version {information.get('CgroupVersion', '1')}")
+
+
+def host_has_netem() -> bool:
+    """Whether this kernel has sch_netem built in, loaded, or as a module; as far as can be told without loading it."""
+    if Path("/sys/module/sch_netem").is_dir():
+        return True
+    modules = Path("/lib/modules") / platform.release()
+    for listing in (modules / "modules.dep", modules / "modules.builtin"):
+        if listing.is_file() and "sch_netem.ko" in listing.read_text(errors="replace"):
+            return True
+    configuration = Path("/proc/config.gz")
+    return configuration.is_file() and b"CONFIG_NET_SCH_NETEM=y" in gzip.decompress(configuration.read_bytes())
+
+
+def _host() -> Iterable[Finding]:
+    """Processors, memory, disk and pressure figures."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    yield Finding("cores", cores >= 2, str(cores), "with one core, use a dilation of 16 or more")
+    memory = psutil.virtual_memory()
+    yield Finding(
+        "memory",
+        memory.available >= MEMORY_FOR_MINI_BYTES,
+        f"{memory.available / _GIB:.1f} of {memory.total / _GIB:.1f} GiB free",
+        "free 3 GiB for mini (das2: 3 GiB and 22 MB for each rank that runs)",
+    )
+    free = shutil.disk_usage(_docker_folder()).free
+    remedy = f"free {DISK_FOR_IMAGES_BYTES // _GIB} GiB for the images"
+    yield Finding("disk", free >= DISK_FOR_IMAGES_BYTES, f"{free / _GIB:.0f} GiB free", remedy)
+    pressure = Path("/proc/pressure/cpu").is_file()
+    yield Finding(
+        "pressure (PSI)",
+        pressure,
+        "yes" if pressure else "no",
+        "boot with psi=1; without it, a verdict cannot know of CPU pressure",
+    )
+
+
+def _docker_folder() -> str:
+    answer = None
+    if shutil.which("docker"):
+        command = ["docker", "info", "--format", "{{.DockerRootDir}}"]
+        answer = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    return answer if answer and Path(answer).is_dir() else "/"
