@@ -2,7 +2,8 @@
 
 ``program`` turns a topology into tc commands (pure), ``stand`` says which containers it is about, ``router`` and
 ``edges`` apply the commands, ``readback`` compares what tc reports with the topology, ``wide_area`` is all of that as
-one thing, ``probe`` runs inside the clusters and sends time-stamped packets, and ``verify`` measures with it what was
-asked for. Users of this package call ``wide_area.program_wide_area``, ``wide_area.programmed_dilation`` and
-``verify.verify_wide_area``.
+one thing, ``probe`` runs inside the clusters and sends and receives time-stamped packets to a ``schedule``, ``rounds`` says which
+streams tell a quantity (pure), ``measurements`` judges them (pure), ``verification`` carries rounds out, and ``verify``
+is its two forms. Users of this package call ``wide_area.program_wide_area`` and ``programmed_dilation``,
+``verify.verify_wide_area`` and ``check_wide_area``, and give ``program.kernel_settings`` to every cluster's container.
 """

@@ -1,0 +1,118 @@
+"""Streams of packets between clusters: what is sent when, and how the probes in the clusters carry it out."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from emulator.containers.wan.stand import Stand
+from emulator.model.errors import WideAreaUnfaithful
+
+PROBE: Final = Path(__file__).with_name("probe.py")
+HOST_START_S: Final = 0.4
+"""Host seconds that the probes get to start; doubled whenever one of them was too late."""
+
+START_ATTEMPTS: Final = 5
+HEADERS_BYTES: Final = 14 + 20 + 8
+"""What Ethernet, IP and UDP add to a packet's payload."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Evenly spaced frames from one cluster to another (by index), between two host moments of a schedule.
+
+    Rates are counted from `host_settle_s` after the beginning on.
+    """
+
+    source_index: int
+    target_index: int
+    host_begin_s: float
+    host_end_s: float
+    frame_bytes: int
+    frames_per_host_s: float
+    host_settle_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """What became of a stream: frames sent and received, median delays (in all, once settled), and the settled rate."""
+
+    sent: int
+    received: int
+    host_delay_s: float | None
+    host_settled_delay_s: float | None
+    host_rate_mbit: float
+
+
+def carry_out(stand: Stand, streams: Sequence[Stream], host_drain_s: float) -> list[Arrival]:
+    """Send all streams, and wait `host_drain_s` after the last for what is still under way; one result per stream.
+
+    Raises:
+        NotStanding: if a cluster's container does not run.
+        WideAreaUnfaithful: if a probe fails, or the host is too busy to start them together.
+    """
+    host_start_s = HOST_START_S
+    for _ in range(START_ATTEMPTS):
+        outcomes = _attempt(stand, streams, host_drain_s, host_start_s)
+        if not any(outcome["late"] for outcome in outcomes):
+            return [_arrival(identity, stream, outcomes) for identity, stream in enumerate(streams)]
+        host_start_s *= 2
+    raise WideAreaUnfaithful(
+        f"The wide area cannot be measured: this host takes more than {host_start_s / 2:.0f} s to start a probe "
+        "in each cluster (let other work on it end)."
+    )
+
+
+def probe_plans(
+    stand: Stand, streams: Sequence[Stream], host_start_s: float, host_drain_s: float
+) -> list[dict[str, Any]]:
+    """What each cluster's probe is told, in the topology's order; `host_start_s` is a moment of the wall clock."""
+    until_s = max(stream.host_end_s for stream in streams) + host_drain_s
+    sites = [stand.addresses.site_address(index) for index in range(len(stand.cluster_containers))]
+    plans: list[dict[str, Any]] = [
+        {"address": address, "start_s": host_start_s, "until_s": until_s, "streams": []} for address in sites
+    ]
+    for identity, stream in enumerate(streams):
+        told = {
+            "id": identity,
+            "peer": sites[stream.target_index],
+            "begin_s": stream.host_begin_s,
+            "end_s": stream.host_end_s,
+            "payload_bytes": stream.frame_bytes - HEADERS_BYTES,
+            "rate_per_s": stream.frames_per_host_s,
+            "settle_s": stream.host_settle_s,
+        }
+        plans[stream.source_index]["streams"].append({**told, "role": "send"})
+        plans[stream.target_index]["streams"].append({**told, "role": "receive"})
+    return plans
+
+
+def _attempt(stand: Stand, streams: Sequence[Stream], host_drain_s: float, host_start_s: float) -> list[dict[str, Any]]:
+    # The source goes along as an argument, so that the probe is never older than what reads its results.
+    source = PROBE.read_text(encoding="utf-8")
+    plans = probe_plans(stand, streams, time.time() + host_start_s, host_drain_s)
+
+    def run(container: str, plan: dict[str, Any]) -> dict[str, Any]:
+        output = stand.execute(container, ["python3", "-c", source, json.dumps(plan)])
+        result: dict[str, Any] = json.loads(output)
+        return result
+
+    with ThreadPoolExecutor(max_workers=len(plans)) as pool:
+        return list(pool.map(run, stand.cluster_containers, plans))
+
+
+def _arrival(identity: int, stream: Stream, outcomes: Sequence[dict[str, Any]]) -> Arrival:
+    sent = outcomes[stream.source_index]["sent"][str(identity)]
+    received = outcomes[stream.target_index]["received"][str(identity)]
+    return Arrival(
+        sent=sent["sent"] - sent["refused"],
+        received=received["received"],
+        host_delay_s=received["delay_s"],
+        host_settled_delay_s=received["window_delay_s"],
+        host_rate_mbit=received["rate_mbit"],
+    )

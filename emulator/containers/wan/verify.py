@@ -1,0 +1,64 @@
+"""The wide area measured against what was asked: every ordered pair, by probes inside the clusters.
+
+``verify_wide_area`` is the full form, ``check_wide_area`` the short one that ends ``up``. Both read back what is
+programmed before they touch it, and leave the wide area programmed as they found it (or, if it was not whole, for the
+dilation asked). What lies outside its tolerance is measured again, because this host does other work too; how often is
+part of the report.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from emulator.containers.events import Observer, ignore
+from emulator.containers.wan.measurements import WideAreaReport
+from emulator.containers.wan.stand import Stand
+from emulator.containers.wan.verification import Verification
+from emulator.containers.wan.wide_area import programmed_wide_area
+from emulator.model.clock import Dilation
+from emulator.model.topology import Topology
+
+DELAY_PACKETS: Final = 50
+DELAY_PACKETS_SHORT: Final = 15
+
+
+def verify_wide_area(
+    stand: Stand, topology: Topology, dilation: Dilation, observe: Observer = ignore
+) -> WideAreaReport:
+    """Measure delays, rates, sharing and losses of every pair at `dilation`; the testbed must be idle.
+
+    Rates, sharing and losses are measured at the smallest power-of-two dilation, not below the one asked, at which the
+    router carries both directions of its fastest pair at once.
+
+    Raises:
+        NotStanding: if a container does not run.
+        WideAreaUnfaithful: if the wide area cannot be programmed or measured at all.
+    """
+    verification = Verification(stand, topology, dilation, observe)
+    found = programmed_wide_area(stand, topology)
+    try:
+        measurements = verification.delays(DELAY_PACKETS)
+        rate_dilation = verification.carrying_dilation()
+        measurements += verification.rates(rate_dilation)
+        measurements += verification.sharing(rate_dilation)
+        measurements += verification.losses(rate_dilation)
+    finally:
+        verification.program(found.dilation if found.dilation is not None and found.whole else dilation)
+    return verification.report(measurements, rate_dilation, found.differences)
+
+
+def check_wide_area(stand: Stand, topology: Topology, dilation: Dilation, observe: Observer = ignore) -> WideAreaReport:
+    """The short form: the delay of every pair, and the rate of every access link, in a few seconds.
+
+    Programs the wide area for `dilation`, and leaves it so. Rates are measured at a dilation at which they are no
+    burden; whether the router carries more is for the full form to find.
+
+    Raises:
+        NotStanding: if a container does not run.
+        WideAreaUnfaithful: if the wide area cannot be programmed or measured at all.
+    """
+    verification = Verification(stand, topology, dilation, observe)
+    rate_dilation = verification.light_dilation()
+    measurements = verification.rates_of_links(rate_dilation)
+    measurements += verification.delays(DELAY_PACKETS_SHORT)
+    return verification.report(measurements, dilation)
