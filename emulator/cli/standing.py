@@ -20,8 +20,9 @@ from emulator.containers.events import Progress
 from emulator.containers.inspection import TestbedStatus, inspect
 from emulator.containers.names import USER
 from emulator.containers.state import StandState, standing
+from emulator.containers.wan.measurements import Quantity, WideAreaReport
 from emulator.model.catalogue import HOUSE, locate
-from emulator.model.errors import EngineUnavailable, InvalidInput, NotStanding, UnknownName
+from emulator.model.errors import EngineUnavailable, InvalidInput, NotStanding, UnknownName, WideAreaUnfaithful
 
 DEFAULT_NAME: Final = "testbed"
 NameOption = Annotated[
@@ -76,6 +77,8 @@ def up(
     how = "stood already" if stands.was_standing else "stands"
     print(f"The testbed {name!r} {how} ({stands.host_duration_s:.1f} s).", file=sys.stderr)
     _show(stands.state, as_json)
+    if stands.wide_area is not None:
+        _conclude_wide_area(stands.wide_area)
 
 
 def down(
@@ -169,6 +172,26 @@ def _show_surroundings(stood: StandState, found: TestbedStatus) -> None:
     print(f"router      {found.router_backend or 'unknown'} (asked: {stood.record.router_backend})")
     print(f"dilation    {'unknown' if found.dilation is None else f'{found.dilation:g}'}")
     print(f"API         {found.api_url}  (token: {stood.folder / 'token'})")
+
+
+def _conclude_wide_area(report: WideAreaReport) -> None:
+    """Say what the short check of the links found.
+
+    Raises:
+        WideAreaUnfaithful: if a link is not as asked; the testbed stands all the same.
+    """
+    delays, links = len(report.of(Quantity.DELAY)), len(report.of(Quantity.RATE))
+    if report.ok:
+        print(f"wide area checked: {delays} delays and {links} rates as asked", file=sys.stderr)
+        return
+    first = next(
+        (f"{it.quantity.value} from {it.source} to {it.target} is {it.measured:.4g}" for it in report.failures),
+        "; ".join(report.differences[:1]),
+    )
+    raise WideAreaUnfaithful(
+        f"The testbed stands, but its wide area is not as asked: {len(report.failures)} of {len(report.measurements)} "
+        f"measurements are outside their tolerance, the first: {first} (see `testbed verify`)."
+    )
 
 
 def _narrator() -> Callable[[Progress], None]:

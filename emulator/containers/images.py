@@ -29,6 +29,7 @@ from emulator.model.errors import EngineUnavailable
 LATEST: Final = "dev"
 _TAG_LENGTH: Final = 16
 _NOT_SOURCE: Final = (".so", ".c", ".pyc")
+_BROKER_PACKAGES: Final = ("model", "policies", "clusters", "fidelity", "broker")
 _NODE_MODEL: Final = ("__init__", "clock", "errors", "units")
 
 
@@ -67,8 +68,10 @@ def wan_recipe() -> Recipe:
 
 
 def broker_recipe(architecture: str) -> Recipe:
-    """The broker: its wheels, the emulator and the workloads."""
-    sources = _folder("emulator", "source/emulator") | _folder("workloads", "source/workloads")
+    """The broker: its wheels, its package, and those on the floors below that it may import."""
+    sources = {f"source/emulator/{name}": HOUSE / "emulator" / name for name in ("__init__.py", "client.py")}
+    for package in _BROKER_PACKAGES:
+        sources |= _folder(f"emulator/{package}", f"source/emulator/{package}")
     requirements = wheels.broker_requirements(HOUSE / "pyproject.toml")
 
     def fetched() -> dict[str, Path]:

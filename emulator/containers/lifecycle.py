@@ -25,7 +25,9 @@ from emulator.containers.names import USER, PartNames
 from emulator.containers.places import free_addresses, free_port
 from emulator.containers.readiness import CLUSTER_READY, ROUTER_READY, await_broker, await_files, is_running
 from emulator.containers.state import ClusterRecord, StandRecord, StandState
+from emulator.containers.wan.measurements import WideAreaReport
 from emulator.containers.wan.stand import Stand
+from emulator.containers.wan.verify import check_wide_area
 from emulator.containers.wan.wide_area import program_wide_area
 from emulator.model.clock import REAL_TIME
 from emulator.model.documents import read_document
@@ -48,11 +50,20 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What stands after `up`; `was_standing` if it did before. Durations are seconds of the host."""
+    """What stands after `up`, and how long that took on the host.
+
+    `wide_area` is the short check of the links; nothing if the testbed stood before, because a run may hold it, and a
+    measurement would disturb the run.
+    """
 
     state: StandState
-    was_standing: bool
+    wide_area: WideAreaReport | None
     host_duration_s: float
+
+    @property
+    def was_standing(self) -> bool:
+        """Whether it stood before."""
+        return self.wide_area is None
 
 
 def up(wanted: Wanted, observe: Observer = ignore) -> Standing:
@@ -71,10 +82,10 @@ def up(wanted: Wanted, observe: Observer = ignore) -> Standing:
     client = engine.connect()
     with state.exclusive(wanted.name, wait=False):
         stood = _already_standing(client, wanted, topology, observe)
+        report = None
         if stood is None:
-            stood_now = _bring_up(client, wanted, topology, names, observe)
-            return Standing(stood_now, False, time.monotonic() - begun)
-        return Standing(stood, True, time.monotonic() - begun)
+            stood, report = _bring_up(client, wanted, topology, names, observe)
+    return Standing(stood, report, time.monotonic() - begun)
 
 
 def down(name: str, observe: Observer = ignore) -> None:
@@ -165,7 +176,7 @@ def part_containers(stood: StandState) -> list[str]:
 
 def _bring_up(
     client: docker.DockerClient, wanted: Wanted, topology: Topology, names: PartNames, observe: Observer
-) -> StandState:
+) -> tuple[StandState, WideAreaReport]:
     images = ensure_images(client, observe)
     try:
         with state.exclusive("addresses", wait=True):
@@ -173,12 +184,14 @@ def _bring_up(
             stood = state.remember(record, wanted.topology_file.read_text(encoding="utf-8"))
         _start(client, stood, images, observe)
         _make_ready(client, stood, observe)
+        observe(Progress("wide area", "measuring delays and rates"))
+        report = check_wide_area(wide_area_stand(client, stood), stood.topology, REAL_TIME)
     except BaseException:
         observe(Progress("failed", "taking down what was started"))
         _remove(client, wanted.name, ignore)
         state.forget(wanted.name)
         raise
-    return stood
+    return stood, report
 
 
 def _record(
