@@ -64,7 +64,7 @@ class Claims:
                 if self._abandoned:
                     raise ClaimFailed(self._abandoned)
                 if self._ended_host_s:
-                    raise ClaimFailed(f"The allocation of claim {next(iter(self._ended_host_s))!r} ended by itself.")
+                    raise ClaimFailed(f"The allocation in cluster {self.ended_early!r} ended before the job started.")
                 if not in_time:
                     raise ClaimFailed(
                         f"Cluster {manager.cluster!r} did not give {self._processors[name]} processors "
@@ -105,8 +105,9 @@ class Claims:
 
     @property
     def ended_early(self) -> str:
-        """The first claim whose allocation has ended, or nothing."""
-        return next(iter(self._ended_host_s), "")
+        """The cluster whose allocation of this job ended first, or nothing."""
+        ended = next(iter(self._ended_host_s), None)
+        return self._managers[ended].cluster if ended else ""
 
     def _is_settled(self, name: str) -> bool:
         return name in self._claimed_host_s or bool(self._ended_host_s) or bool(self._abandoned)

@@ -186,7 +186,7 @@ class JobLife:
 
     def _failure_reason(self, code: int, error: str) -> str:
         if self._claims.ended_early:
-            return f"The allocation of claim {self._claims.ended_early!r} ended while the job ran (exit code {code})."
+            return f"The allocation in cluster {self._claims.ended_early!r} ended while the job ran (exit code {code})."
         said = [line for line in error.splitlines() if line.startswith("apps: ")]
         if said:
             return said[0].removeprefix("apps: ")
