@@ -133,9 +133,11 @@ def test_as_many_processes_as_points_along_a_side(node: NodeContainer) -> None:
 
 def test_paced_iterations_take_the_emulated_processors_time(node: NodeContainer) -> None:
     record = node.poisson(4, "--grid 100 --iterations 40 --dilation 4 --in-cache-ns-per-point 2000").record
-    assert record["iteration_s"] == pytest.approx(0.005, rel=0.15)
+    # Medians: another load on this host may delay single iterations, and the record says so elsewhere.
+    assert record["iteration_spread_s"]["median"] == pytest.approx(0.005, rel=0.10)
     assert record["iteration_spread_s"]["min"] >= 0.005
-    assert record["compute_s"]["mean"] == pytest.approx(40 * 0.005, rel=0.10)
+    assert record["compute_s"]["mean"] >= 40 * 0.005
+    assert record["iterations"] == 40
     assert record["phases"] == 4 * 40
     assert record["host_cpu_s"] < 0.5 * 4 * 40 * 0.020
     assert 0 < record["host_kernel_cpu_s"] < record["host_cpu_s"]
@@ -144,7 +146,8 @@ def test_paced_iterations_take_the_emulated_processors_time(node: NodeContainer)
 def test_the_dilation_cancels_out_of_emulated_durations(node: NodeContainer) -> None:
     line = "--grid 60 --iterations 30 --in-cache-ns-per-point 10000 --dilation"
     slow, fast = (node.poisson(4, f"{line} {dilation}").record for dilation in (4, 2))
-    assert slow["iteration_s"] == pytest.approx(fast["iteration_s"], rel=0.10)
+    medians_s = [record["iteration_spread_s"]["median"] for record in (slow, fast)]
+    assert medians_s[0] == pytest.approx(medians_s[1], rel=0.10)
     assert (slow["dilation"], fast["dilation"]) == (4.0, 2.0)
 
 
