@@ -41,13 +41,19 @@ for _register in _VERB_GROUPS:
 
 
 class _Interrupts:
-    """Remembers that the user interrupted, because typer reports an interrupt as an ordinary failure."""
+    """Raises the first interrupt, and lets the cleaning up that follows be ended only by the third.
+
+    Remembers it too, because typer reports an interrupt as an ordinary failure.
+    """
 
     def __init__(self) -> None:
-        self.seen = False
+        self.seen = 0
 
     def __call__(self, signal_number: int, frame: FrameType | None) -> None:
-        self.seen = True
+        self.seen += 1
+        if self.seen == 2:
+            print("testbed: cleaning up (interrupt once more to leave things as they are)", file=sys.stderr)
+            return
         raise KeyboardInterrupt
 
 

@@ -11,8 +11,8 @@ import hashlib
 import io
 import tarfile
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +23,7 @@ from emulator.containers import base_image, wheels
 from emulator.containers.compose import ImageReferences
 from emulator.containers.events import Observer, Progress
 from emulator.containers.names import IMAGE_REPOSITORY
+from emulator.containers.together import together
 from emulator.model.catalogue import HOUSE
 from emulator.model.errors import EngineUnavailable
 
@@ -69,7 +70,7 @@ def wan_recipe() -> Recipe:
 
 def broker_recipe(architecture: str) -> Recipe:
     """The broker: its wheels, its package, and those on the floors below that it may import."""
-    sources = {f"source/emulator/{name}": HOUSE / "emulator" / name for name in ("__init__.py", "client.py")}
+    sources = {"source/emulator/__init__.py": HOUSE / "emulator" / "__init__.py"}
     for package in _BROKER_PACKAGES:
         sources |= _folder(f"emulator/{package}", f"source/emulator/{package}")
     requirements = wheels.broker_requirements(HOUSE / "pyproject.toml")
@@ -91,8 +92,7 @@ def ensure_images(client: docker.DockerClient, observe: Observer) -> ImageRefere
     base = base_image.ensure(client, observe)
     architecture = str(client.info()["Architecture"])
     recipes = (node_recipe(), wan_recipe(), broker_recipe(architecture))
-    with ThreadPoolExecutor(len(recipes)) as pool:
-        node, wan, broker = pool.map(lambda recipe: _ensure(client, recipe, base, observe), recipes)
+    node, wan, broker = together([partial(_ensure, client, recipe, base, observe) for recipe in recipes])
     return ImageReferences(node=node, wan=wan, broker=broker)
 
 

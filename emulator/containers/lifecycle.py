@@ -8,8 +8,10 @@ host remembers.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -23,19 +25,26 @@ from emulator.containers.events import Observer, Progress, ignore
 from emulator.containers.images import ensure_images
 from emulator.containers.names import USER, PartNames
 from emulator.containers.places import free_addresses, free_port
-from emulator.containers.readiness import CLUSTER_READY, ROUTER_READY, await_broker, await_files, is_running
+from emulator.containers.readiness import CLUSTER_READY, ROUTER_READY, await_broker, await_file, is_running
 from emulator.containers.state import ClusterRecord, StandRecord, StandState
+from emulator.containers.together import together
 from emulator.containers.wan.measurements import WideAreaReport
 from emulator.containers.wan.stand import Stand
 from emulator.containers.wan.verify import check_wide_area
 from emulator.containers.wan.wide_area import program_wide_area
 from emulator.model.clock import REAL_TIME
 from emulator.model.documents import read_document
-from emulator.model.errors import AlreadyStanding, InvalidInput, NotStanding
+from emulator.model.errors import AlreadyStanding, EngineUnavailable, InvalidInput, NotStanding
 from emulator.model.topology import Topology
 
 ROUTER_BACKENDS: Final = ("auto", "kernel", "uml")
 _REMOVERS: Final = 16
+_REMOVAL_ROUNDS: Final = 5
+_KINDS: Final[tuple[tuple[str, Callable[..., Sequence[engine.Part]]], ...]] = (
+    ("containers", engine.containers_of),
+    ("networks", engine.networks_of),
+    ("volumes", engine.volumes_of),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,16 +251,15 @@ def _start(client: docker.DockerClient, stood: StandState, images: ImageReferenc
 def _make_ready(client: docker.DockerClient, stood: StandState, observe: Observer) -> None:
     """Wait for every part at once, while the wide area is programmed; the first failure is the one reported."""
     observe(Progress("readiness", "waiting for Slurm, SSH, the router and the broker"))
-    clusters = [(cluster.container, CLUSTER_READY) for cluster in stood.record.clusters]
-    with ThreadPoolExecutor(2) as pool:
-        parts = [
-            pool.submit(await_files, client, clusters),
-            pool.submit(await_broker, client, stood.names.broker, stood.api_url),
-        ]
-        await_files(client, [(stood.names.router, ROUTER_READY)])
+
+    def program_when_routing() -> None:
+        await_file(client, stood.names.router, ROUTER_READY)
         program_wide_area(wide_area_stand(client, stood), stood.topology, REAL_TIME)
-        for part in parts:
-            part.result()
+
+    waits: list[Callable[[], None]] = [program_when_routing]
+    waits += [partial(await_file, client, cluster.container, CLUSTER_READY) for cluster in stood.record.clusters]
+    waits.append(partial(await_broker, client, stood.names.broker, stood.api_url))
+    together(waits)
 
 
 def wide_area_stand(client: docker.DockerClient, stood: StandState) -> Stand:
@@ -260,20 +268,28 @@ def wide_area_stand(client: docker.DockerClient, stood: StandState) -> Stand:
 
 
 def _remove(client: docker.DockerClient, name: str, observe: Observer) -> bool:
-    """Remove everything that carries the testbed's label; whether there was anything."""
+    """Remove everything that carries the testbed's label; whether there was anything.
+
+    Looks again until nothing is found, because the engine may still be creating what an interrupted start asked for.
+    """
     found = False
-    for kind, listed in (
-        ("containers", engine.containers_of),
-        ("networks", engine.networks_of),
-        ("volumes", engine.volumes_of),
-    ):
-        parts = listed(client, name)
-        if parts:
-            found = True
-            observe(Progress("removing", f"{len(parts)} {kind} of {name}"))
-            with ThreadPoolExecutor(_REMOVERS) as pool:
-                list(pool.map(_remove_part, parts))
+    for _ in range(_REMOVAL_ROUNDS):
+        removed = [_remove_kind(client, name, kind, listed, observe) for kind, listed in _KINDS]
+        found = found or any(removed)
+        if not any(removed):
+            break
     return found
+
+
+def _remove_kind(
+    client: docker.DockerClient, name: str, kind: str, listed: Callable[..., Sequence[engine.Part]], observe: Observer
+) -> bool:
+    parts = listed(client, name)
+    if parts:
+        observe(Progress("removing", f"{len(parts)} {kind} of {name}"))
+        with ThreadPoolExecutor(_REMOVERS) as pool:
+            list(pool.map(_remove_part, parts))
+    return bool(parts)
 
 
 def _remove_part(part: engine.Part) -> None:
@@ -284,3 +300,6 @@ def _remove_part(part: engine.Part) -> None:
             part.remove()
     except docker.errors.NotFound:
         pass
+    except docker.errors.APIError as error:
+        if "in progress" not in str(error):
+            raise EngineUnavailable(f"{part.name} could not be removed: {error.explanation or error}.") from error

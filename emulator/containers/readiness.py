@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 import docker
@@ -20,17 +18,12 @@ READY_WITHIN_HOST_S: Final = 100
 _PAUSE_HOST_S: Final = 0.1
 
 
-def await_files(client: docker.DockerClient, awaited: Sequence[tuple[str, str]]) -> None:
-    """Wait until each container has its file, which it makes when it is ready.
+def await_file(client: docker.DockerClient, name: str, file: str) -> None:
+    """Wait until a container has the file that it makes when it is ready.
 
     Raises:
-        ClusterUnreachable: if a container ends first or takes too long; with its last words.
+        ClusterUnreachable: if the container ends first or takes too long; with its last words.
     """
-    with ThreadPoolExecutor(max(1, len(awaited))) as pool:
-        list(pool.map(lambda pair: _await_file(client, *pair), awaited))
-
-
-def _await_file(client: docker.DockerClient, name: str, file: str) -> None:
     turns = int(READY_WITHIN_HOST_S / _PAUSE_HOST_S)
     loop = f"n={turns}; until [ -e {file} ]; do n=$((n-1)); [ $n -gt 0 ] || exit 1; sleep {_PAUSE_HOST_S}; done"
     try:

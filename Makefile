@@ -1,0 +1,49 @@
+# One command each: `make testbed-up`, `make demo`, `make test`. Everything runs from a virtual environment in .venv.
+TOPOLOGY ?= mini
+CAMPAIGN ?= first
+POLICY ?= wf
+JOBS ?= 20
+SEED ?= 1
+PYTHON ?= python3
+TESTBED := .venv/bin/testbed
+READY := .venv/.installed
+
+.PHONY: testbed-up testbed-down campaign demo test unit live bench lint
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv .venv
+	.venv/bin/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+testbed-up: $(READY)
+	$(TESTBED) up --topology $(TOPOLOGY)
+
+testbed-down: $(READY)
+	$(TESTBED) down
+
+campaign: $(READY)
+	$(TESTBED) campaign run $(CAMPAIGN) --policy $(POLICY) --jobs $(JOBS) --seed $(SEED)
+
+# The whole way through: a testbed, a campaign across it, measured extension factors, a report.
+demo: testbed-up
+	$(TESTBED) campaign run first --jobs $(JOBS) --seed $(SEED) --out runs/demo
+	$(TESTBED) measure --app poisson --grid 400 --processors 16 --clusters 1,2,4
+	$(TESTBED) report runs/demo
+
+test: unit live
+
+unit: $(READY)
+	.venv/bin/pytest tests/unit --quiet
+
+# Needs Docker: brings up testbeds of its own names and takes them down.
+live: $(READY)
+	.venv/bin/pytest tests/live --quiet
+
+bench: $(READY)
+	$(TESTBED) measure --app poisson --grid 400 --processors 16 --clusters 1,2,4 --json
+
+lint: $(READY)
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+	.venv/bin/lint-imports

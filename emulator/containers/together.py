@@ -1,0 +1,35 @@
+"""Doing several things at once such that the first failure, or an interrupt, is not held up by the rest."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from queue import SimpleQueue
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+
+def together(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
+    """The results of `tasks`, run at once, in order; the first error that any raises is raised here at once.
+
+    Unlike an executor of the standard library this does not wait for the others then: they are left to end by
+    themselves (whoever cleans up after the error takes away what they wait for), and do not keep the process alive.
+    """
+    outcomes: SimpleQueue[tuple[int, Result | None, BaseException | None]] = SimpleQueue()
+
+    def attempt(index: int, task: Callable[[], Result]) -> None:
+        try:
+            outcomes.put((index, task(), None))
+        except BaseException as error:
+            outcomes.put((index, None, error))
+
+    for index, task in enumerate(tasks):
+        threading.Thread(target=attempt, args=(index, task), daemon=True).start()
+    results: dict[int, Result] = {}
+    while len(results) < len(tasks):
+        index, result, error = outcomes.get()
+        if error is not None:
+            raise error
+        results[index] = result  # type: ignore[assignment]
+    return [results[index] for index in range(len(tasks))]

@@ -1,0 +1,126 @@
+"""The rendered Compose file: what both makes of Compose take, and what the testbed relies on."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from emulator.containers.addresses import AddressPlan
+from emulator.containers.compose import ImageReferences, Rendering, broker_settings, render
+from emulator.containers.names import LABEL, PartNames
+from emulator.model.catalogue import topology_named
+from emulator.model.errors import InvalidInput
+
+IMAGES = ImageReferences(node="multicluster-testbed/node:1", wan="multicluster-testbed/wan:2", broker="b:3")
+
+
+def rendering_of(topology: str, name: str = "lab") -> Rendering:
+    return Rendering(
+        topology=topology_named(topology),
+        names=PartNames(name),
+        addresses=AddressPlan(111),
+        images=IMAGES,
+        state_folder=Path("/state/lab"),
+        api_port=8470,
+        router_backend="auto",
+    )
+
+
+@pytest.fixture(params=["mini", "four-by-32", "das2"])
+def rendering(request: pytest.FixtureRequest) -> Rendering:
+    return rendering_of(request.param)
+
+
+@pytest.fixture
+def document(rendering: Rendering) -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load(render(rendering))
+    return loaded
+
+
+def test_holds_only_what_both_makes_of_compose_take(document: dict[str, Any]) -> None:
+    assert set(document) == {"services", "networks", "volumes"}
+
+
+def test_every_part_carries_the_testbeds_label(document: dict[str, Any]) -> None:
+    parts = [part for kind in ("services", "networks", "volumes") for part in document[kind].values()]
+    assert all(part["labels"][LABEL] == "lab" for part in parts)
+
+
+def test_one_container_per_cluster_a_router_and_a_broker(rendering: Rendering, document: dict[str, Any]) -> None:
+    names = [service["container_name"] for service in document["services"].values()]
+    assert names == [*(f"lab-{name}" for name in rendering.topology.cluster_names), "lab-wan", "lab-broker"]
+
+
+def test_the_router_is_on_every_site_and_not_on_the_control_network(document: dict[str, Any]) -> None:
+    sites = {name for name in document["networks"] if name != "control"}
+    assert set(document["services"]["wan"]["networks"]) == sites
+
+
+def test_a_cluster_is_on_the_control_network_and_on_its_own_site_only(
+    rendering: Rendering, document: dict[str, Any]
+) -> None:
+    for name in rendering.topology.cluster_names:
+        assert set(document["services"][name]["networks"]) == {"control", f"site-{name}"}
+
+
+def test_no_network_is_internal_because_the_engine_would_drop_what_the_router_forwards(
+    document: dict[str, Any],
+) -> None:
+    assert not any(network.get("internal") for network in document["networks"].values())
+
+
+def test_the_api_is_published_on_loopback_only(document: dict[str, Any]) -> None:
+    published = [port for service in document["services"].values() for port in service.get("ports", [])]
+    assert published == ["127.0.0.1:8470:8460"]
+
+
+def test_no_container_is_privileged_and_clusters_get_no_more_than_their_network(document: dict[str, Any]) -> None:
+    services = document["services"]
+    assert not any(service.get("privileged") for service in services.values())
+    assert "cap_add" not in services["broker"]
+    clusters = [service for name, service in services.items() if name not in ("wan", "broker")]
+    assert all(cluster["cap_add"] == ["NET_ADMIN"] for cluster in clusters)
+
+
+def test_secrets_are_mounted_read_only(document: dict[str, Any]) -> None:
+    mounts = [mount for service in document["services"].values() for mount in service.get("volumes", [])]
+    assert all(mount.endswith(":ro") for mount in mounts if mount.startswith("/"))
+
+
+def test_no_cluster_gets_the_brokers_key_or_the_token(document: dict[str, Any]) -> None:
+    for name, service in document["services"].items():
+        if name != "broker":
+            assert not any("keys/broker" in mount or "token" in mount for mount in service.get("volumes", []))
+
+
+def test_the_broker_is_told_every_head_in_order(rendering: Rendering) -> None:
+    heads = broker_settings(rendering).heads
+    assert [head.cluster for head in heads] == rendering.topology.cluster_names
+    assert [head.address for head in heads] == [f"10.111.0.{10 + index}" for index in range(len(heads))]
+
+
+def test_nothing_of_two_testbeds_is_called_the_same() -> None:
+    def named(name: str) -> set[str]:
+        document = yaml.safe_load(render(rendering_of("mini", name)))
+        containers = {service["container_name"] for service in document["services"].values()}
+        return containers | {part["name"] for kind in ("networks", "volumes") for part in document[kind].values()}
+
+    assert not named("one") & named("other")
+
+
+@pytest.mark.parametrize("name", ["Lab", "", "-lab", "a b", "x" * 40, "../lab"])
+def test_what_is_no_name_is_refused(name: str) -> None:
+    with pytest.raises(InvalidInput, match="name"):
+        PartNames(name)
+
+
+def test_a_cluster_may_not_be_called_like_a_part_of_the_testbed() -> None:
+    with pytest.raises(InvalidInput, match="wan"):
+        PartNames("lab").cluster("wan")
+
+
+def test_das2_has_four_hundred_processors_and_four_by_32_has_four_clusters_of_32() -> None:
+    das2, equal = topology_named("das2"), topology_named("four-by-32")
+    assert [cluster.processors for cluster in das2.clusters] == [144, 64, 64, 64, 64]
+    assert [cluster.processors for cluster in equal.clusters] == [32, 32, 32, 32]

@@ -1,0 +1,89 @@
+"""What the host remembers of a testbed, and how it forgets."""
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from emulator.containers.names import USER
+from emulator.containers.state import (
+    ClusterRecord,
+    StandRecord,
+    exclusive,
+    forget,
+    remember,
+    remembered_names,
+    standing,
+    write_secret,
+)
+from emulator.model.catalogue import HOUSE, topology_named
+from emulator.model.errors import InvalidInput, NotStanding, TestbedBusy
+
+MINI = (HOUSE / "compose" / "mini.yaml").read_text()
+
+
+@pytest.fixture(autouse=True)
+def state_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    return tmp_path
+
+
+def record(name: str = "lab") -> StandRecord:
+    clusters = (ClusterRecord(name="delft", container=f"{name}-delft", head="10.111.0.10", site="10.111.128.10"),)
+    return StandRecord(
+        name=name,
+        second_octet=111,
+        api_port=8470,
+        router_backend="auto",
+        user=USER,
+        control_network="10.111.0.0/24",
+        all_sites="10.111.128.0/17",
+        clusters=clusters,
+        images={},
+    )
+
+
+def test_what_was_remembered_is_what_stands() -> None:
+    written = remember(record(), MINI)
+    found = standing("lab")
+    assert (found.record, found.topology) == (record(), topology_named("mini"))
+    assert found.api_url == "http://127.0.0.1:8470"
+    assert found.token == written.token
+    assert len(found.token) >= 32
+
+
+def test_the_topology_is_kept_word_for_word() -> None:
+    assert (remember(record(), MINI).folder / "topology.yaml").read_text() == MINI
+
+
+def test_the_token_is_the_owners_alone() -> None:
+    token = remember(record(), MINI).folder / "token"
+    assert stat.S_IMODE(token.stat().st_mode) == 0o600
+
+
+def test_a_secret_that_replaces_a_readable_file_is_the_owners_alone(tmp_path: Path) -> None:
+    path = tmp_path / "key"
+    path.write_text("old")
+    path.chmod(0o644)
+    write_secret(path, b"new")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_what_was_forgotten_does_not_stand_and_the_error_says_what_to_do() -> None:
+    remember(record(), MINI)
+    forget("lab")
+    with pytest.raises(NotStanding, match="testbed up"):
+        standing("lab")
+    assert remembered_names() == []
+
+
+def test_damaged_state_is_named() -> None:
+    folder = remember(record(), MINI).folder
+    (folder / "testbed.json").write_text("{")
+    with pytest.raises(InvalidInput, match=r"testbed\.json"):
+        standing("lab")
+
+
+def test_a_second_process_that_brings_it_up_is_refused() -> None:
+    with exclusive("lab", wait=False), pytest.raises(TestbedBusy, match="lab"), exclusive("lab", wait=False):
+        pass
