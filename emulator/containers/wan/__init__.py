@@ -1,9 +1,13 @@
 """The wide area: access links at the clusters' edges and delays in the router, programmed for a dilation and measured.
 
-``program`` turns a topology into tc commands (pure), ``stand`` says which containers it is about, ``router`` and
-``edges`` apply the commands, ``readback`` compares what tc reports with the topology, ``wide_area`` is all of that as
-one thing, ``probe`` runs inside the clusters and sends and receives time-stamped packets to a ``schedule``, ``rounds`` says which
-streams tell a quantity (pure), ``measurements`` judges them (pure), ``verification`` carries rounds out, and ``verify``
-is its two forms. Users of this package call ``wide_area.program_wide_area`` and ``programmed_dilation``,
-``verify.verify_wide_area`` and ``check_wide_area``, and give ``program.kernel_settings`` to every cluster's container.
+To program: ``program`` turns a topology into tc commands (pure), ``stand`` says which containers it is about,
+``router`` and ``edges`` apply the commands, ``readback`` compares what tc reports with the topology, and ``wide_area``
+is all of that as one thing.
+
+To measure: ``probe`` runs inside the clusters and exchanges time-stamped packets by a ``schedule``, ``rounds`` says
+which streams tell a quantity (pure), ``measurements`` judges them (pure), ``verification`` carries rounds out, and
+``verify`` is its two forms.
+
+Users of this package call ``wide_area.program_wide_area`` and ``programmed_dilation``, ``verify.verify_wide_area`` and
+``check_wide_area``, and give ``program.kernel_settings`` to every cluster's container.
 """

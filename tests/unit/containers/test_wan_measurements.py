@@ -1,0 +1,135 @@
+"""How a wide area is judged: tolerances, and the rounds in which streams do not disturb each other."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import pytest
+
+from emulator.containers.addresses import AddressPlan
+from emulator.containers.wan.measurements import (
+    LinkMeasurement,
+    Quantity,
+    WideAreaReport,
+    delay_measurement,
+    loss_measurement,
+    power_of_two_not_below,
+    rate_measurement,
+)
+from emulator.containers.wan.rounds import (
+    Wide,
+    both_ways,
+    triples_into_each,
+    turns_of_disjoint_pairs,
+    turns_of_neighbours,
+    two_into_one,
+)
+from emulator.containers.wan.router import Backend
+from emulator.containers.wan.schedule import Arrival
+from emulator.model.catalogue import HOUSE
+from emulator.model.clock import Dilation
+from emulator.model.documents import read_document
+from emulator.model.topology import Path, Topology
+
+MINI = read_document(HOUSE / "compose" / "mini.yaml", Topology)
+
+
+@pytest.mark.parametrize(("factor", "host_delay_s", "within"), [
+    (1, 0.01028, True),  # 3% of 10 ms above the path's own 0.1 ms, less a little
+    (1, 0.01045, False),
+    (8, 0.0823, True),  # the same share of eight times as much
+    (8, 0.0827, False),
+])  # fmt: skip
+def test_a_delay_is_right_to_three_percent(factor: float, host_delay_s: float, within: bool) -> None:
+    measured = delay_measurement("a", "b", Path(delay_s=0.01), host_delay_s, 0.0001, Dilation(factor))
+    assert measured.within is within
+
+
+def test_a_short_delay_is_right_to_a_quarter_of_a_millisecond_of_the_host() -> None:
+    def error_within(host_error_s: float, factor: float) -> bool:
+        host_delay_s = 0.001 * factor + host_error_s
+        return delay_measurement("a", "b", Path(delay_s=0.001), host_delay_s, 0.0, Dilation(factor)).within
+
+    assert error_within(0.00024, 1)
+    assert not error_within(0.00026, 1)
+    assert error_within(0.00023, 8)
+    assert not error_within(0.00026, 8)
+
+
+def test_what_could_not_be_measured_is_not_within() -> None:
+    measured = delay_measurement("a", "b", Path(delay_s=0.01), None, 0.0001, Dilation(1))
+    assert math.isnan(measured.measured)
+    assert not measured.within
+
+
+def test_a_rate_is_emulated_and_right_to_three_percent() -> None:
+    assert rate_measurement("a", "b", Quantity.RATE, 20, 2.45, Dilation(8)).measured == pytest.approx(19.6)
+    assert rate_measurement("a", "b", Quantity.RATE, 20, 2.45, Dilation(8)).within
+    assert not rate_measurement("a", "b", Quantity.RATE, 20, 2.40, Dilation(8)).within
+    assert not rate_measurement("a", "b", Quantity.RATE, 20, 20.0, Dilation(8)).within
+
+
+def test_a_single_lost_packet_that_nobody_asked_for_is_a_failure() -> None:
+    assert loss_measurement("a", "b", Path(delay_s=0), Arrival(1000, 1000, None, None, 0.0)).within
+    assert not loss_measurement("a", "b", Path(delay_s=0), Arrival(1000, 999, None, None, 0.0)).within
+
+
+def test_loss_that_was_asked_for_is_judged_by_chance() -> None:
+    path = Path(delay_s=0, loss=0.02)
+    assert loss_measurement("a", "b", path, Arrival(1000, 985, None, None, 0.0)).within
+    assert not loss_measurement("a", "b", path, Arrival(1000, 1000, None, None, 0.0)).within
+
+
+@pytest.mark.parametrize(("factor", "expected"), [(0.5, 0.5), (1, 1), (3, 4), (8, 8), (0.3, 0.5), (8.01, 16)])
+def test_rates_are_measured_at_a_power_of_two(factor: float, expected: float) -> None:
+    assert power_of_two_not_below(Dilation(factor)).factor == expected
+
+
+def test_a_report_is_ok_only_without_failures_and_without_differences() -> None:
+    def report(measured: float, differences: tuple[str, ...] = ()) -> WideAreaReport:
+        measurement = LinkMeasurement("a", "b", Quantity.RATE, 20.0, measured, 0.6)
+        return WideAreaReport(Dilation(1), Dilation(2), Backend.GUEST, (measurement,), differences, 0, 1.0)
+
+    assert report(20.1).ok
+    assert not report(19.0).ok
+    assert not report(20.1, ("delft up: 10 Mbit/s on the host instead of 20 Mbit/s",)).ok
+    assert not report(20.1).carries_asked
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 15])
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_every_pair_meets_once_and_nobody_meets_two_at_a_time(count: int, at_once: int) -> None:
+    names = [f"c{i}" for i in range(count)]
+    turns = turns_of_disjoint_pairs(names, at_once)
+    assert sorted(tuple(sorted(pair)) for turn in turns for pair in turn) == sorted(
+        tuple(sorted(pair)) for pair in combinations(names, 2)
+    )
+    for turn in turns:
+        present = [name for pair in turn for name in pair]
+        assert len(turn) <= at_once
+        assert len(present) == len(set(present))
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 5])
+def test_the_short_form_reaches_every_access_link(count: int) -> None:
+    names = [f"c{i}" for i in range(count)]
+    assert {name for turn in turns_of_neighbours(names) for pair in turn for name in pair} == set(names)
+
+
+def test_turns_begin_when_the_queues_of_the_turn_before_have_drained() -> None:
+    wide = Wide.at(MINI, Dilation(8), AddressPlan(150))
+    turns = turns_of_disjoint_pairs(MINI.cluster_names, 1)
+    streams = both_ways(wide, turns, flood=True)
+    for before, after in zip(streams[::2], streams[2::2], strict=False):
+        queue_s = 96896 * 8 / 2.5e6
+        assert after.host_begin_s >= before.host_end_s + 2 * queue_s
+
+
+def test_two_sources_are_more_than_their_shared_link_carries_and_the_lesser_fills_no_queue_of_its_own() -> None:
+    wide = Wide.at(MINI, Dilation(1), AddressPlan(150))
+    streams = two_into_one(wide, triples_into_each(MINI.cluster_names))
+    for flood, lesser in zip(streams[::2], streams[1::2], strict=True):
+        assert flood.target_index == lesser.target_index
+        assert flood.frames_per_host_s * flood.frame_bytes * 8 > 20e6
+        assert lesser.frames_per_host_s * lesser.frame_bytes * 8 == pytest.approx(10e6)
