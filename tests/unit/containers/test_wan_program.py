@@ -93,7 +93,7 @@ def test_queues_hold_twice_the_bandwidth_delay_product(factor: float) -> None:
         rate = rate_bytes_per_s(program.edges[line.source_index].up.host_rate_mbit)
         assert line.queue_packets * SMALLEST_FRAME_BYTES >= 2 * rate * (line.host_delay_s + line.host_jitter_s)
     first = program.edges[0]
-    round_trip_s = factor * (0.4 + 2 * 0.001)
+    round_trip_s = factor * (0.4 + 0.001)
     assert first.up.queue_bytes >= 2 * rate_bytes_per_s(first.up.host_rate_mbit) * round_trip_s * 0.999
     assert first.down.queue_bytes >= 2 * rate_bytes_per_s(first.down.host_rate_mbit) * round_trip_s * 0.999
     assert all(edge.up.burst_bytes >= 2 * FRAME_BYTES for edge in program.edges)
