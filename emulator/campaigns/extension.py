@@ -31,7 +31,7 @@ from emulator.model.views import JobView, RunRequest, RunView, Submission
 DEFAULT_DILATION = 8.0
 DEFAULT_REPEAT = 3
 _COMPUTE_AIM_S = 4.0
-_FEWEST_ITERATIONS, _MOST_ITERATIONS = 20, 200
+_FEWEST_ITERATIONS, _MOST_ITERATIONS = 20, 120
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,16 +131,15 @@ def _number(value: float) -> float | None:
 def _shown(configuration: Configuration) -> dict[str, object]:
     """A configuration as people read it; intervals are 95%."""
     row, late = configuration.row, configuration.late_phase_share
-    interval = f"{row.ci_low:.3f} - {row.ci_high:.3f}" if row.ci_low is not None and row.ci_high is not None else ""
     return {
         "clusters": row.clusters,
         "components": "+".join(str(size) for size in row.components),
-        "runtime (s)": row.runtime_s,
-        "iteration (ms)": None if row.iteration_s is None else row.iteration_s * 1000,
-        "extension factor": None if row.extension_factor is None else f"{row.extension_factor:.3f}",
-        "95% interval": interval,
+        "runtime (s)": f"{row.runtime_s:.4g}",
+        "iteration (ms)": "" if row.iteration_s is None else f"{row.iteration_s * 1000:.4g}",
+        "factor": "" if row.extension_factor is None else f"{row.extension_factor:.3f}",
+        "95%": "" if row.ci_low is None or row.ci_high is None else f"{row.ci_low:.3f}-{row.ci_high:.3f}",
         "n": row.n,
-        "late phases": "" if late is None else f"{late:.1%}",
+        "late": "" if late is None else f"{late:.1%}",
         "verdict": row.verdict,
     }
 

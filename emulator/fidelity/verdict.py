@@ -123,12 +123,18 @@ def _judge_completeness(measures: RunMeasures, finished: int) -> Verdict:
 def _judge_jobs(finished: Sequence[Verdict]) -> Verdict:
     """Few bad jobs among many spoil a mean by no more than their share."""
     counts = Counter(verdict.judgement for verdict in finished)
-    void, doubtful = counts[Judgement.VOID], counts[Judgement.VOID] + counts[Judgement.SUSPECT]
+    void, suspect = counts[Judgement.VOID], counts[Judgement.SUSPECT]
     if void > VOID_ERROR * len(finished):
-        return Verdict(Judgement.VOID, (f"{void} of {len(finished)} jobs are void",))
-    if doubtful > SUSPECT_ERROR * len(finished):
-        return Verdict(Judgement.SUSPECT, (f"{doubtful - void} of {len(finished)} jobs are suspect and {void} void",))
-    return Verdict()
+        judgement = Judgement.VOID
+    elif void + suspect > SUSPECT_ERROR * len(finished):
+        judgement = Judgement.SUSPECT
+    else:
+        return Verdict()
+    worst = max(finished, key=lambda verdict: verdict.judgement.severity)
+    reason = (
+        f"of {len(finished)} jobs {suspect} are suspect and {void} void, such as one with {', '.join(worst.reasons)}"
+    )
+    return Verdict(judgement, (reason,))
 
 
 def _by_error(error: float | None, reason: str) -> Verdict:

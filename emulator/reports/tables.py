@@ -52,12 +52,11 @@ def measured_factor_table(summaries: Sequence[Summary]) -> list[dict[str, str]]:
     return [
         {
             "run": summary.records.path.name,
-            "application": row.application,
-            "grid": "" if row.grid is None else str(row.grid),
+            "job": row.application if row.grid is None else f"{row.application} {row.grid}",
             "processors": str(row.processors),
             "clusters": str(row.clusters),
             "iteration (ms)": "" if row.iteration_s is None else f"{row.iteration_s * 1000:.4g}",
-            "extension factor": "" if row.extension_factor is None else _interval(row),
+            "factor [95%]": "" if row.extension_factor is None else _interval(row),
             "n": str(row.n),
             "verdict": row.verdict,
         }
@@ -78,8 +77,8 @@ def factor_table(summaries: Sequence[Summary]) -> list[dict[str, str]]:
             "application": factor.application,
             "processors": str(factor.processors),
             "clusters": str(factor.clusters),
-            "extension factor": _shown(factor.factor),
-            "runs": f"{factor.factor.n} / {factor.single_runs} in one cluster",
+            "factor [95%]": _shown(factor.factor),
+            "n": f"{factor.factor.n} against {factor.single_runs}",
         }
         for summary in summaries
         if summary.records.manifest.kind is RunKind.CAMPAIGN
@@ -89,6 +88,7 @@ def factor_table(summaries: Sequence[Summary]) -> list[dict[str, str]]:
 
 def _column(summary: Summary) -> dict[str, str]:
     manifest = summary.records.manifest
+    is_campaign = manifest.kind is RunKind.CAMPAIGN
     return {
         "kind": manifest.kind.value,
         "topology": manifest.topology.name,
@@ -98,7 +98,7 @@ def _column(summary: Summary) -> dict[str, str]:
         "jobs finished": f"{summary.finished} of {manifest.jobs}",
         "jobs failed, cancelled": f"{summary.failed}, {summary.cancelled}",
         "wait times": "paced" if _is_paced(summary) else "unpaced",
-        **{_title(column): _shown(summary.times[column]) for column in TIMES},
+        **{_title(column): _shown(summary.times[column]) if is_campaign else "" for column in TIMES},
         "gross utilization": _percent(summary.utilization),
         "late phases": _percent(summary.late_phase_share),
         "verdict": manifest.verdict,

@@ -95,7 +95,7 @@ def test_a_failed_job_ends_the_measurement_with_its_reason(testbed, broker, wide
 
 
 def test_the_default_number_of_iterations_suits_the_grid():
-    assert default_iterations(400, 16, MINI.processor) == 200
+    assert default_iterations(400, 16, MINI.processor) == 120
     assert default_iterations(4000, 16, MINI.processor) == 20
     assert default_iterations(10**6, 1, MINI.processor) == 20
     assert issubclass(InvalidInput, TestbedError)

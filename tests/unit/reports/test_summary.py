@@ -1,0 +1,99 @@
+"""The figures of a report, from rows small enough to work out by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from emulator.campaigns.run_directory import RunDirectory, read_run
+from emulator.model.catalogue import topology_named
+from emulator.model.records import ExtensionFactorRow, JobRow, Manifest, RunKind, UtilizationRow
+from emulator.reports.summary import factors_by_clusters, gross_utilization, summarize
+from emulator.reports.tables import factor_table, measured_factor_table, run_object, summary_table
+
+
+def usage(time_s: float, cluster: str, executing: int) -> UtilizationRow:
+    return UtilizationRow(
+        time_s=time_s, cluster=cluster, processors=10, claimed_processors=executing, executing_processors=executing
+    )
+
+
+def job(number: int, clusters: int, runtime_s: float, **changes: object) -> JobRow:
+    names = ("amsterdam", "delft", "leiden", "utrecht")[:clusters]
+    return JobRow.model_validate(
+        {
+            "job": number, "name": f"job-{number}", "application": "poisson", "arguments": "{}",
+            "request": "non-fixed", "components": (8 // clusters,) * clusters, "processors": 8, "state": "finished",
+            "execution_clusters": names, "clusters": clusters, "submitted_s": 0.0, "started_s": 2.0,
+            "finished_s": 2.0 + runtime_s, "wait_time_s": 2.0, "execution_time_s": runtime_s,
+            "response_time_s": 2.0 + runtime_s, "runtime_s": runtime_s, "phases": 10, "late_phases": 1,
+            "verdict": "valid", **changes,
+        }
+    )  # fmt: skip
+
+
+def manifest(kind: RunKind = RunKind.CAMPAIGN) -> Manifest:
+    return Manifest(
+        kind=kind, name="first", verdict="valid", topology=topology_named("mini"), workload={}, jobs=4, policy="wf",
+        queue="placement", seed=1, dilation=2, paced_middleware=True, host_began_at="", host={}, versions={},
+    )  # fmt: skip
+
+
+def test_gross_utilization_is_executing_processor_time_over_all_processor_time():
+    rows = [usage(0, "a", 0), usage(0, "b", 0), usage(5, "a", 10), usage(10, "a", 0), usage(8, "b", 5)]
+    assert gross_utilization(rows, until_s=20) == pytest.approx((10 * 5 + 5 * 12) / (20 * 20))
+    assert gross_utilization([], until_s=20) is None
+    assert gross_utilization(rows, until_s=None) is None
+
+
+def test_factors_compare_only_equal_jobs():
+    jobs = [
+        job(1, 1, 10.0), job(2, 1, 10.2), job(3, 2, 12.0), job(4, 2, 12.1),
+        job(5, 4, 15.0, processors=16), job(6, 2, 99.0, arguments='{"grid": 1}'),
+    ]  # fmt: skip
+    factors = factors_by_clusters(jobs)
+    assert [(factor.processors, factor.clusters, factor.single_runs) for factor in factors] == [(8, 2, 2)]
+    assert factors[0].factor.value == pytest.approx(12.05 / 10.1)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    path = tmp_path / "first-1"
+    with RunDirectory(path, manifest()) as directory:
+        for row in (job(1, 1, 10.0), job(2, 2, 12.0), job(3, 2, 13.0)):
+            directory.append(row)
+        directory.append(job(4, 1, 0.0).model_copy(update={"state": "failed", "finished_s": None, "runtime_s": None}))
+        for change in (usage(0, "amsterdam", 0), usage(2, "amsterdam", 10)):
+            directory.append(change)
+    return path
+
+
+def test_a_summary_counts_every_job_once_and_averages_the_finished(run):
+    summary = summarize(read_run(run))
+    assert (summary.finished, summary.failed, summary.cancelled) == (3, 1, 0)
+    execution = summary.times["execution_time_s"]
+    assert execution is not None
+    assert (execution.value, execution.n) == (pytest.approx(35 / 3), 3)
+    assert summary.late_phase_share == pytest.approx(0.1)
+    assert summary.utilization == pytest.approx(13 / 15)
+
+
+def test_several_runs_stand_side_by_side(run, tmp_path):
+    other = tmp_path / "measured"
+    with RunDirectory(other, manifest(RunKind.MEASUREMENT)) as directory:
+        directory.append(
+            ExtensionFactorRow(
+                application="poisson", grid=400, processors=16, components=(8, 8), clusters=2, dilation=8,
+                runtime_s=1.5, iteration_s=0.005, extension_factor=3.0, ci_low=2.9, ci_high=3.1, n=3, verdict="valid",
+            )
+        )  # fmt: skip
+    summaries = [summarize(read_run(path)) for path in (run, other)]
+    table = summary_table(summaries)
+    assert list(table[0]) == ["quantity", "first-1", "measured"]
+    finished = next(row for row in table if row["quantity"] == "jobs finished")
+    assert finished["first-1"] == "3 of 4"
+    assert [row["clusters"] for row in factor_table(summaries)] == ["2"]
+    assert measured_factor_table(summaries)[0]["factor [95%]"] == "3 [2.9, 3.1]"
+    assert run_object(summaries[0])["extension_factors"][0]["extension_factor"] == pytest.approx(1.25)
+    assert run_object(summaries[1])["measured_extension_factors"][0]["extension_factor"] == 3.0
