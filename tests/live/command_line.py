@@ -1,0 +1,60 @@
+"""The `testbed` command as a user runs it, for the live tests to speak to."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from emulator.containers import engine
+from emulator.containers.state import remembered
+
+TESTBED = Path(sys.executable).with_name("testbed")
+LONGEST_HOST_S = 900.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a command of the `testbed` command line ended."""
+
+    exit_code: int
+    output: str
+    errors: str
+
+    @property
+    def sentence(self) -> str:
+        """The last line on stderr: the reason of a failure."""
+        return self.errors.strip().splitlines()[-1] if self.errors.strip() else ""
+
+    def as_json(self) -> Any:
+        """What the command printed, as JSON."""
+        return json.loads(self.output)
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """The `testbed` command, spoken to about the testbed of one name."""
+
+    name: str
+
+    def __call__(self, *arguments: str, timeout_host_s: float = LONGEST_HOST_S) -> Outcome:
+        environment = {**os.environ, "TESTBED_NAME": self.name, "COLUMNS": "200"}
+        ended = subprocess.run(
+            [TESTBED, *arguments], capture_output=True, text=True, timeout=timeout_host_s, env=environment, check=False
+        )
+        return Outcome(ended.returncode, ended.stdout, ended.stderr)
+
+    def succeed(self, *arguments: str) -> Outcome:
+        """Run a command that must succeed."""
+        outcome = self(*arguments)
+        assert outcome.exit_code == 0, outcome.errors
+        return outcome
+
+    def left_over(self) -> list[str]:
+        """Names of what the engine and the host still hold of this testbed."""
+        client = engine.connect()
+        listings = (engine.containers_of, engine.networks_of, engine.volumes_of)
+        parts = [str(part.name) for listed in listings for part in listed(client, self.name)]
+        return parts + (["state"] if remembered(self.name) else [])
