@@ -38,10 +38,8 @@ def verify_wide_area(
     found = programmed_wide_area(stand, topology)
     try:
         measurements = verification.delays(DELAY_PACKETS)
-        rate_dilation = verification.carrying_dilation()
-        measurements += verification.rates(rate_dilation)
-        measurements += verification.sharing(rate_dilation)
-        measurements += verification.losses(rate_dilation)
+        rate_dilation, loaded = verification.loaded()
+        measurements += loaded
     finally:
         verification.program(found.dilation if found.dilation is not None and found.whole else dilation)
     return verification.report(measurements, rate_dilation, found.differences)
