@@ -96,6 +96,14 @@ def ensure_images(client: docker.DockerClient, observe: Observer) -> ImageRefere
     return ImageReferences(node=node, wan=wan, broker=broker)
 
 
+def current_references(client: docker.DockerClient) -> ImageReferences:
+    """What the images would be called if they were built from the sources as they are now; builds nothing."""
+    base = base_image.reference()
+    recipes = (node_recipe(), wan_recipe(), broker_recipe(str(client.info()["Architecture"])))
+    node, wan, broker = (f"{IMAGE_REPOSITORY}/{recipe.name}:{recipe.tag(base)}" for recipe in recipes)
+    return ImageReferences(node=node, wan=wan, broker=broker)
+
+
 def _ensure(client: docker.DockerClient, recipe: Recipe, base: str, observe: Observer) -> str:
     repository = f"{IMAGE_REPOSITORY}/{recipe.name}"
     reference = f"{repository}:{recipe.tag(base)}"

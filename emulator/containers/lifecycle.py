@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -22,7 +22,7 @@ from docker.models.containers import Container
 from emulator.containers import engine, keys, state
 from emulator.containers.compose import ImageReferences, Rendering, broker_settings, render
 from emulator.containers.events import Observer, Progress, ignore
-from emulator.containers.images import ensure_images
+from emulator.containers.images import current_references, ensure_images
 from emulator.containers.names import USER, PartNames
 from emulator.containers.places import free_addresses, free_port
 from emulator.containers.readiness import CLUSTER_READY, ROUTER_READY, await_broker, await_file, is_running
@@ -156,6 +156,8 @@ def _already_standing(
     stopped = [name for name in part_containers(stood) if not is_running(client, name)]
     if not stopped:
         _check_asked(wanted, stood)
+        if asdict(current_references(client)) != stood.record.images:
+            observe(Progress("images", "the sources changed since it was brought up: `testbed down` and `up` renew it"))
         return stood
     observe(Progress("renewing", f"{', '.join(stopped)} not running: starting afresh"))
     _remove(client, wanted.name, observe)
@@ -225,7 +227,7 @@ def _record(
         control_network=plan.control_network,
         all_sites=plan.all_sites,
         clusters=clusters,
-        images={"node": images.node, "wan": images.wan, "broker": images.broker},
+        images=asdict(images),
     )
 
 

@@ -15,7 +15,7 @@ from emulator.model.errors import ClusterUnreachable, NotStanding
 CLUSTER_READY: Final = "/run/testbed/ready"
 ROUTER_READY: Final = "/run/wan/ready"
 READY_WITHIN_HOST_S: Final = 100
-_PAUSE_HOST_S: Final = 0.1
+_PAUSE_HOST_S: Final = 0.2
 
 
 def await_file(client: docker.DockerClient, name: str, file: str) -> None:

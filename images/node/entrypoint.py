@@ -17,6 +17,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 KEYS = Path("/etc/testbed/keys")
@@ -152,13 +153,13 @@ def all_idle(nodes: int) -> bool:
     return listed.stdout.split() == ["idle"] * nodes
 
 
-def wait_until(condition, what: str) -> None:
+def wait_until(condition: Callable[[], bool], what: str, pause_host_s: float = 0.05) -> None:
     """Wait until a condition holds; end the container if it does not in time."""
     deadline = time.monotonic() + READY_WITHIN_HOST_S
     while not condition():
         if time.monotonic() > deadline:
             sys.exit(f"{what} is not ready after {READY_WITHIN_HOST_S:.0f} s")
-        time.sleep(0.05)
+        time.sleep(pause_host_s)
 
 
 def watch(vital: dict[int, str], virtual: dict[int, str]) -> None:
@@ -202,7 +203,8 @@ def main() -> None:
     prepare_munge()
     prepare_ssh()
     vital, virtual = start_daemons(nodes)
-    wait_until(lambda: all_idle(nodes), "Slurm")
+    # Rarely: each look starts a program, while every other cluster starts too.
+    wait_until(lambda: all_idle(nodes), "Slurm", pause_host_s=0.3)
     wait_until(lambda: answers(22), "sshd")
     READY.parent.mkdir(exist_ok=True)
     READY.touch()
