@@ -156,5 +156,9 @@ def _fail_alone(error: Exception) -> int:
 
 
 def _say(sentence: str) -> None:
+    """Says why the job fails: to a person on standard error, to the broker as an event."""
+    from apps.timeline import report_event
+
+    report_event("failed", reason=sentence)
     sys.stderr.write(sentence + "\n")
     sys.stderr.flush()

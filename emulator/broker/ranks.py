@@ -15,13 +15,15 @@ from emulator.model.settings import BrokerSettings
 
 MPI_SETTINGS = {
     "pml": "ob1",
-    "btl": "self,vader,tcp",
     "btl_vader_single_copy_mechanism": "none",
     "mpi_yield_when_idle": "1",
     "plm": "rsh",
     "plm_rsh_no_tree_spawn": "1",
 }
-"""Open MPI's settings: messages through shared memory inside a cluster and TCP between them; waiting ranks yield."""
+"""Open MPI's settings; waiting ranks yield, since there are more of them than cores."""
+SHARED_MEMORY = "self,vader"
+SHARED_MEMORY_AND_TCP = "self,vader,tcp"
+"""Ways for messages: shared memory inside a cluster, TCP between them, which costs CPU to poll even if unused."""
 
 AGENT = """#!/bin/bash
 host=$1; shift
@@ -45,7 +47,7 @@ exec mpirun --mca plm_rsh_agent "bash $PWD/agent" {arguments}
 def start_script(parts: Sequence[Part], program: Sequence[str], settings: BrokerSettings) -> str:
     """The bash script that runs `program` on the processors of `parts`, ranks in the order of the parts."""
     cases = "\n".join(f"{part.head_address}) allocation={shlex.quote(part.allocation)} ;;" for part in parts)
-    mpi_settings = dict(MPI_SETTINGS)
+    mpi_settings = {**MPI_SETTINGS, "btl": SHARED_MEMORY if len(parts) == 1 else SHARED_MEMORY_AND_TCP}
     if settings.message_range:
         mpi_settings["btl_tcp_if_include"] = settings.message_range
     if settings.control_range:

@@ -79,6 +79,7 @@ class _Progress:
 
     host_finished_s: float | None = None
     result: dict[str, Any] | None = None
+    complaint: str = ""
     output: deque[str] = field(default_factory=lambda: deque(maxlen=OUTPUT_LINES))
 
 
@@ -181,15 +182,16 @@ class JobLife:
                 self._progress.host_finished_s = moment
             case {"event": "result", "record": dict(record)}:
                 self._progress.result = record
+            case {"event": "failed", "reason": str(reason)}:
+                self._progress.complaint = self._progress.complaint or reason
             case _:
                 self._progress.output.append(line)
 
     def _failure_reason(self, code: int, error: str) -> str:
         if self._claims.ended_early:
             return f"The allocation in cluster {self._claims.ended_early!r} ended while the job ran (exit code {code})."
-        said = [line for line in error.splitlines() if line.startswith("apps: ")]
-        if said:
-            return said[0].removeprefix("apps: ")
+        if self._progress.complaint:
+            return self._progress.complaint
         lines = [line for line in error.splitlines() if line.strip(" -*")]
         return f"The ranks ended with exit code {code}: {lines[0] if lines else 'no error output'}"
 

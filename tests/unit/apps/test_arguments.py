@@ -1,5 +1,6 @@
 """The command line of the applications: what it means, and the sentence for what it cannot mean."""
 
+import json
 import sys
 
 import numpy as np
@@ -57,7 +58,7 @@ def test_a_line_that_cannot_be_read_is_one_sentence_and_exit_code_2(
 ) -> None:
     assert main(line.split()) == 2
     captured = capsys.readouterr()
-    assert captured.out == ""
+    assert json.loads(captured.out) == {"event": "failed", "reason": captured.err.strip()}
     assert len(captured.err.splitlines()) == 1
     assert captured.err.endswith("--help`.\n")
 

@@ -169,10 +169,11 @@ def test_a_job_can_be_cancelled_in_every_state_and_leaves_nothing(house, state):
 def test_a_job_whose_ranks_fail_is_failed_with_the_application_s_own_sentence(house):
     job = house.submit(8)
     house.started(job, house.east)
-    house.east.programs[-1].end(3, "mpirun noise\napps: grid 0: a grid has at least 1 point.\nmore noise")
+    house.east.programs[-1].say(event="failed", reason="--grid must be at least 1 point along a side, not 0.")
+    house.east.programs[-1].end(3, "mpirun noise")
     house.until_state(job, JobState.FAILED)
     view = house.broker.job(job)
-    assert (view.reason, view.exit_code) == ("grid 0: a grid has at least 1 point.", 3)
+    assert (view.reason, view.exit_code) == ("--grid must be at least 1 point along a side, not 0.", 3)
     assert house.nothing_is_held
 
 

@@ -94,7 +94,6 @@ def test_a_report_is_ok_only_without_failures_and_without_differences() -> None:
     assert report(20.1).ok
     assert not report(19.0).ok
     assert not report(20.1, ("delft up: 10 Mbit/s on the host instead of 20 Mbit/s",)).ok
-    assert not report(20.1).carries_asked
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 15])
