@@ -26,7 +26,7 @@ from emulator.model.views import (
     Submission,
 )
 
-HOST_TIMEOUT_S = 30.0
+HOST_TIMEOUT_S = 60.0
 """Host seconds after which a request without an answer counts as unanswered."""
 
 HOST_LONG_POLL_S = 20.0

@@ -6,6 +6,7 @@ run with one sentence that says what became of it and where the finished records
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Final
 
@@ -17,6 +18,10 @@ from emulator.model.views import EventKind, EventView
 
 HOST_LOOK_ROUND_S: Final = 2.0
 """Host seconds without an event after which a run looks whether its containers and its load generator still run."""
+
+
+HOST_PATIENCE_S: Final = 90.0
+"""Host seconds for which a broker whose container runs may leave requests unanswered: a busy host is no failure."""
 
 
 def follow_until(
@@ -51,12 +56,16 @@ def record_rest(testbed: Testbed, run: int, recorder: Recorder) -> None:
 
 
 def _events(testbed: Testbed, run: int, recorder: Recorder) -> list[EventView]:
-    try:
-        return testbed.client.events(run, after=recorder.last_sequence, host_wait_s=HOST_LOOK_ROUND_S)
-    except NotStanding as error:
-        stopped = ", ".join(testbed.stopped_containers())
-        what = f"container {stopped} does not run" if stopped else "the broker does not answer"
-        raise RunFailed(f"The run ended early because {what}; {kept(recorder)}.") from error
+    """The next events; a broker that is only slow, its container running, is given time."""
+    host_deadline_s = time.monotonic() + HOST_PATIENCE_S
+    while True:
+        try:
+            return testbed.client.events(run, after=recorder.last_sequence, host_wait_s=HOST_LOOK_ROUND_S)
+        except NotStanding as error:
+            _check_containers(testbed, recorder)
+            if time.monotonic() > host_deadline_s:
+                raise RunFailed(f"The run ended early because the broker does not answer; {kept(recorder)}.") from error
+            time.sleep(HOST_LOOK_ROUND_S)
 
 
 def _check_containers(testbed: Testbed, recorder: Recorder) -> None:
