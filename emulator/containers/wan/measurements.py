@@ -64,7 +64,8 @@ class WideAreaReport:
     """What was found of a wide area at a dilation.
 
     `rate_dilation` is the smallest power of two, not below `dilation`, at which the router carries both directions of a
-    link at once: rates and losses were measured there, and a run at a lower dilation is suspect. `differences` are what
+    link at once: rates and losses were measured there. `carries_asked` says whether it does at `dilation` itself; a run
+    there is suspect otherwise (the short form takes it for granted unless told to look). `differences` are what
     was programmed otherwise than the topology says before anything was measured. `repetitions` counts measurements
     taken again because the host disturbed them.
     """
@@ -76,6 +77,7 @@ class WideAreaReport:
     differences: tuple[str, ...]
     repetitions: int
     host_duration_s: float
+    carries_asked: bool = True
 
     @property
     def failures(self) -> tuple[LinkMeasurement, ...]:
@@ -86,11 +88,6 @@ class WideAreaReport:
     def ok(self) -> bool:
         """Whether the wide area was as asked, by what was programmed and by what was measured."""
         return not self.failures and not self.differences
-
-    @property
-    def carries_asked(self) -> bool:
-        """Whether the router carries full links at the dilation asked; a run is suspect otherwise."""
-        return self.dilation.factor >= self.rate_dilation.factor * (1 - 1e-9)
 
     def of(self, quantity: Quantity) -> tuple[LinkMeasurement, ...]:
         """The measurements of one quantity."""

@@ -92,6 +92,8 @@ class Verification:
         measurements: Sequence[LinkMeasurement],
         rate_dilation: Dilation,
         differences: Sequence[str] = (),
+        *,
+        carries_asked: bool = True,
     ) -> WideAreaReport:
         """Everything found, and how long it took until now."""
         return WideAreaReport(
@@ -102,6 +104,7 @@ class Verification:
             differences=tuple(differences),
             repetitions=self.repetitions,
             host_duration_s=time.monotonic() - self.host_begun_s,
+            carries_asked=carries_asked,
         )
 
     def delays(self, packets: int) -> list[LinkMeasurement]:
@@ -147,18 +150,25 @@ class Verification:
 
         If none within reach does, the last one tried; what is measured there will be outside its tolerance.
         """
-        wide = Wide.at(self.topology, least, self.stand.addresses)
-        turns = turns_of_disjoint_pairs(self.topology.cluster_names, 1)
-        if not turns:
-            return least
-        fastest = max(turns, key=lambda turn: sum(wide.carried_mbit(a, b) for a, b in directions(turn)))
         candidate = least
         for doubling in range(DOUBLINGS):
             candidate = Dilation(least.factor * 2**doubling)
             self._tell(f"looking whether the router carries full links at K={candidate.factor:g}")
-            if any(self._carries(candidate, fastest) for _ in range(CARRYING_ATTEMPTS)):
+            if self.carries(candidate):
                 break
         return candidate
+
+    def carries(self, dilation: Dilation) -> bool:
+        """Whether the router carries both directions of the fastest pair at once at `dilation`."""
+        wide = Wide.at(self.topology, dilation, self.stand.addresses)
+        turns = turns_of_disjoint_pairs(self.topology.cluster_names, 1)
+        if not turns:
+            return True
+        fastest = max(turns, key=lambda turn: sum(wide.carried_mbit(a, b) for a, b in directions(turn)))
+        return any(
+            all(measurement.within for measurement in self._flood(dilation, [fastest])[0])
+            for _ in range(CARRYING_ATTEMPTS)
+        )
 
     def light_dilation(self) -> Dilation:
         """The smallest power of two, not below the dilation asked, at which all links at once are a light load."""
@@ -218,9 +228,6 @@ class Verification:
             ]
             for turn in turns
         ]
-
-    def _carries(self, dilation: Dilation, turn: Sequence[Pair]) -> bool:
-        return all(measurement.within for measurement in self._flood(dilation, [turn])[0])
 
     def _carry_out(self, wide: Wide, streams: Sequence[Stream]) -> list[Arrival]:
         return carry_out(self.stand, streams, wide.host_drain_s(self.topology.cluster_names))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from emulator.containers.events import Observer, ignore
-from emulator.containers.wan.measurements import WideAreaReport
+from emulator.containers.wan.measurements import WideAreaReport, power_of_two_not_below
 from emulator.containers.wan.stand import Stand
 from emulator.containers.wan.verification import Verification
 from emulator.containers.wan.wide_area import programmed_wide_area
@@ -40,16 +40,22 @@ def verify_wide_area(
         measurements = verification.delays(DELAY_PACKETS)
         rate_dilation, loaded = verification.loaded()
         measurements += loaded
+        carries_asked = rate_dilation.factor <= dilation.factor or (
+            # Between two powers of two, only a look of its own tells.
+            rate_dilation == power_of_two_not_below(dilation) != dilation and verification.carries(dilation)
+        )
     finally:
         verification.program(found.dilation if found.dilation is not None and found.whole else dilation)
-    return verification.report(measurements, rate_dilation, found.differences)
+    return verification.report(measurements, rate_dilation, found.differences, carries_asked=carries_asked)
 
 
-def check_wide_area(stand: Stand, topology: Topology, dilation: Dilation, observe: Observer = ignore) -> WideAreaReport:
+def check_wide_area(
+    stand: Stand, topology: Topology, dilation: Dilation, observe: Observer = ignore, *, carrying: bool = False
+) -> WideAreaReport:
     """The short form: the delay of every pair, and the rate of every access link, in a few seconds.
 
     Programs the wide area for `dilation`, and leaves it so. Rates are measured at a dilation at which they are no
-    burden; whether the router carries more is for the full form to find.
+    burden. With `carrying` it also looks whether the router carries full links at `dilation`; the full form always does.
 
     Raises:
         NotStanding: if a container does not run.
@@ -58,5 +64,6 @@ def check_wide_area(stand: Stand, topology: Topology, dilation: Dilation, observ
     verification = Verification(stand, topology, dilation, observe)
     rate_dilation = verification.light_dilation()
     measurements = verification.rates_of_links(rate_dilation)
+    carries_asked = not carrying or verification.carries(dilation)
     measurements += verification.delays(DELAY_PACKETS_SHORT)
-    return verification.report(measurements, dilation)
+    return verification.report(measurements, rate_dilation, carries_asked=carries_asked)
