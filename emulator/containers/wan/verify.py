@@ -55,7 +55,7 @@ def check_wide_area(
     """The short form: the delay of every pair, and the rate of every access link, in a few seconds.
 
     Programs the wide area for `dilation`, and leaves it so. Rates are measured at a dilation at which they are no
-    burden. With `carrying` it also looks whether the router carries full links at `dilation`; the full form always does.
+    burden. With `carrying` it also looks whether the router carries full links at `dilation`; the full form does.
 
     Raises:
         NotStanding: if a container does not run.
