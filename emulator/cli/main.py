@@ -12,6 +12,8 @@ from types import FrameType
 from typing import Final
 
 import typer
+from docker.errors import DockerException
+from requests.exceptions import RequestException
 
 from emulator.cli import campaigning, jobs, measuring, reporting, standing
 from emulator.model.errors import TestbedError
@@ -66,6 +68,9 @@ def main() -> None:
         app()
     except TestbedError as error:
         print(f"testbed: {error}", file=sys.stderr)
+        sys.exit(EXIT_FAILED)
+    except (DockerException, RequestException) as error:
+        print(f"testbed: Docker failed in mid-work: {error} (look at `testbed status`).", file=sys.stderr)
         sys.exit(EXIT_FAILED)
     except KeyboardInterrupt:
         sys.exit(EXIT_INTERRUPTED)
