@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scipy import stats
+from scipy.special import stdtrit
 
 CONFIDENCE = 0.95
 
@@ -29,7 +29,7 @@ def mean(values: Sequence[float]) -> Estimate | None:
     average = statistics.fmean(values)
     if len(values) < 2:
         return Estimate(average, None, None, len(values))
-    quantile = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1))
+    quantile = _student_quantile(len(values) - 1)
     half = quantile * statistics.stdev(values) / math.sqrt(len(values))
     return Estimate(average, average - half, average + half, len(values))
 
@@ -52,8 +52,13 @@ def ratio_of_means(numerators: Sequence[float], denominators: Sequence[float]) -
     freedom = total**2 / sum(
         variance**2 / (len(values) - 1) for variance, values in zip(variances, (numerators, denominators), strict=True)
     )
-    spread = math.exp(float(stats.t.ppf((1 + CONFIDENCE) / 2, freedom)) * math.sqrt(total))
+    spread = math.exp(_student_quantile(freedom) * math.sqrt(total))
     return Estimate(ratio, ratio / spread, ratio * spread, n)
+
+
+def _student_quantile(freedom: float) -> float:
+    # scipy.special and not scipy.stats, whose import would take longer than most commands.
+    return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
 
 
 def _log_mean_variance(values: Sequence[float]) -> float:
