@@ -81,6 +81,6 @@ def test_tcp_is_pinned_in_every_cluster(stand: Stand) -> None:
 
 
 def test_no_helper_is_left_behind(standing_testbed: CommandLine, stand: Stand, topology: Topology) -> None:
-    before = standing_testbed.left_over()
+    before = sorted(standing_testbed.left_over())
     program_wide_area(stand, topology, REAL_TIME)
-    assert standing_testbed.left_over() == before
+    assert sorted(standing_testbed.left_over()) == before
