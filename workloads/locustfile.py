@@ -29,6 +29,7 @@ from emulator.model.views import Submission
 from workloads.schedule import Arrival, read_schedule
 
 EXIT_NOT_SUBMITTED: Final = 1
+_HOST_LOOK_ROUND_S: Final = 1.0
 
 _client = BrokerClient(os.environ["TESTBED_API_URL"], os.environ["TESTBED_TOKEN"])
 _run = int(os.environ["TESTBED_RUN"])
@@ -46,6 +47,7 @@ def start_clock(environment: LocustEnvironment, **_: Any) -> None:
     except TestbedError as error:
         _give_up(environment, error)
         return
+    gevent.spawn(_end_when_orphaned, environment, os.getppid())
     if run.host_origin_s is not None:
         _clock = EmulatedClock(Dilation(run.request.dilation), run.host_origin_s)
 
@@ -83,6 +85,14 @@ class Submitter(User):
         )
         if refusal is not None:
             _give_up(self.environment, refusal)
+
+
+def _end_when_orphaned(environment: LocustEnvironment, parent: int) -> None:
+    """Submit nothing more once the campaign that started us is gone."""
+    while os.getppid() == parent:
+        gevent.sleep(_HOST_LOOK_ROUND_S)
+    if environment.runner is not None:
+        environment.runner.quit()
 
 
 def _count_one(environment: LocustEnvironment) -> None:
