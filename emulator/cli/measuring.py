@@ -23,6 +23,7 @@ from emulator.cli.standing import DEFAULT_NAME, NameOption
 from emulator.cli.tables import JsonOption, show_rows
 from emulator.containers.wan.measurements import LinkMeasurement
 from emulator.model.errors import InvalidInput, WideAreaUnfaithful
+from emulator.model.records import ExtensionFactorRow
 
 
 def register(app: typer.Typer) -> None:
@@ -133,15 +134,21 @@ def _shown(configuration: Configuration) -> dict[str, object]:
     row, late = configuration.row, configuration.late_phase_share
     return {
         "clusters": row.clusters,
-        "components": "+".join(str(size) for size in row.components),
         "runtime (s)": f"{row.runtime_s:.4g}",
         "iteration (ms)": "" if row.iteration_s is None else f"{row.iteration_s * 1000:.4g}",
-        "factor": "" if row.extension_factor is None else f"{row.extension_factor:.3f}",
-        "95%": "" if row.ci_low is None or row.ci_high is None else f"{row.ci_low:.3f}-{row.ci_high:.3f}",
+        "factor [95%]": _factor(row),
         "n": row.n,
-        "late": "" if late is None else f"{late:.1%}",
+        "late phases": "" if late is None else f"{late:.1%}",
         "verdict": row.verdict,
     }
+
+
+def _factor(row: ExtensionFactorRow) -> str:
+    if row.extension_factor is None:
+        return ""
+    if row.ci_low is None or row.ci_high is None:
+        return f"{row.extension_factor:.3f}"
+    return f"{row.extension_factor:.3f} [{row.ci_low:.3f}, {row.ci_high:.3f}]"
 
 
 def _show_verdict(judgement: str, reasons: tuple[str, ...]) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -10,6 +12,9 @@ import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
+
+WIDTH_OF_FILES = 140
+"""Characters in a line of a table that is not shown on a terminal."""
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
@@ -21,10 +26,11 @@ def show_rows(rows: Sequence[Mapping[str, Any]], *, as_json: bool, title: str | 
         return
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
     for column in rows[0] if rows else ():
-        table.add_column(column)
+        table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*(_cell(value) for value in row.values()))
-    Console().print(table)
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH_OF_FILES
+    Console(width=width).print(table)
 
 
 def _cell(value: object) -> str:
