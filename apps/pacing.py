@@ -68,12 +68,16 @@ class Phase:
 
 @dataclass(slots=True)
 class PhaseCount:
-    """How many phases ended, how many of them late, and by how much the late ones were (host seconds)."""
+    """How many phases ended, how many of them late, and by how much the late ones were (host seconds).
+
+    `host_overshoot_s` is how far past its end the last phase ended, within its tolerance or not.
+    """
 
     phases: int = 0
     late_phases: int = 0
     host_lateness_sum_s: float = 0.0
     host_lateness_max_s: float = 0.0
+    host_overshoot_s: float = 0.0
 
 
 class Pacer(Protocol):
@@ -113,11 +117,11 @@ class DilatedPacer:
         count = self.count
         count.phases += 1
         host_late_ns = host_now_ns - host_end_ns
+        count.host_overshoot_s = seconds_from_nanoseconds(host_late_ns)
         if host_late_ns > phase.host_tolerance_ns:
-            host_late_s = seconds_from_nanoseconds(host_late_ns)
             count.late_phases += 1
-            count.host_lateness_sum_s += host_late_s
-            count.host_lateness_max_s = max(count.host_lateness_max_s, host_late_s)
+            count.host_lateness_sum_s += count.host_overshoot_s
+            count.host_lateness_max_s = max(count.host_lateness_max_s, count.host_overshoot_s)
         return host_now_ns
 
 

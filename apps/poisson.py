@@ -162,18 +162,22 @@ class Poisson:
     def _loop(self) -> None:
         from mpi4py import MPI
 
-        error, global_error = np.empty(1), np.empty(1)
+        # The latest rank's overshoot travels with the error: every iteration waits for that rank.
+        error, global_error = np.empty(2), np.empty(2)
         error_buffer, global_error_buffer = [error, MPI.DOUBLE], [global_error, MPI.DOUBLE]
         reduce_error: Callable[[Any, Any, Any], None] = self._communicator.Allreduce
         largest = MPI.MAX
         now_ns, times, tolerance = time.monotonic_ns, self.times, self._options.tolerance
         update, finish, exchange, phase = self._update, self._pacer.finish, self._exchange.exchange, self._phase
         iterations_ns, limit = times.iterations_ns, self._options.iterations
+        count = self._pacer.count
+        host_lateness_s = 0.0
         compute_ns = exchange_ns = reduction_ns = 0
         started_ns = now_ns()
         while True:
             error[0] = update() if len(iterations_ns) % _SAMPLED_EVERY else self._update_sampled()
             computed_ns = finish(phase, started_ns)
+            error[1] = count.host_overshoot_s
             exchange()
             exchanged_ns = now_ns()
             reduce_error(error_buffer, global_error_buffer, largest)
@@ -183,10 +187,12 @@ class Poisson:
             exchange_ns += exchanged_ns - computed_ns
             reduction_ns += reduced_ns - exchanged_ns
             started_ns = reduced_ns
+            host_lateness_s += global_error[1]
             reached = global_error[0]
             if reached < tolerance or len(iterations_ns) == limit or reached == math.inf:
                 break
         self._global_error = float(reached)
+        times.host_critical_lateness_s = float(host_lateness_s)
         times.compute_ns, times.exchange_ns, times.reduction_ns = compute_ns, exchange_ns, reduction_ns
         times.kernel_cpu_ns *= len(iterations_ns) / math.ceil(len(iterations_ns) / _SAMPLED_EVERY)
 

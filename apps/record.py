@@ -61,6 +61,7 @@ def gather_record(
         "late_phases": sum(rank_count.late_phases for rank_count in counts),
         "host_lateness_sum_s": sum(rank_count.host_lateness_sum_s for rank_count in counts),
         "host_lateness_max_s": max(rank_count.host_lateness_max_s for rank_count in counts),
+        "host_critical_lateness_s": times.host_critical_lateness_s,
         "host_cpu_s": seconds_from_nanoseconds(sum(rank_times.cpu_ns for rank_times in all_times)),
         "host_kernel_cpu_s": seconds_from_nanoseconds(sum(rank_times.kernel_cpu_ns for rank_times in all_times)),
         "interconnects": INTERCONNECTS,

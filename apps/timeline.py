@@ -47,7 +47,10 @@ def pass_finish_barrier(communicator: MPI.Comm) -> None:
 
 @dataclass(slots=True)
 class HostTimes:
-    """Where one rank's loop spent its time, in host nanoseconds; the kernel's CPU time as sampled."""
+    """Where one rank's loop spent its time, in host nanoseconds; the kernel's CPU time as sampled.
+
+    `host_critical_lateness_s` adds up, over the iterations, how far the latest of all ranks was past its phase's end.
+    """
 
     iterations_ns: list[int]
     compute_ns: int = 0
@@ -56,3 +59,4 @@ class HostTimes:
     loop_ns: int = 0
     cpu_ns: int = 0
     kernel_cpu_ns: float = 0.0
+    host_critical_lateness_s: float = 0.0

@@ -6,7 +6,7 @@ now and then everything the discipline remembers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -27,9 +27,12 @@ class Occupancies:
         self._managers = managers
         self._pool = ThreadPoolExecutor(max_workers=len(managers), thread_name_prefix="occupancy")
 
-    def read(self) -> list[Occupancy | None]:
-        """Occupancy per cluster, in order; None for one that does not answer."""
-        return list(self._pool.map(_occupancy, self._managers))
+    def read(self, lost: Collection[str] = ()) -> list[Occupancy | None]:
+        """Occupancy per cluster, in order; None for one that does not answer. Clusters called `lost` are not asked."""
+        asked = [
+            None if manager.cluster in lost else self._pool.submit(_occupancy, manager) for manager in self._managers
+        ]
+        return [future.result() if future else None for future in asked]
 
     def close(self) -> None:
         """End the threads."""

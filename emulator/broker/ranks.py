@@ -44,10 +44,17 @@ exec mpirun --mca plm_rsh_agent "bash $PWD/agent" {arguments}
 """
 
 
-def start_script(parts: Sequence[Part], program: Sequence[str], settings: BrokerSettings) -> str:
-    """The bash script that runs `program` on the processors of `parts`, ranks in the order of the parts."""
+def start_script(label: str, parts: Sequence[Part], program: Sequence[str], settings: BrokerSettings) -> str:
+    """The bash script that runs `program` on the processors of `parts`, ranks in the order of the parts.
+
+    The session directory is the job's own, named by `label`: jobs that share one make and remove it under each other.
+    """
     cases = "\n".join(f"{part.head_address}) allocation={shlex.quote(part.allocation)} ;;" for part in parts)
-    mpi_settings = {**MPI_SETTINGS, "btl": SHARED_MEMORY if len(parts) == 1 else SHARED_MEMORY_AND_TCP}
+    mpi_settings = {
+        **MPI_SETTINGS,
+        "btl": SHARED_MEMORY if len(parts) == 1 else SHARED_MEMORY_AND_TCP,
+        "orte_tmpdir_base": f"/tmp/{settings.testbed}-{label}",
+    }
     if settings.message_range:
         mpi_settings["btl_tcp_if_include"] = settings.message_range
     if settings.control_range:

@@ -160,7 +160,7 @@ class JobLife:
     def _run(self) -> Ended:
         parts = self._claims.parts()
         command = self._errand.command([part.processors for part in parts])
-        script = start_script(parts, command, self._settings)
+        script = start_script(self._errand.label, parts, command, self._settings)
         manager = self._claims.first_manager()
         program = self._program = manager.start(script, parts[0].allocation, self._errand.label)
         for line in program.lines():

@@ -15,7 +15,7 @@ from emulator.broker.placing import Occupancies, system_state
 from emulator.broker.programs import command_line
 from emulator.broker.running import AllClaimed, ComponentClaimed, Ended, Errand, JobLife, LifeEvent, Started
 from emulator.broker.runs import LiveJob, Run
-from emulator.clusters.protocol import AllocationEvent, LocalResourceManager, Occupancy
+from emulator.clusters.protocol import AllocationEvent, LocalResourceManager
 from emulator.model.job import JobSpecification, JobState
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
@@ -54,7 +54,7 @@ class Scheduling:
 
     def decide(self, run: Run, event: SchedulingEvent) -> None:
         """Ask the discipline about `event` on the clusters' present occupancy, and do what it answers."""
-        state = system_state(self._read_occupancies(), run.unfinished, self._topology, run.now_s())
+        state = system_state(self.occupancies.read(self._lost), run.unfinished, self._topology, run.now_s())
         answers, detail = placing.decide(run, event, state)
         self.record(run, EventKind.DECISION, detail=detail, time_s=state.time_s)
         for answer in answers:
@@ -64,12 +64,6 @@ class Scheduling:
                 self._place(run, job, answer, state.time_s)
             else:
                 self.finish(run, job, Ended(JobState.FAILED, f"Given up: {answer.reason}."))
-
-    def _read_occupancies(self) -> list[Occupancy | None]:
-        return [
-            None if manager.cluster in self._lost else occupancy
-            for manager, occupancy in zip(self._managers, self.occupancies.read(), strict=True)
-        ]
 
     def _place(self, run: Run, job: LiveJob, answer: Start, time_s: float) -> None:
         job.placement, job.state, job.timeline.placed_s = answer.placement, JobState.CLAIMING, time_s

@@ -153,7 +153,7 @@ class Broker:
 
     def clusters(self) -> list[ClusterView]:
         """The clusters as their local managers report them now."""
-        occupancies = self._scheduling.occupancies.read()
+        occupancies = self._scheduling.occupancies.read(self.unreachable())
         pairs = zip(self._topology.clusters, occupancies, strict=True)
         return [
             ClusterView(

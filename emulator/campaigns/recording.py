@@ -143,7 +143,7 @@ def job_row(job: JobView, verdict: Verdict) -> JobRow:
         iteration_s=result.get("iteration_s"),
         phases=result.get("phases"),
         late_phases=result.get("late_phases"),
-        host_lateness_s=result.get("host_lateness_sum_s"),
+        host_lateness_s=result.get("host_critical_lateness_s"),
         host_cpu_s=result.get("host_cpu_s"),
         verdict=verdict.judgement,
         verdict_reasons="" if verdict.judgement is Judgement.VALID else "; ".join(verdict.reasons),

@@ -39,6 +39,8 @@ class SlurmCluster:
     def __init__(self, head: Head, settings: BrokerSettings) -> None:
         self._head = head
         self._shell = SecureShell(head, settings)
+        # Connections apart, so that a burst of commands never stands before what runs or what is watched.
+        self._program_shell = SecureShell(head, settings)
         self._watch_shell = SecureShell(head, settings)
         self._prefix = f"{settings.testbed}-"
         self._closing = threading.Event()
@@ -94,7 +96,7 @@ class SlurmCluster:
             f"mkdir -p {folder} && cat > {folder}/start && exec srun --jobid={shlex.quote(allocation)} --overlap "
             f"--nodes=1 --ntasks=1 --mpi=none --chdir={folder} --job-name=ranks bash {folder}/start < /dev/null"
         )
-        return self._shell.open_program(command, script)
+        return self._program_shell.open_program(command, script)
 
     def watch(self, on_event: Callable[[AllocationEvent], None], on_reachable: Callable[[bool, str], None]) -> None:
         """Follow the events file on a thread of its own until `close`."""
@@ -106,8 +108,8 @@ class SlurmCluster:
     def close(self) -> None:
         """Stop following and hang up."""
         self._closing.set()
-        self._watch_shell.close()
-        self._shell.close()
+        for shell in (self._watch_shell, self._program_shell, self._shell):
+            shell.close()
 
     def _follow(self, on_event: Callable[[AllocationEvent], None], on_reachable: Callable[[bool, str], None]) -> None:
         failures, reachable = 0, False
@@ -125,6 +127,8 @@ class SlurmCluster:
                 return
             if failures == len(RECONNECT_HOST_S) and reachable:
                 reachable = False
+                self._program_shell.close()
+                self._shell.close()
                 on_reachable(False, reason)
             pause_host_s = RECONNECT_HOST_S[failures] if failures < len(RECONNECT_HOST_S) else RECONNECT_LATER_HOST_S
             failures = min(failures + 1, len(RECONNECT_HOST_S))

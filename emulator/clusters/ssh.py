@@ -72,7 +72,10 @@ class Program:
 
 
 class SecureShell:
-    """A connection to `head` with the broker's own key; safe to share between threads."""
+    """A connection to `head` with the broker's own key; safe to share between threads.
+
+    A command that fails or takes too long loses its own channel only, since others may share the connection.
+    """
 
     def __init__(self, head: Head, settings: BrokerSettings) -> None:
         self._head = head
@@ -95,7 +98,6 @@ class SecureShell:
                 output_bytes, error_bytes = output.read(), error.read()
             code = channel.recv_exit_status()
         except (OSError, paramiko.SSHException) as problem:
-            self._hang_up()
             raise ClusterUnreachable(f"Cluster {self._head.cluster!r} stopped answering ({problem}).") from problem
         finally:
             channel.close()
@@ -113,7 +115,10 @@ class SecureShell:
 
     def close(self) -> None:
         """Hang up."""
-        self._hang_up()
+        with self._lock:
+            if self._client is not None:
+                self._client.close()
+            self._client = None
 
     def _channel(self, command: str) -> paramiko.Channel:
         try:
@@ -123,7 +128,6 @@ class SecureShell:
             channel = transport.open_session(timeout=CONNECT_TIMEOUT_HOST_S)
             channel.exec_command(command)
         except (OSError, EOFError, paramiko.SSHException) as problem:
-            self._hang_up()
             raise ClusterUnreachable(
                 f"Cluster {self._head.cluster!r} cannot be reached at {self._head.address} ({problem})."
             ) from problem
@@ -153,9 +157,3 @@ class SecureShell:
                 connected.set_keepalive(KEEPALIVE_HOST_S)
             self._client = client
             return client
-
-    def _hang_up(self) -> None:
-        with self._lock:
-            if self._client is not None:
-                self._client.close()
-            self._client = None

@@ -29,8 +29,8 @@ SHARED_MEMORY_BYTES: Final = 2 * 1024**3
 """Limit of /dev/shm in a cluster: Open MPI keeps the messages of all its ranks there."""
 
 MAX_PROCESSES: Final = 16384
-ROUTER_CPU_SHARES: Final = 10240
-"""Ten times a container's usual share of contended processors."""
+LEADING_CPU_SHARES: Final = 10240
+"""Ten times a container's usual share of contended processors, for what every cluster waits for."""
 
 STOP_GRACE_PERIOD: Final = "3s"
 
@@ -124,7 +124,7 @@ def router_service(rendering: Rendering) -> dict[str, Any]:
         "environment": {"WAN_BACKEND": rendering.router_backend},
         "cap_add": ["NET_ADMIN", "NET_RAW"],
         # What forwards comes before what computes: a late packet is an error in every cluster at once.
-        "cpu_shares": ROUTER_CPU_SHARES,
+        "cpu_shares": LEADING_CPU_SHARES,
         "sysctls": {"net.ipv4.ip_forward": "1"},
         # A User-Mode Linux guest keeps its memory in an executable mapping there.
         "tmpfs": ["/dev/shm:exec,size=256m"],
@@ -152,6 +152,8 @@ def broker_service(rendering: Rendering) -> dict[str, Any]:
             *(f"{source}:/etc/testbed/{target}:ro" for source, target in mounted.items()),
             "journal:/var/lib/testbed",
         ],
+        # Its decisions and the moments it takes must not wait behind the ranks that it started.
+        "cpu_shares": LEADING_CPU_SHARES,
         "networks": {"control": {"ipv4_address": rendering.addresses.broker}},
         "healthcheck": _health(["CMD", "python3", "-c", probe]),
     }

@@ -16,11 +16,12 @@ from emulator.model.views import JobView
 class JobMeasures:
     """A finished job's measures.
 
-    `late_phase_share` counts the compute phases that ended late, of all phases of all processors. `lateness_share` is
-    the emulated time by which they did so, averaged over the processors, relative to the job's runtime: the processors
-    meet in every iteration, so a runtime is at least that much too long. `arrival_lateness_share` is how long after
-    its intended arrival the job was submitted, relative to its response time. `overhead_lateness_share` is the time by
-    which the middleware exceeded its stated overhead, relative to placement-to-start. None: not measured.
+    `late_phase_share` counts the compute phases that ended late, of all phases of all processors. `lateness_share`
+    adds up, over the iterations, how far the latest of all processors was past its phase's end, relative to the job's
+    runtime: the processors meet in every iteration, so a runtime is too long by at most that much.
+    `arrival_lateness_share` is how long after its intended arrival the job was submitted, relative to its response
+    time. `overhead_lateness_share` is the time by which the middleware exceeded its stated overhead, relative to
+    placement-to-start. None: not measured.
     """
 
     late_phase_share: float | None = None
@@ -43,12 +44,10 @@ class JobMeasures:
 
 
 def _lateness_share(result: dict[str, object], dilation: Dilation) -> float | None:
-    host_lateness_s = _number(result, "host_lateness_sum_s")
-    processors = _number(result, "processors")
-    if host_lateness_s is None or not processors:
+    host_lateness_s = _number(result, "host_critical_lateness_s")
+    if host_lateness_s is None:
         return None
-    lateness_s = dilation.emulated_duration_s(host_lateness_s) / processors
-    return _share(lateness_s, _number(result, "runtime_s"))
+    return _share(dilation.emulated_duration_s(host_lateness_s), _number(result, "runtime_s"))
 
 
 def _number(result: dict[str, object], key: str) -> float | None:

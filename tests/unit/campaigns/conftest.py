@@ -89,7 +89,7 @@ class BrokerDouble:
                     "iterations": 100,
                     "phases": 100,
                     "late_phases": 0,
-                    "host_lateness_sum_s": 0.0,
+                    "host_critical_lateness_s": 0.0,
                     "processors": sum(job.specification.components),
                     "interconnects": "shared-memory",
                 },

@@ -50,7 +50,7 @@ def test_the_measures_of_a_job_come_from_its_record() -> None:
             "result": {
                 "phases": 400,
                 "late_phases": 4,
-                "host_lateness_sum_s": 6.4,
+                "host_critical_lateness_s": 6.4,
                 "processors": 4,
                 "runtime_s": 40.0,
             },
@@ -58,7 +58,7 @@ def test_the_measures_of_a_job_come_from_its_record() -> None:
     )
     measures = JobMeasures.of(job, Dilation(8))
     assert measures.late_phase_share == pytest.approx(0.01)
-    assert measures.lateness_share == pytest.approx(6.4 / 8 / 4 / 40)
+    assert measures.lateness_share == pytest.approx(6.4 / 8 / 40)
     assert measures.arrival_lateness_share == pytest.approx(0.01)
     assert measures.overhead_lateness_share == pytest.approx(0.2)
 
