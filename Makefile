@@ -27,8 +27,8 @@ campaign: $(READY)
 # The whole way through: a testbed, a campaign across it, measured extension factors, a report.
 demo: testbed-up
 	$(TESTBED) campaign run first --jobs $(JOBS) --seed $(SEED) --out runs/demo
-	$(TESTBED) measure --app poisson --grid 400 --processors 16 --clusters 1,2,4
-	$(TESTBED) report runs/demo
+	$(TESTBED) measure --app poisson --grid 1000 --processors 16 --clusters 1,2,4 --out runs/demo-measure
+	$(TESTBED) report runs/demo runs/demo-measure
 
 test: unit live
 

@@ -29,8 +29,8 @@ EXIT_INVALID_INPUT = 2
 # A 1 GHz Pentium III of DAS-2 with 256 KiB of cache. Chosen so that 16 processes in one cluster at dilation 8, with
 # the host's own cost of borders and reduction, come to the study's 1.298 ms an iteration at grid 400 and 267 ms at
 # grid 4000 (PBS, Table 3); that cost is the host's, so a topology's calibrated profile goes before these.
-DAS2_IN_CACHE_NS_PER_POINT = 118.0
-DAS2_OUT_OF_CACHE_NS_PER_POINT = 265.5
+DAS2_IN_CACHE_NS_PER_POINT = 115.0
+DAS2_OUT_OF_CACHE_NS_PER_POINT = 264.0
 DAS2_CACHE_BYTES = 256 * 1024
 
 

@@ -10,10 +10,11 @@ from typing import Final
 
 from emulator.fidelity.measures import JobMeasures, LinkCheck, RunMeasures
 
-SUSPECT_ERROR: Final = 0.01
+SUSPECT_ERROR: Final = 0.03
 """Above this bound on the relative error of a time, the time is suspect.
 
-One percent is the tolerance to which a single compute phase is paced; an error below it cannot be told from pacing.
+Three percent is the tolerance to which links are verified, and the difference between a measurement at K and at 2K above
+which one of them must be wrong.
 """
 
 VOID_ERROR: Final = 0.10
@@ -22,11 +23,11 @@ VOID_ERROR: Final = 0.10
 The published extension factors that matter lie between 1.05 and 1.25: an error of a tenth can turn one into another.
 """
 
-SUSPECT_LATE_PHASES: Final = 0.10
+SUSPECT_LATE_PHASES: Final = 0.5
 """Above this share of late phases a job is suspect, however little they were late.
 
-How much time was lost is judged by the lateness itself. But where one phase in ten cannot end in time, the host's cores
-are contended, and what contention costs the messages between phases shows in no lateness.
+How much time was lost is judged by the lateness itself. But where most phases cannot end in time, the host's cores are
+contended, and what contention costs the messages between phases shows in no lateness.
 """
 
 SUSPECT_OVERHEAD: Final = 0.05
