@@ -21,6 +21,7 @@ from emulator.containers.wan.wide_area import program_wide_area, programmed_wide
 from emulator.fidelity.measures import LinkCheck
 from emulator.model.clock import Dilation
 from emulator.model.documents import validate
+from emulator.model.errors import WideAreaUnfaithful
 from emulator.model.records import LinkRow
 from emulator.model.topology import Topology
 from emulator.model.views import RunRequest
@@ -42,8 +43,12 @@ class ContainerWideArea:
 
     def check(self, dilation: Dilation, moment: str) -> tuple[LinkCheck, list[LinkRow]]:
         """Read back what is programmed, which nobody should have changed, then measure every link briefly."""
-        programmed = programmed_wide_area(self.stand, self.topology)
-        report = check_wide_area(self.stand, self.topology, dilation)
+        try:
+            programmed = programmed_wide_area(self.stand, self.topology)
+            report = check_wide_area(self.stand, self.topology, dilation)
+        except WideAreaUnfaithful as failure:
+            # What was measured so far is kept, and its verdict says that nobody knows over which links.
+            return LinkCheck(moment, WHOLLY_WRONG, f"the check itself ({str(failure).rstrip('.')})"), []
         rows = [link_row(measurement, dilation, moment) for measurement in report.measurements]
         if programmed.is_for(dilation):
             return link_check(report, moment), rows

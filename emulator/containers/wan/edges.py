@@ -39,7 +39,7 @@ def apply_edges(stand: Stand, programs: Sequence[EdgeProgram]) -> None:
 
 def edge_queues(stand: Stand, container: str) -> list[dict[str, Any]]:
     """The queueing disciplines of a cluster's container as tc reports them (``tc -j qdisc show``)."""
-    return parsed_queues(stand.execute(container, ["tc", "-j", "qdisc", "show"]), container)
+    return parsed_queues(stand.read(container, ["tc", "-j", "qdisc", "show"]), container)
 
 
 def _apply(stand: Stand, image: str, container: str, program: EdgeProgram) -> None:

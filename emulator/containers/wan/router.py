@@ -16,6 +16,9 @@ from emulator.containers.wan.program import RouterProgram, router_script
 from emulator.containers.wan.stand import Stand
 from emulator.model.errors import WideAreaUnfaithful
 
+RUN = ("sh", "/opt/wan/run.sh")
+"""Runs a script in whichever kernel forwards."""
+
 
 class Backend(Enum):
     """The kernel that delays: the host's own, or a guest's where the host's has no netem."""
@@ -38,7 +41,7 @@ class Router:
     def backend(self) -> Backend:
         """The kernel in use; waits until the router forwards."""
         self.run("true")
-        return Backend(self.stand.execute(self.stand.router_container, ["cat", "/run/wan/backend"]).strip())
+        return Backend(self.stand.read(self.stand.router_container, ["cat", "/run/wan/backend"]).strip())
 
     def apply(self, program: RouterProgram) -> None:
         """Program the delay lines; waits until the router forwards, replaces what was programmed before.
@@ -50,11 +53,12 @@ class Router:
 
     def queues(self) -> list[dict[str, Any]]:
         """The queueing disciplines as tc reports them (``tc -j qdisc show``)."""
-        return parsed_queues(self.run("tc -j qdisc show"), self.stand.router_container)
+        output = self.stand.read(self.stand.router_container, RUN, {"SCRIPT": "tc -j qdisc show"})
+        return parsed_queues(output, self.stand.router_container)
 
     def run(self, script: str) -> str:
         """What a shell script prints in the kernel that forwards."""
-        return self.stand.execute(self.stand.router_container, ["sh", "/opt/wan/run.sh"], {"SCRIPT": script})
+        return self.stand.execute(self.stand.router_container, RUN, {"SCRIPT": script})
 
 
 def parsed_queues(output: str, container: str) -> list[dict[str, Any]]:

@@ -13,6 +13,8 @@ from emulator.containers.addresses import AddressPlan
 from emulator.containers.names import PartNames
 from emulator.model.errors import NotStanding, WideAreaUnfaithful
 
+_READ_ATTEMPTS = 3
+
 
 @dataclass(frozen=True, slots=True)
 class Stand:
@@ -61,6 +63,21 @@ class Stand:
         if result.exit_code != 0:
             raise WideAreaUnfaithful(f"A command of the wide area failed in {container}: {last_line(output)}.")
         return output
+
+    def read(self, container: str, command: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
+        """What `command`, which always prints something and may be repeated, prints in a container.
+
+        Docker now and then loses all output of a command that ends quickly: it is run again then.
+
+        Raises:
+            NotStanding: if the container does not run.
+            WideAreaUnfaithful: if the command fails, or prints nothing time and again.
+        """
+        for _ in range(_READ_ATTEMPTS):
+            output = self.execute(container, command, environment)
+            if output.strip():
+                return output
+        raise WideAreaUnfaithful(f"A command of the wide area prints nothing in {container}: {' '.join(command)[:60]}.")
 
 
 def last_line(output: str) -> str:
