@@ -13,7 +13,7 @@ from emulator.fidelity.measures import JobMeasures, LinkCheck, RunMeasures
 SUSPECT_ERROR: Final = 0.03
 """Above this bound on the relative error of a time, the time is suspect.
 
-Three percent is the tolerance to which links are verified, and the difference between a measurement at K and at 2K above
+Three percent is the tolerance to which links are verified, and the difference between measurements at K and 2K above
 which one of them must be wrong.
 """
 
