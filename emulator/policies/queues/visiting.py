@@ -1,0 +1,207 @@
+"""The visiting rounds that the disciplines of SP share: queues enabled at a departure, visited until all are disabled.
+
+"Scheduling Policies for Processor Coallocation in Multicluster Systems", section 2. Each queue is enabled or disabled,
+and all are disabled between decisions. Scheduling runs only at a departure and at an arrival to an empty queue. At a
+departure the discipline enables some non-empty queues in some order; they are visited round after round, at most one
+start per queue and round. A head that does not fit disables its queue until a later departure, and so does the start
+of a queue's last job. An arrival to an empty queue enables that queue alone, unless the discipline forbids it.
+
+A discipline says, by overriding what stands under "what a discipline decides", how many queues there are, which one a
+job joins and where that queue's jobs may run, which queues a departure enables in which order, and which others join
+when one empties. The withdrawal of a head, of which the paper knows nothing, is taken as the arrival of its successor
+to an empty queue: it enables that queue alone.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+from numpy.random import Generator
+
+from emulator.model.errors import InvalidInput
+from emulator.model.placement import Placement
+from emulator.model.request import JobRequest, RequestKind
+from emulator.policies.placement.fixed import fixed_request, place_fixed
+from emulator.policies.protocols import (
+    Arrival,
+    Departure,
+    PlacementPolicy,
+    Reject,
+    SchedulingEvent,
+    Start,
+    WaitingJob,
+    Withdrawal,
+)
+from emulator.policies.queues.remembering import recalled, remembered
+from emulator.policies.state import SystemState
+
+ANYWHERE = -1
+"""Stands for a home cluster where the placement policy chooses among all of them."""
+
+
+class VisitingDiscipline:
+    """Queues of waiting jobs, and the rounds in which their heads are tried."""
+
+    def __init__(self) -> None:
+        self._queues: list[deque[WaitingJob]] = []
+        self._clusters = 0
+        self._failed_tries: dict[int, int] = {}
+
+    def decide(
+        self, event: SchedulingEvent, state: SystemState, policy: PlacementPolicy, rng: Generator
+    ) -> Sequence[Start | Reject]:
+        """The starts that `event` makes possible.
+
+        Raises:
+            InvalidInput: if an arrived job lacks the queue that this discipline needs.
+        """
+        if not self._queues:
+            self._open_queues(len(state.idle))
+        match event:
+            case Arrival(job):
+                return self._arrive(job, state, policy)
+            case Departure():
+                return self._visit(self._enabled_at(event, rng), state, policy)
+            case Withdrawal(job_id):
+                return self._withdraw(job_id, state, policy)
+            case _:
+                return []
+
+    def next_scan_s(self) -> float | None:
+        """None: only arrivals and departures matter."""
+        return None
+
+    def waiting(self) -> Sequence[int]:
+        """Identities of the waiting jobs, queue by queue, each head first."""
+        return [job.id for queue in self._queues for job in queue]
+
+    def snapshot(self) -> dict[str, Any]:
+        """The queues and the tries of their jobs so far."""
+        return {
+            "clusters": self._clusters,
+            "queues": [[remembered(job) for job in queue] for queue in self._queues],
+            "failed_tries": [[job_id, tries] for job_id, tries in self._failed_tries.items()],
+        }
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Become what `snapshot` describes."""
+        self._clusters = snapshot["clusters"]
+        self._queues = [deque(recalled(job) for job in queue) for queue in snapshot["queues"]]
+        self._failed_tries = dict(snapshot["failed_tries"])
+
+    # What a discipline decides.
+
+    def _number_of_queues(self, clusters: int) -> int:
+        """Queues of a system with that many clusters."""
+        return 1
+
+    def _queue_of(self, job: WaitingJob) -> int:
+        """The queue that a job joins."""
+        return 0
+
+    def _home_of(self, job: WaitingJob, queue: int) -> int:
+        """The only cluster on which a job of `queue` may run, or `ANYWHERE`."""
+        return ANYWHERE
+
+    def _enabled_at(self, departure: Departure, rng: Generator) -> list[int]:
+        """The non-empty queues that a departure enables, in the order of a round."""
+        return self._non_empty(range(len(self._queues)))
+
+    def _may_try_arrival(self, queue: int) -> bool:
+        """Whether an arrival to this empty queue enables it."""
+        return True
+
+    def _joining(self, emptied: int) -> list[int]:
+        """The queues that are enabled, at the end of a round's list, because queue `emptied` has become empty."""
+        return []
+
+    def _note_disabled(self, queue: int) -> None:
+        """A queue has been disabled."""
+
+    # What they share.
+
+    def _open_queues(self, clusters: int) -> None:
+        self._clusters = clusters
+        self._queues = [deque() for _ in range(self._number_of_queues(clusters))]
+
+    def _non_empty(self, queues: Sequence[int]) -> list[int]:
+        return [queue for queue in queues if self._queues[queue]]
+
+    def _submission_queue(self, job: WaitingJob) -> int:
+        """The index of the queue a job was submitted to, where there must be one per cluster."""
+        if job.queue is None or not 0 <= job.queue < self._clusters:
+            raise InvalidInput(
+                f"Job {job.id} was submitted to queue {job.queue}, but there is one queue per cluster: "
+                f"give it one from 0 to {self._clusters - 1}."
+            )
+        return job.queue
+
+    def _arrive(self, job: WaitingJob, state: SystemState, policy: PlacementPolicy) -> Sequence[Start]:
+        queue = self._queue_of(job)
+        jobs = self._queues[queue]
+        jobs.append(job)
+        if len(jobs) > 1 or not self._may_try_arrival(queue):
+            return []
+        start = self._start_head(queue, state, policy)
+        self._note_disabled(queue)
+        return [] if start is None else [start]
+
+    def _visit(
+        self, enabled: list[int], state: SystemState, policy: PlacementPolicy, others_join: bool = True
+    ) -> Sequence[Start]:
+        starts: list[Start] = []
+        while enabled:
+            still_enabled: list[int] = []
+            # The list grows while it is walked: a queue that joins is visited at the end of this round.
+            for queue in enabled:
+                start = self._start_head(queue, state, policy)
+                if start is None:
+                    self._note_disabled(queue)
+                    continue
+                starts.append(start)
+                state = state.after(start.placement)
+                if self._queues[queue]:
+                    still_enabled.append(queue)
+                else:
+                    self._note_disabled(queue)
+                    if others_join:
+                        enabled.extend(self._joining(queue))
+            enabled = still_enabled
+        return starts
+
+    def _start_head(self, queue: int, state: SystemState, policy: PlacementPolicy) -> Start | None:
+        jobs = self._queues[queue]
+        job = jobs[0]
+        home = self._home_of(job, queue)
+        if home == ANYWHERE:
+            placement = policy.place(job.request, state)
+        else:
+            placement = _place_at_home(job.request, home, state, policy)
+        tries = self._failed_tries.pop(job.id, 0) + 1 if self._failed_tries else 1
+        if placement is None:
+            self._failed_tries[job.id] = tries
+            return None
+        jobs.popleft()
+        return Start(job.id, placement, tries)
+
+    def _withdraw(self, job_id: int, state: SystemState, policy: PlacementPolicy) -> Sequence[Start]:
+        self._failed_tries.pop(job_id, None)
+        for queue, jobs in enumerate(self._queues):
+            for job in jobs:
+                if job.id == job_id:
+                    was_head = job is jobs[0]
+                    jobs.remove(job)
+                    enabled = was_head and bool(jobs) and self._may_try_arrival(queue)
+                    return self._visit([queue], state, policy, others_join=False) if enabled else []
+        return []
+
+
+def _place_at_home(request: JobRequest, home: int, state: SystemState, policy: PlacementPolicy) -> Placement | None:
+    size: int = request.components[0]
+    if state.idle[home] < size:
+        return None
+    at_home = fixed_request(size, home)
+    # A policy that takes fixed requests may know more of them than their size, such as a quota.
+    return policy.place(at_home, state) if RequestKind.FIXED in policy.accepts else place_fixed(at_home, state)
