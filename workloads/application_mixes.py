@@ -88,5 +88,7 @@ def measured_extension(job_class: JobClass) -> float:
     times_s = measured_execution_times_s()
     key = (job_class.application, job_class.request.processors, len(job_class.request.components))
     if key not in times_s:
-        raise UnknownName(f"{EXECUTION_TIMES_FILE.name}: {key[0]!r} on {key[1]} processors in {key[2]} was not measured.")
+        raise UnknownName(
+            f"{EXECUTION_TIMES_FILE.name}: {key[0]!r} on {key[1]} processors in {key[2]} was not measured."
+        )
     return times_s[key] / times_s[*key[:2], 1]

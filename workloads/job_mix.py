@@ -94,9 +94,7 @@ class JobMix:
         """The same jobs as total requests, for a single cluster."""
         return JobMix(
             f"{self.name}, in one cluster",
-            merged(
-                replace(it, request=JobRequest(RequestKind.TOTAL, (it.request.processors,))) for it in self.classes
-            ),
+            merged(replace(it, request=JobRequest(RequestKind.TOTAL, (it.request.processors,))) for it in self.classes),
         )
 
     def _mean(self, value: Callable[[JobClass], float]) -> float:
