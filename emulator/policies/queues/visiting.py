@@ -77,6 +77,16 @@ class VisitingDiscipline:
         """Identities of the waiting jobs, queue by queue, each head first."""
         return [job.id for queue in self._queues for job in queue]
 
+    def could_start(self, job: WaitingJob, state: SystemState, policy: PlacementPolicy) -> bool:
+        """Whether `job` would start in `state` if no other job waited.
+
+        Raises:
+            InvalidInput: if the job lacks the queue that this discipline needs.
+        """
+        if not self._queues:
+            self._open_queues(len(state.idle))
+        return self._place(job, self._queue_of(job), state, policy) is not None
+
     def snapshot(self) -> dict[str, Any]:
         """The queues and the tries of their jobs so far."""
         return {
@@ -174,17 +184,19 @@ class VisitingDiscipline:
     def _start_head(self, queue: int, state: SystemState, policy: PlacementPolicy) -> Start | None:
         jobs = self._queues[queue]
         job = jobs[0]
-        home = self._home_of(job, queue)
-        if home == ANYWHERE:
-            placement = policy.place(job.request, state)
-        else:
-            placement = _place_at_home(job.request, home, state, policy)
+        placement = self._place(job, queue, state, policy)
         tries = self._failed_tries.pop(job.id, 0) + 1 if self._failed_tries else 1
         if placement is None:
             self._failed_tries[job.id] = tries
             return None
         jobs.popleft()
         return Start(job.id, placement, tries)
+
+    def _place(self, job: WaitingJob, queue: int, state: SystemState, policy: PlacementPolicy) -> Placement | None:
+        home = self._home_of(job, queue)
+        if home == ANYWHERE:
+            return policy.place(job.request, state)
+        return _place_at_home(job.request, home, state, policy)
 
     def _withdraw(self, job_id: int, state: SystemState, policy: PlacementPolicy) -> Sequence[Start]:
         self._failed_tries.pop(job_id, None)

@@ -1,0 +1,15 @@
+"""The simulated driver of the policies: an event-driven engine over the very objects that the live broker runs.
+
+engine       events in exact order, jobs from arrival to departure
+admission    which jobs the simulated system could ever run
+runtime      how long a job runs where it was placed
+statistics   what is kept of finished jobs: sums and batches, in constant memory
+estimates    intervals, utilization and saturation from what was kept
+simulation   `simulate`, which ties them
+"""
+
+from __future__ import annotations
+
+from emulator.simulator.simulation import SimulationResult, simulate
+
+__all__ = ["SimulationResult", "simulate"]
