@@ -57,9 +57,7 @@ class Admission:
             InvalidInput: if a time is negative or not finite, the policy takes no such request, or a queue is lacking.
             ImpossibleRequest: if the job could not start even if the system were idle.
         """
-        for name, value_s in (("arrival_s", job.arrival_s), ("service_s", job.service_s)):
-            if not (math.isfinite(value_s) and value_s >= 0):
-                raise InvalidInput(f"Job {job.id}: {name}: must be a number of seconds, zero or more, not {value_s!r}.")
+        check_times(job)
         self.form_of(job.id, job.request, job.queue)
 
     def form_of(self, job_id: int, request: JobRequest, queue: int | None) -> JobForm:
@@ -99,3 +97,14 @@ class Admission:
                 f"{list(self._idle.idle)} processors" + (f" from queue {queue}." if queue is not None else ".")
             )
         form.possible_queues.add(queue)
+
+
+def check_times(job: StreamJob) -> None:
+    """Let a job pass whose moments can be.
+
+    Raises:
+        InvalidInput: if a time is negative or not finite.
+    """
+    for name, value_s in (("arrival_s", job.arrival_s), ("service_s", job.service_s)):
+        if not (math.isfinite(value_s) and value_s >= 0):
+            raise InvalidInput(f"Job {job.id}: {name}: must be a number of seconds, zero or more, not {value_s!r}.")

@@ -37,7 +37,7 @@ from emulator.policies.protocols import (
     WaitingJob,
 )
 from emulator.policies.state import ClusterState, RunningJob, Surroundings, SystemState
-from emulator.simulator.admission import Admission, JobForm
+from emulator.simulator.admission import Admission, JobForm, check_times
 from emulator.simulator.runtime import Preparation, RuntimeModel, SharedRuntime
 from emulator.simulator.statistics import Observations
 
@@ -158,7 +158,7 @@ class Engine:
             InvalidInput: if a job or an answer of discipline or policy contradicts the system; a job can never fit.
         """
         limit = most_waiting if most_waiting is not None else -1
-        coming: StreamJob | None = next(jobs, None)
+        coming = _next(jobs, 0.0)
         while True:
             arrival_s = math.inf if coming is None else coming.arrival_s
             scan_s = self._discipline.next_scan_s()
@@ -166,13 +166,13 @@ class Engine:
             if self._running and self._running[0][0] <= next_s:
                 self._depart()
             elif coming is not None and arrival_s == next_s:
-                number = self._arrive(coming)
-                coming = self._after(coming, jobs)
+                self._arrive(coming)
+                coming = _next(jobs, arrival_s)
                 if coming is None:
                     self._close_window(arrival_s)
                     if stop_at_last_arrival:
                         return False
-                if limit >= 0 and number - self._observations.started > limit:
+                if limit >= 0 and self._waiting() > limit:
                     self._close_window(arrival_s)
                     return False
             elif scan_s is not None:
@@ -182,29 +182,19 @@ class Engine:
         self._check_nobody_waits()
         return True
 
-    def _after(self, job: StreamJob, jobs: Iterator[StreamJob]) -> StreamJob | None:
-        following = next(jobs, None)
-        if following is not None and not following.arrival_s >= job.arrival_s:
-            raise InvalidInput(
-                f"Job {following.id}: arrival_s: {following.arrival_s!r} lies before {job.arrival_s!r}, "
-                f"the arrival of job {job.id} in front of it."
-            )
-        return following
+    def _waiting(self) -> int:
+        observations = self._observations
+        return observations.arrived - observations.started - observations.given_up
 
-    def _arrive(self, coming: StreamJob) -> int:
+    def _arrive(self, coming: StreamJob) -> None:
         id, arrival_s, service_s, request, queue, application = coming
-        if not (0.0 <= service_s < math.inf and 0.0 <= arrival_s < math.inf) or id in self._jobs:
-            self._refuse(coming)
+        if id in self._jobs:
+            raise InvalidInput(f"Job {id}: id: another job with this identity is in the system.")
         form = self._admission.form_of(id, request, queue)
         number = self._observations.note_arrival(arrival_s)
         queue_index = NO_QUEUE if queue is None else queue
         self._jobs[id] = SimulatedJob(number, id, arrival_s, service_s, form, queue_index, application)
         self._decide(Arrival(WaitingJob(id, form.request, queue)), arrival_s)
-        return number
-
-    def _refuse(self, job: StreamJob) -> None:
-        self._admission.check(job)
-        raise InvalidInput(f"Job {job.id}: id: another job with this identity is in the system.")
 
     def _depart(self) -> None:
         finish_s, _, job = heapq.heappop(self._running)
@@ -318,7 +308,7 @@ class Engine:
 
     def _close_window(self, time_s: float) -> None:
         observations = self._observations
-        observations.waiting_at_last_arrival = observations.arrived - observations.started - observations.given_up
+        observations.waiting_at_last_arrival = self._waiting()
         for finish_s, _, job in self._running:
             if job.placement is None or finish_s != job.finish_s or job.start_s >= time_s:
                 continue
@@ -334,6 +324,20 @@ class Engine:
                 f"Job {waiting[0]} still waits though nothing runs and nothing more will happen: "
                 "the discipline or the policy never starts it."
             )
+
+
+def _next(jobs: Iterator[StreamJob], earliest_s: float) -> StreamJob | None:
+    job = next(jobs, None)
+    if job is None:
+        return None
+    arrival_s = job.arrival_s
+    service_s = job.service_s
+    if not (earliest_s <= arrival_s < math.inf and 0.0 <= service_s < math.inf):
+        check_times(job)
+        raise InvalidInput(
+            f"Job {job.id}: arrival_s: {arrival_s!r} lies before {earliest_s!r}, the arrival of the job before it."
+        )
+    return job
 
 
 def _finished(job: SimulatedJob, placement: Placement) -> FinishedJob:
