@@ -23,7 +23,7 @@ from workloads.schedule import schedule
 
 
 class InputFile(NamedTuple):
-    """The file that a job reads: the clusters that hold a replica, in alphabetical order of their names, and its size."""
+    """The file that a job reads: the clusters that hold a replica, alphabetically by name, and its size."""
 
     sites: tuple[int, ...]
     size_bytes: float

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from emulator.model.errors import InvalidInput
-from emulator.model.request import JobRequest, RequestKind
+from emulator.model.request import JobRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +89,6 @@ class JobMix:
     def arrival_rate_per_s(self, gross_utilization: float, processors: int, extension: Extension) -> float:
         """Jobs per second that occupy that share of `processors` processors."""
         return gross_utilization * processors / self.mean_work_processor_s(extension)
-
-    def as_totals(self) -> JobMix:
-        """The same jobs as total requests, for a single cluster."""
-        return JobMix(
-            f"{self.name}, in one cluster",
-            merged(replace(it, request=JobRequest(RequestKind.TOTAL, (it.request.processors,))) for it in self.classes),
-        )
 
     def _mean(self, value: Callable[[JobClass], float]) -> float:
         return math.fsum(job_class.probability * value(job_class) for job_class in self.classes)
