@@ -74,7 +74,7 @@ class Workforce:
             logging.getLogger(name).setLevel(logging.CRITICAL)
         if self.scheduler is not None:
             try:
-                client = Client(self.scheduler, timeout="10s")
+                client = Client(self.scheduler, timeout="10s")  # type: ignore[no-untyped-call]
             except (OSError, ValueError) as error:
                 raise RunFailed(f"The dask scheduler at {self.scheduler!r} does not answer: {error}.") from error
             with client:
@@ -82,8 +82,10 @@ class Workforce:
             return
         number = self.workers or len(os.sched_getaffinity(0))
         with (
-            LocalCluster(n_workers=number, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
-            Client(cluster) as client,
+            LocalCluster(  # type: ignore[no-untyped-call]
+                n_workers=number, threads_per_worker=1, processes=True, dashboard_address=None
+            ) as cluster,
+            Client(cluster) as client,  # type: ignore[no-untyped-call]
         ):
             yield client
 
@@ -116,7 +118,7 @@ class Sweep:
         self._tell(SweepProgress(done, total))
         futures = {self._client.submit(_run, case, pure=False): key for key, case in missing.items()}
         try:
-            for future in as_completed(futures):
+            for future in as_completed(futures):  # type: ignore[no-untyped-call]
                 key, done = futures[future], done + 1
                 self._keep(key, future.result())
                 self._tell(SweepProgress(done, total, key))

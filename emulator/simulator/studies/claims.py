@@ -67,7 +67,8 @@ def _less(quantity: Quantity, left: Place, right: Place, bound: float = 1.0) -> 
 
 
 def _about(quantity: Quantity, left: Place, right: Place, margin: float) -> About:
-    says = f"{_NAMES[quantity]}: {_named(left, right)} ≈ {_named(right, left)} within {margin:.0%} ({_shared(left, right)})"
+    sides = f"{_named(left, right)} ≈ {_named(right, left)}"
+    says = f"{_NAMES[quantity]}: {sides} within {margin:.0%} ({_shared(left, right)})"
     return About(says, Ratio((Subject(*left, quantity),), (Subject(*right, quantity),)), margin)
 
 

@@ -1,8 +1,8 @@
 """What claims are made of, and how they are decided: ratios of simulated quantities, paired by replication.
 
 Simulations with the same seed see the same jobs, so a ratio is formed within each replication and the interval is that
-of the mean logarithm over replications, by Student's t. A comparison is *shown* if the whole 95% interval lies where the
-claim says, *not shown* if the whole interval lies elsewhere, and *undecided* otherwise.
+of the mean logarithm over replications, by Student's t. A comparison is *shown* if the whole 95% interval lies where
+the claim says, *not shown* if the whole interval lies elsewhere, and *undecided* otherwise.
 """
 
 from __future__ import annotations
@@ -156,5 +156,6 @@ def _interval(ratio: Ratio, values: Values) -> tuple[float, float, float]:
         for index in range(lengths.pop())
     ]
     around = interval(logarithms)
-    assert around.low is not None and around.high is not None
+    if around.low is None or around.high is None:
+        raise RunFailed("A comparison has no interval.")
     return around.mean, around.low, around.high
