@@ -13,7 +13,7 @@ from typing import Final
 
 import typer
 
-from emulator.cli import campaigning, jobs, measuring, reporting, standing
+from emulator.cli import campaigning, jobs, measuring, reporting, simulating, standing, studying
 from emulator.model.errors import TestbedError
 
 EXIT_FAILED: Final = 1
@@ -25,6 +25,8 @@ _VERB_GROUPS: Final[tuple[Callable[[typer.Typer], None], ...]] = (
     campaigning.register,
     jobs.register,
     reporting.register,
+    simulating.register,
+    studying.register,
 )
 
 app = typer.Typer(
