@@ -16,12 +16,12 @@ from emulator.policies.protocols import PlacementPolicy
 
 
 def as_taken(request: JobRequest, policy: PlacementPolicy) -> JobRequest:
-    """`request` as `policy` takes it: itself where it can, else non-fixed, unordered or flexible, in that order.
+    """`request` as `policy` takes it: itself where it can or it names its clusters, else non-fixed, unordered or flexible, in that order.
 
     Raises:
         InvalidInput: if the policy takes neither the request nor its like.
     """
-    if request.kind in policy.accepts:
+    if request.kind in policy.accepts or request.kind is RequestKind.FIXED:
         return request
     if request.kind in (RequestKind.UNORDERED, RequestKind.NON_FIXED):
         for kind in (RequestKind.NON_FIXED, RequestKind.UNORDERED):

@@ -36,6 +36,7 @@ from emulator.policies.protocols import (
     Start,
     WaitingJob,
 )
+from emulator.policies.queues.visiting import VisitingDiscipline
 from emulator.policies.state import ClusterState, RunningJob, Surroundings, SystemState
 from emulator.simulator.admission import Admission, JobForm, check_times
 from emulator.simulator.runtime import Preparation, RuntimeModel, SharedRuntime
@@ -145,6 +146,7 @@ class Engine:
         self._running: list[tuple[float, int, SimulatedJob]] = []
         self._placed: int = 0
         self._scan = Scan()
+        self._scans: bool = not isinstance(discipline, VisitingDiscipline)
 
     def run(
         self, jobs: Iterator[StreamJob], *, stop_at_last_arrival: bool = False, most_waiting: int | None = None
@@ -161,7 +163,7 @@ class Engine:
         coming = _next(jobs, 0.0)
         while True:
             arrival_s = math.inf if coming is None else coming.arrival_s
-            scan_s = self._discipline.next_scan_s()
+            scan_s = self._discipline.next_scan_s() if self._scans else None
             next_s = arrival_s if scan_s is None or arrival_s <= scan_s else scan_s
             if self._running and self._running[0][0] <= next_s:
                 self._depart()

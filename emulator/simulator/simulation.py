@@ -176,8 +176,7 @@ def _policy(policy: str | PlacementPolicy | None, queue: object, quota: float | 
     if policy is None:
         policy = default_policy(queue if isinstance(queue, str) else "")
     found = placement_policy(policy) if isinstance(policy, str) else policy
-    accepting = AcceptingFixed(found)
-    return accepting if quota is None else Quota(accepting, quota)
+    return found if quota is None else Quota(AcceptingFixed(found), quota)
 
 
 def _discipline(queue: str | Callable[[], QueueDiscipline], scan_interval_s: float) -> QueueDiscipline:

@@ -9,6 +9,7 @@ A job without an input file has nothing to be close to and is placed by worst fi
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 from emulator.model.placement import Placement
 from emulator.model.request import JobRequest, RequestKind
@@ -20,7 +21,7 @@ from emulator.policies.state import FileState, Surroundings, SystemState
 class CloseToFiles:
     """Components in decreasing size: a file site with room, else the known pair of least estimated transfer time."""
 
-    accepts = frozenset({RequestKind.NON_FIXED, RequestKind.TOTAL})
+    accepts: ClassVar[frozenset[RequestKind]] = frozenset({RequestKind.NON_FIXED, RequestKind.TOTAL})
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
         """A placement with the replica each component reads, or None if a component finds neither site nor pair.

@@ -6,6 +6,8 @@ components before it knows whether the job fits and goes on after a fit; here a 
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from emulator.model.placement import Placement
 from emulator.model.request import JobRequest, RequestKind
 from emulator.policies.placement.files import reading_nearest
@@ -16,7 +18,7 @@ from emulator.policies.state import SystemState
 class ClusterMinimization:
     """Components in decreasing size, each to the first cluster with room, in an order of clusters that stays."""
 
-    accepts = frozenset({RequestKind.NON_FIXED, RequestKind.TOTAL})
+    accepts: ClassVar[frozenset[RequestKind]] = frozenset({RequestKind.NON_FIXED, RequestKind.TOTAL})
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
         """A placement of all components, or None if one of them finds no cluster with room."""

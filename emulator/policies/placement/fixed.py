@@ -32,6 +32,13 @@ def fixed_request(size: int, cluster: int) -> JobRequest:
     return JobRequest(RequestKind.FIXED, (size,), (cluster,))
 
 
+def place_where_named(request: JobRequest, state: SystemState, policy: PlacementPolicy) -> Placement | None:
+    """The placement that a fixed request names, as `policy` has it if it knows of such requests (a quota does)."""
+    if RequestKind.FIXED in policy.accepts:
+        return policy.place(request, state)
+    return place_fixed(request, state)
+
+
 class AcceptingFixed:
     """A policy that places fixed requests where they say, and leaves all others to `policy`."""
 

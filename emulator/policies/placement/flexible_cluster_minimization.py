@@ -8,6 +8,8 @@ components on distinct clusters.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from emulator.model.placement import Component, Placement
 from emulator.model.request import JobRequest, RequestKind
 from emulator.policies.placement.ranking import by_idle
@@ -18,7 +20,7 @@ from emulator.policies.state import SystemState
 class FlexibleClusterMinimization:
     """The fewest clusters, roomiest first, that together hold the job within its limits to splitting."""
 
-    accepts = frozenset({RequestKind.FLEXIBLE})
+    accepts: ClassVar[frozenset[RequestKind]] = frozenset({RequestKind.FLEXIBLE})
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
         """A placement of the whole total, or None; complete: None only where the limits admit no placement."""

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from emulator.model.placement import Placement
 from emulator.model.request import JobRequest, RequestKind
 from emulator.policies.placement.files import reading_nearest
@@ -15,7 +17,7 @@ from emulator.policies.state import SystemState
 class WorstFit:
     """Components in decreasing size, each to the cluster with most remaining idle processors; clusters may repeat."""
 
-    accepts = frozenset({RequestKind.NON_FIXED, RequestKind.TOTAL})
+    accepts: ClassVar[frozenset[RequestKind]] = frozenset({RequestKind.NON_FIXED, RequestKind.TOTAL})
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
         """A placement of all components, or None if one of them finds no cluster with room."""

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from emulator.model.placement import Placement
 from emulator.model.request import JobRequest, RequestKind
 from emulator.policies.placement.ranking import placed, roomiest
@@ -17,7 +19,7 @@ TAKEN = -1
 class WorstFitDistinct:
     """Components in decreasing size are paired with clusters by decreasing idle processors; all must fit theirs."""
 
-    accepts = frozenset({RequestKind.UNORDERED, RequestKind.TOTAL})
+    accepts: ClassVar[frozenset[RequestKind]] = frozenset({RequestKind.UNORDERED, RequestKind.TOTAL})
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
         """A placement on distinct clusters, or None; complete: None only where no such placement exists."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from numpy.random import Generator
 
+from emulator.policies.placement.fixed import place_where_named
 from emulator.policies.protocols import (
     Arrival,
     PlacementPolicy,
@@ -93,7 +94,8 @@ class PlacementQueue:
         for job in jobs:
             tries = self._tries[job.id] + 1
             self._tries[job.id] = tries
-            placement = policy.place(job.request, state)
+            request = job.request
+            placement = place_where_named(request, state, policy) if request.clusters else policy.place(request, state)
             if placement is not None:
                 state = state.after(placement)
                 answers.append(Start(job.id, placement, tries))

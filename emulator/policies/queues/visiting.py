@@ -22,8 +22,7 @@ from numpy.random import Generator
 
 from emulator.model.errors import InvalidInput
 from emulator.model.placement import Placement
-from emulator.model.request import JobRequest, RequestKind
-from emulator.policies.placement.fixed import fixed_request, place_fixed
+from emulator.policies.placement.fixed import fixed_request, place_where_named
 from emulator.policies.protocols import (
     Arrival,
     Departure,
@@ -193,10 +192,12 @@ class VisitingDiscipline:
         return Start(job.id, placement, tries)
 
     def _place(self, job: WaitingJob, queue: int, state: SystemState, policy: PlacementPolicy) -> Placement | None:
+        request = job.request
         home = self._home_of(job, queue)
         if home == ANYWHERE:
-            return policy.place(job.request, state)
-        return _place_at_home(job.request, home, state, policy)
+            return place_where_named(request, state, policy) if request.clusters else policy.place(request, state)
+        size = request.components[0]
+        return place_where_named(fixed_request(size, home), state, policy) if state.idle[home] >= size else None
 
     def _withdraw(self, job_id: int, state: SystemState, policy: PlacementPolicy) -> Sequence[Start]:
         self._failed_tries.pop(job_id, None)
@@ -208,12 +209,3 @@ class VisitingDiscipline:
                     enabled = was_head and bool(jobs) and self._may_try_arrival(queue)
                     return self._visit([queue], state, policy, others_join=False) if enabled else []
         return []
-
-
-def _place_at_home(request: JobRequest, home: int, state: SystemState, policy: PlacementPolicy) -> Placement | None:
-    size: int = request.components[0]
-    if state.idle[home] < size:
-        return None
-    at_home = fixed_request(size, home)
-    # A policy that takes fixed requests may know more of them than their size, such as a quota.
-    return policy.place(at_home, state) if RequestKind.FIXED in policy.accepts else place_fixed(at_home, state)
