@@ -206,10 +206,10 @@ def _curves(
     """Response against load from `CURVE_FROM` to just below the maximal utilization of each cell."""
     points: list[tuple[Cell, float]] = []
     for cell in study.cells:
-        maximum = _mean(maxima[cell], Quantity.MAXIMAL_GROSS)
-        steps = math.floor((HEADLINE_SHARE * maximum - CURVE_FROM) / CURVE_STEP)
-        loads = [round(CURVE_FROM + CURVE_STEP * step, LOAD_DECIMALS) for step in range(max(0, steps) + 1)]
-        points += [(cell, load) for load in (*loads, round(HEADLINE_SHARE * maximum, LOAD_DECIMALS))]
+        highest = round(HEADLINE_SHARE * _mean(maxima[cell], Quantity.MAXIMAL_GROSS), LOAD_DECIMALS)
+        steps = math.ceil((highest - CURVE_FROM) / CURVE_STEP)
+        points += [(cell, round(CURVE_FROM + CURVE_STEP * step, LOAD_DECIMALS)) for step in range(steps)]
+        points.append((cell, highest))
     cases: list[Case] = [
         ResponseCase(*cell, load, scale.jobs // 2, seed) for cell, load in points for seed in range(CURVE_REPLICATIONS)
     ]
