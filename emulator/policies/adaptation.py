@@ -16,7 +16,9 @@ from emulator.policies.protocols import PlacementPolicy
 
 
 def as_taken(request: JobRequest, policy: PlacementPolicy) -> JobRequest:
-    """`request` as `policy` takes it: itself where it can or it names its clusters, else non-fixed, unordered or flexible, in that order.
+    """`request` as `policy` takes it: itself where it can, else non-fixed, unordered or flexible, in that order.
+
+    A fixed request stays what it is, because disciplines place it where it says.
 
     Raises:
         InvalidInput: if the policy takes neither the request nor its like.

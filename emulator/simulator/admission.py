@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, final
+from typing import Any, Final, final
 
 from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.request import JobRequest
 from emulator.model.stream import StreamJob
 from emulator.policies.adaptation import as_taken, as_total
 from emulator.policies.protocols import PlacementPolicy, WaitingJob
-from emulator.policies.state import ClusterState, SystemState
+from emulator.policies.state import NOTHING_ELSE, ClusterState, Surroundings, SystemState
 
-MOST_FORMS = 65_536
+MOST_FORMS: Final = 65_536
 """Forms kept at once; a stream of ever new requests must not fill the memory."""
 
 
@@ -42,9 +42,14 @@ class Admission:
     """
 
     def __init__(
-        self, processors: Sequence[int], discipline: Any, policy: PlacementPolicy, as_totals: bool = False
+        self,
+        processors: Sequence[int],
+        discipline: Any,
+        policy: PlacementPolicy,
+        as_totals: bool = False,
+        surroundings: Surroundings = NOTHING_ELSE,
     ) -> None:
-        self._idle = SystemState(tuple(ClusterState(size, size) for size in processors))
+        self._idle = SystemState(tuple([ClusterState(size, size) for size in processors]), 0.0, surroundings)
         self._discipline = discipline
         self._policy = policy
         self._as_totals = as_totals

@@ -14,11 +14,11 @@ model is shared, the end of a running job may move; ends that no longer hold sta
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, final
+from heapq import heappop, heappush
+from typing import Any, Final, NamedTuple, final
 
 from numpy.random import Generator
 
@@ -42,7 +42,8 @@ from emulator.simulator.admission import Admission, JobForm, check_times
 from emulator.simulator.runtime import Preparation, RuntimeModel, SharedRuntime
 from emulator.simulator.statistics import Observations
 
-NO_QUEUE = -1
+NO_QUEUE: Final = -1
+NEVER: Final = math.inf
 
 
 class FinishedJob(NamedTuple):
@@ -99,7 +100,7 @@ class SimulatedJob:
         self.tries: int = 0
         self.placed_s: float = 0.0
         self.start_s: float = 0.0
-        self.finish_s: float = math.inf
+        self.finish_s: float = NEVER
         self.placement: Placement | None = None
 
     def __lt__(self, other: SimulatedJob) -> bool:
@@ -162,7 +163,7 @@ class Engine:
         limit = most_waiting if most_waiting is not None else -1
         coming = _next(jobs, 0.0)
         while True:
-            arrival_s = math.inf if coming is None else coming.arrival_s
+            arrival_s = NEVER if coming is None else coming.arrival_s
             scan_s = self._discipline.next_scan_s() if self._scans else None
             next_s = arrival_s if scan_s is None or arrival_s <= scan_s else scan_s
             if self._running and self._running[0][0] <= next_s:
@@ -199,7 +200,7 @@ class Engine:
         self._decide(Arrival(WaitingJob(id, form.request, queue)), arrival_s)
 
     def _depart(self) -> None:
-        finish_s, _, job = heapq.heappop(self._running)
+        finish_s, _, job = heappop(self._running)
         placement = job.placement
         if placement is None or finish_s != job.finish_s:
             return
@@ -261,7 +262,7 @@ class Engine:
         job.placed_s = time_s
         job.start_s = start_s
         job.finish_s = start_s + execution_s
-        heapq.heappush(self._running, (job.finish_s, job.sequence, job))
+        heappush(self._running, (job.finish_s, job.sequence, job))
         if self._shared is not None:
             self._shared.begin(job.id, job.application, placement, job.service_s, start_s)
             self._move_ends()
@@ -292,7 +293,7 @@ class Engine:
             job = self._jobs[job_id]
             if finish_s != job.finish_s:
                 job.finish_s = finish_s
-                heapq.heappush(self._running, (finish_s, job.sequence, job))
+                heappush(self._running, (finish_s, job.sequence, job))
 
     def _note_running(self, job: SimulatedJob, placement: Placement, start_s: float) -> None:
         surroundings = self._surroundings
@@ -332,12 +333,11 @@ def _next(jobs: Iterator[StreamJob], earliest_s: float) -> StreamJob | None:
     job = next(jobs, None)
     if job is None:
         return None
-    arrival_s = job.arrival_s
-    service_s = job.service_s
-    if not (earliest_s <= arrival_s < math.inf and 0.0 <= service_s < math.inf):
+    id, arrival_s, service_s, _, _, _ = job
+    if not (earliest_s <= arrival_s < NEVER and 0.0 <= service_s < NEVER):
         check_times(job)
         raise InvalidInput(
-            f"Job {job.id}: arrival_s: {arrival_s!r} lies before {earliest_s!r}, the arrival of the job before it."
+            f"Job {id}: arrival_s: {arrival_s!r} lies before {earliest_s!r}, the arrival of the job before it."
         )
     return job
 

@@ -25,7 +25,7 @@ from emulator.policies.placement.fixed import AcceptingFixed
 from emulator.policies.placement.quota import Quota
 from emulator.policies.protocols import PlacementPolicy, QueueDiscipline
 from emulator.policies.registry import default_policy, placement_policy, queue_discipline
-from emulator.policies.state import Surroundings
+from emulator.policies.state import NOTHING_ELSE, Surroundings
 from emulator.simulator.admission import Admission
 from emulator.simulator.engine import Engine, FinishedJob, Log
 from emulator.simulator.estimates import Statistics, evaluate
@@ -125,7 +125,13 @@ def simulate(
         processors,
         _discipline(queue, scan_interval_s),
         used,
-        Admission(_free(processors, occupied), _discipline(queue, scan_interval_s), used, as_totals),
+        Admission(
+            _free(processors, occupied),
+            _discipline(queue, scan_interval_s),
+            used,
+            as_totals,
+            surroundings or NOTHING_ELSE,
+        ),
         model,
         observations,
         rng,

@@ -9,9 +9,9 @@ drained.
 
 from __future__ import annotations
 
-from typing import final
+from typing import Final, final
 
-MOST_BATCHES = 128
+MOST_BATCHES: Final = 128
 """Even; between half of it and all of it are in use once that many jobs have been counted."""
 
 

@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from emulator.model.placement import Placement
 from emulator.model.request import JobRequest, RequestKind
 from emulator.policies.placement.ranking import placed, roomiest
 from emulator.policies.state import SystemState
 
-TAKEN = -1
+TAKEN: Final = -1
 """Stands for the idle processors of a cluster that already has a component of the job."""
 
 

@@ -16,10 +16,10 @@ class GlobalPriority(GlobalAndLocal):
     """The global queue before all local ones."""
 
     def _enabled_at(self, departure: Departure, rng: Generator) -> list[int]:
-        return [self._global] if self._queues[self._global] else self._non_empty_locals()
+        return [self._global] if self._queues[self._global].waiting else self._non_empty_locals()
 
     def _may_try_arrival(self, queue: int) -> bool:
-        return queue == self._global or not self._queues[self._global]
+        return queue == self._global or not self._queues[self._global].waiting
 
     def _joining(self, emptied: int) -> list[int]:
         return self._non_empty_locals() if emptied == self._global else []

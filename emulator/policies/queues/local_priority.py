@@ -34,7 +34,7 @@ class LocalPriority(GlobalAndLocal):
     def _enabled_at(self, departure: Departure, rng: Generator) -> list[int]:
         local_queues = self._non_empty_locals()
         self._global_may_join = False
-        if not self._queues[self._global]:
+        if not self._queues[self._global].waiting:
             return local_queues
         if len(local_queues) == self._clusters:
             self._global_may_join = True

@@ -14,9 +14,8 @@ to an empty queue: it enables that queue alone.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from numpy.random import Generator
 
@@ -33,10 +32,10 @@ from emulator.policies.protocols import (
     WaitingJob,
     Withdrawal,
 )
-from emulator.policies.queues.remembering import recalled, remembered
+from emulator.policies.queues.job_queue import JobQueue
 from emulator.policies.state import SystemState
 
-ANYWHERE = -1
+ANYWHERE: Final = -1
 """Stands for a home cluster where the placement policy chooses among all of them."""
 
 
@@ -44,9 +43,8 @@ class VisitingDiscipline:
     """Queues of waiting jobs, and the rounds in which their heads are tried."""
 
     def __init__(self) -> None:
-        self._queues: list[deque[WaitingJob]] = []
-        self._clusters = 0
-        self._failed_tries: dict[int, int] = {}
+        self._queues: list[JobQueue] = []
+        self._clusters: int = 0
 
     def decide(
         self, event: SchedulingEvent, state: SystemState, policy: PlacementPolicy, rng: Generator
@@ -74,7 +72,7 @@ class VisitingDiscipline:
 
     def waiting(self) -> Sequence[int]:
         """Identities of the waiting jobs, queue by queue, each head first."""
-        return [job.id for queue in self._queues for job in queue]
+        return [job.id for queue in self._queues for job in queue.jobs()]
 
     def could_start(self, job: WaitingJob, state: SystemState, policy: PlacementPolicy) -> bool:
         """Whether `job` would start in `state` if no other job waited.
@@ -88,17 +86,12 @@ class VisitingDiscipline:
 
     def snapshot(self) -> dict[str, Any]:
         """The queues and the tries of their jobs so far."""
-        return {
-            "clusters": self._clusters,
-            "queues": [[remembered(job) for job in queue] for queue in self._queues],
-            "failed_tries": [[job_id, tries] for job_id, tries in self._failed_tries.items()],
-        }
+        return {"clusters": self._clusters, "queues": [queue.snapshot() for queue in self._queues]}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Become what `snapshot` describes."""
         self._clusters = snapshot["clusters"]
-        self._queues = [deque(recalled(job) for job in queue) for queue in snapshot["queues"]]
-        self._failed_tries = dict(snapshot["failed_tries"])
+        self._queues = [JobQueue.restored(queue) for queue in snapshot["queues"]]
 
     # What a discipline decides.
 
@@ -116,7 +109,7 @@ class VisitingDiscipline:
 
     def _enabled_at(self, departure: Departure, rng: Generator) -> list[int]:
         """The non-empty queues that a departure enables, in the order of a round."""
-        return self._non_empty(range(len(self._queues)))
+        return self._non_empty(list(range(len(self._queues))))
 
     def _may_try_arrival(self, queue: int) -> bool:
         """Whether an arrival to this empty queue enables it."""
@@ -133,10 +126,10 @@ class VisitingDiscipline:
 
     def _open_queues(self, clusters: int) -> None:
         self._clusters = clusters
-        self._queues = [deque() for _ in range(self._number_of_queues(clusters))]
+        self._queues = [JobQueue() for _ in range(self._number_of_queues(clusters))]
 
-    def _non_empty(self, queues: Sequence[int]) -> list[int]:
-        return [queue for queue in queues if self._queues[queue]]
+    def _non_empty(self, queues: list[int]) -> list[int]:
+        return [queue for queue in queues if self._queues[queue].waiting]
 
     def _submission_queue(self, job: WaitingJob) -> int:
         """The index of the queue a job was submitted to, where there must be one per cluster."""
@@ -151,7 +144,7 @@ class VisitingDiscipline:
         queue = self._queue_of(job)
         jobs = self._queues[queue]
         jobs.append(job)
-        if len(jobs) > 1 or not self._may_try_arrival(queue):
+        if jobs.waiting > 1 or not self._may_try_arrival(queue):
             return []
         start = self._start_head(queue, state, policy)
         self._note_disabled(queue)
@@ -161,17 +154,21 @@ class VisitingDiscipline:
         self, enabled: list[int], state: SystemState, policy: PlacementPolicy, others_join: bool = True
     ) -> Sequence[Start]:
         starts: list[Start] = []
+        taken: Placement | None = None
         while enabled:
             still_enabled: list[int] = []
             # The list grows while it is walked: a queue that joins is visited at the end of this round.
             for queue in enabled:
+                if taken is not None:
+                    state = state.after(taken)
                 start = self._start_head(queue, state, policy)
                 if start is None:
+                    taken = None
                     self._note_disabled(queue)
                     continue
+                taken = start.placement
                 starts.append(start)
-                state = state.after(start.placement)
-                if self._queues[queue]:
+                if self._queues[queue].waiting:
                     still_enabled.append(queue)
                 else:
                     self._note_disabled(queue)
@@ -182,13 +179,13 @@ class VisitingDiscipline:
 
     def _start_head(self, queue: int, state: SystemState, policy: PlacementPolicy) -> Start | None:
         jobs = self._queues[queue]
-        job = jobs[0]
+        job = jobs.head()
         placement = self._place(job, queue, state, policy)
-        tries = self._failed_tries.pop(job.id, 0) + 1 if self._failed_tries else 1
         if placement is None:
-            self._failed_tries[job.id] = tries
+            jobs.failed_tries += 1
             return None
-        jobs.popleft()
+        tries = jobs.failed_tries + 1
+        jobs.leave()
         return Start(job.id, placement, tries)
 
     def _place(self, job: WaitingJob, queue: int, state: SystemState, policy: PlacementPolicy) -> Placement | None:
@@ -200,12 +197,9 @@ class VisitingDiscipline:
         return place_where_named(fixed_request(size, home), state, policy) if state.idle[home] >= size else None
 
     def _withdraw(self, job_id: int, state: SystemState, policy: PlacementPolicy) -> Sequence[Start]:
-        self._failed_tries.pop(job_id, None)
         for queue, jobs in enumerate(self._queues):
-            for job in jobs:
-                if job.id == job_id:
-                    was_head = job is jobs[0]
-                    jobs.remove(job)
-                    enabled = was_head and bool(jobs) and self._may_try_arrival(queue)
-                    return self._visit([queue], state, policy, others_join=False) if enabled else []
+            was_head = jobs.waiting > 0 and jobs.head().id == job_id
+            if jobs.withdraw(job_id):
+                enabled = was_head and jobs.waiting > 0 and self._may_try_arrival(queue)
+                return self._visit([queue], state, policy, others_join=False) if enabled else []
         return []
