@@ -16,6 +16,7 @@ from emulator.cli.tables import JsonOption, show_rows
 from emulator.policies.registry import default_policy
 from emulator.simulator.estimates import Interval, Statistics
 from emulator.simulator.runtime import RuntimeModel
+from emulator.simulator.runtime_tables import read_factors
 from emulator.simulator.simulation import SimulationResult
 from workloads.swf import Remark
 
@@ -78,8 +79,6 @@ def _runtime(extension_factors: str | None) -> RuntimeModel | float | None:
     try:
         return float(extension_factors)
     except ValueError:
-        from emulator.simulator.runtime_tables import read_factors
-
         return read_factors(Path(extension_factors))
 
 

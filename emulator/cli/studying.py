@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
@@ -21,6 +21,8 @@ from emulator.reports.study_tables import claim_table, found_table, part_table
 from emulator.simulator.studies.catalogue import STUDIES, study_named
 from emulator.simulator.studies.conduct import Scale, StudyResult, conduct
 from emulator.simulator.sweep import Sweep, SweepProgress, Tell, Workforce
+
+SHOWN: Final = ("claim", "verdict", "parts shown", "says")
 
 
 def register(app: typer.Typer) -> None:
@@ -72,7 +74,8 @@ def _folder(out: Path | None, name: str) -> Path:
 def _show(results: list[StudyResult], *, as_json: bool) -> None:
     if not as_json:
         for result in results:
-            show_rows(claim_table(result), as_json=False, title=result.study.title)
+            rows = [{column: row[column] for column in SHOWN} for row in claim_table(result)]
+            show_rows(rows, as_json=False, title=result.study.title)
         return
     found = [
         {

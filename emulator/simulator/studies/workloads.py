@@ -12,8 +12,9 @@ from typing import Final
 
 from emulator.model.errors import UnknownName
 from emulator.model.rules import Coallocation
-from emulator.simulator.runtime import FactorTable, MeasuredTime, OneFactor, RuntimeModel
-from workloads.application_mixes import MIXES, application_mix, measured_execution_times_s, measured_extension
+from emulator.simulator.runtime import OneFactor, RuntimeModel
+from emulator.simulator.runtime_tables import read_factors
+from workloads.application_mixes import EXECUTION_TIMES_FILE, MIXES, application_mix, measured_extension
 from workloads.compositions import BALANCED, COMPOSITIONS, UNBALANCED
 from workloads.das_log import COMPONENT_SIZE_LIMITS, DAS_EXTENSION_FACTOR, DAS_SERVICE_CV, das_mix
 from workloads.job_mix import Extension, JobMix, no_extension, one_extension
@@ -92,13 +93,7 @@ def _from_the_log() -> list[StudyWorkload]:
 
 
 def _of_applications() -> list[StudyWorkload]:
-    times_s = measured_execution_times_s()
-    table = FactorTable(
-        {
-            (application, processors, components): MeasuredTime(time_s, times_s[application, processors, 1])
-            for (application, processors, components), time_s in times_s.items()
-        }
-    )
+    table = read_factors(EXECUTION_TIMES_FILE)
     return [
         StudyWorkload(
             f"{name}-{rule}", application_mix(name, rule), ConstantService(), BALANCED, measured_extension, table
