@@ -9,7 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+from emulator.model.compilation import mypyc_attr
 
+
+@mypyc_attr(acyclic=True, free_list_len=1)
 @final
 @dataclass(init=False, unsafe_hash=True, slots=True)
 class Component:
@@ -28,6 +31,7 @@ class Component:
         self.nodes = nodes
 
 
+@mypyc_attr(acyclic=True, free_list_len=1)
 @final
 @dataclass(init=False, unsafe_hash=True, slots=True)
 class Placement:

@@ -14,11 +14,13 @@ from typing import Any, Protocol, final
 
 from numpy.random import Generator
 
+from emulator.model.compilation import mypyc_attr
 from emulator.model.placement import Placement
 from emulator.model.request import JobRequest, RequestKind
 from emulator.policies.state import SystemState
 
 
+@mypyc_attr(acyclic=True, free_list_len=1)
 @final
 @dataclass(init=False, unsafe_hash=True, slots=True)
 class WaitingJob:
@@ -37,6 +39,7 @@ class WaitingJob:
         self.queue = queue
 
 
+@mypyc_attr(acyclic=True, free_list_len=1)
 @final
 @dataclass(init=False, unsafe_hash=True, slots=True)
 class Arrival:
@@ -48,6 +51,7 @@ class Arrival:
         self.job = job
 
 
+@mypyc_attr(acyclic=True, free_list_len=1)
 @final
 @dataclass(init=False, unsafe_hash=True, slots=True)
 class Departure:
@@ -76,6 +80,7 @@ class Scan:
 SchedulingEvent = Arrival | Departure | Withdrawal | Scan
 
 
+@mypyc_attr(acyclic=True, free_list_len=1)
 @final
 @dataclass(init=False, unsafe_hash=True, slots=True)
 class Start:

@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import final
 
+from emulator.model.compilation import mypyc_attr
 from emulator.model.placement import Placement
 
 
+@mypyc_attr(acyclic=True, free_list_len=1)
 @final
 @dataclass(init=False, unsafe_hash=True, slots=True)
 class ClusterState:
@@ -77,6 +79,7 @@ class Surroundings:
 NOTHING_ELSE = Surroundings()
 
 
+@mypyc_attr(acyclic=True, free_list_len=1)
 @final
 @dataclass(init=False, slots=True)
 class SystemState:

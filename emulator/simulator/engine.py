@@ -22,6 +22,7 @@ from typing import Any, Final, NamedTuple, final
 
 from numpy.random import Generator
 
+from emulator.model.compilation import mypyc_attr
 from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.placement import Placement
 from emulator.model.stream import StreamJob
@@ -66,6 +67,7 @@ Log = Callable[[float, SchedulingEvent, Sequence[Start | Reject], tuple[int, ...
 """Told of every decision: its moment, the event, the answers, and the idle processors it was made on."""
 
 
+@mypyc_attr(acyclic=True, free_list_len=1)
 @final
 class SimulatedJob:
     """A job between its arrival and its departure."""
@@ -206,7 +208,8 @@ class Engine:
             return
         job.placement = None
         for component in placement.components:
-            self._idle[component.cluster] += component.processors
+            cluster = component.cluster
+            self._idle[cluster] = self._idle[cluster] + component.processors
         del self._jobs[job.id]
         form = job.form
         observations = self._observations

@@ -189,7 +189,7 @@ def test_keeping_jobs_changes_nothing_and_gives_a_table():
         ([job(1, math.nan, 1, (8,))], "Job 1: arrival_s"),
         ([job(1, 0, 1, (8,)), job(2, math.nan, 1, (8,))], "Job 2: arrival_s"),
         ([job(1, math.inf, 1, (8,))], "Job 1: arrival_s"),
-        ([job(1, 5, 1, (8,)), job(2, 4, 1, (8,))], "Job 2: arrival_s: 4 lies before 5, the arrival of the job before it."),
+        ([job(1, 5.0, 1, (8,)), job(2, 4.0, 1, (8,))], "Job 2: arrival_s: 4.0 lies before 5.0, the arrival of the job before it."),
         ([job(1, 0, 9, (8,)), job(1, 1, 1, (8,))], "Job 1: id: another job"),
         ([job(1, 0, 1, (8,), 4)], "Job 1 was submitted to queue 4"),
         ([job(1, 0, 1, (8,), None)], "Job 1 was submitted to queue None"),
