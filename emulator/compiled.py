@@ -30,6 +30,7 @@ _QUEUES = (
 MODULES = (
     "emulator.model.placement",
     "emulator.model.request",
+    "emulator.model.stream",
     "emulator.policies.protocols",
     "emulator.policies.state",
     *(f"emulator.policies.placement.{name}" for name in _PLACEMENTS),
@@ -38,7 +39,7 @@ MODULES = (
 )
 SOURCES = tuple(module.replace(".", "/") + ".py" for module in MODULES)
 
-_READ_BY_THEM = ("emulator/model/stream.py", "emulator/policies/adaptation.py")
+_READ_BY_THEM = ("emulator/policies/adaptation.py",)
 _BUILT = HOUSE / ".compiled"
 
 

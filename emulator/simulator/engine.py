@@ -40,7 +40,7 @@ from emulator.policies.protocols import (
 from emulator.policies.queues.visiting import VisitingDiscipline
 from emulator.policies.state import ClusterState, RunningJob, Surroundings, SystemState
 from emulator.simulator.admission import Admission, JobForm, check_times
-from emulator.simulator.runtime import Preparation, RuntimeModel, SharedRuntime
+from emulator.simulator.runtime import OneFactor, Preparation, RuntimeModel, SharedRuntime
 from emulator.simulator.statistics import Observations
 
 NO_QUEUE: Final = -1
@@ -133,10 +133,11 @@ class Engine:
         free = [size - held for size, held in zip(processors, occupied or [0] * len(processors), strict=True)]
         self._clusters = tuple([ClusterState(size, idle) for size, idle in zip(processors, free, strict=True)])
         self._idle: list[int] = free
-        self._discipline = discipline
+        # A compiler calls a class it knows more cheaply than whatever fulfils a protocol.
+        self._discipline: VisitingDiscipline | QueueDiscipline = discipline
         self._policy = policy
         self._admission = admission
-        self._runtime = runtime
+        self._runtime: OneFactor | RuntimeModel = runtime
         self._observations = observations
         self._rng = rng
         self._preparation = preparation
@@ -192,13 +193,16 @@ class Engine:
         return observations.arrived - observations.started - observations.given_up
 
     def _arrive(self, coming: StreamJob) -> None:
-        id, arrival_s, service_s, request, queue, application = coming
+        id = coming.id
+        arrival_s = coming.arrival_s
+        request = coming.request
+        queue = coming.queue
         if id in self._jobs:
             raise InvalidInput(f"Job {id}: id: another job with this identity is in the system.")
         form = self._admission.form_of(id, request, queue)
         number = self._observations.note_arrival(arrival_s)
         queue_index = NO_QUEUE if queue is None else queue
-        self._jobs[id] = SimulatedJob(number, id, arrival_s, service_s, form, queue_index, application)
+        self._jobs[id] = SimulatedJob(number, id, arrival_s, coming.service_s, form, queue_index, coming.application)
         self._decide(Arrival(WaitingJob(id, form.request, queue)), arrival_s)
 
     def _depart(self) -> None:
@@ -336,11 +340,12 @@ def _next(jobs: Iterator[StreamJob], earliest_s: float) -> StreamJob | None:
     job = next(jobs, None)
     if job is None:
         return None
-    id, arrival_s, service_s, _, _, _ = job
+    arrival_s = job.arrival_s
+    service_s = job.service_s
     if not (earliest_s <= arrival_s < NEVER and 0.0 <= service_s < NEVER):
         check_times(job)
         raise InvalidInput(
-            f"Job {id}: arrival_s: {arrival_s!r} lies before {earliest_s!r}, the arrival of the job before it."
+            f"Job {job.id}: arrival_s: {arrival_s!r} lies before {earliest_s!r}, the arrival of the job before it."
         )
     return job
 

@@ -101,16 +101,17 @@ def evaluate(kept: Observations, processors: int, ended_early: bool) -> Statisti
     """What `kept` says of a system of `processors`; `ended_early` if too many jobs waited to go on."""
     window_s = max(0.0, kept.last_arrival_s - kept.counted_from_s) if kept.arrived > kept.warm_up_jobs else 0.0
     capacity = processors * window_s
-    means = _batch_means(kept.batches, kept.arrived - kept.warm_up_jobs)
+    total, batches = _all_jobs(kept)
+    means = _batch_means(batches, kept.arrived - kept.warm_up_jobs)
     return Statistics(
         jobs_arrived=kept.arrived,
         jobs_finished=kept.finished,
         jobs_given_up=kept.given_up,
         warm_up_jobs=kept.warm_up_jobs,
-        response_s=_estimate(kept.batches, kept.total),
+        response_s=_estimate(batches, total),
         local_response_s=_estimate(kept.single_component_batches, kept.single_component),
         global_response_s=_estimate(kept.multicomponent_batches, kept.multicomponent),
-        total=_times(kept.total),
+        total=_times(total),
         local=_times(kept.single_component),
         global_=_times(kept.multicomponent),
         by_queue={queue: _times(kept.by_queue[queue]) for queue in sorted(kept.by_queue)},
@@ -120,9 +121,26 @@ def evaluate(kept: Observations, processors: int, ended_early: bool) -> Statisti
         makespan_s=kept.last_departure_s,
         waiting_at_last_arrival=kept.waiting_at_last_arrival,
         saturated=ended_early or _is_saturated(kept, means),
-        batch_jobs=kept.batches.batch_jobs,
+        batch_jobs=batches.batch_jobs,
         batch_response_s=means,
     )
+
+
+def _all_jobs(kept: Observations) -> tuple[JobSums, Batches]:
+    """What is kept of jobs with one component and with several, together."""
+    total = JobSums()
+    for sums in (kept.single_component, kept.multicomponent):
+        total.jobs += sums.jobs
+        total.response_s += sums.response_s
+        total.wait_s += sums.wait_s
+        total.execution_s += sums.execution_s
+    single, several = kept.single_component_batches, kept.multicomponent_batches
+    longest = max(single.batch_jobs, several.batch_jobs)
+    batches, others = single.with_batches_of(longest), several.with_batches_of(longest)
+    for batch, jobs in enumerate(others.jobs):
+        batches.jobs[batch] += jobs
+        batches.response_s[batch] += others.response_s[batch]
+    return total, batches
 
 
 def _times(sums: JobSums) -> Times:

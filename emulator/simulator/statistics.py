@@ -55,6 +55,16 @@ class Batches:
         self.jobs[batch] += 1
         self.response_s[batch] += response_s
 
+    def with_batches_of(self, jobs: int) -> Batches:
+        """These batches, joined until each is at least `jobs` arrivals long; `jobs` is such a length."""
+        joined = Batches()
+        joined.batch_jobs = self.batch_jobs
+        joined.jobs = list(self.jobs)
+        joined.response_s = list(self.response_s)
+        while joined.batch_jobs < jobs:
+            joined._join_neighbours()
+        return joined
+
     def _join_neighbours(self) -> None:
         half = MOST_BATCHES // 2
         for batch in range(half):
@@ -76,11 +86,9 @@ class Observations:
         self.started: int = 0
         self.finished: int = 0
         self.given_up: int = 0
-        self.total = JobSums()
         self.single_component = JobSums()
         self.multicomponent = JobSums()
         self.by_queue: dict[int, JobSums] = {}
-        self.batches = Batches()
         self.single_component_batches = Batches()
         self.multicomponent_batches = Batches()
         self.counted_from_s: float = 0.0
@@ -121,8 +129,6 @@ class Observations:
         response_s = finish_s - arrival_s
         wait_s = start_s - arrival_s
         execution_s = finish_s - start_s
-        self.total.add(response_s, wait_s, execution_s)
-        self.batches.add(counted, response_s)
         if multicomponent:
             self.multicomponent.add(response_s, wait_s, execution_s)
             self.multicomponent_batches.add(counted, response_s)

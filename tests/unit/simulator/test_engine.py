@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -65,7 +66,7 @@ def test_sc_is_gs_with_totals_on_one_cluster():
 def test_identity_only_single_component_jobs(seed):
     """GP, LP and LS coincide, and so do the variants of LS."""
     jobs = [
-        it._replace(request=JobRequest(RequestKind.UNORDERED, it.request.components[:1])) for it in random_jobs(seed)
+        replace(it, request=JobRequest(RequestKind.UNORDERED, it.request.components[:1])) for it in random_jobs(seed)
     ]
     names = ["gp", "lp-lf", "lp-gf", "lp-rd", "ls-or", "ls-rd", "ls-ro", "ls-do"]
     first, *others = [lives(jobs, queue=name) for name in names]
@@ -189,7 +190,10 @@ def test_keeping_jobs_changes_nothing_and_gives_a_table():
         ([job(1, math.nan, 1, (8,))], "Job 1: arrival_s"),
         ([job(1, 0, 1, (8,)), job(2, math.nan, 1, (8,))], "Job 2: arrival_s"),
         ([job(1, math.inf, 1, (8,))], "Job 1: arrival_s"),
-        ([job(1, 5.0, 1, (8,)), job(2, 4.0, 1, (8,))], "Job 2: arrival_s: 4.0 lies before 5.0, the arrival of the job before it."),
+        (
+            [job(1, 5.0, 1, (8,)), job(2, 4.0, 1, (8,))],
+            "Job 2: arrival_s: 4.0 lies before 5.0, the arrival of the job before it.",
+        ),
         ([job(1, 0, 9, (8,)), job(1, 1, 1, (8,))], "Job 1: id: another job"),
         ([job(1, 0, 1, (8,), 4)], "Job 1 was submitted to queue 4"),
         ([job(1, 0, 1, (8,), None)], "Job 1 was submitted to queue None"),

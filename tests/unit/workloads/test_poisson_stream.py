@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import islice
 
 import pytest
@@ -31,7 +32,7 @@ def test_the_first_jobs_are_the_same_however_many_follow() -> None:
 
 def test_at_another_rate_the_same_jobs_come_at_scaled_moments() -> None:
     slow, fast = (list(PoissonStream(MIX, rate).jobs(1000, seed=3)) for rate in (1.0, 4.0))
-    assert [job._replace(arrival_s=0) for job in slow] == [job._replace(arrival_s=0) for job in fast]
+    assert [replace(job, arrival_s=0) for job in slow] == [replace(job, arrival_s=0) for job in fast]
     assert [job.arrival_s / 4 for job in slow] == pytest.approx([job.arrival_s for job in fast])
 
 
