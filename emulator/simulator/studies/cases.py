@@ -12,8 +12,11 @@ from emulator.simulator.sweep import Outcome
 WARM_UP_SHARE: Final = 0.1
 """Share of the arrivals that is simulated and not counted."""
 
-BACKLOG: Final = 0.02
-"""Share of all arrivals that, once it waits, shows that a load cannot be carried."""
+BACKLOG: Final = 0.015
+"""Share of all arrivals that, if it still waits at the last one, shows that a load cannot be carried."""
+
+HOPELESS_BACKLOG: Final = 5 * BACKLOG
+"""Share of all arrivals that, once it waits, will not be worked off: the search need not look on."""
 
 LOAD_TOLERANCE: Final = 0.004
 LOWEST_LOAD: Final = 0.2
@@ -53,9 +56,9 @@ class ResponseCase:
 class SaturationCase:
     """The largest gross utilization that a discipline carries, found by halving an interval of loads.
 
-    A load is too much if, at some moment before the last of `jobs` arrivals, more than the share `BACKLOG` of them
-    waits. All loads see the same jobs at scaled moments, and so do all disciplines with the same seed. The value found
-    exceeds the true one by about as much as the backlog takes to build up: one to two percent.
+    A load is too much if more than the share `BACKLOG` of `jobs` arrivals waits at the last of them. All loads see the
+    same jobs at scaled moments, and so do all disciplines with the same seed. The value found exceeds the true one by
+    about as much as such a backlog takes to build up, one to two percent.
     """
 
     workload: str
@@ -82,11 +85,11 @@ class SaturationCase:
         return {"maximal_gross": maximal, "maximal_net": maximal / workload.gross_over_net(self.queue)}
 
     def _is_too_much(self, workload: StudyWorkload, load: float) -> bool:
-        most_waiting = int(BACKLOG * self.jobs)
+        hopeless = int(HOPELESS_BACKLOG * self.jobs)
         result = _simulated(
-            workload, self.queue, load, self.jobs, self.seed, most_waiting=most_waiting, stop_at_last_arrival=True
+            workload, self.queue, load, self.jobs, self.seed, most_waiting=hopeless, stop_at_last_arrival=True
         )
-        return result.statistics.jobs_arrived < self.jobs or result.statistics.waiting_at_last_arrival > most_waiting
+        return result.statistics.waiting_at_last_arrival > BACKLOG * self.jobs
 
 
 def _simulated(

@@ -20,7 +20,7 @@ from emulator.simulator.studies.claims import Claim, claims_about
 from emulator.simulator.studies.comparisons import Decision, Quantity, Subject, Verdict, together
 from emulator.simulator.sweep import Case, Outcome, Sweep
 
-LOAD_SHARES: Final = (0.85, 0.97, 1.03)
+LOAD_SHARES: Final = (0.85, 0.97, 1.03, 1.06)
 """Loads of response-time studies, as shares of the tightest policy's maximal utilization."""
 
 HEADLINE_SHARE: Final = 0.97
@@ -46,8 +46,8 @@ class Scale:
         InvalidInput: if there are too few of either to say anything.
     """
 
-    jobs: int = 30_000
-    replications: int = 8
+    jobs: int = 50_000
+    replications: int = 10
 
     def __post_init__(self) -> None:
         if self.jobs < 1000:
