@@ -245,7 +245,7 @@ class Engine:
         answers = self._discipline.decide(event, state, self._policy, self._rng)
         if self._log is not None:
             self._log(time_s, event, answers, idle)
-        for answer in answers:
+        for answer in answers if isinstance(answers, list) else list(answers):
             job = self._jobs.get(answer.job_id)
             if job is None or job.placement is not None:
                 raise InvalidInput(f"The discipline answers for job {answer.job_id}, which does not wait.")

@@ -52,8 +52,8 @@ class Batches:
         while batch >= MOST_BATCHES:
             self._join_neighbours()
             batch = number // self.batch_jobs
-        self.jobs[batch] += 1
-        self.response_s[batch] += response_s
+        self.jobs[batch] = self.jobs[batch] + 1
+        self.response_s[batch] = self.response_s[batch] + response_s
 
     def with_batches_of(self, jobs: int) -> Batches:
         """These batches, joined until each is at least `jobs` arrivals long; `jobs` is such a length."""

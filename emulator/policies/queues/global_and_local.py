@@ -27,4 +27,4 @@ class GlobalAndLocal(VisitingDiscipline):
         return ANYWHERE if queue == self._global else queue
 
     def _non_empty_locals(self) -> list[int]:
-        return self._non_empty(list(range(self._clusters)))
+        return self._non_empty(self._by_index[: self._clusters])

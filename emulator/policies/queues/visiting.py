@@ -45,6 +45,7 @@ class VisitingDiscipline:
 
     def __init__(self) -> None:
         self._queues: list[JobQueue] = []
+        self._by_index: list[int] = []
         self._clusters: int = 0
 
     def decide(
@@ -57,15 +58,11 @@ class VisitingDiscipline:
         """
         if not self._queues:
             self._open_queues(len(state.idle))
-        match event:
-            case Arrival(job):
-                return self._arrive(job, state, policy)
-            case Departure():
-                return self._visit(self._enabled_at(event, rng), state, policy)
-            case Withdrawal(job_id):
-                return self._withdraw(job_id, state, policy)
-            case _:
-                return []
+        if isinstance(event, Arrival):
+            return self._arrive(event.job, state, policy)
+        if isinstance(event, Departure):
+            return self._visit(self._enabled_at(event, rng), state, policy)
+        return self._withdraw(event.job_id, state, policy) if isinstance(event, Withdrawal) else []
 
     def next_scan_s(self) -> float | None:
         """None: only arrivals and departures matter."""
@@ -93,6 +90,7 @@ class VisitingDiscipline:
         """Become what `snapshot` describes."""
         self._clusters = snapshot["clusters"]
         self._queues = [JobQueue.restored(queue) for queue in snapshot["queues"]]
+        self._by_index = list(range(len(self._queues)))
 
     # What a discipline decides.
 
@@ -110,7 +108,7 @@ class VisitingDiscipline:
 
     def _enabled_at(self, departure: Departure, rng: Generator) -> list[int]:
         """The non-empty queues that a departure enables, in the order of a round."""
-        return self._non_empty(list(range(len(self._queues))))
+        return self._non_empty(self._by_index)
 
     def _may_try_arrival(self, queue: int) -> bool:
         """Whether an arrival to this empty queue enables it."""
@@ -128,6 +126,7 @@ class VisitingDiscipline:
     def _open_queues(self, clusters: int) -> None:
         self._clusters = clusters
         self._queues = [JobQueue() for _ in range(self._number_of_queues(clusters))]
+        self._by_index = list(range(len(self._queues)))
 
     def _non_empty(self, queues: list[int]) -> list[int]:
         return [queue for queue in queues if self._queues[queue].waiting]
