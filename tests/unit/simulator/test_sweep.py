@@ -70,6 +70,11 @@ def test_equal_sweeps_leave_equal_files(client: Any, tmp_path: Path) -> None:
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
+def test_workers_may_be_elsewhere(client: Any, tmp_path: Path) -> None:
+    with Workforce(scheduler=client.scheduler.address).assembled() as elsewhere:
+        assert Sweep(elsewhere).outcomes([Square(7, tmp_path / "marks")]) == [{"square": 49}]
+
+
 def test_a_case_that_fails_ends_the_sweep_with_its_error(client: Any, tmp_path: Path) -> None:
     with pytest.raises(RunFailed, match="-1 is refused"):
         Sweep(client).outcomes([Square(-1, tmp_path / "marks")])
