@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 COLUMNS: Final = 3
 CHART_INCHES: Final = (4.0, 2.7)
 DOTS_PER_INCH: Final = 80
+SHORTEST_S: Final = 0.9
+"""Just below the mean service of the synthetic streams, which no response time undercuts."""
+
 KINDS: Final = {Quantity.LOCAL_RESPONSE: "1 component", Quantity.GLOBAL_RESPONSE: "several"}
 
 
@@ -46,7 +49,8 @@ def _draw_responses(result: StudyResult, chart: Chart, axis: Axes) -> None:
     """Overall response at each load, then that of jobs with one and with several components at the headline load."""
     rows = [row for row in result.rows if row.workload == chart.workload]
     loads = sorted({row.load for row in rows if row.load is not None})
-    groups = [f"{load:.2f}" for load in loads] + list(KINDS.values())
+    headline_load = next(row.load for row in rows if row.at == result.headline)
+    groups = [f"{load:.2f}" for load in loads] + [f"{kind}\nat {headline_load:.2f}" for kind in KINDS.values()]
     width = 0.8 / len(chart.queues)
     for place, queue in enumerate(chart.queues):
         own = sorted((row for row in rows if row.queue == queue), key=lambda row: row.load or 0.0)
@@ -59,6 +63,9 @@ def _draw_responses(result: StudyResult, chart: Chart, axis: Axes) -> None:
             if row.saturated > 0:
                 bar.set_hatch("////")
     axis.set_xticks(range(len(groups)), groups)
+    axis.set_yscale("log")
+    axis.set_ylim(bottom=SHORTEST_S)
+    _number_plainly(axis)
     axis.set_ylabel("response time (s)", fontsize=7)
     axis.legend(fontsize=6)
 
@@ -71,9 +78,7 @@ def _draw_curves(result: StudyResult, chart: Chart, axis: Axes) -> None:
         axis.semilogy([it.load for it in points], [it.response_s for it in points], ".-", color=colour, label=queue)
         row = next(it for it in result.rows if (it.workload, it.queue) == (chart.workload, queue))
         axis.axvline(row.found[Quantity.MAXIMAL_GROSS].mean, linestyle=":", linewidth=0.9, color=colour)
-    axis.tick_params(which="both", labelsize=6)
-    axis.yaxis.set_major_formatter("{x:g}")
-    axis.yaxis.set_minor_formatter("{x:g}")
+    _number_plainly(axis)
     axis.set_xlabel("gross utilization", fontsize=7)
     axis.set_ylabel("response time (s)", fontsize=7)
     axis.legend(fontsize=6)
@@ -86,6 +91,13 @@ def _draw_gaps(result: StudyResult, chart: Chart, axis: Axes) -> None:
     axis.bar([row.queue for row in rows], values, yerr=errors, color=[f"C{place}" for place in range(len(rows))])
     axis.set_ylim(1.0, 1.25)
     axis.set_ylabel("gross / net", fontsize=7)
+
+
+def _number_plainly(axis: Axes) -> None:
+    """Write 2 and 20 along a logarithmic axis instead of powers of ten."""
+    axis.tick_params(which="both", labelsize=6)
+    axis.yaxis.set_major_formatter("{x:g}")
+    axis.yaxis.set_minor_formatter("{x:g}")
 
 
 def _value(row: Row, quantity: Quantity) -> tuple[float, float]:

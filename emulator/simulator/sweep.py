@@ -116,6 +116,8 @@ class Sweep:
         total = len(set(keys))
         done = total - len(missing)
         self._tell(SweepProgress(done, total))
+        if not missing:
+            return [self._known[key] for key in keys]
         futures = {self._client.submit(_run, case, pure=False): key for key, case in missing.items()}
         try:
             for future in as_completed(futures):  # type: ignore[no-untyped-call]
