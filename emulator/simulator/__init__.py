@@ -6,6 +6,8 @@ runtime      how long a job runs where it was placed
 statistics   what is kept of finished jobs: sums and batches, in constant memory
 estimates    intervals, utilization and saturation from what was kept
 simulation   `simulate`, which ties them
+sweep        many simulations on many processors, by dask
+studies      the published studies and their claims
 """
 
 from __future__ import annotations
