@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from emulator.model.errors import UnknownName
-from emulator.simulator.studies.claims import (
+from emulator.simulator.studies.statements import (
     APPLICATIONS,
     BALANCED_LS_CHARTS,
     DAS_POLICIES,

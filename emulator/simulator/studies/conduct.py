@@ -16,8 +16,9 @@ from emulator.model.errors import InvalidInput
 from emulator.simulator.estimates import Interval, interval
 from emulator.simulator.studies.cases import ResponseCase, SaturationCase
 from emulator.simulator.studies.catalogue import Measures, Study
-from emulator.simulator.studies.claims import Claim, claims_about
+from emulator.simulator.studies.claims import claims_about
 from emulator.simulator.studies.comparisons import Decision, Quantity, Subject, Verdict, together
+from emulator.simulator.studies.statements import Claim
 from emulator.simulator.sweep import Case, Outcome, Sweep
 
 LOAD_SHARES: Final = (0.85, 0.97, 1.03, 1.06)
