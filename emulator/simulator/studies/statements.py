@@ -57,19 +57,21 @@ Place = tuple[str, str]
 
 
 def less(quantity: Quantity, left: Place, right: Place, bound: float = 1.0) -> Below:
+    """The claim that `left` has less of `quantity` than `bound` times what `right` has."""
     limit = "" if bound == 1.0 else f" × {bound:.3g}"
     says = f"{NAMES[quantity]}: {_named(left, right)} < {_named(right, left)}{limit} ({_shared(left, right)})"
     return Below(says, Ratio((Subject(*left, quantity),), (Subject(*right, quantity),)), bound)
 
 
 def about(quantity: Quantity, left: Place, right: Place, margin: float) -> About:
+    """The claim that `left` and `right` have as much of `quantity`, within the share `margin`."""
     sides = f"{_named(left, right)} ≈ {_named(right, left)}"
     says = f"{NAMES[quantity]}: {sides} within {margin:.0%} ({_shared(left, right)})"
     return About(says, Ratio((Subject(*left, quantity),), (Subject(*right, quantity),)), margin)
 
 
 def less_relative(quantity: Quantity, left: tuple[Place, Place], right: tuple[Place, Place]) -> Below:
-    """The ratio `left` is less than the ratio `right`."""
+    """The claim that the first of `left` over its second is less than the same ratio of `right`."""
     sides = [f"{' in '.join(reversed(over))} / {' in '.join(reversed(under))}" for over, under in (left, right)]
     above = (Subject(*left[0], quantity), Subject(*right[1], quantity))
     below = (Subject(*left[1], quantity), Subject(*right[0], quantity))
@@ -87,6 +89,7 @@ def _shared(left: Place, right: Place) -> str:
 
 
 def best(quantity: Quantity, workload: str, best: str, others: tuple[str, ...]) -> Iterator[Below]:
+    """The claims that the discipline `best` has less of `quantity` than each of `others`."""
     for other in others:
         if other != best:
             yield less(quantity, (workload, best), (workload, other))
