@@ -33,7 +33,7 @@ from workloads.swf_stream import swf_jobs, swf_record
 LOAD = 0.85
 PROCESSORS = 128
 CLUSTERS = "four-by-32"
-SWF_JOBS = 5_000
+SWF_JOBS = 10_000
 
 
 def equal_shares() -> PoissonStream:

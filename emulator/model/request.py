@@ -2,7 +2,8 @@
 
 The kinds are those of the papers: *ordered/fixed* (sizes and clusters given), *non-fixed* (sizes given; clusters may
 repeat), *unordered* (sizes given; distinct clusters), *flexible* (a total to be split) and *total* (one number, one
-cluster). What a system admits of all this is another value, in ``rules``.
+cluster). What a system admits of all this is another value, in ``rules``. The constructor is written out because logs
+hold a request for every job; nobody changes a request once it is made.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import final
 
+from emulator.model.compilation import mypyc_attr
 from emulator.model.errors import InvalidInput
 
 
@@ -24,7 +27,9 @@ class RequestKind(StrEnum):
     TOTAL = "total"
 
 
-@dataclass(frozen=True, slots=True)
+@mypyc_attr(acyclic=True)
+@final
+@dataclass(init=False, unsafe_hash=True, slots=True)
 class JobRequest:
     """Processors that a job asks for.
 
@@ -42,18 +47,44 @@ class JobRequest:
 
     kind: RequestKind
     components: tuple[int, ...]
-    clusters: tuple[int, ...] = ()
-    least_component: int = 1
-    most_components: int | None = None
-    splits: tuple[tuple[int, ...], ...] = ()
-    file: str | None = None
-    estimate_s: float | None = None
-    memory_bytes: int = 0
+    clusters: tuple[int, ...]
+    least_component: int
+    most_components: int | None
+    splits: tuple[tuple[int, ...], ...]
+    file: str | None
+    estimate_s: float | None
+    memory_bytes: int
     descending: tuple[int, ...] = field(init=False, repr=False, compare=False)
     single_component: bool = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        if not self.components or any(size < 1 for size in self.components):
+    def __init__(
+        self,
+        kind: RequestKind,
+        components: tuple[int, ...],
+        clusters: tuple[int, ...] = (),
+        least_component: int = 1,
+        most_components: int | None = None,
+        splits: tuple[tuple[int, ...], ...] = (),
+        file: str | None = None,
+        estimate_s: float | None = None,
+        memory_bytes: int = 0,
+    ) -> None:
+        self.kind = kind
+        self.components = components
+        self.clusters = clusters
+        self.least_component = least_component
+        self.most_components = most_components
+        self.splits = splits
+        self.file = file
+        self.estimate_s = estimate_s
+        self.memory_bytes = memory_bytes
+        self._check()
+        single = len(components) == 1
+        self.descending = (0,) if single else _by_decreasing_size(components)
+        self.single_component = single and kind is not RequestKind.FIXED and kind is not RequestKind.FLEXIBLE
+
+    def _check(self) -> None:
+        if not self.components or min(self.components) < 1:
             raise InvalidInput(f"components: each size must be at least 1 processor, not {list(self.components)}.")
         self._check_clusters()
         self._check_flexibility()
@@ -61,10 +92,6 @@ class JobRequest:
             raise InvalidInput(f"estimate_s: an execution time is finite and not negative, not {self.estimate_s!r}.")
         if self.memory_bytes < 0:
             raise InvalidInput(f"memory_bytes: must not be negative, not {self.memory_bytes}.")
-        by_size = sorted(range(len(self.components)), key=lambda index: -self.components[index])
-        object.__setattr__(self, "descending", tuple(by_size))
-        open_kind = self.kind not in (RequestKind.FIXED, RequestKind.FLEXIBLE)
-        object.__setattr__(self, "single_component", open_kind and len(self.components) == 1)
 
     def _check_clusters(self) -> None:
         if self.kind is RequestKind.FIXED and len(self.clusters) != len(self.components):
@@ -74,15 +101,17 @@ class JobRequest:
             )
         if self.kind is not RequestKind.FIXED and self.clusters:
             raise InvalidInput(f"clusters: a {self.kind} request leaves the clusters to the scheduler.")
-        if any(cluster < 0 for cluster in self.clusters):
+        if self.clusters and min(self.clusters) < 0:
             raise InvalidInput(f"clusters: an index counts from 0, so {list(self.clusters)} names none.")
-        if self.kind in (RequestKind.FLEXIBLE, RequestKind.TOTAL) and len(self.components) != 1:
+        if len(self.components) != 1 and self.kind in (RequestKind.FLEXIBLE, RequestKind.TOTAL):
             raise InvalidInput(f"components: a {self.kind} request is one total, not {list(self.components)}.")
 
     def _check_flexibility(self) -> None:
-        total = self.processors
         states_split = self.least_component != 1 or self.most_components is not None
-        if self.kind is not RequestKind.FLEXIBLE and (states_split or self.splits):
+        if not (states_split or self.splits):
+            return
+        total = self.processors
+        if self.kind is not RequestKind.FLEXIBLE:
             raise InvalidInput(f"A {self.kind} request states its components, so it can have no limits to splitting.")
         if states_split and self.splits:
             raise InvalidInput(
@@ -100,3 +129,7 @@ class JobRequest:
     def processors(self) -> int:
         """Processors of the whole job."""
         return sum(self.components)
+
+
+def _by_decreasing_size(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(sorted(range(len(sizes)), key=lambda index: -sizes[index]))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from inspect import signature
 from typing import Any
 
 from emulator.model.request import JobRequest, RequestKind
 from emulator.policies.protocols import WaitingJob
 
-_DEFAULTS = {field.name: field.default for field in fields(JobRequest) if field.init}
+_DEFAULTS = {name: parameter.default for name, parameter in signature(JobRequest).parameters.items() if name != "self"}
 _TUPLES = ("components", "clusters")
 
 
