@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from scipy import stats
+from scipy.special import stdtrit
 
 from emulator.simulator.statistics import Batches, JobSums, Observations
 
@@ -192,4 +192,4 @@ def _is_saturated(kept: Observations, means: tuple[float, ...]) -> bool:
 
 @lru_cache
 def _t_quantile(degrees: int) -> float:
-    return float(stats.t.ppf((1 + CONFIDENCE) / 2, degrees))
+    return float(stdtrit(degrees, (1 + CONFIDENCE) / 2))
