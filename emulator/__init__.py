@@ -4,8 +4,16 @@ Packages stand in floors, and a module imports only from lower ones (import-lint
 
     0  model                                               plain values: no I/O, no container
     1  policies, clusters, containers, fidelity, client    decisions, local managers, Docker, verdicts, HTTP client
-    2  broker                                              the live driver of the policies
+    2  broker, simulator                                   the live and the simulated driver of the policies
     3  campaigns                                           workloads through a driver, measured extension factors
     4  reports                                             tables from records
     5  cli                                                 the ``testbed`` command
 """
+
+try:
+    from emulator import compiled
+except ImportError:
+    # Inside a node only a few modules of this package exist, and none of those is ever compiled.
+    pass
+else:
+    compiled.install()

@@ -5,9 +5,9 @@ A `Campaign` is read from YAML (``workloads/campaigns/*.yaml``, or a file of one
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field, PositiveInt
+from pydantic import Field, PositiveInt, model_validator
 
 from emulator.model.catalogue import HOUSE, locate
 from emulator.model.documents import DocumentModel, read_document, validate
@@ -15,6 +15,7 @@ from emulator.model.job import MAX_COMPONENT_PROCESSORS, MAX_COMPONENTS, Argumen
 from emulator.model.request import RequestKind
 from emulator.model.topology import Name
 from workloads.distributions import Exponential
+from workloads.job_choices import InputFiles, JobChoice, UniformService
 
 CAMPAIGNS = HOUSE / "workloads" / "campaigns"
 MAX_JOBS = 1_000_000
@@ -27,7 +28,9 @@ class Campaign(DocumentModel):
     """A workload and the conditions it runs under.
 
     Each job has one of `component_counts` components, all of the same one of `component_sizes` processors; both are
-    uniform choices. `dilation` is the default that a command may override.
+    uniform choices. Where that is not enough, `choices` takes the place of `application`, `arguments` and both.
+    `dilation` is the default that a command may override. `service_s` is how long jobs run in one cluster where they
+    are simulated; `input_files` is what they need to read.
     """
 
     name: Name
@@ -35,15 +38,31 @@ class Campaign(DocumentModel):
     topology: str
     jobs: Annotated[PositiveInt, Field(le=MAX_JOBS)]
     interarrival: Exponential
-    application: Name
+    application: Name = "poisson"
     arguments: dict[ArgumentName, int | float | bool | JobName] = Field(default_factory=dict, max_length=32)
     request: RequestKind = RequestKind.NON_FIXED
-    component_counts: Annotated[tuple[Count, ...], Field(min_length=1)]
-    component_sizes: Annotated[tuple[Size, ...], Field(min_length=1)]
+    component_counts: tuple[Count, ...] = ()
+    component_sizes: tuple[Size, ...] = ()
+    choices: tuple[JobChoice, ...] = ()
+    service_s: UniformService | None = None
+    input_files: InputFiles | None = None
     dilation: Annotated[float, Field(gt=0, le=10_000)] = 1.0
     policy: str = "wf"
     queue: str = "placement"
     scan_interval_s: Annotated[float, Field(gt=0, le=86_400)] = 4.0
+
+    @model_validator(mode="after")
+    def _says_what_jobs_ask_for(self) -> Self:
+        counted = bool(self.component_counts), bool(self.component_sizes)
+        if self.choices and (any(counted) or self.arguments or "application" in self.model_fields_set):
+            raise ValueError("choices: name applications, arguments and components there or beside it, not both")
+        if not self.choices:
+            for key, given in zip(("component_counts", "component_sizes"), counted, strict=True):
+                if not given:
+                    raise ValueError(f"{key}: at least one is needed where there are no choices")
+            if "application" not in self.model_fields_set:
+                raise ValueError("application: this key is missing")
+        return self
 
     def changed(self, **changes: object) -> Campaign:
         """This campaign with those `changes` that are not None.
@@ -52,7 +71,7 @@ class Campaign(DocumentModel):
             InvalidInput: if a changed value is out of range.
         """
         wanted = {key: value for key, value in changes.items() if value is not None}
-        return validate({**self.model_dump(), **wanted}, Campaign, source=f"campaign {self.name!r}")
+        return validate({**self.model_dump(exclude_unset=True), **wanted}, Campaign, source=f"campaign {self.name!r}")
 
 
 def campaign_named(name_or_path: str) -> Campaign:

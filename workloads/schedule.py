@@ -16,8 +16,10 @@ from pydantic import Field, ValidationError
 from emulator.model.documents import DocumentModel, first_fault
 from emulator.model.errors import InvalidInput
 from emulator.model.job import JobSpecification
+from emulator.model.request import RequestKind
 from workloads.campaign import Campaign
 from workloads.distributions import stream, uniform_choices
+from workloads.job_choices import ChosenJob, chosen_jobs
 
 
 class Arrival(DocumentModel):
@@ -36,22 +38,34 @@ def schedule(campaign: Campaign, seed: int) -> list[Arrival]:
     if seed < 0:
         raise InvalidInput(f"seed: must be 0 or more, not {seed}.")
     gaps_s = campaign.interarrival.draw_s(campaign.jobs, stream(seed, "interarrival"))
-    counts = uniform_choices(campaign.component_counts, campaign.jobs, stream(seed, "component counts"))
-    sizes = uniform_choices(campaign.component_sizes, campaign.jobs, stream(seed, "component sizes"))
     arrivals_s = itertools.accumulate(gaps_s)
     return [
-        _arrival(campaign, number, arrival_s, (size,) * count)
-        for number, (arrival_s, count, size) in enumerate(zip(arrivals_s, counts, sizes, strict=True), start=1)
+        _arrival(campaign, number, arrival_s, chosen)
+        for number, (arrival_s, chosen) in enumerate(
+            zip(arrivals_s, _chosen_jobs(campaign, seed), strict=True), start=1
+        )
     ]
 
 
-def _arrival(campaign: Campaign, number: int, arrival_s: float, components: tuple[int, ...]) -> Arrival:
+def _chosen_jobs(campaign: Campaign, seed: int) -> list[ChosenJob]:
+    if campaign.choices:
+        return chosen_jobs(campaign.choices, campaign.jobs, seed)
+    counts = uniform_choices(campaign.component_counts, campaign.jobs, stream(seed, "component counts"))
+    sizes = uniform_choices(campaign.component_sizes, campaign.jobs, stream(seed, "component sizes"))
+    return [
+        ChosenJob(campaign.application, campaign.arguments, (size,) * count)
+        for count, size in zip(counts, sizes, strict=True)
+    ]
+
+
+def _arrival(campaign: Campaign, number: int, arrival_s: float, chosen: ChosenJob) -> Arrival:
+    takes_a_total = campaign.request in (RequestKind.FLEXIBLE, RequestKind.TOTAL)
     try:
         specification = JobSpecification(
             name=f"{campaign.name}-{number}",
-            application=campaign.application,
-            arguments=campaign.arguments,
-            components=components,
+            application=chosen.application,
+            arguments=dict(chosen.arguments),
+            components=(sum(chosen.components),) if takes_a_total else chosen.components,
             request=campaign.request,
         )
     except ValidationError as error:

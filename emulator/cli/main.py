@@ -15,7 +15,7 @@ import typer
 from docker.errors import DockerException
 from requests.exceptions import RequestException
 
-from emulator.cli import campaigning, jobs, measuring, reporting, standing
+from emulator.cli import campaigning, jobs, measuring, reporting, simulating, standing, studying
 from emulator.model.errors import TestbedError
 
 EXIT_FAILED: Final = 1
@@ -27,6 +27,8 @@ _VERB_GROUPS: Final[tuple[Callable[[typer.Typer], None], ...]] = (
     campaigning.register,
     jobs.register,
     reporting.register,
+    simulating.register,
+    studying.register,
 )
 
 app = typer.Typer(

@@ -1,8 +1,9 @@
 """A job: what a user submits, where its components were placed, and the moments of its life.
 
-`JobSpecification` is the document (a YAML job file, or a body of the API); `Placement` maps components to clusters;
-`Timeline` holds the moments, in emulated seconds of the run's clock, from which every derived time follows
-(queue time, overhead, wait, execution and response time as in "Communication-Aware Job Placement Policies", section 5).
+`JobSpecification` is the document (a YAML job file, or a body of the API); `Placement` (from ``placement``) maps
+components to clusters; `Timeline` holds the moments, in emulated seconds of the run's clock, from which every derived
+time follows (queue time, overhead, wait, execution and response time as in "Communication-Aware Job Placement
+Policies", section 5).
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ from pydantic import Field, PositiveInt, StringConstraints, model_validator
 
 from emulator.model.documents import DocumentModel
 from emulator.model.errors import ImpossibleRequest
+from emulator.model.placement import Component, Placement
 from emulator.model.request import JobRequest, RequestKind
 from emulator.model.topology import Name, Topology
+
+__all__ = ["Component", "JobName", "JobSpecification", "JobState", "Placement", "Timeline"]
 
 JobName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 ArgumentName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
@@ -75,28 +79,6 @@ def _check_possible(job: str, request: JobRequest, topology: Topology) -> None:
             raise ImpossibleRequest(
                 f"Job {job!r} asks for {asked} processors in cluster {cluster.name!r}, which has {cluster.processors}."
             )
-
-
-@dataclass(frozen=True, slots=True)
-class Component:
-    """The part of a job on one cluster: `processors` of the cluster with index `cluster`."""
-
-    cluster: int
-    processors: int
-
-
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """Component sizes mapped to clusters, in the order of the request's components."""
-
-    components: tuple[Component, ...]
-
-    def by_cluster(self) -> dict[int, int]:
-        """Processors taken per cluster index, all components of the job together."""
-        taken: dict[int, int] = {}
-        for component in self.components:
-            taken[component.cluster] = taken.get(component.cluster, 0) + component.processors
-        return taken
 
 
 class JobState(StrEnum):

@@ -2,43 +2,67 @@
 
 A `PlacementPolicy` answers the first for one request. A `QueueDiscipline` answers the second: it keeps the waiting
 jobs, is told of every event, asks the placement policy about the jobs it wants to try, and says what to start.
-Both are deterministic given the generator they are handed.
+Both are deterministic given the generator they are handed. The values made for every job write their constructors out,
+which a compiler turns into plain assignments; nobody changes one once it is made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, final
 
 from numpy.random import Generator
 
-from emulator.model.job import Placement
+from emulator.model.compilation import mypyc_attr
+from emulator.model.placement import Placement
 from emulator.model.request import JobRequest, RequestKind
 from emulator.policies.state import SystemState
 
 
-@dataclass(frozen=True, slots=True)
+@mypyc_attr(acyclic=True, free_list_len=1)
+@final
+@dataclass(init=False, unsafe_hash=True, slots=True)
 class WaitingJob:
-    """A job as a discipline knows it: an identity and a request."""
+    """A job as a discipline knows it: an identity, a request, and the index of the queue it was submitted to.
+
+    Disciplines with a queue per cluster need `queue`; for the others it may be None.
+    """
 
     id: int
     request: JobRequest
+    queue: int | None
+
+    def __init__(self, id: int, request: JobRequest, queue: int | None = None) -> None:
+        self.id = id
+        self.request = request
+        self.queue = queue
 
 
-@dataclass(frozen=True, slots=True)
+@mypyc_attr(acyclic=True, free_list_len=1)
+@final
+@dataclass(init=False, unsafe_hash=True, slots=True)
 class Arrival:
     """A job was submitted."""
 
     job: WaitingJob
 
+    def __init__(self, job: WaitingJob) -> None:
+        self.job = job
 
-@dataclass(frozen=True, slots=True)
+
+@mypyc_attr(acyclic=True, free_list_len=1)
+@final
+@dataclass(init=False, unsafe_hash=True, slots=True)
 class Departure:
     """A job gave back the processors of its placement."""
 
     job_id: int
     placement: Placement
+
+    def __init__(self, job_id: int, placement: Placement) -> None:
+        self.job_id = job_id
+        self.placement = placement
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +80,20 @@ class Scan:
 SchedulingEvent = Arrival | Departure | Withdrawal | Scan
 
 
-@dataclass(frozen=True, slots=True)
+@mypyc_attr(acyclic=True, free_list_len=1)
+@final
+@dataclass(init=False, unsafe_hash=True, slots=True)
 class Start:
     """Start this job there; `tries` counts its placement tries, this one included."""
 
     job_id: int
     placement: Placement
-    tries: int = 1
+    tries: int
+
+    def __init__(self, job_id: int, placement: Placement, tries: int = 1) -> None:
+        self.job_id = job_id
+        self.placement = placement
+        self.tries = tries
 
 
 @dataclass(frozen=True, slots=True)

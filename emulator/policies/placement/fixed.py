@@ -1,11 +1,14 @@
 """Fixed (ordered) requests: the user chose the clusters, the scheduler only looks whether there is room.
 
-Measurements use them. `AcceptingFixed` lets any policy's system take them as well.
+Measurements use them, and so do queues whose jobs may run on their home cluster only. `AcceptingFixed` lets any
+policy's system take them as well.
 """
 
 from __future__ import annotations
 
-from emulator.model.job import Component, Placement
+from functools import lru_cache
+
+from emulator.model.placement import Component, Placement
 from emulator.model.request import JobRequest, RequestKind
 from emulator.policies.protocols import PlacementPolicy
 from emulator.policies.state import SystemState
@@ -13,11 +16,27 @@ from emulator.policies.state import SystemState
 
 def place_fixed(request: JobRequest, state: SystemState) -> Placement | None:
     """The placement that a fixed request names, or None while one of its clusters lacks room."""
-    placement = Placement(
-        tuple(Component(cluster, size) for cluster, size in zip(request.clusters, request.components, strict=True))
-    )
-    fits = all(state.clusters[cluster].idle >= taken for cluster, taken in placement.by_cluster().items())
-    return placement if fits else None
+    idle = list(state.idle)
+    components: list[Component] = []
+    for cluster, size in zip(request.clusters, request.components, strict=True):
+        if cluster >= len(idle) or idle[cluster] < size:
+            return None
+        idle[cluster] -= size
+        components.append(Component(cluster, size))
+    return Placement(tuple(components))
+
+
+@lru_cache(maxsize=4096)
+def fixed_request(size: int, cluster: int) -> JobRequest:
+    """The request for one component of `size` processors on `cluster`."""
+    return JobRequest(RequestKind.FIXED, (size,), (cluster,))
+
+
+def place_where_named(request: JobRequest, state: SystemState, policy: PlacementPolicy) -> Placement | None:
+    """The placement that a fixed request names, as `policy` has it if it knows of such requests (a quota does)."""
+    if RequestKind.FIXED in policy.accepts:
+        return policy.place(request, state)
+    return place_fixed(request, state)
 
 
 class AcceptingFixed:
@@ -29,6 +48,6 @@ class AcceptingFixed:
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
         """A placement as the request's kind calls for, or None."""
-        if request.kind is RequestKind.FIXED:
+        if request.clusters:
             return place_fixed(request, state)
         return self._policy.place(request, state)

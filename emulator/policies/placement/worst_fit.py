@@ -5,26 +5,30 @@
 
 from __future__ import annotations
 
-from emulator.model.job import Component, Placement
+from typing import ClassVar
+
+from emulator.model.placement import Placement
 from emulator.model.request import JobRequest, RequestKind
+from emulator.policies.placement.files import reading_nearest
+from emulator.policies.placement.ranking import placed, roomiest
 from emulator.policies.state import SystemState
 
 
 class WorstFit:
     """Components in decreasing size, each to the cluster with most remaining idle processors; clusters may repeat."""
 
-    accepts = frozenset({RequestKind.NON_FIXED})
+    accepts: ClassVar[frozenset[RequestKind]] = frozenset({RequestKind.NON_FIXED, RequestKind.TOTAL})
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
         """A placement of all components, or None if one of them finds no cluster with room."""
+        sizes: tuple[int, ...] = request.components
         idle = list(state.idle)
-        placed: list[Component | None] = [None] * len(request.components)
-        by_size = sorted(range(len(request.components)), key=lambda index: -request.components[index])
-        for index in by_size:
-            size = request.components[index]
-            roomiest = max(range(len(idle)), key=lambda cluster: idle[cluster])
-            if idle[roomiest] < size:
+        clusters = [0] * len(sizes)
+        for index in request.descending:
+            cluster = roomiest(idle)
+            if idle[cluster] < sizes[index]:
                 return None
-            idle[roomiest] -= size
-            placed[index] = Component(roomiest, size)
-        return Placement(tuple(component for component in placed if component is not None))
+            idle[cluster] -= sizes[index]
+            clusters[index] = cluster
+        placement = placed(sizes, clusters)
+        return placement if request.file is None else reading_nearest(request, placement, state.surroundings)

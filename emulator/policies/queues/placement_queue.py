@@ -1,8 +1,10 @@
-"""The placement queue of KOALA: one queue, scanned from head to tail at a fixed interval, trying every job.
+"""The placement queue of KOALA: one queue, scanned from head to tail at an interval, trying every job.
 
 "Communication-Aware Job Placement Policies", section 3; the Close-to-Files paper, section 3. A job is tried when it is
 submitted; if that fails it joins the tail. Tries are counted, the first included, and a job that has been tried more
-than `tries_threshold` times is given up (never, by default, as in all published experiments).
+than `tries_threshold` times is given up (never, by default, as in all published experiments). The interval is fixed
+(4 s in the first paper) or, adaptive, the mean number of tries of the queued jobs times a fixed one (1 min in the
+second).
 """
 
 from __future__ import annotations
@@ -12,11 +14,9 @@ from typing import Any
 
 from numpy.random import Generator
 
-from emulator.model.job import Placement
-from emulator.model.request import JobRequest, RequestKind
+from emulator.policies.placement.fixed import place_where_named
 from emulator.policies.protocols import (
     Arrival,
-    Departure,
     PlacementPolicy,
     Reject,
     Scan,
@@ -25,36 +25,42 @@ from emulator.policies.protocols import (
     WaitingJob,
     Withdrawal,
 )
+from emulator.policies.queues.remembering import recalled, remembered
 from emulator.policies.state import SystemState
 
 
 class PlacementQueue:
     """Jobs in order of submission, each with its number of placement tries."""
 
-    def __init__(self, scan_interval_s: float = 4.0, tries_threshold: int | None = None) -> None:
+    def __init__(
+        self, scan_interval_s: float = 4.0, tries_threshold: int | None = None, adaptive: bool = False
+    ) -> None:
         self._scan_interval_s = scan_interval_s
         self._tries_threshold = tries_threshold
-        self._jobs: list[WaitingJob] = []
+        self._adaptive = adaptive
+        self._jobs: dict[int, WaitingJob] = {}
         self._tries: dict[int, int] = {}
         self._next_scan_s: float | None = None
+        self._first_scan_s = 0.0
+        self._scans = 0
 
     def decide(
         self, event: SchedulingEvent, state: SystemState, policy: PlacementPolicy, rng: Generator
     ) -> Sequence[Start | Reject]:
         """Try the arrived job, or at a scan every job from head to tail."""
+        answers: list[Start | Reject] = []
         match event:
             case Arrival(job):
                 self._tries[job.id] = 0
-                self._jobs.append(job)
+                self._jobs[job.id] = job
                 answers = self._try_each([job], state, policy)
             case Scan():
-                answers = self._try_each(list(self._jobs), state, policy)
-                self._next_scan_s = None
+                answers = self._try_each(list(self._jobs.values()), state, policy)
+                self._note_scan(state.time_s)
             case Withdrawal(job_id):
                 self._forget(job_id)
-                answers = []
-            case Departure():
-                answers = []
+            case _:
+                pass
         self._plan_scan(state.time_s)
         return answers
 
@@ -64,42 +70,32 @@ class PlacementQueue:
 
     def waiting(self) -> Sequence[int]:
         """Identities of the waiting jobs, head first."""
-        return [job.id for job in self._jobs]
+        return list(self._jobs)
 
     def snapshot(self) -> dict[str, Any]:
-        """The queue, the tries, and the moment of the next scan."""
+        """The queue, the tries, and the moments of scans."""
         return {
-            "jobs": [
-                {
-                    "id": job.id,
-                    "kind": job.request.kind.value,
-                    "components": list(job.request.components),
-                    "clusters": list(job.request.clusters),
-                    "tries": self._tries[job.id],
-                }
-                for job in self._jobs
-            ],
+            "jobs": [remembered(job) | {"tries": self._tries[job.id]} for job in self._jobs.values()],
             "next_scan_s": self._next_scan_s,
+            "first_scan_s": self._first_scan_s,
+            "scans": self._scans,
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Become the queue that `snapshot` describes."""
-        self._jobs = [
-            WaitingJob(
-                job["id"],
-                JobRequest(RequestKind(job["kind"]), tuple(job["components"]), tuple(job["clusters"])),
-            )
-            for job in snapshot["jobs"]
-        ]
+        self._jobs = {job["id"]: recalled(job) for job in snapshot["jobs"]}
         self._tries = {job["id"]: job["tries"] for job in snapshot["jobs"]}
         self._next_scan_s = snapshot["next_scan_s"]
+        self._first_scan_s = snapshot["first_scan_s"]
+        self._scans = snapshot["scans"]
 
     def _try_each(self, jobs: list[WaitingJob], state: SystemState, policy: PlacementPolicy) -> list[Start | Reject]:
         answers: list[Start | Reject] = []
         for job in jobs:
-            self._tries[job.id] += 1
-            tries = self._tries[job.id]
-            placement: Placement | None = policy.place(job.request, state)
+            tries = self._tries[job.id] + 1
+            self._tries[job.id] = tries
+            request = job.request
+            placement = place_where_named(request, state, policy) if request.clusters else policy.place(request, state)
             if placement is not None:
                 state = state.after(placement)
                 answers.append(Start(job.id, placement, tries))
@@ -110,11 +106,25 @@ class PlacementQueue:
         return answers
 
     def _forget(self, job_id: int) -> None:
-        self._jobs = [job for job in self._jobs if job.id != job_id]
+        self._jobs.pop(job_id, None)
         self._tries.pop(job_id, None)
+
+    def _note_scan(self, time_s: float) -> None:
+        # A scan that comes late, as on a live system, begins a new series; in a simulation the series never drifts.
+        if time_s != self._next_scan_s or self._scans == 0:
+            self._first_scan_s, self._scans = time_s, 0
+        self._scans += 1
+        self._next_scan_s = None
 
     def _plan_scan(self, time_s: float) -> None:
         if not self._jobs:
-            self._next_scan_s = None
+            self._next_scan_s, self._scans = None, 0
         elif self._next_scan_s is None:
-            self._next_scan_s = time_s + self._scan_interval_s
+            self._next_scan_s = self._scan_after(time_s)
+
+    def _scan_after(self, time_s: float) -> float:
+        if self._adaptive:
+            return time_s + self._scan_interval_s * sum(self._tries.values()) / len(self._tries)
+        return (
+            self._first_scan_s + self._scans * self._scan_interval_s if self._scans else time_s + self._scan_interval_s
+        )

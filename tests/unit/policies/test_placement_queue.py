@@ -92,7 +92,7 @@ def test_a_restored_queue_decides_as_the_one_it_was_taken_from(sizes, idle):
 
 
 def test_names_that_nothing_carries_are_answered_with_those_that_exist():
-    with pytest.raises(UnknownName, match=r"no policy 'worst' \(known: wf\)"):
+    with pytest.raises(UnknownName, match=r"no policy 'worst' \(known: cf, cm, fcm, wf, wf-distinct\)"):
         placement_policy("worst")
-    with pytest.raises(UnknownName, match=r"no queue 'lifo' \(known: placement\)"):
+    with pytest.raises(UnknownName, match=r"no queue 'lifo' \(known: gp, gs, lp-gf,"):
         queue_discipline("lifo", 4)

@@ -77,7 +77,7 @@ def test_a_fixed_request_goes_where_it_says_or_nowhere():
 
 def test_any_policy_can_be_made_to_accept_fixed_requests():
     policy = AcceptingFixed(WorstFit())
-    assert policy.accepts == {RequestKind.FIXED, RequestKind.NON_FIXED}
+    assert policy.accepts == WorstFit.accepts | {RequestKind.FIXED}
     placed = policy.place(JobRequest(RequestKind.FIXED, (4,), (1,)), state_with(30, 5))
     assert placed == Placement((Component(1, 4),))
     assert policy.place(non_fixed(4), state_with(30, 5)) == Placement((Component(0, 4),))

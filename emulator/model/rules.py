@@ -1,0 +1,89 @@
+"""What a system admits of a job's request: limits on sizes and numbers of components, and the coallocation rules.
+
+"Scheduling Policies for Processor Coallocation in Multicluster Systems", section 4 (size limits) and section 5 (no,
+co, rco, fco); the flexible requests' counterpart stands in the request itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from emulator.model.errors import InvalidInput
+
+FCO_MOST_COMPONENTS = 2
+"""Components that the rule *fco* admits."""
+
+
+class Coallocation(StrEnum):
+    """Which jobs may be split: none; all; those with components of at most half a cluster; those in two at most too."""
+
+    NO = "no"
+    CO = "co"
+    RCO = "rco"
+    FCO = "fco"
+
+
+@dataclass(frozen=True, slots=True)
+class SystemRules:
+    """The limits of a system; None, everywhere, is no limit.
+
+    A component may exceed `component_limit` only in a job of `most_components` components, which could not be split
+    further. `coallocation` is judged against clusters of `cluster_processors` each.
+
+    Raises:
+        InvalidInput: if a limit is not positive, or a coallocation rule lacks the size of the clusters.
+    """
+
+    component_limit: int | None = None
+    total_limit: int | None = None
+    most_components: int | None = None
+    coallocation: Coallocation | None = None
+    cluster_processors: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("component_limit", "total_limit", "most_components", "cluster_processors"):
+            limit = getattr(self, name)
+            if limit is not None and limit < 1:
+                raise InvalidInput(f"{name}: a limit is at least 1, not {limit}.")
+        if self.coallocation in (Coallocation.RCO, Coallocation.FCO) and self.cluster_processors is None:
+            raise InvalidInput(f"cluster_processors: the rule {self.coallocation} needs the size of the clusters.")
+
+    def violation(self, components: Sequence[int]) -> str | None:
+        """What speaks against a job with these component sizes, as half a sentence; None if nothing does."""
+        total, number, largest = sum(components), len(components), max(components)
+        if self.total_limit is not None and total > self.total_limit:
+            return f"{total} processors exceed the limit of {self.total_limit} for a job"
+        if self.most_components is not None and number > self.most_components:
+            return f"{number} components exceed the limit of {self.most_components}"
+        splittable = self.most_components is None or number < self.most_components
+        if self.component_limit is not None and largest > self.component_limit and splittable:
+            return f"a component of {largest} processors exceeds the limit of {self.component_limit}"
+        return self._coallocation_violation(number, largest)
+
+    def admits(self, components: Sequence[int]) -> bool:
+        """Whether a job with these component sizes may be submitted."""
+        return self.violation(components) is None
+
+    def check(self, components: Sequence[int]) -> None:
+        """Let a job with these component sizes pass.
+
+        Raises:
+            InvalidInput: if a rule forbids it; the message names the rule and the value.
+        """
+        violation = self.violation(components)
+        if violation is not None:
+            raise InvalidInput(f"components: the system's rules forbid {list(components)}: {violation}.")
+
+    def _coallocation_violation(self, number: int, largest: int) -> str | None:
+        rule = self.coallocation
+        if rule is Coallocation.NO and number > 1:
+            return f"the rule {rule} admits single-component jobs only"
+        if rule in (Coallocation.RCO, Coallocation.FCO) and self.cluster_processors is not None:
+            half = self.cluster_processors // 2
+            if largest > half:
+                return f"the rule {rule} admits components of at most {half} processors, half a cluster"
+        if rule is Coallocation.FCO and number > FCO_MOST_COMPONENTS:
+            return f"the rule {rule} admits at most {FCO_MOST_COMPONENTS} components"
+        return None

@@ -1,0 +1,26 @@
+"""What the placement policies share: where most processors are idle, and how chosen clusters become a placement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from emulator.model.placement import Component, Placement
+
+
+def roomiest(idle: list[int]) -> int:
+    """The cluster with most idle processors; the lowest index among equals."""
+    best = 0
+    for cluster in range(1, len(idle)):
+        if idle[cluster] > idle[best]:
+            best = cluster
+    return best
+
+
+def by_idle(idle: Sequence[int]) -> list[int]:
+    """All clusters by decreasing idle processors; equal ones in order of index."""
+    return sorted(range(len(idle)), key=lambda cluster: -idle[cluster])
+
+
+def placed(sizes: tuple[int, ...], clusters: list[int]) -> Placement:
+    """The placement of components of these `sizes` on these `clusters`, one by one."""
+    return Placement(tuple([Component(clusters[index], size) for index, size in enumerate(sizes)]))

@@ -1,0 +1,30 @@
+"""What GP and LP share: local queues for single-component jobs, and a global queue for all multicomponent jobs.
+
+"Scheduling Policies for Processor Coallocation in Multicluster Systems", section 2. Local queues carry the index of
+their cluster, where alone their jobs may run; the global queue comes after them.
+"""
+
+from __future__ import annotations
+
+from emulator.policies.protocols import WaitingJob
+from emulator.policies.queues.visiting import ANYWHERE, VisitingDiscipline
+
+
+class GlobalAndLocal(VisitingDiscipline):
+    """One local queue per cluster and one global queue."""
+
+    @property
+    def _global(self) -> int:
+        return self._clusters
+
+    def _number_of_queues(self, clusters: int) -> int:
+        return clusters + 1
+
+    def _queue_of(self, job: WaitingJob) -> int:
+        return self._submission_queue(job) if job.request.single_component else self._global
+
+    def _home_of(self, job: WaitingJob, queue: int) -> int:
+        return ANYWHERE if queue == self._global else queue
+
+    def _non_empty_locals(self) -> list[int]:
+        return self._non_empty(self._by_index[: self._clusters])

@@ -1,0 +1,208 @@
+"""The visiting rounds that the disciplines of SP share: queues enabled at a departure, visited until all are disabled.
+
+"Scheduling Policies for Processor Coallocation in Multicluster Systems", section 2. Each queue is enabled or disabled,
+and all are disabled between decisions. Scheduling runs only at a departure and at an arrival to an empty queue. At a
+departure the discipline enables some non-empty queues in some order; they are visited round after round, at most one
+start per queue and round. A head that does not fit disables its queue until a later departure, and so does the start
+of a queue's last job. An arrival to an empty queue enables that queue alone, unless the discipline forbids it.
+
+A discipline says, by overriding what stands under "what a discipline decides", how many queues there are, which one a
+job joins and where that queue's jobs may run, which queues a departure enables in which order, and which others join
+when one empties. The withdrawal of a head, of which the paper knows nothing, is taken as the arrival of its successor
+to an empty queue: it enables that queue alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from numpy.random import Generator
+
+from emulator.model.errors import InvalidInput
+from emulator.model.placement import Placement
+from emulator.policies.placement.fixed import fixed_request, place_where_named
+from emulator.policies.placement.worst_fit_distinct import WorstFitDistinct
+from emulator.policies.protocols import (
+    Arrival,
+    Departure,
+    PlacementPolicy,
+    Reject,
+    SchedulingEvent,
+    Start,
+    WaitingJob,
+    Withdrawal,
+)
+from emulator.policies.queues.job_queue import JobQueue
+from emulator.policies.state import SystemState
+
+ANYWHERE: Final = -1
+"""Stands for a home cluster where the placement policy chooses among all of them."""
+
+
+class VisitingDiscipline:
+    """Queues of waiting jobs, and the rounds in which their heads are tried."""
+
+    def __init__(self) -> None:
+        self._queues: list[JobQueue] = []
+        self._by_index: list[int] = []
+        self._clusters: int = 0
+
+    def decide(
+        self, event: SchedulingEvent, state: SystemState, policy: PlacementPolicy, rng: Generator
+    ) -> Sequence[Start | Reject]:
+        """The starts that `event` makes possible.
+
+        Raises:
+            InvalidInput: if an arrived job lacks the queue that this discipline needs.
+        """
+        if not self._queues:
+            self._open_queues(len(state.idle))
+        if isinstance(event, Arrival):
+            return self._arrive(event.job, state, policy)
+        if isinstance(event, Departure):
+            return self._visit(self._enabled_at(event, rng), state, policy)
+        return self._withdraw(event.job_id, state, policy) if isinstance(event, Withdrawal) else []
+
+    def next_scan_s(self) -> float | None:
+        """None: only arrivals and departures matter."""
+        return None
+
+    def waiting(self) -> Sequence[int]:
+        """Identities of the waiting jobs, queue by queue, each head first."""
+        return [job.id for queue in self._queues for job in queue.jobs()]
+
+    def could_start(self, job: WaitingJob, state: SystemState, policy: PlacementPolicy) -> bool:
+        """Whether `job` would start in `state` if no other job waited.
+
+        Raises:
+            InvalidInput: if the job lacks the queue that this discipline needs.
+        """
+        if not self._queues:
+            self._open_queues(len(state.idle))
+        return self._place(job, self._queue_of(job), state, policy) is not None
+
+    def snapshot(self) -> dict[str, Any]:
+        """The queues and the tries of their jobs so far."""
+        return {"clusters": self._clusters, "queues": [queue.snapshot() for queue in self._queues]}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Become what `snapshot` describes."""
+        self._clusters = snapshot["clusters"]
+        self._queues = [JobQueue.restored(queue) for queue in snapshot["queues"]]
+        self._by_index = list(range(len(self._queues)))
+
+    # What a discipline decides.
+
+    def _number_of_queues(self, clusters: int) -> int:
+        """Queues of a system with that many clusters."""
+        return 1
+
+    def _queue_of(self, job: WaitingJob) -> int:
+        """The queue that a job joins."""
+        return 0
+
+    def _home_of(self, job: WaitingJob, queue: int) -> int:
+        """The only cluster on which a job of `queue` may run, or `ANYWHERE`."""
+        return ANYWHERE
+
+    def _enabled_at(self, departure: Departure, rng: Generator) -> list[int]:
+        """The non-empty queues that a departure enables, in the order of a round."""
+        return self._non_empty(self._by_index)
+
+    def _may_try_arrival(self, queue: int) -> bool:
+        """Whether an arrival to this empty queue enables it."""
+        return True
+
+    def _joining(self, emptied: int) -> list[int]:
+        """The queues that are enabled, at the end of a round's list, because queue `emptied` has become empty."""
+        return []
+
+    def _note_disabled(self, queue: int) -> None:
+        """A queue has been disabled."""
+
+    # What they share.
+
+    def _open_queues(self, clusters: int) -> None:
+        self._clusters = clusters
+        self._queues = [JobQueue() for _ in range(self._number_of_queues(clusters))]
+        self._by_index = list(range(len(self._queues)))
+
+    def _non_empty(self, queues: list[int]) -> list[int]:
+        return [queue for queue in queues if self._queues[queue].waiting]
+
+    def _submission_queue(self, job: WaitingJob) -> int:
+        """The index of the queue a job was submitted to, where there must be one per cluster."""
+        if job.queue is None or not 0 <= job.queue < self._clusters:
+            raise InvalidInput(
+                f"Job {job.id} was submitted to queue {job.queue}, but there is one queue per cluster: "
+                f"give it one from 0 to {self._clusters - 1}."
+            )
+        return job.queue
+
+    def _arrive(self, job: WaitingJob, state: SystemState, policy: PlacementPolicy) -> Sequence[Start]:
+        queue = self._queue_of(job)
+        jobs = self._queues[queue]
+        jobs.append(job)
+        if jobs.waiting > 1 or not self._may_try_arrival(queue):
+            return []
+        start = self._start_head(queue, state, policy)
+        self._note_disabled(queue)
+        return [] if start is None else [start]
+
+    def _visit(
+        self, enabled: list[int], state: SystemState, policy: PlacementPolicy, others_join: bool = True
+    ) -> Sequence[Start]:
+        starts: list[Start] = []
+        taken: Placement | None = None
+        while enabled:
+            still_enabled: list[int] = []
+            # The list grows while it is walked: a queue that joins is visited at the end of this round.
+            for queue in enabled:
+                if taken is not None:
+                    state = state.after(taken)
+                start = self._start_head(queue, state, policy)
+                if start is None:
+                    taken = None
+                    self._note_disabled(queue)
+                    continue
+                taken = start.placement
+                starts.append(start)
+                if self._queues[queue].waiting:
+                    still_enabled.append(queue)
+                else:
+                    self._note_disabled(queue)
+                    if others_join:
+                        enabled.extend(self._joining(queue))
+            enabled = still_enabled
+        return starts
+
+    def _start_head(self, queue: int, state: SystemState, policy: PlacementPolicy) -> Start | None:
+        jobs = self._queues[queue]
+        job = jobs.head()
+        placement = self._place(job, queue, state, policy)
+        if placement is None:
+            jobs.failed_tries += 1
+            return None
+        tries = jobs.failed_tries + 1
+        jobs.leave()
+        return Start(job.id, placement, tries)
+
+    def _place(
+        self, job: WaitingJob, queue: int, state: SystemState, policy: WorstFitDistinct | PlacementPolicy
+    ) -> Placement | None:
+        # A compiler calls the policy of all published studies more cheaply for its being named here.
+        request = job.request
+        home = self._home_of(job, queue)
+        if home == ANYWHERE:
+            return place_where_named(request, state, policy) if request.clusters else policy.place(request, state)
+        size = request.components[0]
+        return place_where_named(fixed_request(size, home), state, policy) if state.idle[home] >= size else None
+
+    def _withdraw(self, job_id: int, state: SystemState, policy: PlacementPolicy) -> Sequence[Start]:
+        for queue, jobs in enumerate(self._queues):
+            was_head = jobs.waiting > 0 and jobs.head().id == job_id
+            if jobs.withdraw(job_id):
+                enabled = was_head and jobs.waiting > 0 and self._may_try_arrival(queue)
+                return self._visit([queue], state, policy, others_join=False) if enabled else []
+        return []

@@ -1,0 +1,115 @@
+"""The figures of a study: bars of response times, curves of response against load, or bars of gross over net."""
+
+from __future__ import annotations
+
+import math
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, Final
+
+from emulator.simulator.studies.catalogue import Chart, Measures
+from emulator.simulator.studies.comparisons import Quantity
+from emulator.simulator.studies.conduct import Row, StudyResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+COLUMNS: Final = 3
+CHART_INCHES: Final = (4.0, 2.7)
+DOTS_PER_INCH: Final = 80
+SHORTEST_S: Final = 0.9
+"""Just below the mean service of the synthetic streams, which no response time undercuts."""
+
+KINDS: Final = {Quantity.LOCAL_RESPONSE: "1 component", Quantity.GLOBAL_RESPONSE: "several"}
+
+
+def study_figure(result: StudyResult) -> bytes:
+    """The study's figure as PNG, a chart per workload; the same result gives the same bytes."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    charts = result.study.charts
+    columns = min(COLUMNS, len(charts))
+    rows = math.ceil(len(charts) / columns)
+    figure = Figure(figsize=(CHART_INCHES[0] * columns, CHART_INCHES[1] * rows + 0.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(rows, columns, squeeze=False).flatten()
+    for chart, axis in zip(charts, axes, strict=False):
+        axis.set_title(chart.workload, fontsize=9)
+        axis.tick_params(labelsize=7)
+        _DRAWN[result.study.measures](result, chart, axis)
+    for axis in axes[len(charts) :]:
+        axis.set_visible(False)
+    figure.suptitle(f"{result.study.title} ({result.study.figures})", fontsize=10)
+    picture = BytesIO()
+    figure.savefig(picture, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
+    return picture.getvalue()
+
+
+def _draw_responses(result: StudyResult, chart: Chart, axis: Axes) -> None:
+    """Overall response at each load, then that of jobs with one and with several components at the headline load."""
+    rows = [row for row in result.rows if row.workload == chart.workload]
+    loads = sorted({row.load for row in rows if row.load is not None})
+    headline_load = next(row.load for row in rows if row.at == result.headline)
+    groups = [f"{load:.2f}" for load in loads] + [f"{kind}\nat {headline_load:.2f}" for kind in KINDS.values()]
+    width = 0.8 / len(chart.queues)
+    for place, queue in enumerate(chart.queues):
+        own = sorted((row for row in rows if row.queue == queue), key=lambda row: row.load or 0.0)
+        headline = next(row for row in own if row.at == result.headline)
+        shown = [(row, Quantity.RESPONSE) for row in own] + [(headline, kind) for kind in KINDS]
+        values, errors = zip(*(_value(row, quantity) for row, quantity in shown), strict=True)
+        at = [index + width * (place - (len(chart.queues) - 1) / 2) for index in range(len(groups))]
+        bars: Any = axis.bar(at, values, width, yerr=errors, label=queue, error_kw={"elinewidth": 0.7})
+        for bar, (row, _) in zip(bars, shown, strict=True):
+            if row.saturated > 0:
+                bar.set_hatch("////")
+    axis.set_xticks(range(len(groups)), groups)
+    axis.set_yscale("log")
+    axis.set_ylim(bottom=SHORTEST_S)
+    _number_plainly(axis)
+    axis.set_ylabel("response time (s)", fontsize=7)
+    axis.legend(fontsize=6)
+
+
+def _draw_curves(result: StudyResult, chart: Chart, axis: Axes) -> None:
+    """Response against gross utilization, and where each policy saturates."""
+    for place, queue in enumerate(chart.queues):
+        points = [it for it in result.curves if (it.workload, it.queue) == (chart.workload, queue)]
+        colour = f"C{place}"
+        axis.semilogy([it.load for it in points], [it.response_s for it in points], ".-", color=colour, label=queue)
+        row = next(it for it in result.rows if (it.workload, it.queue) == (chart.workload, queue))
+        axis.axvline(row.found[Quantity.MAXIMAL_GROSS].mean, linestyle=":", linewidth=0.9, color=colour)
+    _number_plainly(axis)
+    axis.set_xlabel("gross utilization", fontsize=7)
+    axis.set_ylabel("response time (s)", fontsize=7)
+    axis.legend(fontsize=6)
+
+
+def _draw_gaps(result: StudyResult, chart: Chart, axis: Axes) -> None:
+    """Gross over net utilization under each policy."""
+    rows = [row for row in result.rows if row.workload == chart.workload]
+    values, errors = zip(*(_value(row, Quantity.GROSS_OVER_NET) for row in rows), strict=True)
+    axis.bar([row.queue for row in rows], values, yerr=errors, color=[f"C{place}" for place in range(len(rows))])
+    axis.set_ylim(1.0, 1.25)
+    axis.set_ylabel("gross / net", fontsize=7)
+
+
+def _number_plainly(axis: Axes) -> None:
+    """Write 2 and 20 along a logarithmic axis instead of powers of ten."""
+    axis.tick_params(which="both", labelsize=6)
+    axis.yaxis.set_major_formatter("{x:g}")
+    axis.yaxis.set_minor_formatter("{x:g}")
+
+
+def _value(row: Row, quantity: Quantity) -> tuple[float, float]:
+    """Mean and half the interval; nothing where such jobs do not exist."""
+    around = row.found.get(quantity)
+    if around is None:
+        return 0.0, 0.0
+    return around.mean, 0.0 if around.high is None else around.high - around.mean
+
+
+_DRAWN: Final = {
+    Measures.RESPONSE: _draw_responses,
+    Measures.SATURATION: _draw_curves,
+    Measures.UTILIZATION: _draw_gaps,
+}

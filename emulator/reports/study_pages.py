@@ -1,0 +1,120 @@
+"""The files that a study leaves: a page to read, its figure, and the numbers behind both as CSV."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from emulator.model.errors import InvalidInput
+from emulator.reports.study_figures import study_figure
+from emulator.reports.study_tables import claim_table, found_table, interval_text, part_table, turning_table
+from emulator.simulator.studies.catalogue import Measures
+from emulator.simulator.studies.comparisons import Quantity
+from emulator.simulator.studies.conduct import Row, StudyResult
+from workloads.whole_files import written_whole
+
+HEADINGS: Final = {
+    Quantity.RESPONSE: "response (s)",
+    Quantity.LOCAL_RESPONSE: "1 component (s)",
+    Quantity.GLOBAL_RESPONSE: "several (s)",
+    Quantity.MAXIMAL_GROSS: "maximal gross utilization",
+    Quantity.MAXIMAL_NET: "maximal net utilization",
+    Quantity.GROSS_OVER_NET: "gross / net",
+}
+HOW_READ: Final = {
+    Measures.RESPONSE: (
+        "Loads are gross utilizations, chosen as shares of the maximal utilization of the chart's tightest policy; "
+        "the verdicts are those at 0.97. *SAT* marks a policy that saturated in at least one replication."
+    ),
+    Measures.SATURATION: (
+        "The maximal utilization is the largest load whose backlog stays bounded, found by halving; it exceeds the "
+        "true one by one to two percent, for all policies alike."
+    ),
+    Measures.UTILIZATION: "Measured at a gross utilization that every policy carries.",
+}
+
+
+def write_study(result: StudyResult, folder: Path) -> list[Path]:
+    """Write the page, the figure and the tables of `result` into `folder`; the paths, the page first.
+
+    Raises:
+        InvalidInput: if they cannot be written there.
+    """
+    name = result.study.name
+    page, picture = folder / f"{name}.md", folder / f"{name}.png"
+    found, parts = folder / f"{name}.csv", folder / f"{name}-claims.csv"
+    _write_rows(found_table(result), found)
+    _write_rows(part_table(result), parts)
+    _write_bytes(study_figure(result), picture)
+    with written_whole(page) as text:
+        text.write(study_page(result))
+    return [page, picture, found, parts]
+
+
+def study_page(result: StudyResult) -> str:
+    """The study in Markdown: claims and verdicts, the figure, the numbers, and where orderings turn."""
+    study, scale = result.study, result.scale
+    sections = [
+        f"# {study.title}",
+        f"{study.figures}. `testbed study {study.name} --jobs {scale.jobs} --replications {scale.replications}`: "
+        f"{scale.replications} replications of {scale.jobs} arrivals each, the first tenth not counted; intervals "
+        f"are 95%, and ratios are paired by replication. {HOW_READ[study.measures]}",
+        "## Claims",
+        _table(claim_table(result)),
+        f"![{study.title}]({study.name}.png)",
+        f"## What was found\n\nAll digits: [{study.name}.csv]({study.name}.csv).",
+        _table([_shown(row) for row in result.rows]),
+    ]
+    open_parts = [row for row in part_table(result) if row["at"] == result.headline and row["verdict"] != "shown"]
+    if open_parts:
+        link = f"[{study.name}-claims.csv]({study.name}-claims.csv)"
+        sections += [
+            f"## Parts of claims that do not show, or are undecided\n\nAll parts at all loads: {link}.",
+            _table([_without(row, "at") for row in open_parts]),
+        ]
+    turning = turning_table(result)
+    if turning:
+        sections += ["## Orderings that vanish or flip with the load (ratios in brackets)", _table(turning)]
+    return "\n\n".join(sections) + "\n"
+
+
+def _shown(row: Row) -> dict[str, Any]:
+    load = {} if row.load is None else {"load": f"{row.load:.3f}"}
+    at = {"at": row.at.removesuffix(" of the tightest maximum").removeprefix("at ")} if row.at else {}
+    found = {HEADINGS[quantity]: interval_text(around) for quantity, around in row.found.items()}
+    mark = {"": "SAT" if row.saturated > 0 else ""} if "response (s)" in found else {}
+    return {"workload": row.workload, "queue": row.queue, **at, **load, **found, **mark}
+
+
+def _without(row: Mapping[str, Any], column: str) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key != column}
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """A Markdown table; a row may lack columns that another has."""
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    lines += ["| " + " | ".join(_cell(row.get(column)) for column in columns) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value).replace("|", "\\|")
+
+
+def _write_rows(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
+    with written_whole(path) as text:
+        writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def _write_bytes(content: bytes, path: Path) -> None:
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be written ({error.strerror or error}).") from error

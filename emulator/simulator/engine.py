@@ -1,0 +1,367 @@
+"""The engine: events in exact order, the discipline asked at each, jobs carried from arrival to departure.
+
+Order. Events happen in order of their moments. At equal moments departures come first, then arrivals, then scans of
+the queue. Simultaneous departures are separate decisions, in the order in which the jobs were placed; simultaneous
+arrivals are separate decisions, in the order of the stream. A decision is made on the state after its own event and all
+events before it.
+
+Time. Moments are never advanced in steps: a job's end is its start plus its execution time, an arrival is what the
+stream says, and a discipline's scans are multiples of its interval; so nothing drifts, however long a simulation is.
+
+Processors are held from placement to departure; between placement and start lies the `Preparation`. Where a runtime
+model is shared, the end of a running job may move; ends that no longer hold stay behind and are skipped.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from heapq import heappop, heappush
+from typing import Any, Final, NamedTuple, final
+
+from numpy.random import Generator
+
+from emulator.model.compilation import mypyc_attr
+from emulator.model.errors import ImpossibleRequest, InvalidInput
+from emulator.model.placement import Placement
+from emulator.model.stream import StreamJob
+from emulator.policies.protocols import (
+    Arrival,
+    Departure,
+    PlacementPolicy,
+    QueueDiscipline,
+    Reject,
+    Scan,
+    SchedulingEvent,
+    Start,
+    WaitingJob,
+)
+from emulator.policies.queues.visiting import VisitingDiscipline
+from emulator.policies.state import ClusterState, RunningJob, Surroundings, SystemState
+from emulator.simulator.admission import Admission, JobForm, check_times
+from emulator.simulator.runtime import OneFactor, Preparation, RuntimeModel, SharedRuntime
+from emulator.simulator.statistics import Observations
+
+NO_QUEUE: Final = -1
+NEVER: Final = math.inf
+
+
+class FinishedJob(NamedTuple):
+    """The life of a job: emulated moments, and the cluster of each component in the order of its placement."""
+
+    id: int
+    arrival_s: float
+    placed_s: float
+    start_s: float
+    finish_s: float
+    service_s: float
+    components: tuple[int, ...]
+    clusters: tuple[int, ...]
+    queue: int | None
+    application: str
+    tries: int
+
+
+Log = Callable[[float, SchedulingEvent, Sequence[Start | Reject], tuple[int, ...]], None]
+"""Told of every decision: its moment, the event, the answers, and the idle processors it was made on."""
+
+
+@mypyc_attr(acyclic=True, free_list_len=1)
+@final
+class SimulatedJob:
+    """A job between its arrival and its departure."""
+
+    __slots__ = (
+        "application",
+        "arrival_s",
+        "finish_s",
+        "form",
+        "id",
+        "number",
+        "placed_s",
+        "placement",
+        "queue",
+        "sequence",
+        "service_s",
+        "start_s",
+        "tries",
+    )
+
+    def __init__(
+        self, number: int, id: int, arrival_s: float, service_s: float, form: JobForm, queue: int, application: str
+    ) -> None:
+        self.number = number
+        self.id = id
+        self.arrival_s = arrival_s
+        self.service_s = service_s
+        self.form = form
+        self.queue = queue
+        self.application = application
+        self.sequence: int = 0
+        self.tries: int = 0
+        self.placed_s: float = 0.0
+        self.start_s: float = 0.0
+        self.finish_s: float = NEVER
+        self.placement: Placement | None = None
+
+    def __lt__(self, other: SimulatedJob) -> bool:
+        # Only entries of one and the same job compare equal before it.
+        return False
+
+
+class Engine:
+    """One simulated multicluster of clusters with `processors` each, `occupied` of them by others throughout."""
+
+    def __init__(
+        self,
+        processors: Sequence[int],
+        discipline: QueueDiscipline,
+        policy: PlacementPolicy,
+        admission: Admission,
+        runtime: RuntimeModel,
+        observations: Observations,
+        rng: Generator,
+        *,
+        preparation: Preparation | None = None,
+        shared: SharedRuntime | None = None,
+        surroundings: Surroundings | None = None,
+        occupied: Sequence[int] = (),
+        on_finished: Callable[[FinishedJob], None] | None = None,
+        log: Log | None = None,
+    ) -> None:
+        free = [size - held for size, held in zip(processors, occupied or [0] * len(processors), strict=True)]
+        self._clusters = tuple([ClusterState(size, idle) for size, idle in zip(processors, free, strict=True)])
+        self._idle: list[int] = free
+        # A compiler calls a class it knows more cheaply than whatever fulfils a protocol.
+        self._discipline: VisitingDiscipline | QueueDiscipline = discipline
+        self._policy = policy
+        self._admission = admission
+        self._runtime: OneFactor | RuntimeModel = runtime
+        self._observations = observations
+        self._rng = rng
+        self._preparation = preparation
+        self._shared = shared
+        self._surroundings = surroundings or Surroundings()
+        self._shows_running: bool = bool(getattr(discipline, "needs_running_jobs", False))
+        self._on_finished = on_finished
+        self._log = log
+        self._jobs: dict[int, SimulatedJob] = {}
+        self._running: list[tuple[float, int, SimulatedJob]] = []
+        self._placed: int = 0
+        self._scan = Scan()
+        self._scans: bool = not isinstance(discipline, VisitingDiscipline)
+
+    def run(
+        self, jobs: Iterator[StreamJob], *, stop_at_last_arrival: bool = False, most_waiting: int | None = None
+    ) -> bool:
+        """Simulate until all jobs have finished; whether that was reached.
+
+        With `stop_at_last_arrival` the end is the last arrival, and with `most_waiting` it is also reached, early, when
+        more jobs than that wait.
+
+        Raises:
+            InvalidInput: if a job or an answer of discipline or policy contradicts the system; a job can never fit.
+        """
+        limit = most_waiting if most_waiting is not None else -1
+        coming = _next(jobs, 0.0)
+        while True:
+            arrival_s = NEVER if coming is None else coming.arrival_s
+            scan_s = self._discipline.next_scan_s() if self._scans else None
+            next_s = arrival_s if scan_s is None or arrival_s <= scan_s else scan_s
+            if self._running and self._running[0][0] <= next_s:
+                self._depart()
+            elif coming is not None and arrival_s == next_s:
+                self._arrive(coming)
+                coming = _next(jobs, arrival_s)
+                if coming is None:
+                    self._close_window(arrival_s)
+                    if stop_at_last_arrival:
+                        return False
+                if limit >= 0 and self._waiting() > limit:
+                    self._close_window(arrival_s)
+                    return False
+            elif scan_s is not None:
+                self._scan_queue(scan_s, coming is None)
+            else:
+                break
+        self._check_nobody_waits()
+        return True
+
+    def _waiting(self) -> int:
+        observations = self._observations
+        return observations.arrived - observations.started - observations.given_up
+
+    def _arrive(self, coming: StreamJob) -> None:
+        id = coming.id
+        arrival_s = coming.arrival_s
+        request = coming.request
+        queue = coming.queue
+        if id in self._jobs:
+            raise InvalidInput(f"Job {id}: id: another job with this identity is in the system.")
+        form = self._admission.form_of(id, request, queue)
+        number = self._observations.note_arrival(arrival_s)
+        queue_index = NO_QUEUE if queue is None else queue
+        self._jobs[id] = SimulatedJob(number, id, arrival_s, coming.service_s, form, queue_index, coming.application)
+        self._decide(Arrival(WaitingJob(id, form.request, queue)), arrival_s)
+
+    def _depart(self) -> None:
+        finish_s, _, job = heappop(self._running)
+        placement = job.placement
+        if placement is None or finish_s != job.finish_s:
+            return
+        job.placement = None
+        for component in placement.components:
+            cluster = component.cluster
+            self._idle[cluster] = self._idle[cluster] + component.processors
+        del self._jobs[job.id]
+        form = job.form
+        observations = self._observations
+        execution_s = finish_s - job.start_s
+        if observations.window_open:
+            net_share = 1.0 if execution_s <= 0.0 else job.service_s / execution_s
+            observations.note_occupied(form.processors, job.start_s, finish_s, net_share)
+        observations.note_finished(job.number, job.arrival_s, job.start_s, finish_s, form.multicomponent, job.queue)
+        if self._on_finished is not None:
+            self._on_finished(_finished(job, placement))
+        if self._shared is not None:
+            self._shared.end(job.id, finish_s)
+            self._move_ends()
+        if self._shows_running:
+            self._forget_running(job.id)
+        self._decide(Departure(job.id, placement), finish_s)
+
+    def _scan_queue(self, scan_s: float, no_more_arrive: bool) -> None:
+        started = self._observations.started
+        given_up = self._observations.given_up
+        self._decide(self._scan, scan_s)
+        nothing_changes = started == self._observations.started and given_up == self._observations.given_up
+        if nothing_changes and no_more_arrive and not self._running:
+            self._check_nobody_waits()
+
+    def _decide(self, event: SchedulingEvent, time_s: float) -> None:
+        idle = tuple(self._idle)
+        state = SystemState(self._clusters, time_s, self._surroundings, idle)
+        answers = self._discipline.decide(event, state, self._policy, self._rng)
+        if self._log is not None:
+            self._log(time_s, event, answers, idle)
+        for answer in answers if isinstance(answers, list) else list(answers):
+            job = self._jobs.get(answer.job_id)
+            if job is None or job.placement is not None:
+                raise InvalidInput(f"The discipline answers for job {answer.job_id}, which does not wait.")
+            job.tries = answer.tries
+            if isinstance(answer, Start):
+                self._start(job, answer.placement, time_s)
+            else:
+                self._observations.given_up += 1
+                del self._jobs[job.id]
+
+    def _start(self, job: SimulatedJob, placement: Placement, time_s: float) -> None:
+        self._take(job, placement)
+        execution_s = self._runtime.execution_s(job.application, placement, job.service_s)
+        start_s = time_s
+        if self._preparation is not None:
+            start_s += self._preparation.delay_s(placement)
+        self._placed += 1
+        self._observations.started += 1
+        job.sequence = self._placed
+        job.placement = placement
+        job.placed_s = time_s
+        job.start_s = start_s
+        job.finish_s = start_s + execution_s
+        heappush(self._running, (job.finish_s, job.sequence, job))
+        if self._shared is not None:
+            self._shared.begin(job.id, job.application, placement, job.service_s, start_s)
+            self._move_ends()
+        if placement.learned or self._shows_running:
+            self._note_running(job, placement, start_s)
+
+    def _take(self, job: SimulatedJob, placement: Placement) -> None:
+        processors = 0
+        for component in placement.components:
+            cluster = component.cluster
+            left = self._idle[cluster] - component.processors
+            if left < 0 or component.processors < 1:
+                raise InvalidInput(
+                    f"The policy places {component.processors} processors of job {job.id} on cluster {cluster}, "
+                    f"where {self._idle[cluster]} are idle."
+                )
+            self._idle[cluster] = left
+            processors += component.processors
+        if processors != job.form.processors:
+            raise InvalidInput(
+                f"The policy places {processors} processors for job {job.id}, which asked for {job.form.processors}."
+            )
+
+    def _move_ends(self) -> None:
+        if self._shared is None:
+            return
+        for job_id, finish_s in self._shared.moved():
+            job = self._jobs[job_id]
+            if finish_s != job.finish_s:
+                job.finish_s = finish_s
+                heappush(self._running, (finish_s, job.sequence, job))
+
+    def _note_running(self, job: SimulatedJob, placement: Placement, start_s: float) -> None:
+        surroundings = self._surroundings
+        estimate_s = job.form.offered.estimate_s
+        end_s = None if estimate_s is None else start_s + estimate_s
+        running = surroundings.running
+        if self._shows_running:
+            running = (*running, RunningJob(job.id, placement, start_s, end_s))
+        history = surroundings.history | placement.learned
+        self._surroundings = replace(surroundings, running=running, history=history)
+
+    def _forget_running(self, job_id: int) -> None:
+        running = tuple([job for job in self._surroundings.running if job.id != job_id])
+        self._surroundings = replace(self._surroundings, running=running)
+
+    def _close_window(self, time_s: float) -> None:
+        observations = self._observations
+        observations.waiting_at_last_arrival = self._waiting()
+        for finish_s, _, job in self._running:
+            if job.placement is None or finish_s != job.finish_s or job.start_s >= time_s:
+                continue
+            execution_s = finish_s - job.start_s
+            net_share = 1.0 if execution_s <= 0.0 else job.service_s / execution_s
+            observations.note_occupied(job.form.processors, job.start_s, min(time_s, finish_s), net_share)
+        observations.window_open = False
+
+    def _check_nobody_waits(self) -> None:
+        waiting = self._discipline.waiting()
+        if waiting:
+            raise ImpossibleRequest(
+                f"Job {waiting[0]} still waits though nothing runs and nothing more will happen: "
+                "the discipline or the policy never starts it."
+            )
+
+
+def _next(jobs: Iterator[StreamJob], earliest_s: float) -> StreamJob | None:
+    job = next(jobs, None)
+    if job is None:
+        return None
+    arrival_s = job.arrival_s
+    service_s = job.service_s
+    if not (earliest_s <= arrival_s < NEVER and 0.0 <= service_s < NEVER):
+        check_times(job)
+        raise InvalidInput(
+            f"Job {job.id}: arrival_s: {arrival_s!r} lies before {earliest_s!r}, the arrival of the job before it."
+        )
+    return job
+
+
+def _finished(job: SimulatedJob, placement: Placement) -> FinishedJob:
+    components: Any = placement.components
+    return FinishedJob(
+        job.id,
+        job.arrival_s,
+        job.placed_s,
+        job.start_s,
+        job.finish_s,
+        job.service_s,
+        tuple([component.processors for component in components]),
+        tuple([component.cluster for component in components]),
+        None if job.queue == NO_QUEUE else job.queue,
+        job.application,
+        job.tries,
+    )

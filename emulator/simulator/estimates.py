@@ -1,0 +1,195 @@
+"""From what was kept to what is reported: means with 95% intervals, utilization, and whether the system saturated.
+
+Intervals come from batch means: the batches, consecutive in arrivals, are joined to at most `INTERVAL_BATCHES`, few
+enough to be nearly independent in a long simulation, and Student's t is applied to their means. Replications are the
+alternative; `interval` serves them too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from scipy.special import stdtrit
+
+from emulator.simulator.statistics import Batches, JobSums, Observations
+
+CONFIDENCE = 0.95
+INTERVAL_BATCHES = 32
+LEAST_BATCHES = 8
+"""Below this many batches no interval is given."""
+
+BACKLOG_ROOTS = 3.0
+"""A backlog beyond this many square roots of the jobs arrived is more than a stable system's fluctuation."""
+
+GROWTH = 1.4
+"""Growth of the mean response time from the second to the last quarter that, with such a backlog, shows saturation.
+It is 2 in a system that falls behind steadily, and 1 in a stable one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A mean and its 95% confidence interval; the bounds are None where there is too little to tell."""
+
+    mean: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Mean times of a kind of job, in emulated seconds; None without any job."""
+
+    jobs: int
+    response_s: float | None
+    wait_s: float | None
+    execution_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What one simulation says.
+
+    `local` are the single-component jobs (the local queues of GP and LP), `global_` the multicomponent ones (their
+    global queue); `by_queue` is keyed by submission queue. Utilizations are shares of all processors from the first
+    counted arrival to the last arrival, `window_s` apart; None if that is no time. `batch_response_s` are means of
+    consecutive batches of `batch_jobs` arrivals each, the same arrivals in every simulation of the same stream.
+    """
+
+    jobs_arrived: int
+    jobs_finished: int
+    jobs_given_up: int
+    warm_up_jobs: int
+    response_s: Interval | None
+    local_response_s: Interval | None
+    global_response_s: Interval | None
+    total: Times
+    local: Times
+    global_: Times
+    by_queue: dict[int, Times]
+    gross_utilization: float | None
+    net_utilization: float | None
+    window_s: float
+    makespan_s: float
+    waiting_at_last_arrival: int
+    saturated: bool
+    batch_jobs: int
+    batch_response_s: tuple[float, ...]
+
+    @property
+    def gross_over_net(self) -> float | None:
+        """Gross over net utilization; None if there is none."""
+        if not self.gross_utilization or not self.net_utilization:
+            return None
+        return self.gross_utilization / self.net_utilization
+
+
+def interval(values: Sequence[float]) -> Interval:
+    """Mean of independent `values` (batch means, or one per replication) with its 95% interval by Student's t."""
+    count = len(values)
+    mean = math.fsum(values) / count
+    if count < 2:
+        return Interval(mean, None, None)
+    variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)
+    half = _t_quantile(count - 1) * math.sqrt(variance / count)
+    return Interval(mean, mean - half, mean + half)
+
+
+def evaluate(kept: Observations, processors: int, ended_early: bool) -> Statistics:
+    """What `kept` says of a system of `processors`; `ended_early` if too many jobs waited to go on."""
+    window_s = max(0.0, kept.last_arrival_s - kept.counted_from_s) if kept.arrived > kept.warm_up_jobs else 0.0
+    capacity = processors * window_s
+    total, batches = _all_jobs(kept)
+    means = _batch_means(batches, kept.arrived - kept.warm_up_jobs)
+    return Statistics(
+        jobs_arrived=kept.arrived,
+        jobs_finished=kept.finished,
+        jobs_given_up=kept.given_up,
+        warm_up_jobs=kept.warm_up_jobs,
+        response_s=_estimate(batches, total),
+        local_response_s=_estimate(kept.single_component_batches, kept.single_component),
+        global_response_s=_estimate(kept.multicomponent_batches, kept.multicomponent),
+        total=_times(total),
+        local=_times(kept.single_component),
+        global_=_times(kept.multicomponent),
+        by_queue={queue: _times(kept.by_queue[queue]) for queue in sorted(kept.by_queue)},
+        gross_utilization=kept.gross_processor_s / capacity if capacity else None,
+        net_utilization=kept.net_processor_s / capacity if capacity else None,
+        window_s=window_s,
+        makespan_s=kept.last_departure_s,
+        waiting_at_last_arrival=kept.waiting_at_last_arrival,
+        saturated=ended_early or _is_saturated(kept, means),
+        batch_jobs=batches.batch_jobs,
+        batch_response_s=means,
+    )
+
+
+def _all_jobs(kept: Observations) -> tuple[JobSums, Batches]:
+    """What is kept of jobs with one component and with several, together."""
+    total = JobSums()
+    for sums in (kept.single_component, kept.multicomponent):
+        total.jobs += sums.jobs
+        total.response_s += sums.response_s
+        total.wait_s += sums.wait_s
+        total.execution_s += sums.execution_s
+    single, several = kept.single_component_batches, kept.multicomponent_batches
+    longest = max(single.batch_jobs, several.batch_jobs)
+    batches, others = single.with_batches_of(longest), several.with_batches_of(longest)
+    for batch, jobs in enumerate(others.jobs):
+        batches.jobs[batch] += jobs
+        batches.response_s[batch] += others.response_s[batch]
+    return total, batches
+
+
+def _times(sums: JobSums) -> Times:
+    if not sums.jobs:
+        return Times(0, None, None, None)
+    return Times(sums.jobs, sums.response_s / sums.jobs, sums.wait_s / sums.jobs, sums.execution_s / sums.jobs)
+
+
+def _batch_means(batches: Batches, counted: int) -> tuple[float, ...]:
+    """Means of the whole batches; the last one is left out unless it is the only one."""
+    whole = max(1, counted // batches.batch_jobs)
+    pairs = zip(batches.response_s[:whole], batches.jobs[:whole], strict=True)
+    return tuple(total_s / jobs for total_s, jobs in pairs if jobs)
+
+
+def _estimate(batches: Batches, sums: JobSums) -> Interval | None:
+    if not sums.jobs:
+        return None
+    mean = sums.response_s / sums.jobs
+    used = [(total_s, jobs) for total_s, jobs in zip(batches.response_s, batches.jobs, strict=True) if jobs]
+    joined = _joined(used)
+    if len(joined) < LEAST_BATCHES or batches.batch_jobs == 1:
+        return Interval(mean, None, None)
+    around = interval([total_s / jobs for total_s, jobs in joined])
+    half = _half_width(around)
+    return Interval(mean, mean - half, mean + half)
+
+
+def _joined(batches: list[tuple[float, int]]) -> list[tuple[float, int]]:
+    """Neighbouring batches made one until there are at most `INTERVAL_BATCHES`; an incomplete last one is left out."""
+    span = max(1, -(-len(batches) // INTERVAL_BATCHES))
+    groups = [batches[start : start + span] for start in range(0, len(batches), span)]
+    if len(groups) > 1 and len(groups[-1]) < span:
+        groups.pop()
+    return [(math.fsum(total_s for total_s, _ in group), sum(jobs for _, jobs in group)) for group in groups]
+
+
+def _half_width(around: Interval) -> float:
+    return 0.0 if around.high is None else around.high - around.mean
+
+
+def _is_saturated(kept: Observations, means: tuple[float, ...]) -> bool:
+    if len(means) < LEAST_BATCHES or kept.waiting_at_last_arrival <= BACKLOG_ROOTS * math.sqrt(kept.arrived):
+        return False
+    quarter = len(means) // 4
+    second, last = means[quarter : 2 * quarter], means[-quarter:]
+    return math.fsum(last) > GROWTH * math.fsum(second)
+
+
+@lru_cache
+def _t_quantile(degrees: int) -> float:
+    return float(stdtrit(degrees, (1 + CONFIDENCE) / 2))

@@ -1,0 +1,105 @@
+"""Extension factors from files: measured ones of a run, or published execution times.
+
+Two kinds of CSV are told apart by their header: ``extension_factors.csv`` as `testbed measure` and campaigns leave it
+(a factor per configuration and its verdict), and a table of execution times (``application, processors, components,
+runtime_s``, as `reference/das2_execution_times_for_simulation.csv` holds them), in which a factor is the time over
+several clusters to that in one. Void rows are no results and are passed over.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, TypeVar
+
+from emulator.model.errors import InvalidInput
+from emulator.simulator.runtime import FactorTable, MeasuredTime
+
+_MEASURED: Final = ("application", "processors", "clusters", "extension_factor")
+_PUBLISHED: Final = ("application", "processors", "components", "runtime_s")
+_VOID: Final = "void"
+
+Key = tuple[str, int, int]
+Value = TypeVar("Value")
+
+
+def read_factors(path: Path) -> FactorTable:
+    """The extension factors in the CSV file at `path`.
+
+    Raises:
+        InvalidInput: naming file, line and field, if the file cannot be read, is neither kind of table, holds a value
+            that cannot be, says two things of one configuration, or lacks the single-cluster time of another.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8") as text:
+            rows = list(csv.DictReader(text))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InvalidInput(f"{path}: cannot be read as a table ({error}).") from error
+    header = list(rows[0]) if rows else []
+    if set(_MEASURED) <= set(header):
+        return FactorTable(_measured(path, rows))
+    if set(_PUBLISHED) <= set(header):
+        return FactorTable(_published(path, rows))
+    raise InvalidInput(
+        f"{path}: holds neither extension factors ({', '.join(_MEASURED)}) nor execution times "
+        f"({', '.join(_PUBLISHED)}), but {', '.join(header) or 'nothing'}."
+    )
+
+
+def _measured(path: Path, rows: list[dict[str, str]]) -> dict[Key, MeasuredTime]:
+    times: dict[Key, MeasuredTime] = {}
+    for line, row in enumerate(rows, start=2):
+        if row.get("verdict") == _VOID or not row["extension_factor"]:
+            continue
+        factor = _positive(path, line, row, "extension_factor")
+        _enter(times, path, line, _key(path, line, row, "clusters"), MeasuredTime(factor, 1.0))
+    return times
+
+
+def _published(path: Path, rows: list[dict[str, str]]) -> dict[Key, MeasuredTime]:
+    times_s: dict[Key, float] = {}
+    line_of: dict[Key, int] = {}
+    for line, row in enumerate(rows, start=2):
+        key = _key(path, line, row, "components")
+        _enter(times_s, path, line, key, _positive(path, line, row, "runtime_s"))
+        line_of[key] = line
+    times: dict[Key, MeasuredTime] = {}
+    for (application, processors, clusters), time_s in times_s.items():
+        single_s = times_s.get((application, processors, 1))
+        if single_s is None:
+            line = line_of[application, processors, clusters]
+            raise InvalidInput(
+                f"{path}, line {line}: components: there is no time of {application!r} on {processors} processors "
+                "in a single cluster to hold this one against."
+            )
+        times[application, processors, clusters] = MeasuredTime(time_s, single_s)
+    return times
+
+
+def _key(path: Path, line: int, row: Mapping[str, str], spread: str) -> Key:
+    numbers = [_positive(path, line, row, field) for field in ("processors", spread)]
+    for field, number in zip(("processors", spread), numbers, strict=True):
+        if number != int(number):
+            raise InvalidInput(f"{path}, line {line}: {field}: must be a whole number, not {row[field]!r}.")
+    return row["application"], int(numbers[0]), int(numbers[1])
+
+
+def _positive(path: Path, line: int, row: Mapping[str, str], field: str) -> float:
+    try:
+        value = float(row[field])
+    except (TypeError, ValueError):
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise InvalidInput(f"{path}, line {line}: {field}: must be a positive number, not {row[field]!r}.")
+    return value
+
+
+def _enter(table: dict[Key, Value], path: Path, line: int, key: Key, value: Value) -> None:
+    if table.setdefault(key, value) != value:
+        application, processors, clusters = key
+        raise InvalidInput(
+            f"{path}, line {line}: application: the file says two things of {application!r} on {processors} processors "
+            f"over {clusters} clusters (another grid, perhaps): keep the lines that are meant."
+        )

@@ -1,0 +1,209 @@
+"""`simulate`: a stream of jobs through a multicluster under a discipline and a policy, and what comes of it.
+
+    from emulator.simulator import simulate
+    result = simulate(jobs, clusters="four-by-32", queue="ls-do")
+    result.statistics.response_s, result.jobs        # an interval, and a pandas table with `keep_jobs=True`
+
+The same call gives the same result to the last byte. Randomness of a discipline (LS-RD, LP-RD) comes from `seed` and
+from a stream of its own, so that the jobs never depend on the policy.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from emulator.model.catalogue import topology_named
+from emulator.model.errors import InvalidInput
+from emulator.model.stream import StreamJob
+from emulator.model.topology import Middleware, Topology
+from emulator.policies.placement.fixed import AcceptingFixed
+from emulator.policies.placement.quota import Quota
+from emulator.policies.protocols import PlacementPolicy, QueueDiscipline
+from emulator.policies.registry import default_policy, placement_policy, queue_discipline
+from emulator.policies.state import NOTHING_ELSE, Surroundings
+from emulator.simulator.admission import Admission
+from emulator.simulator.engine import Engine, FinishedJob, Log
+from emulator.simulator.estimates import Statistics, evaluate
+from emulator.simulator.runtime import OneFactor, Preparation, RuntimeModel, SharedRuntime
+from emulator.simulator.statistics import Observations
+
+if TYPE_CHECKING:
+    import pandas
+
+DISCIPLINE_STREAM = 0x51
+"""Keeps the discipline's random numbers apart from those of workloads made with the same seed."""
+
+SINGLE_CLUSTER = "sc"
+
+
+@dataclass(frozen=True)
+class SimulationResult:
+    """What a simulation gave: its statistics, and each job's life if they were kept."""
+
+    statistics: Statistics
+    finished: tuple[FinishedJob, ...]
+    jobs_per_host_second: float
+
+    @property
+    def jobs(self) -> pandas.DataFrame:
+        """One row per finished job, in order of departure; empty unless `keep_jobs` was asked for."""
+        import pandas
+
+        return pandas.DataFrame(self.finished, columns=pandas.Index(FinishedJob._fields))
+
+    @property
+    def batches(self) -> pandas.DataFrame:
+        """Mean response time per batch of consecutive arrivals."""
+        import pandas
+
+        return pandas.DataFrame({"response_s": self.statistics.batch_response_s})
+
+    @property
+    def summary(self) -> pandas.Series[Any]:
+        """The statistics as one flat row."""
+        import pandas
+
+        return pandas.json_normalize(asdict(self.statistics), sep="_").iloc[0]
+
+
+def simulate(
+    jobs: Iterable[StreamJob],
+    *,
+    clusters: Sequence[int] | Topology | str,
+    queue: str | Callable[[], QueueDiscipline] = "placement",
+    policy: str | PlacementPolicy | None = None,
+    runtime: RuntimeModel | float = 1.0,
+    seed: int = 0,
+    warm_up_jobs: int = 0,
+    keep_jobs: bool = False,
+    on_finished: Callable[[FinishedJob], None] | None = None,
+    stop_at_last_arrival: bool = False,
+    most_waiting: int | None = None,
+    scan_interval_s: float = 4.0,
+    middleware: Middleware | None = None,
+    occupied: Sequence[int] = (),
+    quota: float | None = None,
+    surroundings: Surroundings | None = None,
+    log: Log | None = None,
+) -> SimulationResult:
+    """Simulate `jobs`, in order of arrival, until all have finished.
+
+    Args:
+        jobs: the stream; never held in memory whole.
+        clusters: processors per cluster, a topology, or the name of one; under the queue `sc` they become one cluster.
+        queue: a discipline's name, or what makes one.
+        policy: a placement policy, or its name; by default `wf` under the placement queue, else `wf-distinct`.
+        runtime: how long jobs run where they are placed, or one extension factor for all jobs over several clusters.
+        seed: of the discipline's random numbers.
+        warm_up_jobs: the first arrivals, which are simulated but not counted.
+        keep_jobs: keep each job's life; memory then grows with the number of jobs.
+        on_finished: told of each job as it departs.
+        stop_at_last_arrival: end there, not when the system has drained.
+        most_waiting: end early, as saturated, when more jobs wait.
+        scan_interval_s: of the placement queue.
+        middleware: emulated overhead between placement and start; none by default, as in the published simulations.
+        occupied: processors per cluster that other users hold throughout.
+        quota: share of each cluster that jobs may fill.
+        surroundings: files, bandwidths and history for policies that want them.
+        log: told of every decision.
+
+    Raises:
+        InvalidInput: if a job, a policy or another argument cannot be meant; one sentence says which and why.
+    """
+    processors, as_totals = _system(clusters, queue)
+    used = _policy(policy, queue, quota)
+    model, shared = _runtime(runtime)
+    rng = numpy.random.default_rng([seed, DISCIPLINE_STREAM])
+    observations = Observations(warm_up_jobs)
+    kept: list[FinishedJob] = []
+    engine = Engine(
+        processors,
+        _discipline(queue, scan_interval_s),
+        used,
+        Admission(
+            _free(processors, occupied),
+            _discipline(queue, scan_interval_s),
+            used,
+            as_totals,
+            surroundings or NOTHING_ELSE,
+        ),
+        model,
+        observations,
+        rng,
+        preparation=None if middleware is None else Preparation(middleware.base_s, middleware.per_component_s),
+        shared=shared,
+        surroundings=surroundings,
+        occupied=occupied,
+        on_finished=_teller(kept if keep_jobs else None, on_finished),
+        log=log,
+    )
+    host_began_s = time.perf_counter()
+    finished = engine.run(iter(jobs), stop_at_last_arrival=stop_at_last_arrival, most_waiting=most_waiting)
+    host_elapsed_s = time.perf_counter() - host_began_s
+    statistics = evaluate(observations, sum(processors), not finished and not stop_at_last_arrival)
+    rate = statistics.jobs_finished / host_elapsed_s if host_elapsed_s > 0 else 0.0
+    return SimulationResult(statistics, tuple(kept), rate)
+
+
+def admission(
+    clusters: Sequence[int] | Topology | str,
+    queue: str | Callable[[], QueueDiscipline] = "placement",
+    policy: str | PlacementPolicy | None = None,
+) -> Admission:
+    """What refuses jobs that `simulate` with these arguments would refuse; its `check` names the job and the field."""
+    processors, as_totals = _system(clusters, queue)
+    return Admission(processors, _discipline(queue, 4.0), _policy(policy, queue, None), as_totals)
+
+
+def _system(clusters: Sequence[int] | Topology | str, queue: object) -> tuple[list[int], bool]:
+    if isinstance(clusters, str):
+        clusters = topology_named(clusters)
+    sizes = [it.processors for it in clusters.clusters] if isinstance(clusters, Topology) else list(clusters)
+    if not sizes or min(sizes) < 1:
+        raise InvalidInput(f"clusters: each must have at least one processor, not {sizes}.")
+    return ([sum(sizes)], True) if queue == SINGLE_CLUSTER else (sizes, False)
+
+
+def _free(processors: Sequence[int], occupied: Sequence[int]) -> list[int]:
+    if occupied and len(occupied) != len(processors):
+        raise InvalidInput(f"occupied: give one number per cluster, not {len(occupied)} for {len(processors)}.")
+    free = [size - held for size, held in zip(processors, occupied or [0] * len(processors), strict=True)]
+    if min(free) < 0 or (occupied and min(occupied) < 0):
+        raise InvalidInput(f"occupied: {list(occupied)} does not lie within clusters of {list(processors)}.")
+    return free
+
+
+def _policy(policy: str | PlacementPolicy | None, queue: object, quota: float | None) -> PlacementPolicy:
+    if policy is None:
+        policy = default_policy(queue if isinstance(queue, str) else "")
+    found = placement_policy(policy) if isinstance(policy, str) else policy
+    return found if quota is None else Quota(AcceptingFixed(found), quota)
+
+
+def _discipline(queue: str | Callable[[], QueueDiscipline], scan_interval_s: float) -> QueueDiscipline:
+    return queue_discipline(queue, scan_interval_s) if isinstance(queue, str) else queue()
+
+
+def _runtime(runtime: RuntimeModel | float) -> tuple[RuntimeModel, SharedRuntime | None]:
+    if isinstance(runtime, int | float):
+        return OneFactor(float(runtime)), None
+    shared: Any = runtime
+    return runtime, shared if hasattr(runtime, "moved") else None
+
+
+def _teller(
+    kept: list[FinishedJob] | None, on_finished: Callable[[FinishedJob], None] | None
+) -> Callable[[FinishedJob], None] | None:
+    if kept is None or on_finished is None:
+        return on_finished if kept is None else kept.append
+
+    def tell(job: FinishedJob) -> None:
+        kept.append(job)
+        on_finished(job)
+
+    return tell

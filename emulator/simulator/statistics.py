@@ -1,0 +1,143 @@
+"""What is kept of finished jobs: sums and batches, in memory that does not grow with the number of jobs.
+
+Jobs are counted by their number of arrival, the warm-up left out, so that two simulations of the same stream count the
+same jobs and their batches can be compared in pairs. A batch is a run of consecutive arrivals; when there are
+`MOST_BATCHES` of them, neighbours are joined and batches become twice as long. Utilization is counted in
+processor-seconds from the arrival of the first counted job to the last arrival of all, not until the system has
+drained.
+"""
+
+from __future__ import annotations
+
+from typing import Final, final
+
+MOST_BATCHES: Final = 128
+"""Even; between half of it and all of it are in use once that many jobs have been counted."""
+
+
+@final
+class JobSums:
+    """Number of jobs and the sums of their times."""
+
+    __slots__ = ("execution_s", "jobs", "response_s", "wait_s")
+
+    def __init__(self) -> None:
+        self.jobs: int = 0
+        self.response_s: float = 0.0
+        self.wait_s: float = 0.0
+        self.execution_s: float = 0.0
+
+    def add(self, response_s: float, wait_s: float, execution_s: float) -> None:
+        """Count a job."""
+        self.jobs += 1
+        self.response_s += response_s
+        self.wait_s += wait_s
+        self.execution_s += execution_s
+
+
+@final
+class Batches:
+    """Response times in batches of consecutive arrivals."""
+
+    __slots__ = ("batch_jobs", "jobs", "response_s")
+
+    def __init__(self) -> None:
+        self.batch_jobs: int = 1
+        self.jobs: list[int] = [0] * MOST_BATCHES
+        self.response_s: list[float] = [0.0] * MOST_BATCHES
+
+    def add(self, number: int, response_s: float) -> None:
+        """Count the job that was the `number`-th to be counted on arrival, from 0."""
+        batch = number // self.batch_jobs
+        while batch >= MOST_BATCHES:
+            self._join_neighbours()
+            batch = number // self.batch_jobs
+        self.jobs[batch] = self.jobs[batch] + 1
+        self.response_s[batch] = self.response_s[batch] + response_s
+
+    def with_batches_of(self, jobs: int) -> Batches:
+        """These batches, joined until each is at least `jobs` arrivals long; `jobs` is such a length."""
+        joined = Batches()
+        joined.batch_jobs = self.batch_jobs
+        joined.jobs = list(self.jobs)
+        joined.response_s = list(self.response_s)
+        while joined.batch_jobs < jobs:
+            joined._join_neighbours()
+        return joined
+
+    def _join_neighbours(self) -> None:
+        half = MOST_BATCHES // 2
+        for batch in range(half):
+            self.jobs[batch] = self.jobs[2 * batch] + self.jobs[2 * batch + 1]
+            self.response_s[batch] = self.response_s[2 * batch] + self.response_s[2 * batch + 1]
+        for batch in range(half, MOST_BATCHES):
+            self.jobs[batch] = 0
+            self.response_s[batch] = 0.0
+        self.batch_jobs *= 2
+
+
+@final
+class Observations:
+    """Everything that one simulation keeps; the first `warm_up_jobs` to arrive are not counted."""
+
+    def __init__(self, warm_up_jobs: int) -> None:
+        self.warm_up_jobs = warm_up_jobs
+        self.arrived: int = 0
+        self.started: int = 0
+        self.finished: int = 0
+        self.given_up: int = 0
+        self.single_component = JobSums()
+        self.multicomponent = JobSums()
+        self.by_queue: dict[int, JobSums] = {}
+        self.single_component_batches = Batches()
+        self.multicomponent_batches = Batches()
+        self.counted_from_s: float = 0.0
+        self.last_arrival_s: float = 0.0
+        self.last_departure_s: float = 0.0
+        self.gross_processor_s: float = 0.0
+        self.net_processor_s: float = 0.0
+        self.waiting_at_last_arrival: int = 0
+        self.window_open: bool = True
+
+    def note_arrival(self, time_s: float) -> int:
+        """A job arrives; its number, from 0."""
+        number = self.arrived
+        if number == self.warm_up_jobs:
+            self.counted_from_s = time_s
+        self.arrived = number + 1
+        self.last_arrival_s = time_s
+        return number
+
+    def note_occupied(self, processors: int, start_s: float, end_s: float, net_share: float) -> None:
+        """Processors were occupied, `net_share` of that time being what a single cluster would have needed."""
+        if self.window_open and self.arrived > self.warm_up_jobs and end_s > self.counted_from_s:
+            if start_s < self.counted_from_s:
+                start_s = self.counted_from_s
+            occupied_processor_s = processors * (end_s - start_s)
+            self.gross_processor_s += occupied_processor_s
+            self.net_processor_s += occupied_processor_s * net_share
+
+    def note_finished(
+        self, number: int, arrival_s: float, start_s: float, finish_s: float, multicomponent: bool, queue: int
+    ) -> None:
+        """A job has finished; `queue` is negative where it was submitted to none."""
+        self.finished += 1
+        self.last_departure_s = finish_s
+        counted = number - self.warm_up_jobs
+        if counted < 0:
+            return
+        response_s = finish_s - arrival_s
+        wait_s = start_s - arrival_s
+        execution_s = finish_s - start_s
+        if multicomponent:
+            self.multicomponent.add(response_s, wait_s, execution_s)
+            self.multicomponent_batches.add(counted, response_s)
+        else:
+            self.single_component.add(response_s, wait_s, execution_s)
+            self.single_component_batches.add(counted, response_s)
+        if queue >= 0:
+            sums = self.by_queue.get(queue)
+            if sums is None:
+                sums = JobSums()
+                self.by_queue[queue] = sums
+            sums.add(response_s, wait_s, execution_s)

@@ -1,0 +1,136 @@
+"""Workloads through the simulator: by name or by file, with outcomes written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from emulator.campaigns.simulated import Wishes, prepared, simulate_workload
+from emulator.model.errors import ImpossibleRequest, InvalidInput, UnknownName
+
+JOBS = [
+    {"id": 1, "arrival_s": 0.0, "service_s": 10, "components": [20, 20], "queue": 0},
+    {"id": 2, "arrival_s": 1.0, "service_s": 5, "components": [16], "queue": 0},
+    {"id": 3, "arrival_s": 2.0, "service_s": 5, "components": [16, 16, 16, 16], "queue": 1},
+    {"id": 4, "arrival_s": 3.0, "service_s": 5, "components": [8], "queue": 1},
+]
+
+
+def job_list(folder: Path, *jobs: dict[str, object]) -> str:
+    path = folder / "jobs.jsonl"
+    path.write_text("".join(json.dumps(job) + "\n" for job in jobs or JOBS), encoding="utf-8")
+    return str(path)
+
+
+def outcomes(path: Path) -> dict[int, dict[str, object]]:
+    return {line["id"]: line for line in map(json.loads, path.read_text().splitlines())}
+
+
+def test_a_job_list_under_local_schedulers_job_by_job(tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    simulate_workload(job_list(tmp_path), Wishes(queue="ls-do", topology="four-by-32"), out)
+    found = outcomes(out)
+    assert found[1] == {"id": 1, "start_s": 0.0, "finish_s": 10.0, "clusters": [0, 1]}
+    assert found[2]["start_s"] == 10.0  # its home cluster has 12 idle, and it may run nowhere else
+    assert found[3]["start_s"] == 10.0
+    assert found[4]["start_s"] == 10.0
+
+
+def test_the_order_of_the_lines_does_not_matter(tmp_path: Path) -> None:
+    wishes = Wishes(queue="lp-rd", topology="four-by-32", seed=3)
+    written = []
+    for jobs in (JOBS, JOBS[::-1]):
+        simulate_workload(job_list(tmp_path, *jobs), wishes, tmp_path / "out.jsonl")
+        written.append((tmp_path / "out.jsonl").read_bytes())
+    assert written[0] == written[1]
+
+
+def test_one_extension_factor_extends_what_runs_in_several_clusters(tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    simulate_workload(job_list(tmp_path), Wishes(queue="gs", topology="four-by-32", runtime=1.25), out)
+    found = outcomes(out)
+    assert (found[1]["finish_s"], found[2]["finish_s"]) == (12.5, 6.0)
+
+
+def test_a_job_that_can_never_fit_is_named_by_file_line_and_field(tmp_path: Path) -> None:
+    path = job_list(tmp_path, *JOBS, {"id": 5, "arrival_s": 4, "service_s": 1, "components": [33], "queue": 0})
+    with pytest.raises(InvalidInput, match=r"jobs\.jsonl, line 5: .*components: \[33\] can never be placed"):
+        simulate_workload(path, Wishes(queue="gs", topology="four-by-32"), tmp_path / "out.jsonl")
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_queue_that_the_system_lacks_is_named_by_line(tmp_path: Path) -> None:
+    path = job_list(tmp_path, {"id": 5, "arrival_s": 4, "service_s": 1, "components": [3], "queue": 4})
+    with pytest.raises(InvalidInput, match=r"jobs\.jsonl, line 1: .*queue"):
+        simulate_workload(path, Wishes(queue="ls-do", topology="four-by-32"))
+
+
+def test_a_log_is_simulated_with_what_is_left_out_remarked(tmp_path: Path) -> None:
+    lines = ["1 0 -1 10 64 -1 -1 64 20 -1 1 1 1 1 1 1 -1 -1", "2 5 -1 -1 8 -1 -1 8 20 -1 5 1 1 1 1 1 -1 -1"]
+    path = tmp_path / "log.swf"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    wishes = Wishes(queue="gs", topology="four-by-32", component_limit=16)
+    subject, result = simulate_workload(str(path), wishes, tmp_path / "out.jsonl")
+    assert outcomes(tmp_path / "out.jsonl") == {
+        1: {"id": 1, "start_s": 0.0, "finish_s": 10.0, "clusters": [0, 1, 2, 3]}
+    }
+    assert result.statistics.jobs_finished == 1
+    assert {remark.line for remark in subject.remarks} == {2}
+
+
+def test_a_log_whose_jobs_fit_no_cluster_asks_for_a_limit_or_fails_by_line(tmp_path: Path) -> None:
+    path = tmp_path / "log.swf"
+    path.write_text("1 0 -1 10 64 -1 -1 64 20 -1 1 1 1 1 1 1 -1 -1\n", encoding="utf-8")
+    with pytest.raises(InvalidInput, match=r"log\.swf, line 1: .*\[64\] can never be placed"):
+        simulate_workload(str(path), Wishes(queue="gs", topology="four-by-32"))
+
+
+@pytest.mark.parametrize(
+    ("campaign", "policy"), [("W1", "wf"), ("W1", "cm"), ("W2", "fcm"), ("W30", "wf"), ("W50", "cf")]
+)
+def test_the_published_campaigns_run_under_every_policy_they_were_run_under(campaign: str, policy: str) -> None:
+    _, result = simulate_workload(campaign, Wishes(policy=policy))
+    assert result.statistics.jobs_finished == 200
+
+
+def test_flexible_cluster_minimization_waits_least(tmp_path: Path) -> None:
+    waits = {it: simulate_workload("W2", Wishes(policy=it))[1].statistics.total.wait_s for it in ("wf", "cm", "fcm")}
+    assert waits["fcm"] is not None
+    assert waits["fcm"] < min(waits["wf"] or 0.0, waits["cm"] or 0.0)
+
+
+def test_the_stream_of_a_study_needs_a_load() -> None:
+    with pytest.raises(InvalidInput, match="--load"):
+        prepared("25-25-25-25", Wishes())
+    _, result = simulate_workload("25-25-25-25", Wishes(load=0.5, jobs=2000, queue="gp"))
+    assert result.statistics.jobs_finished == 2000
+
+
+@pytest.mark.parametrize(
+    ("source", "wishes", "option"),
+    [
+        ("W1", Wishes(load=0.5), "--load"),
+        ("W1", Wishes(component_limit=4), "--component-limit"),
+        ("jobs.jsonl", Wishes(jobs=3), "--jobs"),
+        ("W1", Wishes(seed=-1), "--seed"),
+        ("25-25-25-25", Wishes(load=float("nan")), "--load"),
+    ],
+)
+def test_a_wish_that_means_nothing_is_refused_not_ignored(source: str, wishes: Wishes, option: str) -> None:
+    with pytest.raises(InvalidInput, match=option):
+        prepared(source, wishes)
+
+
+def test_unknown_names_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="no workload 'W3'"):
+        prepared("W3", Wishes())
+    for wishes in (Wishes(queue="fifo"), Wishes(policy="best-fit"), Wishes(topology="moon")):
+        with pytest.raises(UnknownName):
+            simulate_workload(job_list(tmp_path), wishes)
+
+
+def test_a_campaign_too_large_for_a_topology_is_refused() -> None:
+    with pytest.raises(ImpossibleRequest):
+        simulate_workload("W1", Wishes(topology="mini"))

@@ -1,0 +1,41 @@
+"""The page "write a policy in 15 lines": its code is run as it stands, by the commands it names."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from emulator.campaigns.simulated import Wishes, simulate_workload
+from emulator.model.catalogue import HOUSE
+
+BLOCKS = re.findall(
+    r"```python\n(.*?)```", (HOUSE / "docs" / "write-a-policy.md").read_text(encoding="utf-8"), re.DOTALL
+)
+
+
+@pytest.fixture
+def own_file(tmp_path: Path) -> Path:
+    path = tmp_path / "mypolicy.py"
+    path.write_text(BLOCKS[0] + BLOCKS[1], encoding="utf-8")
+    return path
+
+
+def test_the_placement_policy_has_the_promised_length_and_runs(own_file: Path) -> None:
+    body = BLOCKS[0].split("class BestFit:")[1]
+    assert len([line for line in body.splitlines() if line.strip()]) <= 15
+    _, result = simulate_workload("W2", Wishes(policy=f"{own_file}:BestFit"))
+    assert result.statistics.jobs_finished == 200
+
+
+def test_the_queue_discipline_runs(own_file: Path) -> None:
+    wishes = Wishes(queue=f"{own_file}:SmallestFirst", load=0.8, jobs=3000)
+    _, result = simulate_workload("50-25-25-0", wishes)
+    assert result.statistics.jobs_finished == 3000
+
+
+def test_the_notebook_lines_run() -> None:
+    names: dict[str, object] = {}
+    exec(BLOCKS[2], names)
+    assert len(names["result"].jobs) == 20_000  # type: ignore[attr-defined]

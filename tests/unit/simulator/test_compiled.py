@@ -1,0 +1,54 @@
+"""Compiled twins: the same results as the interpreted sources, and out of use once a source has changed."""
+
+import subprocess
+import sys
+
+import pytest
+
+from emulator import compiled
+from emulator.simulator import simulate
+from tests.unit.simulator.test_engine import random_jobs
+
+INTERPRETED = """
+import sys
+import emulator.compiled
+sys.meta_path[:] = [it for it in sys.meta_path if not isinstance(it, emulator.compiled.CompiledFinder)]
+from emulator.simulator import engine, simulate
+from tests.unit.simulator.test_engine import random_jobs
+assert engine.__file__.endswith(".py")
+for queue in ("gs", "ls-do", "ls-rd", "lp-rd", "gp", "placement"):
+    result = simulate(random_jobs(9), clusters=[32] * 4, queue=queue, runtime=1.25, keep_jobs=True, seed=4)
+    print(repr(result.finished), repr(result.statistics))
+"""
+
+
+@pytest.mark.skipif(not compiled.in_use(), reason="the sources have not been compiled here")
+def test_compiled_and_interpreted_sources_agree_to_the_last_byte():
+    ran = subprocess.run(
+        [sys.executable, "-c", INTERPRETED], cwd=compiled.HOUSE, capture_output=True, text=True, check=True
+    )
+    for line, queue in zip(ran.stdout.splitlines(), ("gs", "ls-do", "ls-rd", "lp-rd", "gp", "placement"), strict=True):
+        result = simulate(random_jobs(9), clusters=[32] * 4, queue=queue, runtime=1.25, keep_jobs=True, seed=4)
+        assert line == f"{result.finished!r} {result.statistics!r}"
+
+
+def test_the_fingerprint_is_that_of_the_sources(tmp_path, monkeypatch):
+    for source in (*compiled.SOURCES, "emulator/policies/adaptation.py"):
+        target = tmp_path / source
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes((compiled.HOUSE / source).read_bytes())
+    here = compiled.fingerprint()
+    monkeypatch.setattr(compiled, "HOUSE", tmp_path)
+    assert compiled.fingerprint() == here
+    with (tmp_path / compiled.SOURCES[-1]).open("a") as text:
+        text.write("# changed\n")
+    assert compiled.fingerprint() != here
+
+
+def test_nothing_is_installed_after_a_module_has_been_imported(monkeypatch, tmp_path):
+    """Compiled modules know each other's layout, so it is all of them or none."""
+    monkeypatch.setattr(compiled, "_BUILT", tmp_path)
+    (tmp_path / compiled.fingerprint()).mkdir()
+    before = list(sys.meta_path)
+    compiled.install()
+    assert sys.meta_path == before

@@ -1,0 +1,114 @@
+"""Runtime models: factors from tables, what is refused in them, and jobs that share access links."""
+
+from pathlib import Path
+
+import pytest
+
+from emulator.model.errors import InvalidInput, UnknownName
+from emulator.model.placement import Component, Placement
+from emulator.model.request import JobRequest, RequestKind
+from emulator.model.stream import StreamJob
+from emulator.simulator import simulate
+from emulator.simulator.runtime import OneFactor
+from emulator.simulator.runtime_tables import read_factors
+from emulator.simulator.shared_links import SharedLinks
+
+PUBLISHED = Path(__file__).parents[3] / "reference" / "das2_execution_times_for_simulation.csv"
+MEASURED_HEADER = "application,grid,processors,components,clusters,extension_factor,verdict\n"
+
+
+def on(*parts):
+    return Placement(tuple(Component(cluster, size) for cluster, size in parts))
+
+
+def job(number, arrival_s, service_s, *components, application=""):
+    return StreamJob(number, arrival_s, service_s, JobRequest(RequestKind.UNORDERED, components), 0, application)
+
+
+@pytest.mark.parametrize(
+    ("application", "placement", "service_s", "execution_s"),
+    [
+        ("poisson", on((0, 32)), 357, 357),
+        ("poisson", on((0, 16), (1, 16)), 357, 402),
+        ("poisson", on((0, 8), (1, 8), (2, 8), (3, 8)), 357, 440),
+        ("ensflow", on((0, 10), (3, 10)), 1935, 2207),
+        ("ensflow", on((0, 10), (0, 10)), 1935, 1935),
+    ],
+)
+def test_published_execution_times(application, placement, service_s, execution_s):
+    assert read_factors(PUBLISHED).execution_s(application, placement, service_s) == execution_s
+
+
+def test_what_the_table_does_not_know_is_not_guessed():
+    with pytest.raises(UnknownName, match="nothing of 'poisson' on 64 processors over 2 clusters"):
+        read_factors(PUBLISHED).execution_s("poisson", on((0, 32), (1, 32)), 1)
+
+
+def test_measured_factors_without_the_void_ones(tmp_path):
+    file = tmp_path / "extension_factors.csv"
+    file.write_text(
+        MEASURED_HEADER + "poisson,1000,16,1,1,1.0,valid\npoisson,1000,16,2,2,1.5,valid\nheat,9,4,2,2,9,void\n"
+    )
+    table = read_factors(file)
+    assert table.execution_s("poisson", on((0, 8), (1, 8)), 10) == 15
+    with pytest.raises(UnknownName):
+        table.execution_s("heat", on((0, 2), (1, 2)), 10)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (MEASURED_HEADER + "poisson,9,16,2,2,-1,valid\n", "line 2: extension_factor: must be a positive number"),
+        (MEASURED_HEADER + "poisson,9,16,2,2,nan,valid\n", "line 2: extension_factor"),
+        (MEASURED_HEADER + "poisson,9,16.5,2,2,1,valid\n", "line 2: processors: must be a whole number"),
+        (
+            MEASURED_HEADER + "p,9,16,2,2,1.1,valid\np,8,16,2,2,1.2,valid\n",
+            "line 3: application: the file says two things",
+        ),
+        ("application,processors,components,runtime_s\np,8,2,10\n", "line 2: components: there is no time of 'p'"),
+        ("some,other\n1,2\n", "holds neither extension factors"),
+        ("", "holds neither extension factors"),
+    ],
+)
+def test_a_broken_table_is_refused_by_file_line_and_field(tmp_path, text, sentence):
+    file = tmp_path / "factors.csv"
+    file.write_text(text)
+    with pytest.raises(InvalidInput) as refusal:
+        read_factors(file)
+    assert str(refusal.value).startswith(str(file))
+    assert sentence in str(refusal.value)
+
+
+def test_a_factor_must_be_one():
+    with pytest.raises(InvalidInput, match="extension factor"):
+        OneFactor(0)
+
+
+def finishes(jobs, runtime):
+    return {
+        it.id: it.finish_s
+        for it in simulate(jobs, clusters=[32] * 4, queue="gs", runtime=runtime, keep_jobs=True).finished
+    }
+
+
+def test_a_coallocated_job_alone_on_its_links_is_extended_by_its_factor():
+    assert finishes([job(1, 0, 100, 8, 8)], SharedLinks(OneFactor(1.25))) == {1: 125}
+
+
+def test_coallocated_jobs_on_the_same_links_slow_each_other_while_both_run():
+    """Communication takes a fifth of the time alone, and twice that in company: 150 instead of 125 in all."""
+    together = finishes([job(1, 0, 100, 20, 20, 20), job(2, 0, 100, 10, 10)], SharedLinks(OneFactor(1.25)))
+    assert together == pytest.approx({1: 150, 2: 150})
+    # At 60 the first has done 48 of 100 and takes 78 for the rest; then the second has 48 left, alone.
+    staggered = finishes([job(1, 0, 100, 20, 20, 20), job(2, 60, 100, 10, 10)], SharedLinks(OneFactor(1.25)))
+    assert staggered == pytest.approx({1: 60 + 52 * 1.5, 2: 60 + 52 * 1.5 + 48 * 1.25})
+
+
+def test_jobs_on_other_links_and_in_single_clusters_are_not_slowed():
+    jobs = [job(1, 0, 100, 20, 20), job(2, 0, 100, 20, 20), job(3, 0, 100, 5)]
+    assert finishes(jobs, SharedLinks(OneFactor(1.25))) == {1: 125, 2: 125, 3: 100}
+
+
+def test_links_that_carry_several_jobs_slow_only_those_beyond():
+    jobs = [job(1, 0, 100, 20, 20, 20), job(2, 0, 100, 10, 10)]
+    assert finishes(jobs, SharedLinks(OneFactor(1.25), jobs_per_link=2)) == {1: 125, 2: 125}

@@ -1,0 +1,107 @@
+"""Sweeps on dask: the same outcomes on any number of workers, kept as they come, resumed where they stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulator.model.errors import InvalidInput, RunFailed
+from emulator.simulator.studies.catalogue import Chart, Measures, Study
+from emulator.simulator.studies.conduct import Scale, conduct
+from emulator.simulator.sweep import Outcome, Sweep, SweepProgress, Workforce
+
+
+@dataclass(frozen=True)
+class Square:
+    """A case that leaves a mark each time it runs."""
+
+    number: int
+    marks: Path
+
+    @property
+    def key(self) -> str:
+        return f"square {self.number}"
+
+    def run(self) -> Outcome:
+        if self.number < 0:
+            raise RunFailed(f"{self.number} is refused.")
+        with self.marks.open("a") as marks:
+            marks.write(f"{self.number}\n")
+        return {"square": self.number**2}
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0") as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def test_outcomes_come_in_the_order_of_the_cases_and_progress_is_told(client: Any, tmp_path: Path) -> None:
+    told: list[SweepProgress] = []
+    cases = [Square(number, tmp_path / "marks") for number in (3, 1, 2, 3)]
+    assert [it["square"] for it in Sweep(client, tell=told.append).outcomes(cases)] == [9, 1, 4, 9]
+    assert [(it.done, it.total) for it in told] == [(0, 3), (1, 3), (2, 3), (3, 3)]
+
+
+def test_a_sweep_that_was_interrupted_runs_only_what_is_missing(client: Any, tmp_path: Path) -> None:
+    marks, store = tmp_path / "marks", tmp_path / "outcomes.jsonl"
+    Sweep(client, store).outcomes([Square(number, marks) for number in (1, 2)])
+    with store.open("a") as lines:
+        lines.write('{"case": "square 3", "outc')
+    resumed = Sweep(client, store)
+    assert [it["square"] for it in resumed.outcomes([Square(number, marks) for number in (1, 2, 3)])] == [1, 4, 9]
+    assert sorted(marks.read_text().split()) == ["1", "2", "3"]
+
+
+def test_equal_sweeps_leave_equal_files(client: Any, tmp_path: Path) -> None:
+    for name, numbers in (("a", (1, 2, 3, 4)), ("b", (4, 2, 3, 1))):
+        sweep = Sweep(client, tmp_path / name)
+        sweep.outcomes([Square(number, tmp_path / "marks") for number in numbers])
+        sweep.tidy()
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_workers_may_be_elsewhere(client: Any, tmp_path: Path) -> None:
+    with Workforce(scheduler=client.scheduler.address).assembled() as elsewhere:
+        assert Sweep(elsewhere).outcomes([Square(7, tmp_path / "marks")]) == [{"square": 49}]
+
+
+def test_a_case_that_fails_ends_the_sweep_with_its_error(client: Any, tmp_path: Path) -> None:
+    with pytest.raises(RunFailed, match="-1 is refused"):
+        Sweep(client).outcomes([Square(-1, tmp_path / "marks")])
+
+
+def test_a_store_that_no_sweep_wrote_is_refused_by_line(client: Any, tmp_path: Path) -> None:
+    (tmp_path / "store").write_text('{"case": "x", "outcome": {}}\nnonsense\n')
+    with pytest.raises(InvalidInput, match="store, line 2"):
+        Sweep(client, tmp_path / "store")
+
+
+def test_no_workers_are_no_workforce() -> None:
+    with pytest.raises(InvalidInput, match="--workers"):
+        Workforce(workers=0)
+
+
+def test_a_scheduler_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with (
+        pytest.raises(RunFailed, match="dask scheduler at 'nonsense://x'"),
+        Workforce(scheduler="nonsense://x").assembled(),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("measures", list(Measures))
+def test_a_study_gives_the_same_result_again(client: Any, tmp_path: Path, measures: Measures) -> None:
+    small = Study("small", "A small study", "no figure", measures, (Chart("50-50-0-0", ("gs", "lp-rd")),))
+    results = [conduct(small, Scale(jobs=1000, replications=2), Sweep(client, tmp_path / name)) for name in ("a", "b")]
+    assert results[0] == results[1]
+    assert {(row.workload, row.queue) for row in results[0].rows} == set(small.cells)

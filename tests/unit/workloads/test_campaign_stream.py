@@ -1,0 +1,80 @@
+"""The published grid campaigns as jobs to simulate: W1 and W2 (communication-aware), W30 and W50 (Close-to-Files)."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from emulator.model.catalogue import topology_named
+from emulator.model.errors import InvalidInput
+from workloads.campaign import Campaign, campaign_named
+from workloads.campaign_stream import campaign_jobs
+from workloads.schedule import schedule
+
+MANY = 6000
+
+
+def jobs_of(name: str, count: int = MANY) -> list[tuple[int, ...]]:
+    campaign = campaign_named(name).changed(jobs=count)
+    return [job.request.components for job in campaign_jobs(campaign, topology_named(campaign.topology), seed=1).jobs]
+
+
+@pytest.mark.parametrize("name", ["W1", "W2"])
+def test_the_communication_aware_campaigns_split_their_totals_as_published(name: str) -> None:
+    shares = {split: found / MANY for split, found in Counter(jobs_of(name)).items()}
+    thirty_six = (1 / 2 * 1 / 2 + 1 / 2 * 1 / 3) / 3
+    assert shares == pytest.approx(
+        {
+            (18, 18): thirty_six,
+            (12, 12, 12): thirty_six,
+            (9, 9, 9, 9): thirty_six,
+            (16, 16, 16, 16): 1 / 2 * 1 / 2 + 1 / 2 * 1 / 3,
+            (24, 24, 24): 1 / 12,
+            (18, 18, 18, 18): 1 / 12,
+        },
+        abs=0.02,
+    )
+
+
+@pytest.mark.parametrize(("name", "last_arrival_s"), [("W30", 6500), ("W50", 3900)])
+def test_the_close_to_files_campaigns_have_the_published_size_and_length(name: str, last_arrival_s: float) -> None:
+    sizes = [sum(components) for components in jobs_of(name)]
+    assert sum(sizes) / MANY == pytest.approx(28, rel=0.02)
+    assert campaign_named(name).interarrival.mean_s * 200 == pytest.approx(last_arrival_s, rel=0.01)
+
+
+def test_every_job_has_one_file_with_one_or_three_replicas_at_different_sites() -> None:
+    campaign = campaign_named("W30").changed(jobs=500)
+    found = campaign_jobs(campaign, topology_named(campaign.topology), seed=1)
+    files = [found.files[job.request.file or ""] for job in found.jobs]
+    assert Counter(len(file.sites) for file in files).keys() == {1, 3}
+    assert all(len(set(file.sites)) == len(file.sites) for file in files)
+    assert {file.size_bytes for file in files} == {2e9, 4e9, 6e9}
+
+
+def test_a_simulated_campaign_is_the_schedule_of_the_live_one() -> None:
+    campaign = campaign_named("W1")
+    simulated = campaign_jobs(campaign, topology_named(campaign.topology), seed=7).jobs
+    live = schedule(campaign, seed=7)
+    assert [(job.arrival_s, job.request.components) for job in simulated] == [
+        (arrival.arrival_s, arrival.specification.components) for arrival in live
+    ]
+
+
+def test_a_campaign_without_execution_times_cannot_be_simulated() -> None:
+    with pytest.raises(InvalidInput, match="service_s"):
+        campaign_jobs(campaign_named("first"), topology_named("mini"), seed=0)
+
+
+def test_choices_and_counts_contradict_each_other() -> None:
+    described = campaign_named("W1").model_dump(exclude_unset=True)
+    with pytest.raises(ValueError, match="choices"):
+        Campaign.model_validate({**described, "component_counts": [1], "component_sizes": [8]})
+
+
+def test_a_split_must_make_its_total() -> None:
+    described = campaign_named("W1").model_dump(exclude_unset=True)
+    described["choices"][0]["splits"][36] = [[18, 17]]
+    with pytest.raises(ValueError, match=r"splits.36: \[18, 17\] makes 35 processors"):
+        Campaign.model_validate(described)

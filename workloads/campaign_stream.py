@@ -1,0 +1,85 @@
+"""A campaign as jobs to simulate: the very schedule that a live run of the same seed submits, with execution times.
+
+What a live job finds out by running - how long it takes in one cluster - is drawn here, each quantity from a random
+stream of its own; so are the sites of input files and, for disciplines with a queue per cluster, the home cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy
+
+from emulator.model.errors import InvalidInput
+from emulator.model.request import JobRequest
+from emulator.model.stream import StreamJob
+from emulator.model.topology import Topology
+from workloads.campaign import Campaign
+from workloads.distributions import stream
+from workloads.job_choices import InputFiles
+from workloads.schedule import schedule
+
+
+class InputFile(NamedTuple):
+    """The file that a job reads: the clusters that hold a replica, alphabetically by name, and its size."""
+
+    sites: tuple[int, ...]
+    size_bytes: float
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignJobs:
+    """The jobs of a campaign in order of arrival, and the files that their requests name."""
+
+    jobs: tuple[StreamJob, ...]
+    files: Mapping[str, InputFile]
+
+
+def campaign_jobs(campaign: Campaign, topology: Topology, seed: int) -> CampaignJobs:
+    """The jobs of `campaign` under `seed` on `topology`.
+
+    Raises:
+        InvalidInput: if the campaign does not say how long jobs run, or holds a job that cannot be meant.
+        ImpossibleRequest: if a job could never fit.
+    """
+    if campaign.service_s is None:
+        raise InvalidInput(
+            f"campaign {campaign.name!r}: service_s: the simulator runs no application, "
+            "so give the execution times in one cluster, for instance {low_s: 60, high_s: 120}."
+        )
+    arrivals = schedule(campaign, seed)
+    services_s = campaign.service_s.draw_s(len(arrivals), stream(seed, "service"))
+    queues = stream(seed, "queue").integers(len(topology.clusters), size=len(arrivals)).tolist()
+    files = [] if campaign.input_files is None else _files(campaign.input_files, topology, len(arrivals), seed)
+    jobs: list[StreamJob] = []
+    for number, (arrival, service_s, queue) in enumerate(zip(arrivals, services_s, queues, strict=True), start=1):
+        request: JobRequest = arrival.specification.request_in(topology)
+        if files:
+            request = replace(request, file=_file_name(number))
+        jobs.append(StreamJob(number, arrival.arrival_s, service_s, request, queue, arrival.specification.application))
+    return CampaignJobs(tuple(jobs), {_file_name(number): it for number, it in enumerate(files, start=1)})
+
+
+def _file_name(number: int) -> str:
+    return f"file-{number}"
+
+
+def _files(wanted: InputFiles, topology: Topology, count: int, seed: int) -> list[InputFile]:
+    sizes, replicas, sites = (stream(seed, name) for name in ("file size", "replicas", "file sites"))
+    alphabetical = sorted(range(len(topology.clusters)), key=lambda index: topology.clusters[index].name)
+    return [_file(wanted, alphabetical, sizes, replicas, sites) for _ in range(count)]
+
+
+def _file(
+    wanted: InputFiles,
+    alphabetical: list[int],
+    sizes: numpy.random.Generator,
+    replicas: numpy.random.Generator,
+    sites: numpy.random.Generator,
+) -> InputFile:
+    size_bytes = wanted.sizes_bytes[int(sizes.integers(len(wanted.sizes_bytes)))]
+    number = min(wanted.replicas[int(replicas.integers(len(wanted.replicas)))], len(alphabetical))
+    chosen = set(sites.permutation(len(alphabetical))[:number].tolist())
+    return InputFile(tuple(site for site in alphabetical if site in chosen), float(size_bytes))

@@ -1,0 +1,84 @@
+"""What a campaign's jobs may be where applications differ in size: an application, one of its totals, a split of it.
+
+Each is a uniform choice given the one before, as in the workloads of "Communication-Aware Job Placement Policies",
+section 5. Beside them stand the two things that those campaigns say of a job and that its request does not: how long it
+runs in a single cluster (for the simulator) and the input file it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, NamedTuple, Self
+
+import numpy
+from pydantic import Field, PositiveFloat, PositiveInt, model_validator
+
+from emulator.model.documents import DocumentModel
+from emulator.model.job import ArgumentName, JobName
+from emulator.model.topology import Name
+from workloads.distributions import stream
+
+Arguments = Mapping[str, int | float | bool | str]
+Split = Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
+
+
+class JobChoice(DocumentModel):
+    """Jobs of one application: for each total size in processors, the component sizes it may be split into."""
+
+    application: Name
+    arguments: dict[ArgumentName, int | float | bool | JobName] = Field(default_factory=dict, max_length=32)
+    splits: Annotated[dict[PositiveInt, Annotated[tuple[Split, ...], Field(min_length=1)]], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _splits_make_their_total(self) -> Self:
+        for total, splits in self.splits.items():
+            for split in splits:
+                if sum(split) != total:
+                    raise ValueError(f"splits.{total}: {list(split)} makes {sum(split)} processors")
+        return self
+
+
+class UniformService(DocumentModel):
+    """Execution times in a single cluster, uniform between two."""
+
+    distribution: Literal["uniform"] = "uniform"
+    low_s: PositiveFloat
+    high_s: PositiveFloat
+
+    @model_validator(mode="after")
+    def _is_a_range(self) -> Self:
+        if self.low_s > self.high_s:
+            raise ValueError(f"high_s: must be at least low_s, which is {self.low_s:g}")
+        return self
+
+    def draw_s(self, count: int, generator: numpy.random.Generator) -> list[float]:
+        """`count` execution times in seconds."""
+        drawn: list[float] = (self.low_s + (self.high_s - self.low_s) * generator.random(count)).tolist()
+        return drawn
+
+
+class InputFiles(DocumentModel):
+    """One input file for each job: its size and its number of replicas, at clusters chosen at random, all uniform."""
+
+    sizes_bytes: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
+    replicas: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
+
+
+class ChosenJob(NamedTuple):
+    """What was chosen for one job."""
+
+    application: str
+    arguments: Arguments
+    components: tuple[int, ...]
+
+
+def chosen_jobs(choices: Sequence[JobChoice], count: int, seed: int) -> list[ChosenJob]:
+    """`count` jobs: application, total and split each drawn from a stream of their own."""
+    uniform = [stream(seed, quantity).random(count).tolist() for quantity in ("application", "total size", "split")]
+    return [_chosen(choices, *numbers) for numbers in zip(*uniform, strict=True)]
+
+
+def _chosen(choices: Sequence[JobChoice], first: float, second: float, third: float) -> ChosenJob:
+    choice = choices[int(first * len(choices))]
+    splits = list(choice.splits.values())[int(second * len(choice.splits))]
+    return ChosenJob(choice.application, choice.arguments, splits[int(third * len(splits))])

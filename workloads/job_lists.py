@@ -1,0 +1,135 @@
+"""Job lists: one JSON object per line in (a job to simulate) and out (what became of it).
+
+In: ``{"id": 1, "arrival_s": 0.5, "service_s": 12, "components": [8, 8], "queue": 0}``; ``queue`` may be missing where
+there is but one queue, and ``application`` and ``estimate_s`` (the user's, never the real time) may be added. Out:
+``{"id": 1, "start_s": 0.5, "finish_s": 12.5, "clusters": [0, 1]}``, the cluster of each component. The order of the
+lines does not matter: jobs come in order of arrival, and at equal moments in order of their identities.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+from pydantic import ConfigDict, Field, PositiveInt, ValidationError
+
+from emulator.model.documents import DocumentModel, first_fault
+from emulator.model.errors import InvalidInput
+from emulator.model.job import MAX_COMPONENT_PROCESSORS, MAX_COMPONENTS
+from emulator.model.request import JobRequest, RequestKind
+from emulator.model.stream import StreamJob
+from workloads.whole_files import written_whole
+
+Moment = Annotated[float, Field(ge=0)]
+Check = Callable[[StreamJob], None]
+"""Lets a job pass or raises `InvalidInput`; the reader adds the file and the line."""
+
+
+class ListedJob(DocumentModel):
+    """A line of a job list."""
+
+    model_config = ConfigDict(strict=True)
+
+    id: int
+    arrival_s: Moment
+    service_s: Moment
+    components: Annotated[
+        tuple[Annotated[PositiveInt, Field(le=MAX_COMPONENT_PROCESSORS)], ...],
+        Field(min_length=1, max_length=MAX_COMPONENTS),
+    ]
+    queue: Annotated[int, Field(ge=0)] | None = None
+    application: str = ""
+    estimate_s: Moment | None = None
+
+
+class JobOutcome(NamedTuple):
+    """What became of a job: when it ran, and the cluster of each component in the order of its request."""
+
+    id: int
+    start_s: float
+    finish_s: float
+    clusters: tuple[int, ...]
+
+
+def read_job_list(path: Path, check: Check = lambda job: None) -> list[StreamJob]:
+    """The jobs in the file at `path`, in order of arrival; their requests are unordered ones.
+
+    Raises:
+        InvalidInput: naming the file, the line and the field, if the file cannot be read, a line is no job, two jobs
+            share an identity, or `check` refuses one.
+    """
+    jobs: list[StreamJob] = []
+    line_of: dict[int, int] = {}
+    requests: dict[tuple[tuple[int, ...], float | None], JobRequest] = {}
+    for number, line in enumerate(_lines(path), start=1):
+        if not line.strip():
+            continue
+        place = f"{path}, line {number}"
+        listed = _parsed(line, place)
+        if listed.id in line_of:
+            raise InvalidInput(f"{place}: id: job {listed.id} stands in line {line_of[listed.id]} already.")
+        line_of[listed.id] = number
+        job = _stream_job(listed, requests)
+        try:
+            check(job)
+        except InvalidInput as error:
+            raise InvalidInput(f"{place}: {error}") from error
+        jobs.append(job)
+    if not jobs:
+        raise InvalidInput(f"{path}: holds no job.")
+    return sorted(jobs, key=lambda job: (job.arrival_s, job.id))
+
+
+def write_job_list(jobs: Iterable[StreamJob], path: Path) -> None:
+    """Write `jobs` to `path`, whole or not at all.
+
+    Raises:
+        InvalidInput: if the file cannot be written.
+    """
+    with written_whole(path) as text:
+        for job in jobs:
+            entry: dict[str, object] = {
+                "id": job.id,
+                "arrival_s": job.arrival_s,
+                "service_s": job.service_s,
+                "components": list(job.request.components),
+            }
+            optional = {"queue": job.queue, "application": job.application, "estimate_s": job.request.estimate_s}
+            entry.update({key: value for key, value in optional.items() if value not in (None, "")})
+            text.write(json.dumps(entry) + "\n")
+
+
+def outcome_line(outcome: JobOutcome) -> str:
+    """`outcome` as a line of a file of outcomes."""
+    entry = {**outcome._asdict(), "clusters": list(outcome.clusters)}
+    return json.dumps(entry) + "\n"
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").split("\n")
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be read ({error.strerror or error}).") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{path}: is not text in UTF-8.") from error
+
+
+def _parsed(line: str, place: str) -> ListedJob:
+    try:
+        return ListedJob.model_validate_json(line)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        if fault["type"] == "json_invalid":
+            raise InvalidInput(f"{place}: is no JSON object ({fault['ctx']['error']}).") from error
+        raise InvalidInput(f"{place}: {first_fault(error)}") from error
+
+
+def _stream_job(listed: ListedJob, requests: dict[tuple[tuple[int, ...], float | None], JobRequest]) -> StreamJob:
+    key = (listed.components, listed.estimate_s)
+    request = requests.get(key)
+    if request is None:
+        request = JobRequest(RequestKind.UNORDERED, listed.components, estimate_s=listed.estimate_s)
+        requests[key] = request
+    return StreamJob(listed.id, listed.arrival_s, listed.service_s, request, listed.queue, listed.application)

@@ -1,0 +1,178 @@
+"""The Standard Workload Format, version 2.2: read and written without loss, with every doubtful record reported.
+
+A log is a header of ``;`` comments and a line of 18 numbers per job, -1 where a value is missing. A line that is no
+record is an error. A record that cannot be true (a job without processors, one that ran longer than it was allowed) is
+kept as it stands and reported as a `Remark`: nothing is changed silently. Times that were requested and times that
+were used are different fields and stay so.
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Final
+
+from emulator.model.errors import InvalidInput
+from workloads.whole_files import written_whole
+
+MISSING: Final = -1
+STATUSES: Final = frozenset({-1, 0, 1, 2, 3, 4, 5})
+"""Failed, completed, three kinds of partial execution, cancelled; or missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class SwfRecord:
+    """A job of a log: the format's 18 fields in their order, -1 where a value is missing."""
+
+    job: int
+    submit_s: float
+    wait_s: float
+    run_s: float
+    allocated_processors: int
+    cpu_s: float
+    memory_kilobytes: float
+    requested_processors: int
+    requested_s: float
+    requested_memory_kilobytes: float
+    status: int
+    user: int
+    group: int
+    executable: int
+    queue: int
+    partition: int
+    preceding_job: int
+    think_s: float
+
+    @property
+    def processors(self) -> int:
+        """Processors requested, or those allocated where the request is missing."""
+        return self.requested_processors if self.requested_processors != MISSING else self.allocated_processors
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something doubtful about the field `field` of the record in line `line` of a log."""
+
+    line: int
+    field: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.field}: {self.what}"
+
+
+@dataclass(frozen=True, slots=True)
+class SwfLog:
+    """A log: its header lines without their ``;``, the records, the line of each, and what is doubtful."""
+
+    header: tuple[str, ...]
+    records: tuple[SwfRecord, ...]
+    lines: tuple[int, ...]
+    remarks: tuple[Remark, ...]
+
+
+_FIELDS: Final = tuple(field.name for field in fields(SwfRecord))
+_WHOLE: Final = tuple(field.type == "int" for field in fields(SwfRecord))
+
+
+def read_swf(path: Path) -> SwfLog:
+    """The log in the file at `path`, gzipped if its name ends in ``.gz``.
+
+    Raises:
+        InvalidInput: naming the file, the line and the field, if the file cannot be read or a line is no record.
+    """
+    header: list[str] = []
+    records: list[SwfRecord] = []
+    lines: list[int] = []
+    for number, line in enumerate(_text_lines(path), start=1):
+        text = line.strip()
+        if text.startswith(";"):
+            header.append(text[1:].strip())
+        elif text:
+            records.append(_record(text.split(), f"{path}, line {number}"))
+            lines.append(number)
+    if not records:
+        raise InvalidInput(f"{path}: holds no job.")
+    return SwfLog(tuple(header), tuple(records), tuple(lines), tuple(_remarks(records, lines)))
+
+
+def write_swf(header: Iterable[str], records: Iterable[SwfRecord], path: Path) -> None:
+    """Write a log to `path`, whole or not at all.
+
+    Raises:
+        InvalidInput: if the file cannot be written.
+    """
+    with written_whole(path) as text:
+        for line in header:
+            text.write(f"; {line}\n" if line else ";\n")
+        for record in records:
+            text.write(" ".join(_number(getattr(record, name)) for name in _FIELDS) + "\n")
+
+
+def _text_lines(path: Path) -> Iterator[str]:
+    try:
+        with (gzip.open(path, "rt", encoding="utf-8", errors="replace") if path.suffix == ".gz" else
+              path.open(encoding="utf-8", errors="replace")) as text:  # fmt: skip
+            yield from text
+    except (OSError, EOFError) as error:
+        raise InvalidInput(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error}).") from error
+
+
+def _record(cells: list[str], place: str) -> SwfRecord:
+    if len(cells) != len(_FIELDS):
+        missing = f"{_FIELDS[len(cells)]} is the first that is missing" if len(cells) < len(_FIELDS) else "too many"
+        raise InvalidInput(f"{place}: a job has {len(_FIELDS)} fields, but here are {len(cells)} ({missing}).")
+    values: list[float] = []
+    for name, cell, whole in zip(_FIELDS, cells, _WHOLE, strict=True):
+        try:
+            value: float = int(cell) if whole else float(cell)
+        except ValueError as error:
+            kind = "a whole number" if whole else "a number"
+            raise InvalidInput(f"{place}: {name}: must be {kind}, not {cell!r}.") from error
+        if not math.isfinite(value):
+            raise InvalidInput(f"{place}: {name}: must be finite, not {cell!r}.")
+        values.append(value)
+    return SwfRecord(*values)  # type: ignore[arg-type]
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if float(value).is_integer() else repr(value)
+
+
+def _remarks(records: list[SwfRecord], lines: list[int]) -> Iterator[Remark]:
+    seen: dict[int, int] = {}
+    latest_s = -math.inf
+    for record, line in zip(records, lines, strict=True):
+        if record.job in seen:
+            yield Remark(line, "job", f"number {record.job} stands in line {seen[record.job]} already")
+        seen.setdefault(record.job, line)
+        if record.submit_s < latest_s:
+            yield Remark(line, "submit_s", f"{record.submit_s:g} is before the job above ({latest_s:g})")
+        latest_s = max(latest_s, record.submit_s)
+        for field, what in _doubts(record):
+            yield Remark(line, field, what)
+
+
+def _doubts(record: SwfRecord) -> Iterator[tuple[str, str]]:
+    """(field, what) for each value of `record` that cannot be true, whatever the other records say."""
+    if record.submit_s < 0:
+        yield "submit_s", f"{record.submit_s:g} is before the log's start"
+    for field in ("wait_s", "run_s", "requested_s", "cpu_s"):
+        value = getattr(record, field)
+        if value < 0 and value != MISSING:
+            yield field, f"{value:g} is negative"
+    for field in ("allocated_processors", "requested_processors"):
+        value = getattr(record, field)
+        if value < 1 and value != MISSING:
+            yield field, f"{value} processors are no job"
+    if record.run_s == MISSING:
+        yield "run_s", "the execution time is missing"
+    if record.processors == MISSING:
+        yield "requested_processors", "neither requested nor allocated processors are known"
+    if MISSING != record.requested_s < record.run_s and record.requested_s >= 0:
+        yield "run_s", f"ran {record.run_s:g} s, longer than the {record.requested_s:g} s requested"
+    if record.status not in STATUSES:
+        yield "status", f"{record.status} is no status"

@@ -1,0 +1,104 @@
+"""A log in the Standard Workload Format as jobs to simulate; what cannot be simulated is left out and said to be.
+
+The service of a job is its real run time, its estimate the requested one. The format knows neither components nor home
+clusters: a job has one component unless a limit on component sizes splits it, and its queue is drawn by the seed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from emulator.model.errors import InvalidInput
+from emulator.model.request import JobRequest, RequestKind
+from emulator.model.stream import StreamJob
+from workloads.distributions import stream
+from workloads.job_lists import Check
+from workloads.splitting import split_by_limit
+from workloads.swf import MISSING, Remark, SwfLog, SwfRecord
+
+
+@dataclass(frozen=True, slots=True)
+class SwfJobs:
+    """The jobs of a log in order of arrival, and a remark for each record that was left out."""
+
+    jobs: tuple[StreamJob, ...]
+    left_out: tuple[Remark, ...]
+
+
+def swf_jobs(
+    log: SwfLog,
+    path: Path,
+    *,
+    clusters: int,
+    component_limit: int | None = None,
+    seed: int = 0,
+    check: Check = lambda job: None,
+) -> SwfJobs:
+    """The jobs of `log`, which was read from `path`, for a system of `clusters` clusters.
+
+    Identities are line numbers where job numbers repeat, so that every job keeps one of its own.
+
+    Raises:
+        InvalidInput: naming the file and the line, if `check` refuses a job, or none remains.
+    """
+    queues = stream(seed, "queue").integers(clusters, size=len(log.records)).tolist()
+    repeated = len({record.job for record in log.records}) < len(log.records)
+    jobs: list[StreamJob] = []
+    left_out: list[Remark] = []
+    for record, line, queue in zip(log.records, log.lines, queues, strict=True):
+        reason = _unusable(record)
+        if reason is not None:
+            left_out.append(Remark(line, *reason))
+            continue
+        sizes: tuple[int, ...] = (record.processors,)
+        if component_limit is not None:
+            sizes = split_by_limit(record.processors, component_limit, clusters)
+        job = StreamJob(line if repeated else record.job, record.submit_s, record.run_s, _request(record, sizes), queue)
+        try:
+            check(job)
+        except InvalidInput as error:
+            raise InvalidInput(f"{path}, line {line}: {error}") from error
+        jobs.append(job)
+    if not jobs:
+        raise InvalidInput(f"{path}: holds no job that could be simulated.")
+    return SwfJobs(tuple(sorted(jobs, key=lambda job: (job.arrival_s, job.id))), tuple(left_out))
+
+
+def swf_record(job: StreamJob, start_s: float | None = None) -> SwfRecord:
+    """`job` as a record of a log, started at `start_s` if it was; components other than their sum are lost."""
+    return SwfRecord(
+        job=job.id,
+        submit_s=job.arrival_s,
+        wait_s=MISSING if start_s is None else start_s - job.arrival_s,
+        run_s=job.service_s,
+        allocated_processors=job.request.processors,
+        cpu_s=MISSING,
+        memory_kilobytes=MISSING,
+        requested_processors=job.request.processors,
+        requested_s=MISSING if job.request.estimate_s is None else job.request.estimate_s,
+        requested_memory_kilobytes=MISSING,
+        status=MISSING if start_s is None else 1,
+        user=MISSING,
+        group=MISSING,
+        executable=MISSING,
+        queue=MISSING if job.queue is None else job.queue,
+        partition=MISSING,
+        preceding_job=MISSING,
+        think_s=MISSING,
+    )
+
+
+def _unusable(record: SwfRecord) -> tuple[str, str] | None:
+    if record.run_s < 0:
+        return "run_s", f"left out, for an execution time of {record.run_s:g} s cannot be simulated"
+    if record.processors < 1:
+        return "requested_processors", f"left out, for a job of {record.processors} processors cannot be simulated"
+    if record.submit_s < 0:
+        return "submit_s", f"left out, for a submission at {record.submit_s:g} s cannot be simulated"
+    return None
+
+
+def _request(record: SwfRecord, sizes: tuple[int, ...]) -> JobRequest:
+    estimate_s = record.requested_s if record.requested_s >= 0 else None
+    return JobRequest(RequestKind.UNORDERED, sizes, estimate_s=estimate_s)
