@@ -32,15 +32,20 @@ demo: testbed-up
 
 test: unit live
 
+# Compiled where there is a compiler, so that the compiled policies are tested too.
 unit: $(READY)
+	-.venv/bin/python -m emulator.simulator.compile
 	.venv/bin/pytest tests/unit --quiet
 
 # Needs Docker: brings up testbeds of its own names and takes them down.
 live: $(READY)
 	.venv/bin/pytest tests/live --quiet
 
+# Ratios of contenders measured side by side in one run; compiles the simulator from its own sources first.
 bench: $(READY)
-	$(TESTBED) measure --app poisson --grid 400 --processors 16 --clusters 1,2,4 --json
+	.venv/bin/pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	.venv/bin/python -m emulator.simulator.compile
+	.venv/bin/python -m tests.bench
 
 lint: $(READY)
 	.venv/bin/ruff check .

@@ -23,8 +23,8 @@ _PLACEMENTS = (
     "worst_fit", "worst_fit_distinct",
 )  # fmt: skip
 _QUEUES = (
-    "global_and_local", "gp", "gs", "job_queue", "local_priority", "local_schedulers", "lp_gf", "lp_lf", "lp_rd", "ls_do", "ls_or",
-    "ls_rd", "ls_ro", "placement_queue", "remembering", "sc", "visiting",
+    "global_and_local", "gp", "gs", "job_queue", "local_priority", "local_schedulers", "lp_gf", "lp_lf", "lp_rd",
+    "ls_do", "ls_or", "ls_rd", "ls_ro", "placement_queue", "remembering", "sc", "visiting",
 )  # fmt: skip
 
 MODULES = (

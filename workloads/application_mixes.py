@@ -20,7 +20,7 @@ from workloads.job_mix import JobClass, JobMix
 
 CLUSTER_PROCESSORS: Final = 32
 MOST_COMPONENTS: Final = 4
-EXECUTION_TIMES_FILE: Final = HOUSE / "reference" / "das2_execution_times_for_simulation.csv"
+EXECUTION_TIMES_FILE: Final = HOUSE / "workloads" / "reference" / "das2_execution_times_for_simulation.csv"
 
 APPLICATION_SIZES: Final[Mapping[str, tuple[int, ...]]] = {"poisson": (8, 16, 32), "ensflow": (12, 15, 20, 30)}
 NEVER_SPLIT: Final = frozenset({("poisson", 8, 4)})

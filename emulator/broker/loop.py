@@ -5,6 +5,7 @@ It sleeps until somebody hands it something or the moment it was told to wake at
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from concurrent.futures import Future
 from typing import TypeVar
 
 Answer = TypeVar("Answer")
+log = logging.getLogger(__name__)
 JOIN_TIMEOUT_HOST_S = 10.0
 
 
@@ -59,6 +61,10 @@ class Loop:
                 continue
             if work is None:
                 return
-            work()
+            try:
+                work()
+            except Exception:
+                # A defect in one piece of work must not silence the broker for all others.
+                log.exception("a piece of the broker's work failed")
             if self._host_until_wake_s() == 0.0:
                 self._on_wake()

@@ -13,6 +13,7 @@ import numpy
 
 from emulator.broker.running import JobLife
 from emulator.model.clock import Dilation, EmulatedClock
+from emulator.model.errors import UnknownName
 from emulator.model.job import JobSpecification, JobState, Placement, Timeline
 from emulator.model.request import JobRequest
 from emulator.model.topology import Topology
@@ -20,6 +21,10 @@ from emulator.model.views import ComponentView, JobView, RunRequest, RunState, R
 from emulator.policies.placement.fixed import AcceptingFixed
 from emulator.policies.protocols import WaitingJob
 from emulator.policies.registry import placement_policy, queue_discipline
+
+LIVE_POLICIES = ("wf", "wf-distinct", "cm", "fcm")
+LIVE_QUEUES = ("placement", "placement-adaptive", "gs")
+"""What the broker runs so far: policies that need no files, and disciplines without local queues."""
 
 
 @dataclass(slots=True)
@@ -105,11 +110,15 @@ class Run:
     """A run's clock, discipline, policy and jobs.
 
     Raises:
-        UnknownName: if the request names a policy or queue that does not exist.
+        UnknownName: if the request names a policy or queue that the broker does not run.
         InvalidInput: if the dilation cannot be one.
     """
 
     def __init__(self, number: int, request: RunRequest) -> None:
+        if request.policy not in LIVE_POLICIES:
+            raise UnknownName.among("live policy", request.policy, list(LIVE_POLICIES))
+        if request.queue not in LIVE_QUEUES:
+            raise UnknownName.among("live queue", request.queue, list(LIVE_QUEUES))
         self.id = number
         self.request = request
         self.state = RunState.PREPARING

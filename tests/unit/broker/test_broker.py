@@ -254,9 +254,14 @@ def test_what_cannot_be_run_is_refused_at_submission(house, more, error, said):
 
 
 def test_unknown_policies_jobs_and_runs_are_named(house):
-    with pytest.raises(UnknownName, match="no policy 'best'"):
+    with pytest.raises(UnknownName, match="no live policy 'best'"):
         house.broker.begin_run(RunRequest(name="r", policy="best"))
     with pytest.raises(UnknownName, match="no job 7"):
         house.broker.cancel(7)
     with pytest.raises(UnknownName, match="no run 7"):
         house.broker.start_run(7)
+
+
+def test_a_discipline_with_local_queues_is_not_run_live_and_says_what_is(house):
+    with pytest.raises(UnknownName, match=r"no live queue 'ls-do' \(known: placement, placement-adaptive, gs\)"):
+        house.broker.begin_run(RunRequest(name="r", queue="ls-do"))

@@ -47,7 +47,7 @@ def test_every_help_has_an_example(verb, call):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["campaign", "run", "nope"], "There is no campaign 'nope' (known: first)."),
+        (["campaign", "run", "nope"], "There is no campaign 'nope' (known: W1, W2, W30, W50, first)."),
         (["campaign", "run", "first", "--jobs", "0"], "campaign 'first': jobs: input should be greater than 0, not 0."),
         (["campaign", "run", "own.yaml"], "There is no campaign file 'own.yaml'."),
         (["measure", "--clusters", "1,two"], "--clusters: must be whole numbers joined by commas, not '1,two'."),

@@ -13,7 +13,7 @@ from emulator.simulator.runtime import OneFactor
 from emulator.simulator.runtime_tables import read_factors
 from emulator.simulator.shared_links import SharedLinks
 
-PUBLISHED = Path(__file__).parents[3] / "reference" / "das2_execution_times_for_simulation.csv"
+PUBLISHED = Path(__file__).parents[3] / "workloads" / "reference" / "das2_execution_times_for_simulation.csv"
 MEASURED_HEADER = "application,grid,processors,components,clusters,extension_factor,verdict\n"
 
 

@@ -1,4 +1,4 @@
-"""Run the comparisons: ``python -m bench`` (`make bench` compiles first). Ratios in one table, medians of rounds.
+"""Run the comparisons: ``python -m tests.bench`` (`make bench` compiles first). Ratios in one table, medians of rounds.
 
 The contenders take turns, round by round, so that a busy host slows them alike, and time is the processor's. The model
 is `four-by-32` with D(0.9) on [1,8], equal shares of one to four components, at load 0.85. The job list is made before
@@ -20,10 +20,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench import simpy_program
 from emulator import compiled
 from emulator.model.stream import StreamJob
 from emulator.simulator import simulate
+from tests.bench import simpy_program
 from workloads.compositions import COMPOSITIONS
 from workloads.job_mix import no_extension
 from workloads.poisson_stream import PoissonStream
@@ -81,7 +81,7 @@ def against_accasim(rounds: int) -> dict[str, list[float]]:
         path = Path(folder) / "log.swf"
         write_swf(["Version: 2.2"], _records(), path)
         for _ in range(rounds):
-            command = [sys.executable, "-m", "bench.accasim_program", str(path), str(PROCESSORS)]
+            command = [sys.executable, "-m", "tests.bench.accasim_program", str(path), str(PROCESSORS)]
             environment = {"PYTHONPATH": str(compiled.HOUSE), "PATH": ""}
             ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
             if ran.returncode:

@@ -1,7 +1,7 @@
 """The same SWF file through AccaSim: first in, first out, first fit, on one cluster.
 
 AccaSim writes into a folder of its own, so it runs in a process and a directory of its own, and prints the host seconds
-of its simulation: ``python -m bench.accasim_program FILE.swf PROCESSORS``.
+of its simulation: ``python -m tests.bench.accasim_program FILE.swf PROCESSORS``.
 """
 
 from __future__ import annotations
