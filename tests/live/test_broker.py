@@ -25,11 +25,14 @@ class Grid:
     def __init__(self, testbed: CommandLine, folder: Path) -> None:
         self.testbed = testbed
         self.folder = folder
+        self.submitted: list[int] = []
 
     def submit(self, **job) -> int:
         file = self.folder / "job.yaml"
         file.write_text(yaml.safe_dump({"application": "poisson", "arguments": ENDLESS, **job}))
-        return self.testbed.succeed("submit", str(file), "--json").as_json()["id"]
+        (job,) = self.testbed.succeed("submit", str(file), "--json").as_json()
+        self.submitted.append(job["id"])
+        return job["id"]
 
     def job(self, number: int) -> dict:
         return self.testbed.succeed("jobs", str(number), "--json").as_json()
@@ -61,7 +64,11 @@ class Grid:
 
 @pytest.fixture
 def grid(standing_testbed, tmp_path):
-    return Grid(standing_testbed, tmp_path)
+    grid = Grid(standing_testbed, tmp_path)
+    yield grid
+    for number in grid.submitted:
+        grid.testbed.succeed("cancel", str(number))
+        grid.await_state(number, "finished", "failed", "cancelled")
 
 
 def test_ranks_run_inside_the_allocations_of_both_components(grid):
