@@ -13,6 +13,8 @@ READY := .venv/.installed
 $(READY): pyproject.toml
 	$(PYTHON) -m venv .venv
 	.venv/bin/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@echo "compiling the simulator (it also runs interpreted, three to four times as long)"
+	-.venv/bin/python -m emulator.simulator.compile
 	touch $@
 
 testbed-up: $(READY)
@@ -32,7 +34,7 @@ demo: testbed-up
 
 test: unit live
 
-# Compiled where there is a compiler, so that the compiled policies are tested too.
+# Compiled anew where sources changed, so that the compiled policies are tested too.
 unit: $(READY)
 	-.venv/bin/python -m emulator.simulator.compile
 	.venv/bin/pytest tests/unit --quiet
