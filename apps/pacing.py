@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 import time
 from dataclasses import dataclass
 from typing import Protocol
@@ -28,15 +27,10 @@ LATE_HOST_S = 100e-6
 _EARLY_HOST_NS = 500_000
 _LONG_SLEEP_HOST_NS = 2_000_000
 
-# A rank runs for tens of microseconds at a time. Told so, Linux 6.12 and later let it run as soon as it wakes, before
-# what computes for long, such as the ranks of a job that is just starting. Earlier kernels take no notice.
-_SLICE_HOST_NS = 100_000
-
 _CLOCK_MONOTONIC = 1
 _TIMER_ABSTIME = 1
 _PR_SET_TIMERSLACK = 29
 _SHORTEST_TIMER_SLACK_NS = 1
-_SCHED_SETATTR = {"x86_64": 314, "aarch64": 274}
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,27 +152,6 @@ class _TimeSpecification(ctypes.Structure):
     _fields_ = [("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long)]
 
 
-class _SchedulingAttributes(ctypes.Structure):
-    _fields_ = [
-        ("size", ctypes.c_uint32),
-        ("policy", ctypes.c_uint32),
-        ("flags", ctypes.c_uint64),
-        ("nice", ctypes.c_int32),
-        ("priority", ctypes.c_uint32),
-        ("slice_ns", ctypes.c_uint64),
-        ("deadline_ns", ctypes.c_uint64),
-        ("period_ns", ctypes.c_uint64),
-    ]
-
-
-def _ask_for_short_slices(library: ctypes.CDLL) -> None:
-    """Sets the calling thread's time slice, by number: the C library has had no name for this call until lately."""
-    number = _SCHED_SETATTR.get(platform.machine())
-    if number is not None:
-        attributes = _SchedulingAttributes(size=ctypes.sizeof(_SchedulingAttributes), slice_ns=_SLICE_HOST_NS)
-        library.syscall(ctypes.c_long(number), 0, ctypes.byref(attributes), 0)
-
-
 class _HostSleep:
     """Sleeps until a moment of the host's monotonic clock, in one system call on an absolute deadline.
 
@@ -190,7 +163,6 @@ class _HostSleep:
         if library.prctl(_PR_SET_TIMERSLACK, ctypes.c_ulong(_SHORTEST_TIMER_SLACK_NS), 0, 0, 0) != 0:
             error = ctypes.get_errno()
             raise OSError(error, os.strerror(error))
-        _ask_for_short_slices(library)
         self._moment = _TimeSpecification()
         self._moment_pointer = ctypes.byref(self._moment)
         self._clock_nanosleep = library.clock_nanosleep
