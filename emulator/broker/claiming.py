@@ -103,6 +103,12 @@ class Claims:
             moments.setdefault(event.claim, event.host_moment_s)
             self._changed.notify_all()
 
+    def await_early_end(self, host_wait_s: float) -> str:
+        """`ended_early`, after a moment in which the news of it may still be under way."""
+        with self._changed:
+            self._changed.wait_for(lambda: bool(self._ended_host_s), host_wait_s)
+        return self.ended_early
+
     @property
     def ended_early(self) -> str:
         """The cluster whose allocation of this job ended first, or nothing."""

@@ -21,6 +21,7 @@ from emulator.model.job import JobState, Placement
 from emulator.model.settings import BrokerSettings
 
 OUTPUT_LINES = 2_000
+EARLY_END_HOST_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,10 +189,11 @@ class JobLife:
                 self._progress.output.append(line)
 
     def _failure_reason(self, code: int, error: str) -> str:
-        if self._claims.ended_early:
-            return f"The allocation in cluster {self._claims.ended_early!r} ended while the job ran (exit code {code})."
         if self._progress.complaint:
             return self._progress.complaint
+        ended = self._claims.await_early_end(EARLY_END_HOST_S)
+        if ended:
+            return f"The allocation in cluster {ended!r} ended while the job ran (exit code {code})."
         lines = [line for line in error.splitlines() if line.strip(" -*")]
         return f"The ranks ended with exit code {code}: {lines[0] if lines else 'no error output'}"
 
