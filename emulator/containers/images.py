@@ -29,7 +29,7 @@ from emulator.model.errors import EngineUnavailable
 
 LATEST: Final = "dev"
 _TAG_LENGTH: Final = 16
-_NOT_SOURCE: Final = (".so", ".c", ".pyc")
+_BUILT: Final = (".so", ".pyc")
 _BROKER_PACKAGES: Final = ("model", "policies", "clusters", "fidelity", "broker")
 _NODE_MODEL: Final = ("__init__", "clock", "errors", "units")
 
@@ -161,7 +161,8 @@ def _folder(folder: str, place: str = "") -> dict[str, Path]:
 
 def _sources(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.suffix not in _NOT_SOURCE and "__pycache__" not in path.parts:
+        made_by_cython = path.suffix == ".c" and path.with_suffix(".pyx").exists()
+        if path.is_file() and path.suffix not in _BUILT and not made_by_cython:
             yield path
 
 

@@ -22,7 +22,10 @@ if [ "$backend" = auto ]; then
 fi
 case $backend in
     kernel) host_has_netem || { echo "The host's kernel has no sch_netem: use the backend uml or auto." >&2; exit 1; } ;;
-    uml) ;;
+    uml) command -v linux.uml >/dev/null || {
+        echo "This host's kernel has no sch_netem, and User-Mode Linux does not exist for its processors." >&2
+        exit 1
+    } ;;
     *) echo "WAN_BACKEND must be kernel, uml or auto, not '$backend'." >&2; exit 1 ;;
 esac
 echo "$backend" >"$state/backend"
@@ -71,9 +74,10 @@ mkfifo "$state/console"
 exec 3<>"$state/console"
 # Not the container's first process: a panicking guest ends itself by a signal, which the first process never feels.
 # shellcheck disable=SC2086  # one word per device
-TMPDIR=/dev/shm linux.uml mem=128M rootfstype=hostfs rootflags=/ ro init=/opt/wan/guest.sh \
-    con=null con0=fd:0,fd:1 quiet $devices <&3 &
+LD_PRELOAD=/opt/wan/wide_registers.so TMPDIR=/dev/shm linux.uml mem=128M rootfstype=hostfs rootflags=/ ro \
+    init=/opt/wan/guest.sh con=null con0=fd:0,fd:1 quiet $devices <&3 >"$state/guest.log" 2>&1 &
 wait
 rm -f "$state/ready"
-echo "The router's guest has ended; see above." >&2
+cat "$state/guest.log"
+echo "The router's guest kernel has ended: $(grep -i -m1 panic "$state/guest.log" || tail -n 1 "$state/guest.log")" >&2
 exit 1
