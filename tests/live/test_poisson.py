@@ -1,88 +1,26 @@
 """Poisson in the node image: its numerics against the analytic solution and a serial run, its pacing, its errors.
 
-Needs Docker and the node image, whose name TESTBED_NODE_IMAGE gives (default multicluster-testbed/node:dev);
-no testbed.
+Needs Docker and the node image, as `tests.live.node_container` says.
 """
 
-import dataclasses
 import itertools
-import json
-import os
-import subprocess
 import time
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-IMAGE = os.environ.get("TESTBED_NODE_IMAGE", "multicluster-testbed/node:dev")
-MPIRUN = (
-    "mpirun --allow-run-as-root --oversubscribe --bind-to none --mca pml ob1 --mca btl self,vader"
-    " --mca mpi_yield_when_idle 1 --mca btl_vader_single_copy_mechanism none"
-)
+from tests.live.node_container import NodeContainer
+
 CONVERGED = "--native --tolerance 1e-11 --iterations 100000"
 
 
-@dataclasses.dataclass(frozen=True)
-class Outcome:
-    """What one job left behind."""
-
-    exit_code: int
-    events: dict[str, dict[str, Any]]
-    errors: str
-
-    @property
-    def record(self) -> dict[str, Any]:
-        assert self.exit_code == 0, self.errors
-        return self.events["result"]["record"]
-
-
-@dataclasses.dataclass(frozen=True)
-class NodeContainer:
-    """One container of the node image without its services, in which jobs run one after another."""
-
-    identity: str
-    exchange_directory: Path
-
-    def poisson(self, processes: int, arguments: str) -> Outcome:
-        command = f"{MPIRUN} -n {processes} python3 -m apps poisson {arguments}"
-        finished = subprocess.run(
-            ["docker", "exec", "-e", "PYTHONPATH=/opt/testbed", self.identity, *command.split()],
-            capture_output=True, text=True, timeout=300, check=False,
-        )  # fmt: skip
-        lines = [json.loads(line) for line in finished.stdout.splitlines()]
-        return Outcome(finished.returncode, {line["event"]: line for line in lines}, finished.stderr)
-
-    def solution(self, processes: int, arguments: str) -> tuple[dict[str, Any], npt.NDArray[np.float64]]:
-        record = self.poisson(processes, f"{arguments} --save /exchange/solution.npy").record
-        return record, np.load(self.exchange_directory / "solution.npy")
-
-    def source(self, side: int) -> npt.NDArray[np.float64]:
-        """The problem's source as the node computes it: another build of numpy has another last bit of a sine."""
-        code = (
-            "import numpy; from apps.grid import Block; from apps.poisson import Problem;"
-            f"numpy.save('/exchange/source.npy', Problem({side}, 1.0).source(Block(0, {side}, 0, {side})))"
-        )
-        command = ["docker", "exec", "-e", "PYTHONPATH=/opt/testbed", self.identity, "python3", "-c", code]
-        subprocess.run(command, check=True)
-        source: npt.NDArray[np.float64] = np.load(self.exchange_directory / "source.npy")
-        return source
-
-
-@pytest.fixture(scope="module")
-def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeContainer]:
-    directory = tmp_path_factory.mktemp("exchange")
-    identity = subprocess.run(
-        ["docker", "run", "--detach", "--rm", "--init", "--network", "none", "--shm-size", "256m",
-         "--label", "multicluster-testbed.test=poisson", "--volume", f"{directory}:/exchange",
-         "--entrypoint", "sleep", IMAGE, "infinity"],
-        capture_output=True, text=True, check=True,
-    ).stdout.strip()  # fmt: skip
-    yield NodeContainer(identity, directory)
-    subprocess.run(["docker", "kill", identity], capture_output=True, check=True)
+def source_of(node: NodeContainer, side: int) -> npt.NDArray[np.float64]:
+    """The problem's source as the node computes it."""
+    return node.array(
+        "from apps.grid import Block; from apps.poisson import Problem",
+        f"Problem({side}, 1.0).source(Block(0, {side}, 0, {side}))",
+    )
 
 
 def reference(source: npt.NDArray[np.float64], iterations: int) -> npt.NDArray[np.float64]:
@@ -101,13 +39,13 @@ def reference(source: npt.NDArray[np.float64], iterations: int) -> npt.NDArray[n
 
 @pytest.mark.parametrize("side", [1, 2, 9, 24])
 def test_one_process_is_red_black_gauss_seidel_exactly(node: NodeContainer, side: int) -> None:
-    record, values = node.solution(1, f"--grid {side} --native --iterations 25")
+    record, values = node.solution(1, f"poisson --grid {side} --native --iterations 25")
     assert record["iterations"] == 25
-    assert np.array_equal(values, reference(node.source(side), 25))
+    assert np.array_equal(values, reference(source_of(node, side), 25))
 
 
 def test_the_solution_converges_to_the_analytic_one_at_second_order(node: NodeContainer) -> None:
-    records = [node.poisson(4, f"--grid {side} {CONVERGED}").record for side in (15, 31, 63)]
+    records = [node.run(4, f"poisson --grid {side} {CONVERGED}").record for side in (15, 31, 63)]
     assert all(record["converged"] for record in records)
     for coarse, fine in itertools.pairwise(records):
         assert coarse["error_max_norm"] / fine["error_max_norm"] == pytest.approx(4.0, rel=0.05)
@@ -116,8 +54,8 @@ def test_the_solution_converges_to_the_analytic_one_at_second_order(node: NodeCo
 
 @pytest.mark.parametrize("processes", [2, 4, 6, 7, 16])
 def test_many_processes_reach_the_solution_of_one(node: NodeContainer, processes: int) -> None:
-    serial_record, serial = node.solution(1, f"--grid 23 {CONVERGED}")
-    record, values = node.solution(processes, f"--grid 23 {CONVERGED}")
+    serial_record, serial = node.solution(1, f"poisson --grid 23 {CONVERGED}")
+    record, values = node.solution(processes, f"poisson --grid 23 {CONVERGED}")
     assert record["converged"]
     assert np.abs(values - serial).max() < 1e-8
     assert record["iterations"] >= serial_record["iterations"]
@@ -125,14 +63,14 @@ def test_many_processes_reach_the_solution_of_one(node: NodeContainer, processes
 
 
 def test_as_many_processes_as_points_along_a_side(node: NodeContainer) -> None:
-    _, serial = node.solution(1, f"--grid 5 {CONVERGED}")
-    record, values = node.solution(5, f"--grid 5 {CONVERGED} --components 2,3 --clusters 2")
+    _, serial = node.solution(1, f"poisson --grid 5 {CONVERGED}")
+    record, values = node.solution(5, f"poisson --grid 5 {CONVERGED} --components 2,3 --clusters 2")
     assert np.abs(values - serial).max() < 1e-8
     assert (record["components"], record["clusters"], record["processors"]) == ([2, 3], 2, 5)
 
 
 def test_paced_iterations_take_the_emulated_processors_time(node: NodeContainer) -> None:
-    record = node.poisson(4, "--grid 100 --iterations 40 --dilation 4 --in-cache-ns-per-point 2000").record
+    record = node.run(4, "poisson --grid 100 --iterations 40 --dilation 4 --in-cache-ns-per-point 2000").record
     # Medians: another load on this host may delay single iterations, and the record says so elsewhere.
     assert record["iteration_spread_s"]["median"] == pytest.approx(0.005, rel=0.10)
     assert record["iteration_spread_s"]["min"] >= 0.005
@@ -144,8 +82,8 @@ def test_paced_iterations_take_the_emulated_processors_time(node: NodeContainer)
 
 
 def test_the_dilation_cancels_out_of_emulated_durations(node: NodeContainer) -> None:
-    line = "--grid 60 --iterations 30 --in-cache-ns-per-point 10000 --dilation"
-    slow, fast = (node.poisson(4, f"{line} {dilation}").record for dilation in (4, 2))
+    line = "poisson --grid 60 --iterations 30 --in-cache-ns-per-point 10000 --dilation"
+    slow, fast = (node.run(4, f"{line} {dilation}").record for dilation in (4, 2))
     medians_s = [record["iteration_spread_s"]["median"] for record in (slow, fast)]
     assert medians_s[0] == pytest.approx(medians_s[1], rel=0.10)
     assert (slow["dilation"], fast["dilation"]) == (4.0, 2.0)
@@ -153,7 +91,7 @@ def test_the_dilation_cancels_out_of_emulated_durations(node: NodeContainer) -> 
 
 def test_no_rank_iterates_before_the_moment_it_is_given(node: NodeContainer) -> None:
     host_start_at_s = time.time() + 8.0
-    outcome = node.poisson(4, f"--grid 20 --iterations 10 --native --start-at {host_start_at_s}")
+    outcome = node.run(4, f"poisson --grid 20 --iterations 10 --native --start-at {host_start_at_s}")
     started, finished = outcome.events["started"], outcome.events["finished"]
     assert started["host_moment_s"] == pytest.approx(host_start_at_s, abs=0.5)
     assert started["host_moment_s"] >= host_start_at_s
@@ -164,7 +102,7 @@ def test_no_rank_iterates_before_the_moment_it_is_given(node: NodeContainer) -> 
 
 def test_ranks_that_are_ready_too_late_say_by_how_much(node: NodeContainer) -> None:
     host_start_at_s = time.time() - 5.0
-    started = node.poisson(2, f"--grid 20 --iterations 10 --native --start-at {host_start_at_s}").events["started"]
+    started = node.run(2, f"poisson --grid 20 --iterations 10 --native --start-at {host_start_at_s}").events["started"]
     assert started["host_late_s"] > 5.0
 
 
@@ -183,14 +121,9 @@ def test_ranks_that_are_ready_too_late_say_by_how_much(node: NodeContainer) -> N
 def test_an_error_is_one_sentence_and_ends_every_rank(
     node: NodeContainer, processes: int, arguments: str, exit_code: int, complaint: str
 ) -> None:
-    outcome = node.poisson(processes, arguments)
+    outcome = node.run(processes, f"poisson {arguments}")
     assert outcome.exit_code == exit_code
     assert outcome.errors.count(complaint) == 1
     assert "Traceback" not in outcome.errors
     assert "result" not in outcome.events
-    assert (
-        subprocess.run(
-            ["docker", "exec", node.identity, "pgrep", "--full", "apps poisson"], capture_output=True, check=False
-        ).returncode
-        == 1
-    )
+    assert not node.ranks_left()
