@@ -45,6 +45,21 @@ class ProcessGrid:
         rows = next(rows for rows in range(math.isqrt(processes), 0, -1) if processes % rows == 0)
         return cls(processes // rows, rows)
 
+    @classmethod
+    def square_of_processes(cls, processes: int) -> ProcessGrid:
+        """The grid of `processes` that has as many columns as rows.
+
+        Raises:
+            InvalidInput: if the number of processes is not a square.
+        """
+        side = math.isqrt(max(0, processes))
+        if side < 1 or side * side != processes:
+            raise InvalidInput(
+                f"A square process grid cannot be made of {processes} processes: use 1, 4, 9, 16, 25, 36, 64 or another"
+                " square."
+            )
+        return cls(side, side)
+
     @property
     def processes(self) -> int:
         """How many processes the grid has."""
@@ -84,6 +99,15 @@ class Block:
         return self.columns * self.rows
 
     @property
+    def diagonal_corner_points(self) -> int:
+        """How many points are in the upper left and the lower right corner, if the block is cut into four.
+
+        The lower corners have half of the rows and the left ones half of the columns, rounded down.
+        """
+        lower, left = self.rows // 2, self.columns // 2
+        return (self.rows - lower) * left + lower * (self.columns - left)
+
+    @property
     def first_is_black(self) -> bool:
         """Whether the block's bottom left point is black; the grid's bottom left point is."""
         return (self.first_column + self.first_row) % 2 == 0
@@ -106,6 +130,48 @@ def block_of(rank: int, side_points: int, process_grid: ProcessGrid) -> Block:
     first_column, columns = _share(side_points, process_grid.columns, column)
     first_row, rows = _share(side_points, process_grid.rows, row)
     return Block(first_column, columns, first_row, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class MasterAndWorkers:
+    """A master, rank 0, that holds no points, and workers that own blocks of whole rows, the lowest rank the lowest.
+
+    A process alone is its own worker.
+    """
+
+    processes: int
+
+    @property
+    def workers(self) -> int:
+        """How many processes own points."""
+        return max(1, self.processes - 1)
+
+    @property
+    def worker_ranks(self) -> range:
+        """The ranks of the workers, from the bottom of the unit square to its top."""
+        return range(self.processes - self.workers, self.processes)
+
+    def block_of(self, rank: int, side_points: int) -> Block | None:
+        """The rows of a grid of `side_points` x `side_points` inner points that `rank` owns; None for a mere master.
+
+        Raises:
+            InvalidInput: if there are fewer rows than workers.
+        """
+        if side_points < self.workers:
+            raise InvalidInput(
+                f"A grid of {side_points} rows cannot be divided over {self.workers} workers: use a larger grid or"
+                " fewer processes."
+            )
+        if rank not in self.worker_ranks:
+            return None
+        first_row, rows = _share(side_points, self.workers, self.worker_ranks.index(rank))
+        return Block(0, side_points, first_row, rows)
+
+    def neighbours(self, rank: int) -> Neighbours:
+        """The workers that own the rows above and below those of the worker `rank`."""
+        ranks = self.worker_ranks
+        top, bottom = rank + 1, rank - 1
+        return Neighbours(top if top in ranks else None, bottom if bottom in ranks else None, None, None)
 
 
 def _share(points: int, parts: int, index: int) -> tuple[int, int]:

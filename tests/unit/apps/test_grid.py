@@ -3,6 +3,9 @@
 import pytest
 
 from apps.grid import (
+    Block,
+    MasterAndWorkers,
+    Neighbours,
     ProcessGrid,
     block_of,
     check_components,
@@ -138,3 +141,55 @@ def test_components_that_do_not_make_up_the_job_are_refused(
 def test_clusters_that_do_not_divide_the_processes_need_named_sizes(clusters: int) -> None:
     with pytest.raises(InvalidInput, match="name the components' sizes"):
         equal_components(16, clusters)
+
+
+@pytest.mark.parametrize(("processes", "side"), [(1, 1), (4, 2), (36, 6), (64, 8), (400, 20)])
+def test_a_square_process_grid(processes: int, side: int) -> None:
+    assert ProcessGrid.square_of_processes(processes) == ProcessGrid(side, side)
+
+
+@pytest.mark.parametrize("processes", [-4, 0, 2, 3, 8, 35, 72])
+def test_processes_that_are_no_square_make_no_square_grid(processes: int) -> None:
+    with pytest.raises(InvalidInput, match=f"square process grid cannot be made of {processes} processes"):
+        ProcessGrid.square_of_processes(processes)
+
+
+@pytest.mark.parametrize(("columns", "rows", "diagonal"), [(4, 4, 8), (5, 3, 7), (3, 5, 7), (2, 2, 2), (7, 2, 7)])
+def test_the_corners_on_a_blocks_diagonal(columns: int, rows: int, diagonal: int) -> None:
+    upper_left = (rows - rows // 2) * (columns // 2)
+    lower_right = (rows // 2) * (columns - columns // 2)
+    assert Block(0, columns, 0, rows).diagonal_corner_points == upper_left + lower_right == diagonal
+
+
+def test_a_master_owns_no_rows_and_its_workers_all_of_them_from_the_bottom() -> None:
+    parts = MasterAndWorkers(4)
+    assert parts.workers == 3
+    assert list(parts.worker_ranks) == [1, 2, 3]
+    blocks = [
+        parts.block_of(
+            rank,
+            10,
+        )
+        for rank in range(4)
+    ]
+    assert blocks == [None, Block(0, 10, 0, 3), Block(0, 10, 3, 3), Block(0, 10, 6, 4)]
+    assert [(parts.neighbours(rank).bottom, parts.neighbours(rank).top) for rank in (1, 2, 3)] == [
+        (None, 2),
+        (1, 3),
+        (2, None),
+    ]
+    assert all(parts.neighbours(rank).left is parts.neighbours(rank).right is None for rank in (1, 2, 3))
+
+
+def test_a_process_alone_is_its_own_worker_and_two_have_one() -> None:
+    assert MasterAndWorkers(1).block_of(0, 5) == Block(0, 5, 0, 5)
+    assert MasterAndWorkers(1).neighbours(0) == Neighbours(None, None, None, None)
+    assert MasterAndWorkers(2).block_of(0, 5) is None
+    assert MasterAndWorkers(2).block_of(1, 5) == Block(0, 5, 0, 5)
+    assert MasterAndWorkers(2).neighbours(1) == Neighbours(None, None, None, None)
+
+
+@pytest.mark.parametrize("rank", [0, 3])
+def test_fewer_rows_than_workers_are_refused_by_every_rank(rank: int) -> None:
+    with pytest.raises(InvalidInput, match="2 rows cannot be divided over 3 workers"):
+        MasterAndWorkers(4).block_of(rank, 2)

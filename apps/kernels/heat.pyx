@@ -1,0 +1,62 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""One explicit step of the two-dimensional heat equation on a block with a border of one point.
+
+The block is updated in place: the old values of a row and of the row below it are kept in two buffers of one row, so
+that a block comes from memory once and is held once.
+"""
+
+from libc.string cimport memcpy
+
+import numpy as np
+
+
+cdef class HeatStep:
+    """Steps `values`: each point moves towards its four neighbours by `ratio` times its distance from each.
+
+    `ratio` is diffusivity x time step / squared spacing. `values` has the block's rows and columns, bottom row first, and
+    one border point on each side. A border of the left and right (`sides`), of the `bottom` or of the `top` that is
+    insulated mirrors the points beside it, so that nothing flows through it.
+    """
+
+    cdef double[:, ::1] values
+    cdef double[:, ::1] old
+    cdef double ratio
+    cdef bint sides
+    cdef bint bottom
+    cdef bint top
+
+    def __init__(self, double[:, ::1] values not None, double ratio, bint sides, bint bottom, bint top):
+        self.values = values
+        self.old = np.empty((2, values.shape[1]))
+        self.ratio = ratio
+        self.sides, self.bottom, self.top = sides, bottom, top
+
+    def step(self):
+        """One step of all points, from their own values and their borders' of the step before."""
+        cdef Py_ssize_t rows = self.values.shape[0] - 2
+        cdef size_t row_bytes = self.values.shape[1] * sizeof(double)
+        cdef double* below = &self.old[0, 0]
+        cdef double* here = &self.old[1, 0]
+        cdef Py_ssize_t row
+        if self.bottom:
+            memcpy(&self.values[0, 0], &self.values[1, 0], row_bytes)
+        if self.top:
+            memcpy(&self.values[rows + 1, 0], &self.values[rows, 0], row_bytes)
+        memcpy(below, &self.values[0, 0], row_bytes)
+        for row in range(1, rows + 1):
+            memcpy(here, &self.values[row, 0], row_bytes)
+            self.step_row(row, here, below)
+            below, here = here, below
+
+    cdef inline void step_row(self, Py_ssize_t row, double* here, double* below):
+        cdef Py_ssize_t columns = self.values.shape[1] - 2
+        cdef Py_ssize_t column
+        cdef double ratio = self.ratio
+        cdef double* above = &self.values[row + 1, 0]
+        cdef double* updated = &self.values[row, 0]
+        if self.sides:
+            here[0], here[columns + 1] = here[1], here[columns]
+        for column in range(1, columns + 1):
+            updated[column] = here[column] + ratio * (
+                below[column] + above[column] + here[column - 1] + here[column + 1] - 4.0 * here[column]
+            )
