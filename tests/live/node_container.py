@@ -62,7 +62,7 @@ class NodeContainer:
         return record, np.load(self.exchange_directory / "solution.npy")
 
     def array(self, statements: str, expression: str) -> npt.NDArray[np.float64]:
-        """What `expression` is in the node after `statements`: another build of numpy has another last bit of a sine."""
+        """What `expression` is in the node, after `statements`: another numpy has another last bit of a sine."""
         program = f"import numpy; {statements}; numpy.save('/exchange/array.npy', {expression})"
         subprocess.run(["docker", "exec", *ENVIRONMENT, self.identity, "python3", "-c", program], check=True)
         values: npt.NDArray[np.float64] = np.load(self.exchange_directory / "array.npy")
