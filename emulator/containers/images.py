@@ -96,6 +96,18 @@ def ensure_images(client: docker.DockerClient, observe: Observer) -> ImageRefere
     return ImageReferences(node=node, wan=wan, broker=broker)
 
 
+def ensure_build_stage(client: docker.DockerClient, observe: Observer) -> str:
+    """A reference to the node image's build stage, which has the compiler of the kernels, their sources and headers.
+
+    Raises:
+        EngineUnavailable: if it cannot be built.
+    """
+    base, recipe = base_image.ensure(client, observe), node_recipe()
+    reference = f"{IMAGE_REPOSITORY}/{recipe.name}-build:{LATEST}"
+    _build(client, recipe, base, reference, stage="build")
+    return reference
+
+
 def current_references(client: docker.DockerClient) -> ImageReferences:
     """What the images would be called if they were built from the sources as they are now; builds nothing."""
     base = base_image.reference()
@@ -117,7 +129,9 @@ def _ensure(client: docker.DockerClient, recipe: Recipe, base: str, observe: Obs
     return reference
 
 
-def _build(client: docker.DockerClient, recipe: Recipe, base: str, reference: str) -> docker.models.images.Image:
+def _build(
+    client: docker.DockerClient, recipe: Recipe, base: str, reference: str, stage: str | None = None
+) -> docker.models.images.Image:
     context = _context(recipe.files | recipe.late())
     try:
         image, _ = client.images.build(
@@ -125,6 +139,7 @@ def _build(client: docker.DockerClient, recipe: Recipe, base: str, reference: st
             custom_context=True,
             encoding="gzip",
             tag=reference,
+            target=stage,
             buildargs={"BASE": base},
             rm=True,
             forcerm=True,
