@@ -94,7 +94,7 @@ class Scheduling:
         host_start_moment_s: float | None,
         part_sizes: Sequence[int],
     ) -> list[str]:
-        return command_line(specification, part_sizes, self._topology.processor, run.dilation, host_start_moment_s)
+        return command_line(specification, part_sizes, self._topology, run.dilation, host_start_moment_s)
 
     def _on_life(self, run: Run, job: LiveJob, event: LifeEvent) -> None:
         match event:

@@ -11,11 +11,11 @@ from functools import partial
 
 from emulator.broker.journal import Journal
 from emulator.broker.loop import Loop
-from emulator.broker.programs import check_program
 from emulator.broker.running import Ended
 from emulator.broker.runs import LiveJob, Run
 from emulator.broker.scheduling import Scheduling
 from emulator.clusters.protocol import LocalResourceManager
+from emulator.model.applications import check_program
 from emulator.model.errors import ClusterUnreachable, InvalidInput, NotStanding, TestbedBusy, UnknownName
 from emulator.model.job import JobState, Timeline
 from emulator.model.settings import BrokerSettings

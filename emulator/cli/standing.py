@@ -169,6 +169,8 @@ def _show(stood: StandState, as_json: bool) -> None:
 
 def _show_surroundings(stood: StandState, found: TestbedStatus) -> None:
     print(f"topology    {stood.topology.name}")
+    print(f"processors  {stood.topology.processor.described}")
+    print(f"messages    inside a cluster: {stood.topology.interconnects.described}")
     print(f"router      {found.router_backend or 'unknown'} (asked: {stood.record.router_backend})")
     print(f"dilation    {'unknown' if found.dilation is None else f'{found.dilation:g}'}")
     print(f"API         {found.api_url}  (token: {stood.folder / 'token'})")

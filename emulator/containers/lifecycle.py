@@ -33,7 +33,7 @@ from emulator.containers.wan.stand import Stand
 from emulator.containers.wan.verify import check_wide_area
 from emulator.containers.wan.wide_area import program_wide_area
 from emulator.model.clock import REAL_TIME
-from emulator.model.documents import read_document
+from emulator.model.documents import document_text, read_document
 from emulator.model.errors import AlreadyStanding, EngineUnavailable, InvalidInput, NotStanding
 from emulator.model.topology import Topology
 
@@ -192,7 +192,8 @@ def _bring_up(
     try:
         with state.exclusive("addresses", wait=True):
             record = _record(client, wanted, topology, names, images)
-            stood = state.remember(record, wanted.topology_file.read_text(encoding="utf-8"))
+            # Whole: a profile that the topology names may change later, and the broker has no profiles.
+            stood = state.remember(record, document_text(topology))
         _start(client, stood, images, observe)
         _make_ready(client, stood, observe)
         observe(Progress("wide area", "measuring delays and rates"))

@@ -1,7 +1,7 @@
 """What the host remembers of a standing testbed: one folder per testbed, and this the only module that knows its form.
 
 $XDG_STATE_HOME/multicluster-testbed/NAME/
-    topology.yaml   what stands, word for word as it was given
+    topology.yaml   what stands, with the processor profile that it names written out
     compose.yaml    as rendered
     broker.json     what the broker is told when it starts
     keys/           SSH keys of the broker, of the grid's users and of every head

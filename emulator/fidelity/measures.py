@@ -21,13 +21,14 @@ class JobMeasures:
     runtime: the processors meet in every iteration, so a runtime is too long by at most that much.
     `arrival_lateness_share` is how long after its intended arrival the job was submitted, relative to its response
     time. `overhead_lateness_share` is the time by which the middleware exceeded its stated overhead, relative to
-    placement-to-start. None: not measured.
+    placement-to-start. None: not measured. `unpaced` is True if the processors computed at the host's own speed.
     """
 
     late_phase_share: float | None = None
     lateness_share: float | None = None
     arrival_lateness_share: float | None = None
     overhead_lateness_share: float | None = None
+    unpaced: bool = False
 
     @classmethod
     def of(cls, job: JobView, dilation: Dilation) -> JobMeasures:
@@ -40,6 +41,7 @@ class JobMeasures:
                 _elapsed(job.intended_arrival_s, job.submitted_s), _elapsed(job.submitted_s, job.finished_s)
             ),
             overhead_lateness_share=_share(job.overhead_late_s, _elapsed(job.placed_s, job.started_s)),
+            unpaced=result.get("paced") is False,
         )
 
 

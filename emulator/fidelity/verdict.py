@@ -36,6 +36,9 @@ SUSPECT_OVERHEAD: Final = 0.05
 It lengthens wait and response times, not the execution time, and those are dominated by queueing: hence more than 1%.
 """
 
+UNPACED: Final = "processors unpaced: compute phases took this host's own time, whatever the dilation"
+"""Why a job on native processors is suspect: its times are this host's and change with the dilation and the load."""
+
 
 class Judgement(StrEnum):
     """How far a figure may be believed; ordered from best to worst by `severity`."""
@@ -73,6 +76,7 @@ def judge_job(measures: JobMeasures) -> Verdict:
             _suspect_above(measures.late_phase_share, SUSPECT_LATE_PHASES, "{} of compute phases late"),
             _by_error(measures.arrival_lateness_share, "submitted late by {} of the response time"),
             _suspect_above(measures.overhead_lateness_share, SUSPECT_OVERHEAD, "middleware late by {} of the overhead"),
+            Verdict(Judgement.SUSPECT, (UNPACED,)) if measures.unpaced else Verdict(),
         ]
     )
 

@@ -1,4 +1,4 @@
-"""Where the documents that come with the testbed lie, and how a name becomes one of them.
+"""The topologies that come with the testbed, by name.
 
 A topology or campaign is given either as a name (a file of that name in ``compose/`` or ``workloads/campaigns/``) or as
 a path to one's own file.
@@ -6,14 +6,11 @@ a path to one's own file.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from emulator.model.documents import read_document
-from emulator.model.errors import UnknownName
+from emulator.model.house import HOUSE, locate
 from emulator.model.topology import Topology
 
-HOUSE = Path(__file__).resolve().parents[2]
-"""The folder that holds ``emulator/``, ``compose/``, ``images/``, ``apps/`` and ``workloads/``."""
+__all__ = ["HOUSE", "locate", "topology_named"]
 
 
 def topology_named(name_or_path: str) -> Topology:
@@ -24,20 +21,3 @@ def topology_named(name_or_path: str) -> Topology:
         InvalidInput: if it is no valid topology.
     """
     return read_document(locate("topology", name_or_path, HOUSE / "compose"), Topology)
-
-
-def locate(kind: str, name_or_path: str, folder: Path) -> Path:
-    """The file that `name_or_path` means: an existing file, or ``NAME.yaml`` in `folder`.
-
-    Raises:
-        UnknownName: if there is no such file; the message lists the names that exist.
-    """
-    path = Path(name_or_path)
-    if path.suffix in {".yaml", ".yml", ".json"} or path.parent != Path():
-        if path.is_file():
-            return path
-        raise UnknownName(f"There is no {kind} file {name_or_path!r}.")
-    shipped = folder / f"{name_or_path}.yaml"
-    if not shipped.is_file():
-        raise UnknownName.among(kind, name_or_path, sorted(file.stem for file in folder.glob("*.yaml")))
-    return shipped

@@ -1,4 +1,4 @@
-"""One document in, one validated value out: how topologies, jobs and workloads are read from YAML.
+"""One document in, one validated value out, and back: how topologies, jobs and workloads are read from YAML.
 
 Whatever is wrong with a document becomes a single `InvalidInput` that names the file, the key and the value.
 """
@@ -65,6 +65,12 @@ def parse_document(text: str, model: type[Document], *, source: str) -> Document
     if not isinstance(content, dict):
         raise InvalidInput(f"{source}: a {model.__name__.lower()} is a mapping of keys, not {_shown(content)}.")
     return validate(content, model, source=source)
+
+
+def document_text(value: BaseModel) -> str:
+    """`value` as the YAML document from which it would be read, without what is as it is by default."""
+    content = value.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
 
 
 def validate(content: object, model: type[Document], *, source: str) -> Document:

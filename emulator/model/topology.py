@@ -1,30 +1,28 @@
 """What a multicluster is: clusters of equal processors, their access links, and the delays between them.
 
 A `Topology` is read from YAML (``compose/*.yaml``) and says everything that is emulated; it knows nothing of
-containers or hosts. All delays are one-way and all values are emulated.
+containers or hosts. All delays are one-way and all values are emulated. What its processors cost stands in
+``processor``, what carries messages inside a cluster in ``interconnects``.
 """
 
 from __future__ import annotations
 
-import re
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field, PositiveFloat, PositiveInt, StringConstraints, model_validator
+from pydantic import Field, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from emulator.model.documents import DocumentModel
-from emulator.model.errors import UnknownName
+from emulator.model.errors import InvalidInput, UnknownName
+from emulator.model.interconnects import Interconnects
+from emulator.model.names import Name, is_name
+from emulator.model.processor import Processor, processor_named
 
-NAME_PATTERN = r"^[a-z][a-z0-9-]{0,30}$"
-Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
+__all__ = ["AccessLink", "Cluster", "Link", "Middleware", "Name", "Path", "Processor", "Topology", "is_name"]
+
 NonNegative = Annotated[float, Field(ge=0)]
 
 MAX_CLUSTERS = 15
 """Sites that one router serves: a prio root has 16 bands, one per source and one for the rest."""
-
-
-def is_name(text: str) -> bool:
-    """Whether `text` may name a testbed, a topology or a cluster."""
-    return re.match(NAME_PATTERN, text) is not None
 
 
 class AccessLink(DocumentModel):
@@ -70,15 +68,6 @@ class Link(Path):
         return self
 
 
-class Processor(DocumentModel):
-    """The emulated processor: what one grid-point update costs it, by whether its working set fits its cache."""
-
-    name: str
-    in_cache_ns_per_point: PositiveFloat
-    out_of_cache_ns_per_point: PositiveFloat
-    cache_bytes: PositiveInt
-
-
 class Middleware(DocumentModel):
     """Emulated time that the grid middleware takes from placement to start of a job."""
 
@@ -93,16 +82,29 @@ class Middleware(DocumentModel):
 class Topology(DocumentModel):
     """A multicluster: its clusters in order, and a path for each ordered pair of them.
 
-    `links` states paths by pair; `default_link` stands for every pair that none names.
+    `links` states paths by pair; `default_link` stands for every pair that none names. A `processor` given by name is
+    read when the topology is, so that a topology always holds all that it says.
     """
 
     name: Name
     description: str = ""
     processor: Processor
+    interconnects: Interconnects = Interconnects()
     middleware: Middleware | None = None
     clusters: Annotated[tuple[Cluster, ...], Field(min_length=1, max_length=MAX_CLUSTERS)]
     default_link: Path | None = None
     links: tuple[Link, ...] = ()
+
+    @field_validator("processor", mode="before")
+    @classmethod
+    def _profile_if_named(cls, given: Any) -> Any:
+        if not isinstance(given, str):
+            return given
+        try:
+            return processor_named(given)
+        except InvalidInput as error:
+            sentence = str(error)
+            raise ValueError(sentence[:1].lower() + sentence[1:]) from error
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:

@@ -241,7 +241,7 @@ def test_a_run_s_moments_are_in_its_own_emulated_seconds(house):
 @pytest.mark.parametrize(
     ("more", "error", "said"),
     [
-        ({"application": "quake"}, UnknownName, "no application 'quake' \\(known: poisson\\)"),
+        ({"application": "quake"}, UnknownName, "no application 'quake' \\(known: poisson, laplace, "),
         ({"arguments": {"dilation": 1}}, InvalidInput, "arguments.dilation"),
         ({"request": "flexible"}, InvalidInput, "does not place flexible requests"),
     ],

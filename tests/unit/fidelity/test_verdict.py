@@ -26,6 +26,7 @@ VOID = Verdict(Judgement.VOID, ("why",))
         (JobMeasures(arrival_lateness_share=0.2), Judgement.VOID),
         (JobMeasures(overhead_lateness_share=0.03), Judgement.VALID),
         (JobMeasures(overhead_lateness_share=0.5), Judgement.SUSPECT),
+        (JobMeasures(unpaced=True), Judgement.SUSPECT),
     ],
 )
 def test_a_job_is_judged_by_how_wrong_its_times_may_be(measures: JobMeasures, judgement: Judgement) -> None:

@@ -68,6 +68,13 @@ def test_a_link_holds_in_both_directions_unless_it_is_one_way():
         ("up_mbit: 10, down_mbit: 20", "up_mbit: .nan, down_mbit: 20", "clusters.1.access_link.up_mbit"),
         ("name: two", "name: two\nname: three", "key 'name' stands twice (line 3)"),
         ("name: east", "name: ../east", "clusters.0.name"),
+        ("{name: p, in", "{name: p, speed: 2, in", "unknown key 'processor.speed' (value 2)"),
+        ("cache_bytes: 1000", "weights: {}", "processor: cache_bytes: this key is missing (or say unpaced: true"),
+        (
+            "cache_bytes: 1000",
+            "cache_bytes: 1000, weights: {heat: 0}",
+            "processor.weights.heat: input should be greater",
+        ),
         ("links:", "links: [", "not valid YAML"),
     ],
 )

@@ -1,0 +1,115 @@
+"""The emulated processor: what one grid-point update costs it.
+
+A `Processor` is a profile with a name. It stands in a topology as a mapping, or by its name, which is then that of a
+file in ``compose/processors/``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Self
+
+from pydantic import Field, PositiveFloat, PositiveInt, model_validator
+
+from emulator.model.documents import DocumentModel, read_document
+from emulator.model.errors import InvalidInput, UnknownName
+from emulator.model.house import PROCESSORS
+from emulator.model.names import Name, is_name
+from emulator.model.units import seconds_from_nanoseconds
+
+BYTES_PER_POINT: Final = 8
+"""Of a working set (Bucur and Epema's measurement study on DAS-2 counts so)."""
+
+REFERENCE_APPLICATION: Final = "poisson"
+"""The application whose grid-point update is the unit in which others' are weighed."""
+
+_COSTS: Final = ("in_cache_ns_per_point", "out_of_cache_ns_per_point", "cache_bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class PointCosts:
+    """Emulated nanoseconds that a grid-point update takes: in cache if the working set is not larger than the cache."""
+
+    in_cache_ns_per_point: float
+    out_of_cache_ns_per_point: float
+    cache_bytes: int
+
+    def fits_cache(self, points: int) -> bool:
+        """Whether a working set of so many points is in cache."""
+        return points * BYTES_PER_POINT <= self.cache_bytes
+
+    def duration_s(self, points: int) -> float:
+        """Emulated seconds in which so many points, all in one working set, are updated once."""
+        per_point_ns = self.in_cache_ns_per_point if self.fits_cache(points) else self.out_of_cache_ns_per_point
+        return seconds_from_nanoseconds(points * per_point_ns)
+
+
+class Processor(DocumentModel):
+    """A processor profile: the cost of a grid-point update of the Poisson application, and other applications' weights.
+
+    An application's weight is the cost of one of its grid-point updates relative to Poisson's; 1 unless stated. An
+    `unpaced` processor has no costs: it computes as fast as the host does, whatever the dilation.
+    """
+
+    name: str
+    in_cache_ns_per_point: PositiveFloat | None = None
+    out_of_cache_ns_per_point: PositiveFloat | None = None
+    cache_bytes: PositiveInt | None = None
+    weights: dict[Name, PositiveFloat] = Field(default_factory=dict)
+    unpaced: bool = False
+
+    @model_validator(mode="after")
+    def _has_costs_or_is_unpaced(self) -> Self:
+        for key in _COSTS:
+            given = getattr(self, key) is not None
+            if given and self.unpaced:
+                raise ValueError(f"{key}: an unpaced processor has no costs, since it computes as fast as the host")
+            if not given and not self.unpaced:
+                raise ValueError(f"{key}: this key is missing (or say unpaced: true, to compute as fast as the host)")
+        if self.unpaced and self.weights:
+            raise ValueError("weights: an unpaced processor has none, since it computes as fast as the host")
+        if self.weights.get(REFERENCE_APPLICATION, 1.0) != 1.0:
+            raise ValueError(f"weights.{REFERENCE_APPLICATION}: is 1 by definition, for it is the unit")
+        return self
+
+    @property
+    def costs(self) -> PointCosts | None:
+        """The costs per grid point; nothing if it is unpaced."""
+        if self.in_cache_ns_per_point is None or self.out_of_cache_ns_per_point is None or self.cache_bytes is None:
+            return None
+        return PointCosts(self.in_cache_ns_per_point, self.out_of_cache_ns_per_point, self.cache_bytes)
+
+    def weight(self, application: str) -> float:
+        """The cost of a grid-point update of `application` relative to one of Poisson's."""
+        return self.weights.get(application, 1.0)
+
+    @property
+    def described(self) -> str:
+        """The profile in a few words, for people."""
+        if self.unpaced:
+            return f"{self.name}, unpaced: computes at the host's own speed"
+        return (
+            f"{self.name}, {self.in_cache_ns_per_point:g} ns a point in {self.cache_bytes} bytes of cache,"
+            f" {self.out_of_cache_ns_per_point:g} ns out of it"
+        )
+
+
+def profile_names() -> list[str]:
+    """The names of the profiles that come with the testbed, and of those added to their folder."""
+    return sorted(file.stem for file in PROCESSORS.glob("*.yaml"))
+
+
+def processor_named(name: str) -> Processor:
+    """The profile in ``compose/processors/NAME.yaml``.
+
+    Raises:
+        UnknownName: if there is none.
+        InvalidInput: if the file does not describe one, or one of another name.
+    """
+    file = PROCESSORS / f"{name}.yaml"
+    if not is_name(name) or not file.is_file():
+        raise UnknownName.among("processor profile", name, profile_names())
+    processor = read_document(file, Processor)
+    if processor.name != name:
+        raise InvalidInput(f"{file}: name: the profile in this file is called {name!r}, not {processor.name!r}.")
+    return processor
