@@ -96,15 +96,15 @@ def ensure_images(client: docker.DockerClient, observe: Observer) -> ImageRefere
     return ImageReferences(node=node, wan=wan, broker=broker)
 
 
-def ensure_build_stage(client: docker.DockerClient, observe: Observer) -> str:
-    """A reference to the node image's build stage, which has the compiler of the kernels, their sources and headers.
+def ensure_compiler_stage(client: docker.DockerClient, observe: Observer) -> str:
+    """A reference to the stage of the node image that has the compiler of the kernels, without any of our sources.
 
     Raises:
         EngineUnavailable: if it cannot be built.
     """
     base, recipe = base_image.ensure(client, observe), node_recipe()
-    reference = f"{IMAGE_REPOSITORY}/{recipe.name}-build:{LATEST}"
-    _build(client, recipe, base, reference, stage="build")
+    reference = f"{IMAGE_REPOSITORY}/{recipe.name}-compiler:{LATEST}"
+    _build(client, recipe, base, reference, stage="compiler")
     return reference
 
 
