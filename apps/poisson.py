@@ -13,31 +13,21 @@ against which the result is measured.
 from __future__ import annotations
 
 import argparse
-import gc
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from apps.exchange import BorderExchange
+from apps.application import JobContext
+from apps.exchange import EXCHANGE_MODES, BorderExchange, ExchangeMode
 from apps.grid import Block, ProcessGrid, block_of
-from apps.pacing import Pacer
-from apps.record import JobSetting
 from apps.timeline import HostTimes
 from emulator.model.errors import InvalidInput, RunFailed
 
-if TYPE_CHECKING:
-    from mpi4py import MPI
-
 Values = npt.NDArray[np.float64]
-
-# One kernel call in this many has its CPU time taken, so that measuring costs nothing.
-_SAMPLED_EVERY = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +69,8 @@ class PoissonOptions:
     tolerance: float
     iterations: int | None
     save: Path | None
+    exchange: ExchangeMode = "steps"
+    synchronized: bool = False
 
     def __post_init__(self) -> None:
         if self.problem.side_points < 1:
@@ -101,6 +93,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tolerance", type=float, default=0.0, metavar="E",
         help="end when no point changes by E or more (default 0: run all --iterations)",
     )  # fmt: skip
+    parser.add_argument(
+        "--exchange", choices=EXCHANGE_MODES, default="steps",
+        help="borders in four consecutive steps, as published (default), or all at once",
+    )  # fmt: skip
+    parser.add_argument("--synchronized", action="store_true", help="meet at a barrier before each border exchange")
     parser.add_argument("--amplitude", type=float, default=1.0, metavar="A", help="solution's largest value (1)")
     parser.add_argument("--save", type=Path, metavar="FILE.npy", help="write the solution, bottom row first")
 
@@ -112,7 +109,9 @@ def read_options(arguments: argparse.Namespace) -> PoissonOptions:
         InvalidInput: as `PoissonOptions`.
     """
     problem = Problem(arguments.grid, arguments.amplitude)
-    return PoissonOptions(problem, arguments.tolerance, arguments.iterations, arguments.save)
+    return PoissonOptions(
+        problem, arguments.tolerance, arguments.iterations, arguments.save, arguments.exchange, arguments.synchronized
+    )
 
 
 class Poisson:
@@ -122,22 +121,24 @@ class Poisson:
         InvalidInput: at every rank alike, if the grid cannot be divided over the processes.
     """
 
-    def __init__(self, communicator: MPI.Comm, options: PoissonOptions, setting: JobSetting, pacer: Pacer) -> None:
+    def __init__(self, job: JobContext, options: PoissonOptions) -> None:
         from apps.kernels.red_black import RedBlackUpdate
 
-        self.times = HostTimes(iterations_ns=[])
-        self._communicator = communicator
+        self.times = HostTimes()
+        self._communicator = communicator = job.communicator
         self._options = options
-        self._pacer = pacer
+        self._collectives = job.collectives
         self._problem: Problem = communicator.bcast(options.problem if communicator.rank == 0 else None, root=0)
         self._process_grid = ProcessGrid.of_processes(communicator.size)
         self._block = block_of(communicator.rank, self._problem.side_points, self._process_grid)
         source = self._problem.source(self._block)
         self._values = np.zeros_like(source)
         self._update: Callable[[], float] = RedBlackUpdate(self._values, source, self._block.first_is_black).update
-        self._exchange = BorderExchange(communicator, self._values, self._process_grid.neighbours(communicator.rank))
-        emulated_s = setting.profile.duration_s(self._block.points) if setting.profile else 0.0
-        self._phase = pacer.phase(emulated_s)
+        neighbours = self._process_grid.neighbours(communicator.rank)
+        self._exchange = BorderExchange(job.messenger, self._values, neighbours, options.exchange)
+        self._reduction = job.reduction(1, "max")
+        self._clock = job.phase_clock(self.times, self._reduction)
+        self._phase = job.pacer.phase(job.setting.duration_s(self._block.points))
         self._global_error = math.inf
 
     def iterate(self) -> None:
@@ -146,13 +147,10 @@ class Poisson:
         Raises:
             RunFailed: at every rank alike, if the values overflow.
         """
-        gc.collect()
-        gc.disable()
-        cpu_started_ns, loop_started_ns = time.process_time_ns(), time.monotonic_ns()
+        self._clock.begin()
         self._loop()
-        self.times.loop_ns = time.monotonic_ns() - loop_started_ns
-        self.times.cpu_ns = time.process_time_ns() - cpu_started_ns
-        gc.enable()
+        self._clock.end()
+        self._exchange.describe(self.times)
         if not math.isfinite(self._global_error):
             raise RunFailed(
                 f"The values overflowed in iteration {len(self.times.iterations_ns)}:"
@@ -160,47 +158,22 @@ class Poisson:
             )
 
     def _loop(self) -> None:
-        from mpi4py import MPI
-
-        # The latest rank's overshoot travels with the error: every iteration waits for that rank.
-        error, global_error = np.empty(2), np.empty(2)
-        error_buffer, global_error_buffer = [error, MPI.DOUBLE], [global_error, MPI.DOUBLE]
-        reduce_error: Callable[[Any, Any, Any], None] = self._communicator.Allreduce
-        largest = MPI.MAX
-        now_ns, times, tolerance = time.monotonic_ns, self.times, self._options.tolerance
-        update, finish, exchange, phase = self._update, self._pacer.finish, self._exchange.exchange, self._phase
-        iterations_ns, limit = times.iterations_ns, self._options.iterations
-        count = self._pacer.count
-        host_lateness_s = 0.0
-        compute_ns = exchange_ns = reduction_ns = 0
-        started_ns = now_ns()
+        clock, update, phase, exchange = self._clock, self._update, self._phase, self._exchange.exchange
+        reduce, barrier, synchronized = self._reduction.reduce, self._collectives.barrier, self._options.synchronized
+        iterations_ns, limit, tolerance = self.times.iterations_ns, self._options.iterations, self._options.tolerance
         while True:
-            error[0] = update() if len(iterations_ns) % _SAMPLED_EVERY else self._update_sampled()
-            computed_ns = finish(phase, started_ns)
-            error[1] = count.host_overshoot_s
+            error = clock.compute(update, phase)
+            if synchronized:
+                barrier()
+                clock.met()
             exchange()
-            exchanged_ns = now_ns()
-            reduce_error(error_buffer, global_error_buffer, largest)
-            reduced_ns = now_ns()
-            iterations_ns.append(reduced_ns - started_ns)
-            compute_ns += computed_ns - started_ns
-            exchange_ns += exchanged_ns - computed_ns
-            reduction_ns += reduced_ns - exchanged_ns
-            started_ns = reduced_ns
-            host_lateness_s += global_error[1]
-            reached = global_error[0]
+            clock.exchanged()
+            (reached,) = reduce((error,))
+            clock.reduced()
+            clock.end_iteration()
             if reached < tolerance or len(iterations_ns) == limit or reached == math.inf:
                 break
         self._global_error = float(reached)
-        times.host_critical_lateness_s = float(host_lateness_s)
-        times.compute_ns, times.exchange_ns, times.reduction_ns = compute_ns, exchange_ns, reduction_ns
-        times.kernel_cpu_ns *= len(iterations_ns) / math.ceil(len(iterations_ns) / _SAMPLED_EVERY)
-
-    def _update_sampled(self) -> float:
-        cpu_started_ns = time.thread_time_ns()
-        error = self._update()
-        self.times.kernel_cpu_ns += time.thread_time_ns() - cpu_started_ns
-        return error
 
     def results(self) -> dict[str, object]:
         """What this application adds to the record; every rank must call this, rank 0's is complete.
@@ -216,14 +189,16 @@ class Poisson:
         if self._options.save is not None:
             self._save(self._options.save)
         self._exchange.free()
+        self._reduction.free()
         if norms is None:
             return {}
         return {
-            "application": "poisson",
             "grid": self._problem.side_points,
             "process_columns": self._process_grid.columns,
             "process_rows": self._process_grid.rows,
             "tolerance": self._options.tolerance,
+            "exchange": self._options.exchange,
+            "synchronized": self._options.synchronized,
             "converged": self._global_error < self._options.tolerance,
             "global_error": self._global_error,
             "error_max_norm": max(largest for largest, _ in norms),

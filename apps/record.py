@@ -1,10 +1,20 @@
 """The result record of a job: what every application reports alike, gathered from all ranks at rank 0.
 
-All durations are emulated seconds but those with `host` in their name.
+All durations are emulated seconds but those with `host` in their name. Beside the obvious:
+
+- `compute_s`, `exchange_s`, `reduction_s`, `barrier_s`: largest and mean over the processes, of the whole loop.
+- `border_exchange_s`: for each rank a table from direction (top, bottom, left, right; `total` where they overlap) to
+  what that process spent in it; `border_exchange_total_s`: for each rank their sum. Lists are in the ranks' order.
+- `communication_s`: the total communication time (see `HostTimes`); null where the loop's processes do not meet.
+- `border_exchange_points`, `border_exchange_bytes`: what an interior process (the one that moves most) sends and
+  receives together in one border exchange, so that its data rate is bytes x iterations / communication time.
+- `interconnects`: what messages went over inside clusters, and `+wide-area` if there is more than one cluster.
+- `weight`: what an update of a point was taken to cost relative to Poisson's, for which the profile is.
 """
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,28 +22,56 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from apps.pacing import PhaseCount, ProcessorProfile
+from apps.interconnect import SHARED_MEMORY, Interconnect
+from apps.pacing import BYTES_PER_POINT, PhaseCount, ProcessorProfile
 from apps.timeline import HostTimes
 from emulator.model.clock import Dilation
+from emulator.model.errors import InvalidInput
 from emulator.model.units import seconds_from_nanoseconds
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-INTERCONNECTS = "shared-memory"
+WIDE_AREA = "wide-area"
 
 
 @dataclass(frozen=True, slots=True)
 class JobSetting:
     """How a job runs, whatever its application: its components, the clusters they are in, time and processors.
 
-    `profile` is None where the processors are the host's own, unpaced.
+    `profile` is None where the processors are the host's own, unpaced; `weight` is what the application's update of a
+    point costs relative to Poisson's, which the profile is for. `interconnect` is None where messages inside a cluster
+    are not paced.
+
+    Raises:
+        InvalidInput: if the weight is not positive.
     """
 
     dilation: Dilation
     clusters: int
     components: tuple[int, ...]
     profile: ProcessorProfile | None
+    weight: float = 1.0
+    interconnect: Interconnect | None = None
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.weight < math.inf:
+            raise InvalidInput(f"--weight must be a positive number of Poisson updates, not {self.weight!r}.")
+
+    def duration_s(self, points: int) -> float:
+        """Emulated seconds in which a processor updates `points` grid points once; 0 if it is not paced."""
+        return 0.0 if self.profile is None else self.profile.duration_s(points) * self.weight
+
+    def cluster_of_ranks(self) -> tuple[int, ...]:
+        """The cluster of each rank: components fill one cluster after another, and any left over share the last."""
+        last = self.clusters - 1
+        return tuple(min(index, last) for index, size in enumerate(self.components) for _ in range(size))
+
+    @property
+    def interconnects(self) -> str:
+        """What messages go over: the interconnect inside clusters, and the wide area if there is more than one."""
+        inside = SHARED_MEMORY if self.interconnect is None else self.interconnect.name
+        return inside if self.clusters == 1 else f"{inside}+{WIDE_AREA}"
 
 
 def gather_record(
@@ -64,7 +102,8 @@ def gather_record(
         "host_critical_lateness_s": times.host_critical_lateness_s,
         "host_cpu_s": seconds_from_nanoseconds(sum(rank_times.cpu_ns for rank_times in all_times)),
         "host_kernel_cpu_s": seconds_from_nanoseconds(sum(rank_times.kernel_cpu_ns for rank_times in all_times)),
-        "interconnects": INTERCONNECTS,
+        "weight": setting.weight,
+        "interconnects": setting.interconnects,
         "versions": _versions(),
     }
 
@@ -89,6 +128,27 @@ def _emulated_times(dilation: Dilation, times: HostTimes, all_times: list[HostTi
         "compute_s": over_ranks(lambda rank_times: rank_times.compute_ns),
         "exchange_s": over_ranks(lambda rank_times: rank_times.exchange_ns),
         "reduction_s": over_ranks(lambda rank_times: rank_times.reduction_ns),
+        "barrier_s": over_ranks(lambda rank_times: rank_times.barrier_ns),
+        **_communication(emulated_s, times, all_times),
+    }
+
+
+def _communication(
+    emulated_s: Callable[[float], float], times: HostTimes, all_times: list[HostTimes]
+) -> dict[str, object]:
+    """The communication measurements of the study on DAS-2."""
+    by_direction_s = [
+        {direction: emulated_s(host_ns) for direction, host_ns in rank_times.border_exchange_ns.items()}
+        for rank_times in all_times
+    ]
+    points = max(rank_times.border_exchange_points for rank_times in all_times)
+    met = times.communications == len(times.iterations_ns)
+    return {
+        "border_exchange_s": by_direction_s,
+        "border_exchange_total_s": [sum(directions_s.values()) for directions_s in by_direction_s],
+        "border_exchange_points": points,
+        "border_exchange_bytes": points * BYTES_PER_POINT,
+        "communication_s": emulated_s(times.communication_ns) if met else None,
     }
 
 

@@ -11,9 +11,12 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
 from apps.grid import check_components, equal_components
+from apps.interconnect import Interconnect
 from apps.pacing import DilatedPacer, NativePacer, Pacer, ProcessorProfile
 from emulator.model.clock import Dilation
 from emulator.model.errors import InvalidInput, TestbedError
@@ -34,24 +37,47 @@ DAS2_OUT_OF_CACHE_NS_PER_POINT = 264.0
 DAS2_CACHE_BYTES = 256 * 1024
 
 
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """Where an application is found: its module, the class in it, and what `--help` says of it."""
+
+    module: str
+    class_name: str
+    summary: str
+    example: str
+
+
+APPLICATIONS = {
+    "poisson": Registered(
+        "apps.poisson", "Poisson", "Poisson's equation by red-black Gauss-Seidel", "--grid 400 --iterations 100"
+    ),
+    "laplace": Registered(
+        "apps.laplace", "Laplace", "Laplace's equation on a square process topology", "--grid 400 --iterations 100"
+    ),
+    "heat": Registered(
+        "apps.heat", "Heat", "the heat equation in rows that a master distributes", "--grid 400 --steps 100"
+    ),
+    "ensflow": Registered("apps.ensflow", "Ensflow", "an ensemble of ocean states with a Kalman update", "--grid 64"),
+    "synthetic": Registered("apps.synthetic", "Synthetic", "compute and messages as told", "--iterations 100"),
+}
+"""Every application by its name; its module is imported only when it is run or asked for help."""
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise InvalidInput(f"{message[:1].upper()}{message[1:]}; see `{self.prog} --help`.")
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """The command line of all applications."""
-    from apps import poisson
-
+def make_parser(name: str | None = None) -> argparse.ArgumentParser:
+    """The command line of the application of that name; with another name or none, that of them all."""
     parser = _Parser(prog="python3 -m apps", description="Runs one rank of an MPI application of the testbed.")
     applications = parser.add_subparsers(dest="application", required=True, metavar="APPLICATION")
-    poisson_parser = applications.add_parser(
-        "poisson",
-        help="Poisson's equation by red-black Gauss-Seidel",
-        epilog="Example: mpirun -n 16 python3 -m apps poisson --grid 400 --iterations 100 --dilation 8 --clusters 2",
-    )
-    poisson.add_arguments(poisson_parser)
-    _add_common_arguments(poisson_parser)
+    for listed, registered in APPLICATIONS.items():
+        example = f"Example: mpirun -n 16 python3 -m apps {listed} {registered.example} --dilation 8 --clusters 2"
+        added = applications.add_parser(listed, help=registered.summary, epilog=example)
+        if listed == name:
+            import_module(registered.module).add_arguments(added)
+            _add_common_arguments(added)
     return parser
 
 
@@ -68,6 +94,10 @@ def _add_common_arguments(parser: argparse.ArgumentParser) -> None:
         help="emulated cost of a point when they do not (%(default)s)")  # fmt: skip
     add("--cache-bytes", type=int, default=DAS2_CACHE_BYTES, metavar="B",
         help="the emulated processor's cache (%(default)s)")  # fmt: skip
+    add("--weight", type=float, default=1.0, metavar="W",
+        help="what the application's update of a point costs relative to Poisson's (%(default)s)")  # fmt: skip
+    add("--interconnect", metavar="NAME:latency_s:rate_mbit:message_s",
+        help="pace messages inside clusters to this interconnect (default: shared memory, unpaced)")  # fmt: skip
 
 
 def read_setting(arguments: argparse.Namespace, processes: int) -> JobSetting:
@@ -90,17 +120,24 @@ def read_setting(arguments: argparse.Namespace, processes: int) -> JobSetting:
         arguments.in_cache_ns_per_point, arguments.out_of_cache_ns_per_point, arguments.cache_bytes
     )
     return JobSetting(
-        Dilation(arguments.dilation), arguments.clusters, components, None if arguments.native else profile
+        Dilation(arguments.dilation),
+        arguments.clusters,
+        components,
+        None if arguments.native else profile,
+        arguments.weight,
+        None if arguments.interconnect is None else Interconnect.parse(arguments.interconnect),
     )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs this rank; returns the exit code of the process."""
+    words = sys.argv[1:] if argv is None else list(argv)
     try:
-        arguments = make_parser().parse_args(argv)
+        arguments = make_parser(words[0] if words else None).parse_args(words)
+        options = import_module(APPLICATIONS[arguments.application].module).read_options(arguments)
         from mpi4py import MPI
 
-        run(MPI.COMM_WORLD, arguments)
+        run(MPI.COMM_WORLD, arguments, options)
     except TestbedError as error:
         return _fail_together(error)
     except Exception as error:
@@ -108,27 +145,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def run(communicator: MPI.Comm, arguments: argparse.Namespace) -> None:
+def run(communicator: MPI.Comm, arguments: argparse.Namespace, options: object) -> None:
     """Runs the application on all ranks of `communicator`; rank 0 reports.
 
     Raises:
         TestbedError: at every rank alike or at rank 0.
     """
-    from apps import poisson
+    from apps.application import Application, JobContext
     from apps.record import gather_record
     from apps.timeline import pass_finish_barrier, pass_start_barrier, report_event
 
+    registered = APPLICATIONS[arguments.application]
     setting = read_setting(arguments, communicator.size)
-    options = poisson.read_options(arguments)
     pacer: Pacer = DilatedPacer(setting.dilation) if setting.profile else NativePacer()
-    application = poisson.Poisson(communicator, options, setting, pacer)
+    job = JobContext.of_rank(communicator, setting, pacer)
+    application: Application = getattr(import_module(registered.module), registered.class_name)(job, options)
     pass_start_barrier(communicator, arguments.start_at)
     application.iterate()
     pass_finish_barrier(communicator)
     record = gather_record(communicator, setting, application.times, pacer.count)
     results = application.results()
+    job.collectives.free()
     if record is not None:
-        report_event("result", record={**results, **record})
+        report_event("result", record={"application": arguments.application, **results, **record})
 
 
 def _fail_together(error: TestbedError) -> int:

@@ -6,14 +6,32 @@ clock, because the broker compares them with moments of its own; durations withi
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import numpy as np
+
+from apps.pacing import Pacer, Phase
 
 if TYPE_CHECKING:
     from mpi4py import MPI
+
+    from apps.collectives import Reduction
+
+Result = TypeVar("Result")
+
+# One kernel call in this many has its CPU time taken, so that measuring costs nothing.
+_SAMPLED_EVERY = 64
+
+# What a reduction carries beside the application's values.
+_OVERSHOOT, _COMPUTED, _EXCHANGED = range(3)
+_CARRIED = 3
 
 
 def report_event(event: str, **values: object) -> None:
@@ -49,14 +67,115 @@ def pass_finish_barrier(communicator: MPI.Comm) -> None:
 class HostTimes:
     """Where one rank's loop spent its time, in host nanoseconds; the kernel's CPU time as sampled.
 
+    `communication_ns` is the total communication time of the measurement study on DAS-2: from the moment at which the
+    last process ends its computation to that at which the last ends its border exchange, summed over the iterations;
+    the same at every rank, known only where all of them meet in a reduction in each of `communications` iterations.
+    `border_exchange_ns` is this rank's border exchange by direction (one total where directions overlap), in which it
+    sends and receives `border_exchange_points` together each time; `barrier_ns` is its waiting at the barrier before
+    communication, if there is one.
     `host_critical_lateness_s` adds up, over the iterations, how far the latest of all ranks was past its phase's end.
     """
 
-    iterations_ns: list[int]
+    iterations_ns: array[int] = field(default_factory=lambda: array("q"))
     compute_ns: int = 0
     exchange_ns: int = 0
     reduction_ns: int = 0
+    barrier_ns: int = 0
+    communication_ns: float = 0.0
+    communications: int = 0
+    border_exchange_ns: dict[str, int] = field(default_factory=dict)
+    border_exchange_points: int = 0
     loop_ns: int = 0
     cpu_ns: int = 0
     kernel_cpu_ns: float = 0.0
     host_critical_lateness_s: float = 0.0
+
+
+class EmulatedProcessor(Protocol):
+    """What knows the moment, on the host's monotonic clock, that the emulated processor has come to."""
+
+    moment_ns: int
+
+
+class PhaseClock:
+    """The clock of an application's loop: it closes each phase, paces those that compute, and adds up their times.
+
+    An iteration is `compute` (or the application's own work and `computed`), then `exchanged` after a border exchange
+    and `reduced` after a reduction, as often as the application has them, then `end_iteration`. A reduction given here
+    carries the ranks' lateness and the moments that the total communication time is made of.
+    """
+
+    def __init__(
+        self, times: HostTimes, pacer: Pacer, processor: EmulatedProcessor, reduction: Reduction | None = None
+    ) -> None:
+        self._times, self._pacer, self._processor = times, pacer, processor
+        self._carried = np.zeros(_CARRIED) if reduction is None else reduction.carried
+        self._iteration_started_ns = self._phase_started_ns = self._loop_started_ns = self._cpu_started_ns = 0
+        self._samples = self._kernels = 0
+
+    def begin(self) -> None:
+        """The loop begins: from here on no garbage is collected, which would come in the middle of a phase."""
+        gc.collect()
+        gc.disable()
+        self._cpu_started_ns = time.process_time_ns()
+        moment_ns = time.monotonic_ns()
+        self._processor.moment_ns = moment_ns
+        self._loop_started_ns = self._phase_started_ns = self._iteration_started_ns = moment_ns
+
+    def compute(self, update: Callable[[], Result], phase: Phase) -> Result:
+        """Runs the kernel, now and then taking its CPU time, and waits until the emulated processor has done it."""
+        if self._kernels % _SAMPLED_EVERY:
+            result = update()
+        else:
+            cpu_started_ns = time.thread_time_ns()
+            result = update()
+            self._times.kernel_cpu_ns += time.thread_time_ns() - cpu_started_ns
+            self._samples += 1
+        self._kernels += 1
+        self.computed(phase)
+        return result
+
+    def computed(self, phase: Phase) -> None:
+        """Closes a compute phase: waits until the emulated processor would have finished it."""
+        ended_ns = self._pacer.finish(phase, self._phase_started_ns)
+        self._processor.moment_ns = ended_ns
+        self._times.compute_ns += ended_ns - self._phase_started_ns
+        self._phase_started_ns = ended_ns
+        self._carried[_OVERSHOOT] = self._pacer.count.host_overshoot_s
+        self._carried[_COMPUTED] = ended_ns
+
+    def met(self) -> None:
+        """Closes the wait at a barrier before communication."""
+        self._times.barrier_ns += self._close_phase()
+
+    def exchanged(self) -> None:
+        """Closes a border exchange, or whatever else the application's communication is."""
+        self._times.exchange_ns += self._close_phase()
+        self._carried[_EXCHANGED] = self._phase_started_ns
+
+    def reduced(self) -> None:
+        """Closes a reduction, after which all ranks know the latest one's moments."""
+        times, carried = self._times, self._carried
+        times.reduction_ns += self._close_phase()
+        times.host_critical_lateness_s += carried[_OVERSHOOT]
+        times.communication_ns += max(0.0, carried[_EXCHANGED] - carried[_COMPUTED])
+        times.communications += 1
+
+    def end_iteration(self) -> None:
+        """Closes an iteration."""
+        self._times.iterations_ns.append(self._phase_started_ns - self._iteration_started_ns)
+        self._iteration_started_ns = self._phase_started_ns
+
+    def end(self) -> None:
+        """The loop has ended."""
+        times = self._times
+        times.loop_ns = time.monotonic_ns() - self._loop_started_ns
+        times.cpu_ns = time.process_time_ns() - self._cpu_started_ns
+        times.kernel_cpu_ns *= self._kernels / max(1, self._samples)
+        gc.enable()
+
+    def _close_phase(self) -> int:
+        ended_ns = self._processor.moment_ns
+        duration_ns = ended_ns - self._phase_started_ns
+        self._phase_started_ns = ended_ns
+        return duration_ns

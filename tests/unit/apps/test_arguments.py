@@ -17,7 +17,7 @@ def test_the_contract_of_the_broker() -> None:
         "poisson --grid 400 --iterations 100 --dilation 8 --clusters 2 --components 8,8 --start-at 1e9"
         " --in-cache-ns-per-point 120 --out-of-cache-ns-per-point 260 --cache-bytes 1000"
     )
-    arguments = make_parser().parse_args(line.split())
+    arguments = make_parser("poisson").parse_args(line.split())
     options, setting = read_options(arguments), read_setting(arguments, 16)
     assert (options.problem.side_points, options.iterations, options.tolerance) == (400, 100, 0.0)
     assert (setting.dilation.factor, setting.clusters, setting.components) == (8.0, 2, (8, 8))
@@ -27,7 +27,7 @@ def test_the_contract_of_the_broker() -> None:
 
 
 def test_native_processors_have_no_profile() -> None:
-    arguments = make_parser().parse_args(["poisson", "--grid=4", "--iterations=1", "--native"])
+    arguments = make_parser("poisson").parse_args(["poisson", "--grid=4", "--iterations=1", "--native"])
     assert read_setting(arguments, 1).profile is None
 
 
@@ -47,7 +47,7 @@ def test_native_processors_have_no_profile() -> None:
     ],
 )
 def test_values_that_cannot_be_meant_are_refused(extra: str, complaint: str) -> None:
-    arguments = make_parser().parse_args(["poisson", *extra.split()])
+    arguments = make_parser("poisson").parse_args(["poisson", *extra.split()])
     with pytest.raises(InvalidInput, match=complaint):
         (read_setting(arguments, 16), read_options(arguments))
 
@@ -64,7 +64,7 @@ def test_a_line_that_cannot_be_read_is_one_sentence_and_exit_code_2(
 
 
 def test_reading_the_arguments_needs_no_mpi() -> None:
-    make_parser()
+    make_parser("poisson")
     assert "mpi4py" not in sys.modules
 
 

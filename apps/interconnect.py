@@ -1,0 +1,64 @@
+"""The interconnect inside a cluster, in emulated terms: what a message costs between two of its processors.
+
+Messages inside a cluster really go over the host's shared memory; this says how long the interconnect that the cluster
+stands for would have taken. The model is LogGP's (Alexandrov et al., 1995) with its overhead and gap in one: a sender's
+interconnect takes in one message after another, each in `message_s` and its bytes at `rate_mbit`; the message is at its
+receiver `latency_s` later, and no two messages come in at a receiver faster than the rate.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from emulator.model.errors import InvalidInput
+from emulator.model.units import rate_bytes_per_s
+
+SHARED_MEMORY = "shared-memory"
+"""The name recorded when no interconnect is stated: messages take what the host's memory takes."""
+
+_FORM = "NAME:latency_s:rate_mbit:message_s, such as myrinet:20e-6:1000:5e-6"
+
+
+@dataclass(frozen=True, slots=True)
+class Interconnect:
+    """A named interconnect: one-way latency, rate, and what each message costs whatever its size; all emulated.
+
+    Raises:
+        InvalidInput: if the name is empty, or a value is out of range.
+    """
+
+    name: str
+    latency_s: float
+    rate_mbit: float
+    message_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.name or ":" in self.name:
+            raise InvalidInput(f"An interconnect needs a name without a colon, not {self.name!r}.")
+        if not 0.0 <= self.latency_s < math.inf:
+            raise InvalidInput(f"The latency of {self.name} must be zero or more seconds, not {self.latency_s!r}.")
+        if not 0.0 < self.rate_mbit < math.inf:
+            raise InvalidInput(f"The rate of {self.name} must be positive megabits per second, not {self.rate_mbit!r}.")
+        if not 0.0 <= self.message_s < math.inf:
+            raise InvalidInput(f"A message over {self.name} must take zero or more seconds, not {self.message_s!r}.")
+
+    @classmethod
+    def parse(cls, text: str) -> Interconnect:
+        """The interconnect that a command line states as `NAME:latency_s:rate_mbit:message_s` (the last may be absent).
+
+        Raises:
+            InvalidInput: if the text has another form, or a value is out of range.
+        """
+        name, *values = text.split(":")
+        try:
+            numbers = [float(value) for value in values]
+        except ValueError:
+            raise InvalidInput(f"An interconnect is stated as {_FORM}, not {text!r}.") from None
+        if not 2 <= len(numbers) <= 3:
+            raise InvalidInput(f"An interconnect is stated as {_FORM}, not {text!r}.")
+        return cls(name, *numbers)
+
+    def transmission_s(self, size_bytes: int) -> float:
+        """Emulated seconds in which `size_bytes` pass at the interconnect's rate."""
+        return size_bytes / rate_bytes_per_s(self.rate_mbit)
