@@ -86,4 +86,4 @@ def test_the_ranks_know_every_option_that_the_broker_sets():
     """The options of the applications' own command line, of which the broker's are a part."""
     for topology in (MINI, DAS2, MINI.model_copy(update={"processor": processor_named("native")})):
         line = words(parts=(4, 4), topology=topology, host_start_moment_s=1.0, grid=100, iterations=1)
-        make_parser("poisson").parse_args(line[4:])
+        make_parser("poisson").parse_args(line[3:])
