@@ -11,9 +11,9 @@ from __future__ import annotations
 import gzip
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple, get_type_hints
 
 from emulator.model.errors import InvalidInput
 from workloads.whole_files import written_whole
@@ -23,8 +23,7 @@ STATUSES: Final = frozenset({-1, 0, 1, 2, 3, 4, 5})
 """Failed, completed, three kinds of partial execution, cancelled; or missing."""
 
 
-@dataclass(frozen=True, slots=True)
-class SwfRecord:
+class SwfRecord(NamedTuple):
     """A job of a log: the format's 18 fields in their order, -1 where a value is missing."""
 
     job: int
@@ -74,8 +73,8 @@ class SwfLog:
     remarks: tuple[Remark, ...]
 
 
-_FIELDS: Final = tuple(field.name for field in fields(SwfRecord))
-_WHOLE: Final = tuple(field.type == "int" for field in fields(SwfRecord))
+_FIELDS: Final = SwfRecord._fields
+_KINDS: Final = tuple(get_type_hints(SwfRecord).values())
 
 
 def read_swf(path: Path) -> SwfLog:
@@ -122,20 +121,31 @@ def _text_lines(path: Path) -> Iterator[str]:
 
 
 def _record(cells: list[str], place: str) -> SwfRecord:
+    if len(cells) == len(_FIELDS):
+        try:
+            values = [kind(cell) for kind, cell in zip(_KINDS, cells, strict=True)]
+        except ValueError:
+            raise _unreadable(cells, place) from None
+        # One sum tells of any value that is not finite, and costs less than a look at each.
+        if math.isfinite(sum(values)):
+            return SwfRecord._make(values)
+    raise _unreadable(cells, place)
+
+
+def _unreadable(cells: list[str], place: str) -> InvalidInput:
+    """What is wrong with a line that is no record."""
     if len(cells) != len(_FIELDS):
         missing = f"{_FIELDS[len(cells)]} is the first that is missing" if len(cells) < len(_FIELDS) else "too many"
-        raise InvalidInput(f"{place}: a job has {len(_FIELDS)} fields, but here are {len(cells)} ({missing}).")
-    values: list[float] = []
-    for name, cell, whole in zip(_FIELDS, cells, _WHOLE, strict=True):
+        return InvalidInput(f"{place}: a job has {len(_FIELDS)} fields, but here are {len(cells)} ({missing}).")
+    for name, cell, kind in zip(_FIELDS, cells, _KINDS, strict=True):
         try:
-            value: float = int(cell) if whole else float(cell)
-        except ValueError as error:
-            kind = "a whole number" if whole else "a number"
-            raise InvalidInput(f"{place}: {name}: must be {kind}, not {cell!r}.") from error
-        if not math.isfinite(value):
-            raise InvalidInput(f"{place}: {name}: must be finite, not {cell!r}.")
-        values.append(value)
-    return SwfRecord(*values)  # type: ignore[arg-type]
+            finite = math.isfinite(kind(cell))
+        except ValueError:
+            wanted = "a whole number" if kind is int else "a number"
+            return InvalidInput(f"{place}: {name}: must be {wanted}, not {cell!r}.")
+        if not finite:
+            return InvalidInput(f"{place}: {name}: must be finite, not {cell!r}.")
+    return InvalidInput(f"{place}: the numbers are too large to be a job's.")
 
 
 def _number(value: float) -> str:

@@ -44,6 +44,7 @@ def swf_jobs(
     """
     queues = stream(seed, "queue").integers(clusters, size=len(log.records)).tolist()
     repeated = len({record.job for record in log.records}) < len(log.records)
+    requests: dict[tuple[tuple[int, ...], float], JobRequest] = {}
     jobs: list[StreamJob] = []
     left_out: list[Remark] = []
     for record, line, queue in zip(log.records, log.lines, queues, strict=True):
@@ -54,7 +55,11 @@ def swf_jobs(
         sizes: tuple[int, ...] = (record.processors,)
         if component_limit is not None:
             sizes = split_by_limit(record.processors, component_limit, clusters)
-        job = StreamJob(line if repeated else record.job, record.submit_s, record.run_s, _request(record, sizes), queue)
+        # Equal requests are one value: what the simulator learns of a request, it keeps by its identity.
+        request = requests.get((sizes, record.requested_s))
+        if request is None:
+            request = requests[sizes, record.requested_s] = _request(record, sizes)
+        job = StreamJob(line if repeated else record.job, record.submit_s, record.run_s, request, queue)
         try:
             check(job)
         except InvalidInput as error:

@@ -16,6 +16,14 @@ def roomiest(idle: list[int]) -> int:
     return best
 
 
+def fits_nowhere(processors: int, idle: tuple[int, ...]) -> bool:
+    """Whether no cluster has so many processors idle: what most tries of a waiting head end with."""
+    for free in idle:
+        if free >= processors:
+            return False
+    return True
+
+
 def by_idle(idle: Sequence[int]) -> list[int]:
     """All clusters by decreasing idle processors; equal ones in order of index."""
     return sorted(range(len(idle)), key=lambda cluster: -idle[cluster])

@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 
 from emulator.model.placement import Placement
 from emulator.model.request import JobRequest, RequestKind
-from emulator.policies.placement.ranking import placed, roomiest
+from emulator.policies.placement.ranking import fits_nowhere, placed, roomiest
 from emulator.policies.state import SystemState
 
 TAKEN: Final = -1
@@ -24,9 +24,12 @@ class WorstFitDistinct:
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
         """A placement on distinct clusters, or None; complete: None only where no such placement exists."""
         sizes: tuple[int, ...] = request.components
+        descending = request.descending
+        if fits_nowhere(sizes[descending[0]], state.idle):
+            return None
         idle = list(state.idle)
         clusters = [0] * len(sizes)
-        for index in request.descending:
+        for index in descending:
             cluster = roomiest(idle)
             if idle[cluster] < sizes[index]:
                 return None

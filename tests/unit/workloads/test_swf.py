@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,7 +25,7 @@ def written(folder: Path, *lines: str) -> Path:
 
 
 def changed(**fields: int | float) -> str:
-    names = list(SwfRecord.__dataclass_fields__)
+    names = list(SwfRecord._fields)
     cells = LINE.split()
     for name, value in fields.items():
         cells[names.index(name)] = str(value)
@@ -95,7 +94,7 @@ def test_a_record_that_cannot_be_true_is_reported_and_kept(tmp_path: Path, field
     log = read_swf(written(tmp_path, changed(**fields)))
     assert [(remark.line, remark.field) for remark in log.remarks] == [(3, field)]
     (record,) = log.records
-    assert record == replace(record, **fields)
+    assert record == record._replace(**fields)
 
 
 def test_jobs_out_of_order_and_repeated_numbers_are_reported(tmp_path: Path) -> None:
