@@ -18,10 +18,7 @@ def roomiest(idle: list[int]) -> int:
 
 def fits_nowhere(processors: int, idle: tuple[int, ...]) -> bool:
     """Whether no cluster has so many processors idle: what most tries of a waiting head end with."""
-    for free in idle:
-        if free >= processors:
-            return False
-    return True
+    return all(free < processors for free in idle)
 
 
 def by_idle(idle: Sequence[int]) -> list[int]:
