@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """One explicit step of the two-dimensional heat equation on a block with a border of one point.
 
-The block is updated in place: the old values of a row and of the row below it are kept in two buffers of one row, so
-that a block comes from memory once and is held once.
+The block is updated in place: the old values of a row, of the one below and of the one above are kept in three buffers
+of one row, so that a block is held once and comes from memory once.
 """
 
 from libc.string cimport memcpy
@@ -20,6 +20,7 @@ cdef class HeatStep:
 
     cdef double[:, ::1] values
     cdef double[:, ::1] old
+    cdef Py_ssize_t columns
     cdef double ratio
     cdef bint sides
     cdef bint bottom
@@ -27,7 +28,8 @@ cdef class HeatStep:
 
     def __init__(self, double[:, ::1] values not None, double ratio, bint sides, bint bottom, bint top):
         self.values = values
-        self.old = np.empty((2, values.shape[1]))
+        self.columns = values.shape[1] - 2
+        self.old = np.zeros((3, values.shape[1]))
         self.ratio = ratio
         self.sides, self.bottom, self.top = sides, bottom, top
 
@@ -37,26 +39,29 @@ cdef class HeatStep:
         cdef size_t row_bytes = self.values.shape[1] * sizeof(double)
         cdef double* below = &self.old[0, 0]
         cdef double* here = &self.old[1, 0]
+        cdef double* above = &self.old[2, 0]
         cdef Py_ssize_t row
         if self.bottom:
             memcpy(&self.values[0, 0], &self.values[1, 0], row_bytes)
         if self.top:
             memcpy(&self.values[rows + 1, 0], &self.values[rows, 0], row_bytes)
         memcpy(below, &self.values[0, 0], row_bytes)
+        memcpy(here, &self.values[1, 0], row_bytes)
         for row in range(1, rows + 1):
-            memcpy(here, &self.values[row, 0], row_bytes)
-            self.step_row(row, here, below)
-            below, here = here, below
+            if self.sides:
+                here[0], here[self.columns + 1] = here[1], here[self.columns]
+            self.step_row(row, below, here, above)
+            below, here, above = here, above, below
 
-    cdef inline void step_row(self, Py_ssize_t row, double* here, double* below):
-        cdef Py_ssize_t columns = self.values.shape[1] - 2
+    cdef void step_row(self, Py_ssize_t row, double* below, double* here, double* above):
+        """Updates a row from the old values of the one below and its own, and keeps those of the one above."""
         cdef Py_ssize_t column
         cdef double ratio = self.ratio
-        cdef double* above = &self.values[row + 1, 0]
+        cdef double* next_row = &self.values[row + 1, 0]
         cdef double* updated = &self.values[row, 0]
-        if self.sides:
-            here[0], here[columns + 1] = here[1], here[columns]
-        for column in range(1, columns + 1):
+        above[0], above[self.columns + 1] = next_row[0], next_row[self.columns + 1]
+        for column in range(1, self.columns + 1):
+            above[column] = next_row[column]
             updated[column] = here[column] + ratio * (
-                below[column] + above[column] + here[column - 1] + here[column + 1] - 4.0 * here[column]
+                below[column] + next_row[column] + here[column - 1] + here[column + 1] - 4.0 * here[column]
             )
