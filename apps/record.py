@@ -84,6 +84,8 @@ def gather_record(
     all_times = [rank_times for rank_times, _ in gathered]
     counts = [rank_count for _, rank_count in gathered]
     profile = setting.profile
+    # A master need not iterate.
+    iterating = max(all_times, key=lambda rank_times: len(rank_times.iterations_ns))
     return {
         "processors": communicator.size,
         "components": list(setting.components),
@@ -93,13 +95,13 @@ def gather_record(
         "in_cache_ns_per_point": profile.in_cache_ns_per_point if profile else None,
         "out_of_cache_ns_per_point": profile.out_of_cache_ns_per_point if profile else None,
         "cache_bytes": profile.cache_bytes if profile else None,
-        "iterations": len(times.iterations_ns),
-        **_emulated_times(setting.dilation, times, all_times),
+        "iterations": len(iterating.iterations_ns),
+        **_emulated_times(setting.dilation, iterating, all_times),
         "phases": sum(rank_count.phases for rank_count in counts),
         "late_phases": sum(rank_count.late_phases for rank_count in counts),
         "host_lateness_sum_s": sum(rank_count.host_lateness_sum_s for rank_count in counts),
         "host_lateness_max_s": max(rank_count.host_lateness_max_s for rank_count in counts),
-        "host_critical_lateness_s": times.host_critical_lateness_s,
+        "host_critical_lateness_s": max(rank_times.host_critical_lateness_s for rank_times in all_times),
         "host_cpu_s": seconds_from_nanoseconds(sum(rank_times.cpu_ns for rank_times in all_times)),
         "host_kernel_cpu_s": seconds_from_nanoseconds(sum(rank_times.kernel_cpu_ns for rank_times in all_times)),
         "weight": setting.weight,

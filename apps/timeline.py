@@ -73,7 +73,8 @@ class HostTimes:
     `border_exchange_ns` is this rank's border exchange by direction (one total where directions overlap), in which it
     sends and receives `border_exchange_points` together each time; `barrier_ns` is its waiting at the barrier before
     communication, if there is one.
-    `host_critical_lateness_s` adds up, over the iterations, how far the latest of all ranks was past its phase's end.
+    `host_critical_lateness_s` adds up, from one reduction to the next, how far the latest of all ranks was past the
+    ends of its phases; what is after the last reduction, or all of it if there is none, is this rank's own.
     """
 
     iterations_ns: array[int] = field(default_factory=lambda: array("q"))
@@ -112,6 +113,8 @@ class PhaseClock:
         self._carried = np.zeros(_CARRIED) if reduction is None else reduction.carried
         self._iteration_started_ns = self._phase_started_ns = self._loop_started_ns = self._cpu_started_ns = 0
         self._samples = self._kernels = 0
+        # Of the phases since the last reduction: not every iteration has one, and an iteration may have more phases.
+        self._overshoot_s = 0.0
 
     def begin(self) -> None:
         """The loop begins: from here on no garbage is collected, which would come in the middle of a phase."""
@@ -121,6 +124,10 @@ class PhaseClock:
         moment_ns = time.monotonic_ns()
         self._processor.moment_ns = moment_ns
         self._loop_started_ns = self._phase_started_ns = self._iteration_started_ns = moment_ns
+
+    def begin_iteration(self) -> None:
+        """An iteration begins here, and not where the last one or the preparation of the loop ended."""
+        self._iteration_started_ns = self._phase_started_ns
 
     def compute(self, update: Callable[[], Result], phase: Phase) -> Result:
         """Runs the kernel, now and then taking its CPU time, and waits until the emulated processor has done it."""
@@ -141,7 +148,8 @@ class PhaseClock:
         self._processor.moment_ns = ended_ns
         self._times.compute_ns += ended_ns - self._phase_started_ns
         self._phase_started_ns = ended_ns
-        self._carried[_OVERSHOOT] = self._pacer.count.host_overshoot_s
+        self._overshoot_s += self._pacer.count.host_overshoot_s
+        self._carried[_OVERSHOOT] = self._overshoot_s
         self._carried[_COMPUTED] = ended_ns
 
     def met(self) -> None:
@@ -158,6 +166,7 @@ class PhaseClock:
         times, carried = self._times, self._carried
         times.reduction_ns += self._close_phase()
         times.host_critical_lateness_s += carried[_OVERSHOOT]
+        self._overshoot_s = 0.0
         times.communication_ns += max(0.0, carried[_EXCHANGED] - carried[_COMPUTED])
         times.communications += 1
 
@@ -169,6 +178,7 @@ class PhaseClock:
     def end(self) -> None:
         """The loop has ended."""
         times = self._times
+        times.host_critical_lateness_s += self._overshoot_s
         times.loop_ns = time.monotonic_ns() - self._loop_started_ns
         times.cpu_ns = time.process_time_ns() - self._cpu_started_ns
         times.kernel_cpu_ns *= self._kernels / max(1, self._samples)
