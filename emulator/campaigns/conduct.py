@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from emulator.campaigns.following import record_rest
@@ -26,7 +26,10 @@ from emulator.model.views import RunRequest, RunView
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is: what it is doing and, while it has jobs under way, how many are where at `time_s`."""
+    """How far a run is: what it is doing and, while it has jobs under way, how many are where at `time_s`.
+
+    `host_left_s` estimates the host seconds until its last job will have ended; None where nobody can tell.
+    """
 
     stage: str
     expected: int = 0
@@ -35,6 +38,7 @@ class Progress:
     finished: int = 0
     failed: int = 0
     time_s: float | None = None
+    host_left_s: float | None = None
 
 
 Tell = Callable[[Progress], None]
@@ -106,6 +110,7 @@ def checked_links(testbed: Testbed, recorder: Recorder, tell: Tell) -> Iterator[
         checks.append(made)
         for row in rows:
             recorder.directory.append(row)
+        recorder.directory.update_manifest({"link_checks": tuple(asdict(it) for it in checks)})
 
     tell(Progress(f"programming the wide area to dilation {recorder.dilation.factor:g}"))
     recorder.directory.update_manifest({"router_backend": testbed.wide_area.program(recorder.dilation)})

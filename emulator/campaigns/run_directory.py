@@ -1,6 +1,7 @@
 """A run's directory: rows appended by one write each and a manifest replaced whole; a crash loses one row at most.
 
-`RunDirectory` writes one, `read_run` reads one back, a torn last line left out.
+`RunDirectory` writes one, `read_run` reads one back, a torn last line left out. A run that was resumed holds a folder
+`resumed-N` for each time, itself a run's directory, whose jobs and links are read as the run's own.
 """
 
 from __future__ import annotations
@@ -8,8 +9,9 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count, takewhile
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TextIO, TypeVar
@@ -22,6 +24,8 @@ from emulator.model.records import (
     DECISIONS_FILE,
     MANIFEST_FILE,
     ROW_FILES,
+    BorderExchangeRow,
+    CommunicationRow,
     ComponentRow,
     ExtensionFactorRow,
     JobRow,
@@ -70,12 +74,7 @@ class RunDirectory:
     def update_manifest(self, changes: Mapping[str, object]) -> None:
         """Replace the manifest by one with `changes`; a reader sees the old one or the new one, never half of one."""
         self.manifest = self.manifest.model_copy(update=dict(changes))
-        unfinished = self.path / f".{MANIFEST_FILE}"
-        with unfinished.open("w", encoding="utf-8") as file:
-            file.write(self.manifest.model_dump_json(indent=2, by_alias=True) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(self.path / MANIFEST_FILE)
+        replace_manifest(self.path, self.manifest)
 
     def append(self, row: Row) -> None:
         """Append one row to the file of its type, in one write."""
@@ -99,9 +98,32 @@ class RunDirectory:
         return file
 
 
+def replace_manifest(directory: Path, manifest: Manifest) -> None:
+    """Make `manifest` that of the run in `directory`."""
+    _replace(directory / MANIFEST_FILE, manifest.model_dump_json(indent=2, by_alias=True) + "\n")
+
+
+def replace_rows(directory: Path, row_type: type[AnyRow], rows: Sequence[AnyRow]) -> None:
+    """Make `rows` all rows of their type in `directory`, whatever stood there; without any there is no file."""
+    path = directory / ROW_FILES[row_type]
+    if rows:
+        _replace(path, "".join([_line(row_type.columns()), *(_line(row.cells()) for row in rows)]))
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _replace(path: Path, text: str) -> None:
+    unfinished = path.with_name(f".{path.name}")
+    with unfinished.open("w", encoding="utf-8", newline="") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.replace(path)
+
+
 @dataclass(frozen=True, slots=True)
 class RunRecords:
-    """A run's directory as read back."""
+    """A run's directory as read back; `utilization` is that of before the run was resumed, if it was."""
 
     path: Path
     manifest: Manifest
@@ -110,6 +132,34 @@ class RunRecords:
     utilization: list[UtilizationRow]
     links: list[LinkRow]
     extension_factors: list[ExtensionFactorRow]
+    communication: list[CommunicationRow]
+    border_exchange: list[BorderExchangeRow]
+
+
+def read_manifest(path: Path) -> Manifest:
+    """The manifest of the run directory at `path`.
+
+    Raises:
+        InvalidInput: if there is no run directory, or the manifest holds what it should not.
+    """
+    manifest = path / MANIFEST_FILE
+    if not manifest.is_file():
+        raise InvalidInput(f"{path}: is no run's directory (it has no {MANIFEST_FILE}).")
+    try:
+        return Manifest.model_validate_json(manifest.read_text(encoding="utf-8"))
+    except ValidationError as error:
+        raise InvalidInput(f"{manifest}: {first_fault(error)}") from error
+
+
+def attempts(path: Path) -> list[Path]:
+    """The directories that hold a run's records: its own, then one for each time that it was resumed."""
+    folders = (path / f"resumed-{number}" for number in count(1))
+    return [path, *takewhile(lambda folder: (folder / MANIFEST_FILE).is_file(), folders)]
+
+
+def next_attempt(path: Path) -> Path:
+    """Where the records go of a run in `path` that is resumed now."""
+    return path / f"resumed-{len(attempts(path))}"
 
 
 def read_run(path: Path) -> RunRecords:
@@ -118,21 +168,21 @@ def read_run(path: Path) -> RunRecords:
     Raises:
         InvalidInput: if there is no run directory, or one of its files holds what it should not.
     """
-    manifest = path / MANIFEST_FILE
-    if not manifest.is_file():
-        raise InvalidInput(f"{path}: is no run's directory (it has no {MANIFEST_FILE}).")
-    try:
-        read = Manifest.model_validate_json(manifest.read_text(encoding="utf-8"))
-    except ValidationError as error:
-        raise InvalidInput(f"{manifest}: {first_fault(error)}") from error
+    manifest, folders = read_manifest(path), attempts(path)
+
+    def everywhere(row_type: type[AnyRow]) -> list[AnyRow]:
+        return [row for folder in folders for row in read_rows(folder, row_type)]
+
     return RunRecords(
         path,
-        read,
-        read_rows(path, JobRow),
-        read_rows(path, ComponentRow),
+        manifest,
+        everywhere(JobRow),
+        everywhere(ComponentRow),
         read_rows(path, UtilizationRow),
-        read_rows(path, LinkRow),
+        everywhere(LinkRow),
         read_rows(path, ExtensionFactorRow),
+        read_rows(path, CommunicationRow),
+        read_rows(path, BorderExchangeRow),
     )
 
 

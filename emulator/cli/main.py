@@ -15,7 +15,7 @@ import typer
 from docker.errors import DockerException
 from requests.exceptions import RequestException
 
-from emulator.cli import campaigning, jobs, measuring, reporting, simulating, standing, studying
+from emulator.cli import campaigning, jobs, measuring, reporting, simulating, standing, studying, verifying
 from emulator.model.errors import TestbedError
 
 EXIT_FAILED: Final = 1
@@ -24,6 +24,7 @@ EXIT_INTERRUPTED: Final = 130
 _VERB_GROUPS: Final[tuple[Callable[[typer.Typer], None], ...]] = (
     standing.register,
     measuring.register,
+    verifying.register,
     campaigning.register,
     jobs.register,
     reporting.register,

@@ -1,138 +1,138 @@
-"""The verbs that measure: ``measure`` (extension factors) and ``verify`` (the wide area against what was asked)."""
+"""The verb ``measure``: extension factors over a matrix of configurations, and what communication costs in each."""
 
 from __future__ import annotations
 
 import math
 import sys
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Final
 
 import typer
 
-from emulator.campaigns.extension import (
-    DEFAULT_DILATION,
-    DEFAULT_REPEAT,
-    Configuration,
-    Measurement,
-    default_iterations,
-    measure,
-)
-from emulator.campaigns.standing_testbed import testbed_named, verify
+from emulator.campaigns.extension import Measured, measure, resume
+from emulator.campaigns.extension_rows import MeasuredCell
+from emulator.campaigns.matrix import DEFAULT_DILATION, DEFAULT_REPEAT, Matrix
+from emulator.campaigns.measured_applications import ArgumentValue
+from emulator.campaigns.standing_testbed import testbed_named
 from emulator.cli.run_paths import OutOption, run_path
 from emulator.cli.run_progress import run_progress
 from emulator.cli.standing import DEFAULT_NAME, NameOption
 from emulator.cli.tables import JsonOption, show_rows
-from emulator.containers.wan.measurements import LinkMeasurement
-from emulator.model.errors import InvalidInput, WideAreaUnfaithful
+from emulator.model.documents import validate
+from emulator.model.errors import InvalidInput, RunFailed
 from emulator.model.records import ExtensionFactorRow
+
+_WITH_RESUME: Final = ("resume_directory", "name", "as_json")
+"""What may be said beside --resume: all else is in the run's manifest."""
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verbs of this file to `app`."""
+    """Add the verb of this file to `app`."""
     app.command("measure")(measure_factors)
-    app.command("verify")(verify_wide_area)
 
 
 def measure_factors(
-    application: Annotated[str, typer.Option("--app", help="The application.")] = "poisson",
-    grid: Annotated[int, typer.Option(help="Interior points on each side of the grid.")] = 400,
-    processors: Annotated[int, typer.Option(help="Processors of the job, whatever it is spread over.")] = 16,
+    context: typer.Context,
+    applications: Annotated[str, typer.Option("--app", help="Applications, for instance poisson,laplace.")] = "poisson",
+    grids: Annotated[str, typer.Option("--grid", help="Interior points on each side of the grid.")] = "400",
+    processors: Annotated[str, typer.Option(help="Processors of a job, whatever it is spread over.")] = "16",
     clusters: Annotated[str, typer.Option(help="Numbers of clusters, for instance 1,2,4.")] = "1,2,4",
-    repeat: Annotated[int, typer.Option(help="Runs of each configuration.")] = DEFAULT_REPEAT,
-    iterations: Annotated[int | None, typer.Option(help="Iterations of each run; chosen by default.")] = None,
+    repeat: Annotated[int, typer.Option(help="Runs of each cell.")] = DEFAULT_REPEAT,
+    iterations: Annotated[
+        int | None,
+        typer.Option(help="Length of a run: iterations, heat's steps, ensflow's days; chosen by default."),
+    ] = None,
     dilation: Annotated[float, typer.Option(help="Host seconds per emulated second.")] = DEFAULT_DILATION,
     on: Annotated[str, typer.Option(help="Names of the clusters to use, in order, for instance delft,leiden.")] = "",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="[APP.]NAME=VALUE", help="An application's argument, for instance exchange=overlapped."
+        ),
+    ] = None,
+    communication: Annotated[
+        bool, typer.Option("--communication", help="Measure border exchange too, synchronized and not.")
+    ] = False,
+    resume_directory: Annotated[
+        Path | None, typer.Option("--resume", metavar="DIR", help="Run what an interrupted measurement still lacks.")
+    ] = None,
     out: OutOption = None,
     name: NameOption = DEFAULT_NAME,
     as_json: JsonOption = False,
 ) -> None:
     """Measure extension factors: how much longer a job takes when it is spread over clusters.
 
-    Example: testbed measure --app poisson --grid 400 --processors 16 --clusters 1,2,4
+    Lists make a matrix; combinations that are impossible are left out, each with a sentence.
+
+    Example: testbed measure --app poisson --grid 100,400 --processors 8,16 --clusters 1,2,4
     """
-    counts = _numbers("clusters", clusters)
+    matrix = None
+    if resume_directory is None:
+        own_arguments, arguments = _settings(settings or [])
+        asked = {
+            "applications": _names(applications),
+            "grids": _numbers("grid", grids),
+            "processors": _numbers("processors", processors),
+            "clusters": _numbers("clusters", clusters),
+            "repeat": repeat,
+            "iterations": iterations,
+            "dilation": dilation,
+            "on": _names(on),
+            "arguments": arguments,
+            "own_arguments": own_arguments,
+            "communication": communication,
+        }
+        matrix = validate(asked, Matrix, source="measure")
+    else:
+        _refuse_beside_resume(context)
+    _carry_out(matrix, resume_directory, out, name, as_json)
+
+
+def _carry_out(matrix: Matrix | None, resumed: Path | None, out: Path | None, name: str, as_json: bool) -> None:
     with testbed_named(name) as testbed:
-        measurement = Measurement(
-            application=application,
-            grid=grid,
-            processors=processors,
-            clusters=counts,
-            repeat=repeat,
-            iterations=default_iterations(grid, processors, testbed.topology.processor)
-            if iterations is None
-            else iterations,
-            dilation=dilation,
-            on=tuple(filter(None, (part.strip() for part in on.split(",")))),
-        )
-        path = run_path(out, f"measure-{application}")
-        with run_progress() as tell:
-            measured = measure(testbed, measurement, path, tell)
+        if matrix is not None:
+            path = run_path(out, matrix.name)
+            with run_progress() as tell:
+                measured = measure(testbed, matrix, path, tell)
+        else:
+            assert resumed is not None
+            path = resumed
+            with run_progress() as tell:
+                measured = resume(testbed, path, tell)
+    for sentence in measured.left_out:
+        print(f"left out: {sentence}", file=sys.stderr)
     if as_json:
-        show_rows([it.row.model_dump(mode="json") for it in measured.configurations], as_json=True)
-        return
-    show_rows([_shown(it) for it in measured.configurations], as_json=False, title="Extension factors")
-    _show_verdict(measured.verdict.judgement, measured.verdict.reasons)
-    print(f"Records: {path}", file=sys.stderr)
-
-
-def verify_wide_area(
-    dilation: Annotated[float, typer.Option(help="Host seconds per emulated second.")] = 1.0,
-    name: NameOption = DEFAULT_NAME,
-    as_json: JsonOption = False,
-) -> None:
-    """Measure every link and direction of the wide area against what is asked of it.
-
-    Example: testbed verify --dilation 8
-    """
-    report = verify(name, dilation, lambda step: print(f"{step.stage}: {step.detail}", file=sys.stderr, flush=True))
-    show_rows([_measurement_row(it) for it in report.measurements], as_json=as_json)
-    failures = len(report.failures)
-    if not as_json:
-        print(f"router      {report.backend.shown}")
-        print(f"dilation    delays at {report.dilation.factor:g}, the rest at {report.rate_dilation.factor:g}")
-        print(f"repeated    {report.repetitions} measurements; {report.host_duration_s:.0f} s in all")
-    if not report.carries_asked:
-        print(
-            f"Below dilation {report.rate_dilation.factor:g} the router does not carry full links: runs are suspect.",
-            file=sys.stderr,
-        )
-    if not report.ok:
-        first = next((_sentence(it) for it in report.failures), "; ".join(report.differences[:1]))
-        raise WideAreaUnfaithful(
-            f"The wide area is not as asked at dilation {dilation:g}: {failures} of {len(report.measurements)} "
-            f"measurements are outside their tolerance, {len(report.differences)} links were programmed otherwise "
-            f"({first.rstrip('.')})."
+        show_rows([it.row.model_dump(mode="json") for it in measured.cells], as_json=True)
+    else:
+        _show(measured)
+        print(f"Records: {path}", file=sys.stderr)
+    if measured.failures:
+        raise RunFailed(
+            f"{len(measured.failures)} cells were given up, the first because: {measured.failures[0]} "
+            f"(try them again with `testbed measure --resume {path}`)."
         )
 
 
-def _measurement_row(measurement: LinkMeasurement) -> dict[str, object]:
+def _refuse_beside_resume(context: typer.Context) -> None:
+    for parameter in context.params:
+        source = context.get_parameter_source(parameter)
+        if source is not None and source.name == "COMMANDLINE" and parameter not in _WITH_RESUME:
+            raise InvalidInput("--resume takes the whole matrix from the run's manifest: leave out what describes one.")
+
+
+def _show(measured: Measured) -> None:
+    show_rows([_shown(it) for it in measured.cells], as_json=False, title="Extension factors")
+    reasons = "".join(f"\n  {reason}" for reason in measured.verdict.reasons)
+    print(f"Verdict: {measured.verdict.judgement}{reasons}")
+
+
+def _shown(cell: MeasuredCell) -> dict[str, object]:
+    """A cell as people read it; intervals are 95%."""
+    row, late = cell.row, cell.late_phase_share
     return {
-        "from": measurement.source,
-        "to": measurement.target,
-        "quantity": measurement.quantity.value,
-        "asked": _number(measurement.asked),
-        "measured": _number(measurement.measured),
-        "error": _number(measurement.error),
-        "tolerance": _number(measurement.tolerance),
-        "within": measurement.within,
-    }
-
-
-def _sentence(measurement: LinkMeasurement) -> str:
-    return (
-        f"{measurement.quantity.value} from {measurement.source} to {measurement.target}: "
-        f"{measurement.measured:.4g} where {measurement.asked:.4g} was asked"
-    )
-
-
-def _number(value: float) -> float | None:
-    """`value`, or nothing if it could not be measured."""
-    return None if math.isnan(value) else value
-
-
-def _shown(configuration: Configuration) -> dict[str, object]:
-    """A configuration as people read it; intervals are 95%."""
-    row, late = configuration.row, configuration.late_phase_share
-    return {
+        "application": row.application,
+        "grid": row.grid,
+        "processors": row.processors,
         "clusters": row.clusters,
         "runtime (s)": f"{row.runtime_s:.4g}",
         "iteration (ms)": "" if row.iteration_s is None else f"{row.iteration_s * 1000:.4g}",
@@ -151,8 +151,8 @@ def _factor(row: ExtensionFactorRow) -> str:
     return f"{row.extension_factor:.3f} [{row.ci_low:.3f}, {row.ci_high:.3f}]"
 
 
-def _show_verdict(judgement: str, reasons: tuple[str, ...]) -> None:
-    print(f"Verdict: {judgement}" + "".join(f"\n  {reason}" for reason in reasons))
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, (part.strip() for part in text.split(","))))
 
 
 def _numbers(option: str, text: str) -> tuple[int, ...]:
@@ -160,3 +160,28 @@ def _numbers(option: str, text: str) -> tuple[int, ...]:
         return tuple(int(part) for part in text.split(","))
     except ValueError as error:
         raise InvalidInput(f"--{option}: must be whole numbers joined by commas, not {text!r}.") from error
+
+
+def _settings(texts: list[str]) -> tuple[dict[str, dict[str, ArgumentValue]], dict[str, ArgumentValue]]:
+    """Arguments by application, and those for all."""
+    own: dict[str, dict[str, ArgumentValue]] = {}
+    common: dict[str, ArgumentValue] = {}
+    for text in texts:
+        named, equals, value = text.partition("=")
+        application, dot, argument = named.rpartition(".")
+        if not (equals and argument):
+            raise InvalidInput(f"--set: must be NAME=VALUE or APP.NAME=VALUE, not {text!r}.")
+        (own.setdefault(application, {}) if dot else common)[argument] = _value(value)
+    return own, common
+
+
+def _value(text: str) -> ArgumentValue:
+    if text in ("true", "false"):
+        return text == "true"
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    if not math.isfinite(number):
+        raise InvalidInput(f"--set: a number must be finite, not {text}.")
+    return int(text) if text.lstrip("+-").isdecimal() else number

@@ -42,4 +42,13 @@ def _line(progress: Progress) -> str:
         return progress.stage
     counts = f"{progress.finished} of {progress.expected} jobs finished, {progress.running} running"
     failed = f", {progress.failed} failed or cancelled" if progress.failed else ""
-    return f"{progress.stage}: {counts}{failed} at {progress.time_s:.0f} s"
+    left = "" if progress.host_left_s is None else f", {_about(progress.host_left_s)} left"
+    return f"{progress.stage}: {counts}{failed} at {progress.time_s:.0f} s{left}"
+
+
+def _about(host_s: float) -> str:
+    """A time to wait, as precise as an estimate is."""
+    if host_s < 90:
+        return f"about {max(5, round(host_s / 5) * 5)} s"
+    minutes = round(host_s / 60)
+    return f"about {minutes} min" if minutes < 90 else f"about {minutes / 60:.1f} h"

@@ -167,12 +167,69 @@ class ExtensionFactorRow(Row):
     verdict: str
 
 
+class CommunicationRow(Row):
+    """What communication costs the runs of a cell in all their `iterations`: the mean of `n` runs, with a 95% CI.
+
+    `communication_s` is the total communication time of the measurement study on DAS-2: from the last process's end of
+    computation to the last one's end of communication, summed over the iterations; `least_s` and `most_s` are those of
+    single runs. `exchange` is how borders go (steps, overlapped), `synchronized` whether a barrier precedes them.
+    `border_exchange_bytes` is what the process that moves most sends and receives in an iteration; `data_rate_mbit`, of
+    synchronized runs, is that amount over communication time.
+    """
+
+    application: str
+    grid: int | None = None
+    processors: int
+    components: Sizes
+    clusters: int
+    interconnect: str = ""
+    dilation: float
+    exchange: str = ""
+    synchronized: bool
+    iterations: int
+    communication_s: float
+    ci_low: float | None = None
+    ci_high: float | None = None
+    least_s: float
+    most_s: float
+    border_exchange_bytes: int | None = None
+    data_rate_mbit: float | None = None
+    n: int
+    verdict: str
+
+
+class BorderExchangeRow(Row):
+    """How long one process of a cell's jobs exchanged borders in all iterations, by direction; the mean of `n` runs.
+
+    `process` is its rank, `column` (from the left) and `row` (from the bottom) its place in the process grid,
+    `component` the one that it belongs to, all from 0. Directions are missing where all borders go at once.
+    """
+
+    application: str
+    grid: int | None = None
+    processors: int
+    clusters: int
+    synchronized: bool
+    process: int
+    column: int
+    row: int
+    component: int
+    top_s: float | None = None
+    bottom_s: float | None = None
+    left_s: float | None = None
+    right_s: float | None = None
+    total_s: float
+    n: int
+
+
 ROW_FILES: Final[dict[type[Row], str]] = {
     JobRow: "jobs.csv",
     ComponentRow: "components.csv",
     UtilizationRow: "utilization.csv",
     LinkRow: "links.csv",
     ExtensionFactorRow: "extension_factors.csv",
+    CommunicationRow: "communication.csv",
+    BorderExchangeRow: "border_exchange.csv",
 }
 
 
@@ -209,6 +266,7 @@ class Manifest(DocumentModel):
     dilation: float
     paced_middleware: bool
     router_backend: str | None = None
+    link_checks: tuple[dict[str, Any], ...] = ()
     host_began_at: str
     host_ended_at: str | None = None
     host_origin_s: float | None = None

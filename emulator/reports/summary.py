@@ -14,7 +14,7 @@ from typing import Final
 from emulator.campaigns.run_directory import RunRecords
 from emulator.campaigns.statistics import Estimate, mean, ratio_of_means
 from emulator.model.job import JobState
-from emulator.model.records import JobRow, UtilizationRow
+from emulator.model.records import JobRow, RunKind, UtilizationRow
 
 TIMES: Final = ("queue_time_s", "overhead_s", "wait_time_s", "execution_time_s", "response_time_s")
 """The times whose means a summary holds, by their column in ``jobs.csv``."""
@@ -37,7 +37,7 @@ class FactorEstimate:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A run's figures; `times` by column, `utilization` the gross one (None without executions)."""
+    """A run's figures; `times` by column, `utilization` the gross one of a campaign (None without executions)."""
 
     records: RunRecords
     finished: int
@@ -52,13 +52,14 @@ class Summary:
 def summarize(records: RunRecords) -> Summary:
     """The figures of the run that `records` hold."""
     finished = [job for job in records.jobs if job.state == JobState.FINISHED]
+    is_campaign = records.manifest.kind is RunKind.CAMPAIGN
     return Summary(
         records=records,
         finished=len(finished),
         failed=sum(1 for job in records.jobs if job.state == JobState.FAILED),
         cancelled=sum(1 for job in records.jobs if job.state == JobState.CANCELLED),
         times={column: mean(_present(finished, column)) for column in TIMES},
-        utilization=gross_utilization(records.utilization, _last_finish_s(finished)),
+        utilization=gross_utilization(records.utilization, _last_finish_s(finished)) if is_campaign else None,
         late_phase_share=_late_phase_share(finished),
         factors=tuple(factors_by_clusters(finished)),
     )

@@ -40,6 +40,7 @@ class BrokerDouble:
         self.changed = threading.Condition()
         self.on_submit: Callable[[JobView], None] = self.finish
         self.refusal: tuple[int, str, str] | None = None
+        self.interconnects: dict[int, str] = {}
 
     @property
     def held(self) -> bool:
@@ -91,7 +92,7 @@ class BrokerDouble:
                     "late_phases": 0,
                     "host_critical_lateness_s": 0.0,
                     "processors": sum(job.specification.components),
-                    "interconnects": "shared-memory",
+                    "interconnects": self.interconnects.get(len(parts), "shared-memory"),
                 },
             }
         )
@@ -186,6 +187,7 @@ def broker() -> Iterator[BrokerDouble]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def _serve(self) -> None:
             split = urlsplit(self.path)

@@ -1,67 +1,32 @@
-"""A measurement's configurations, and the factors that come of their runtimes."""
+"""Measuring a matrix: the order of running, the factors that come of it, what a failure costs, and resuming."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from emulator.campaigns.extension import Measurement, default_iterations, measure
+from emulator.campaigns.conduct import Progress
+from emulator.campaigns.extension import measure, resume
+from emulator.campaigns.matrix import Matrix
 from emulator.campaigns.run_directory import read_run
 from emulator.fidelity.measures import LinkCheck
-from emulator.model.catalogue import topology_named
-from emulator.model.errors import ImpossibleRequest, InvalidInput, RunFailed, TestbedError, UnknownName
+from emulator.model.errors import InvalidInput, RunFailed
 from emulator.model.job import JobState
+from emulator.model.records import RunProgress
 from emulator.model.views import EventKind
 
-MINI = topology_named("mini")
-MEASUREMENT = Measurement(
-    application="poisson", grid=400, processors=16, clusters=(1, 2, 4), repeat=3, iterations=100, dilation=8
+MATRIX = Matrix(
+    applications=("poisson",), grids=(400,), processors=(16,), clusters=(1, 2, 4), repeat=3, iterations=100, dilation=8
 )
 
 
-def test_components_are_equal_and_on_the_first_clusters():
-    jobs = MEASUREMENT.specifications(MINI)
-    assert [job.components for job in jobs] == [(16,), (8, 8), (4, 4, 4, 4)]
-    assert [job.clusters for job in jobs] == [
-        ("amsterdam",), ("amsterdam", "delft"), ("amsterdam", "delft", "leiden", "utrecht"),
-    ]  # fmt: skip
-    assert all(job.request.value == "fixed" for job in jobs)
+def silent(progress: Progress) -> None:
+    pass
 
 
-def test_the_clusters_to_use_can_be_named():
-    jobs = replace(MEASUREMENT, clusters=(1, 2), on=("utrecht", "delft")).specifications(MINI)
-    assert [job.clusters for job in jobs] == [("utrecht",), ("utrecht", "delft")]
-
-
-@pytest.mark.parametrize(
-    ("changes", "error", "sentence"),
-    [
-        ({"clusters": (5,), "processors": 20}, ImpossibleRequest, "cannot spread over 5 clusters: 4 are of topology"),
-        ({"clusters": (3,)}, ImpossibleRequest, "16 processors do not divide equally among 3 clusters"),
-        ({"processors": 20}, ImpossibleRequest, "component of 20 processors, but the largest"),
-        ({"processors": 128}, ImpossibleRequest, "asks for 128 processors, but 'mini' has 64"),
-        ({"clusters": (1, 2), "on": ("delft",)}, ImpossibleRequest, "1 are named by --on"),
-        ({"clusters": (1,), "on": ("paris",)}, UnknownName, "no cluster 'paris'"),
-        ({"clusters": (1, 1)}, InvalidInput, "named twice"),
-        ({"clusters": (0,)}, InvalidInput, "clusters: must be at least 1, not 0"),
-        ({"grid": 0}, InvalidInput, "grid: must be at least 1"),
-        ({"application": "No Such"}, InvalidInput, "measure: name: string"),
-    ],
-)
-def test_what_cannot_be_measured_is_refused_in_one_sentence(changes, error, sentence):
-    with pytest.raises(error, match=sentence):
-        replace(MEASUREMENT, **changes).specifications(MINI)
-
-
-def test_an_impossible_dilation_is_refused_before_anything_is_touched(testbed, broker, tmp_path):
-    with pytest.raises(InvalidInput, match="measure: dilation"):
-        measure(testbed, replace(MEASUREMENT, dilation=0), tmp_path / "run", lambda progress: None)
-    assert broker.runs == []
-
-
-def test_configurations_take_turns_and_factors_are_relative_to_one_cluster(testbed, broker, wide_area, tmp_path):
-    measured = measure(testbed, MEASUREMENT, tmp_path / "run", lambda progress: None)
+def test_the_cells_of_a_problem_take_turns_and_factors_are_relative_to_one_cluster(
+    testbed, broker, wide_area, tmp_path
+):
+    measured = measure(testbed, MATRIX, tmp_path / "run", silent)
     records = read_run(tmp_path / "run")
     assert [len(job.components) for job in records.jobs] == [1, 2, 4] * 3
     rows = {row.clusters: row for row in records.extension_factors}
@@ -71,31 +36,176 @@ def test_configurations_take_turns_and_factors_are_relative_to_one_cluster(testb
     assert rows[2].ci_low < rows[2].extension_factor < rows[2].ci_high
     assert [row.n for row in records.extension_factors] == [3, 3, 3]
     assert {row.verdict for row in records.extension_factors} == {"valid"}
-    assert [configuration.row for configuration in measured.configurations] == records.extension_factors
+    assert [cell.row for cell in measured.cells] == records.extension_factors
+    assert records.manifest.progress is RunProgress.COMPLETE
     assert wide_area.programmed == [8.0, 1.0]
     assert not broker.held
 
 
+def test_a_matrix_is_run_problem_by_problem_and_each_factor_compares_equal_problems(testbed, tmp_path):
+    matrix = MATRIX.model_copy(update={"grids": (100, 400), "clusters": (1, 2), "repeat": 2})
+    measure(testbed, matrix, tmp_path / "run", silent)
+    records = read_run(tmp_path / "run")
+    names = [f"poisson-{grid}-on-16-over-{clusters}" for grid in (100, 400) for _ in range(2) for clusters in (1, 2)]
+    assert [job.name for job in records.jobs] == names
+    assert [(row.grid, row.clusters, row.n) for row in records.extension_factors] == [
+        (100, 1, 2), (100, 2, 2), (400, 1, 2), (400, 2, 2),
+    ]  # fmt: skip
+
+
+def test_both_sides_of_a_factor_name_their_interconnect(testbed, broker, tmp_path):
+    broker.interconnects = {1: "myrinet", 2: "ethernet+wide-area"}
+    measure(testbed, MATRIX.model_copy(update={"clusters": (1, 2)}), tmp_path / "run", silent)
+    single, spread = read_run(tmp_path / "run").extension_factors
+    assert (single.interconnect_single, single.interconnect_coallocated) == ("myrinet", "")
+    assert (spread.interconnect_single, spread.interconnect_coallocated) == ("myrinet", "ethernet")
+
+
+def test_a_cell_without_its_single_cluster_has_a_runtime_and_no_factor(testbed, tmp_path):
+    measured = measure(
+        testbed, MATRIX.model_copy(update={"processors": (32,), "clusters": (1, 2)}), tmp_path / "run", silent
+    )
+    assert [(cell.row.clusters, cell.row.extension_factor) for cell in measured.cells] == [(2, None)]
+    assert len(measured.left_out) == 1
+
+
+def test_progress_tells_cell_run_and_what_is_left(testbed, tmp_path):
+    told: list[Progress] = []
+    measure(testbed, MATRIX.model_copy(update={"clusters": (1, 2), "repeat": 2}), tmp_path / "run", told.append)
+    stages = list(dict.fromkeys(it.stage for it in told if it.time_s is not None))
+    assert stages == [
+        "cell 1 of 2 (poisson grid 400 on 16 processors over 1 cluster), run 1 of 2",
+        "cell 2 of 2 (poisson grid 400 on 16 processors over 2 clusters), run 1 of 2",
+        "cell 1 of 2 (poisson grid 400 on 16 processors over 1 cluster), run 2 of 2",
+        "cell 2 of 2 (poisson grid 400 on 16 processors over 2 clusters), run 2 of 2",
+    ]
+    running = [it for it in told if it.time_s is not None]
+    assert running[0].host_left_s is None
+    assert running[-1].host_left_s > 0
+    assert (running[-1].finished, running[-1].expected) == (4, 4)
+
+
 def test_a_failed_link_check_reaches_every_factor(testbed, wide_area, tmp_path):
     wide_area.check_made = LinkCheck("before", 0.3, "rate from delft to leiden")
-    measured = measure(testbed, MEASUREMENT, tmp_path / "run", lambda progress: None)
-    assert {configuration.row.verdict for configuration in measured.configurations} == {"void"}
+    measured = measure(testbed, MATRIX, tmp_path / "run", silent)
+    assert {cell.row.verdict for cell in measured.cells} == {"void"}
     assert "rate from delft to leiden" in measured.verdict.reasons[0]
 
 
-def test_a_failed_job_ends_the_measurement_with_its_reason(testbed, broker, wide_area, tmp_path):
-    def fail(job):
-        broker.append(EventKind.FAILED, 1.0, job.model_copy(update={"state": JobState.FAILED, "reason": "No memory."}))
+def failing(broker, is_doomed):
+    """Have the broker fail the jobs that `is_doomed` picks, and finish the others."""
+    finish = broker.finish
 
-    broker.on_submit = fail
-    with pytest.raises(RunFailed, match=r"Job 1 \(poisson-over-1\) failed: No memory; 0 finished records"):
-        measure(testbed, MEASUREMENT, tmp_path / "run", lambda progress: None)
+    def decide(job):
+        if is_doomed(job):
+            broker.append(
+                EventKind.FAILED, 1.0, job.model_copy(update={"state": JobState.FAILED, "reason": "No memory."})
+            )
+        else:
+            finish(job)
+
+    broker.on_submit = decide
+
+
+def test_if_every_job_fails_the_measurement_ends_with_the_first_reason(testbed, broker, wide_area, tmp_path):
+    failing(broker, lambda job: True)
+    with pytest.raises(RunFailed, match=r"Job 1 \(poisson-400-on-16-over-1\) failed: No memory; 0 finished records"):
+        measure(testbed, MATRIX, tmp_path / "run", silent)
     assert not broker.held
     assert wide_area.programmed[-1] == 1.0
 
 
-def test_the_default_number_of_iterations_suits_the_grid():
-    assert default_iterations(400, 16, MINI.processor) == 120
-    assert default_iterations(4000, 16, MINI.processor) == 20
-    assert default_iterations(10**6, 1, MINI.processor) == 20
-    assert issubclass(InvalidInput, TestbedError)
+def test_a_cell_whose_job_fails_is_given_up_and_the_others_go_on(testbed, broker, tmp_path):
+    failing(broker, lambda job: len(job.specification.components) == 2)
+    measured = measure(testbed, MATRIX, tmp_path / "run", silent)
+    records = read_run(tmp_path / "run")
+    assert [(row.clusters, row.n) for row in records.extension_factors] == [(1, 3), (4, 3)]
+    assert [job.clusters for job in records.jobs if job.state == "failed"] == [None]
+    assert measured.failures == ("Job 2 (poisson-400-on-16-over-2) failed: No memory",)
+    assert measured.verdict.judgement == "void"
+    assert records.manifest.progress is RunProgress.INCOMPLETE
+
+
+class Stopped(Exception):
+    """Stands for whatever ends a measurement from outside."""
+
+
+def stopping_after(jobs: int):
+    """Tells of nothing, and stops the measurement when so many jobs have finished."""
+
+    def tell(progress: Progress) -> None:
+        if progress.finished >= jobs:
+            raise Stopped
+
+    return tell
+
+
+def test_what_an_interrupted_measurement_lacks_is_run_when_it_is_resumed(testbed, broker, tmp_path):
+    with pytest.raises(Stopped):
+        measure(testbed, MATRIX, tmp_path / "run", stopping_after(4))
+    assert read_run(tmp_path / "run").manifest.progress is RunProgress.INCOMPLETE
+    told: list[Progress] = []
+    measured = resume(testbed, tmp_path / "run", told.append)
+    records = read_run(tmp_path / "run")
+    assert [len(job.components) for job in records.jobs] == [1, 2, 4] * 3
+    assert [row.n for row in records.extension_factors] == [3, 3, 3]
+    assert [cell.row for cell in measured.cells] == records.extension_factors
+    assert records.manifest.progress is RunProgress.COMPLETE
+    assert (records.manifest.verdict, records.manifest.jobs) == ("valid", 9)
+    assert max(it.finished for it in told) == 9
+    assert not broker.held
+
+
+def test_a_measurement_may_be_interrupted_more_than_once(testbed, tmp_path):
+    with pytest.raises(Stopped):
+        measure(testbed, MATRIX, tmp_path / "run", stopping_after(2))
+    with pytest.raises(Stopped):
+        resume(testbed, tmp_path / "run", stopping_after(5))
+    resume(testbed, tmp_path / "run", silent)
+    assert [row.n for row in read_run(tmp_path / "run").extension_factors] == [3, 3, 3]
+    assert sorted(it.name for it in (tmp_path / "run").iterdir() if it.is_dir()) == ["resumed-1", "resumed-2"]
+
+
+def test_a_torn_last_line_costs_one_job(testbed, tmp_path):
+    with pytest.raises(Stopped):
+        measure(testbed, MATRIX, tmp_path / "run", stopping_after(4))
+    decisions = tmp_path / "run" / "decisions.jsonl"
+    lines = decisions.read_text().split("\n")
+    last = max(number for number, line in enumerate(lines) if '"finished"' in line)
+    decisions.write_text("\n".join(lines[:last]) + "\n" + lines[last][:50])
+    resume(testbed, tmp_path / "run", silent)
+    assert [row.n for row in read_run(tmp_path / "run").extension_factors] == [3, 3, 3]
+
+
+def test_resuming_runs_given_up_cells_again(testbed, broker, tmp_path):
+    failing(broker, lambda job: len(job.specification.components) == 2)
+    measure(testbed, MATRIX, tmp_path / "run", silent)
+    failing(broker, lambda job: False)
+    measured = resume(testbed, tmp_path / "run", silent)
+    assert [cell.row.n for cell in measured.cells] == [3, 3, 3]
+    assert (measured.verdict.judgement, measured.failures) == ("valid", ())
+
+
+def test_a_bad_link_of_an_earlier_attempt_is_not_forgotten(testbed, wide_area, tmp_path):
+    wide_area.check_made = LinkCheck("before", 0.3, "rate from delft to leiden")
+    with pytest.raises(Stopped):
+        measure(testbed, MATRIX, tmp_path / "run", stopping_after(4))
+    wide_area.check_made = LinkCheck("before")
+    measured = resume(testbed, tmp_path / "run", silent)
+    assert {cell.row.verdict for cell in measured.cells} == {"void"}
+
+
+def test_only_an_unfinished_measurement_on_the_same_topology_is_resumed(testbed, broker, tmp_path):
+    with pytest.raises(InvalidInput, match=r"is no run's directory"):
+        resume(testbed, tmp_path / "run", silent)
+    measure(testbed, MATRIX, tmp_path / "run", silent)
+    with pytest.raises(InvalidInput, match="is complete, nothing is left to run"):
+        resume(testbed, tmp_path / "run", silent)
+    with pytest.raises(Stopped):
+        measure(testbed, MATRIX, tmp_path / "other", stopping_after(1))
+    changed = testbed.topology.model_copy(update={"description": "changed"})
+    with pytest.raises(InvalidInput, match="was measured on topology 'mini' as it then was"):
+        resume(
+            type(testbed)("double", testbed.client, changed, testbed.wide_area, lambda: []), tmp_path / "other", silent
+        )
+    assert len(broker.runs) == 2

@@ -1,0 +1,111 @@
+"""From the finished jobs of a matrix to their communication: border exchange by process and direction, totals, rates.
+
+As in the measurement study on DAS-2 (papers' appendix, Tables 9 and 10, Figures 9 and 10): the total communication time
+of a run is, summed over its iterations, the time from the last process's end of computation to the last one's end of
+communication; a process's border exchange is what it spends in each of the four steps itself; the data rate is what an
+interior process sends and receives over the synchronized communication time.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any, Final
+
+from emulator.campaigns.cell_runs import Finished
+from emulator.campaigns.extension_rows import interconnect, judged, values
+from emulator.campaigns.matrix import Cell, Layout
+from emulator.campaigns.statistics import mean
+from emulator.fidelity.verdict import Verdict
+from emulator.model.clock import Dilation
+from emulator.model.records import BorderExchangeRow, CommunicationRow
+from emulator.model.views import JobView
+
+DIRECTIONS: Final = ("top", "bottom", "left", "right")
+_BITS_PER_BYTE: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class CommunicationRows:
+    """The communication of each cell, and of each process of it; none where it was not asked for."""
+
+    totals: tuple[CommunicationRow, ...] = ()
+    processes: tuple[BorderExchangeRow, ...] = ()
+
+
+def communication_rows(layout: Layout, finished: Finished, dilation: Dilation, links: Verdict) -> CommunicationRows:
+    """The rows of the cells that have finished runs, in the order of the matrix; `links` is the wide area's verdict."""
+    measured = [(cell, finished[cell.name]) for cell in layout.cells if values(finished[cell.name], "communication_s")]
+    totals = tuple(_total(cell, jobs, dilation, links) for cell, jobs in measured)
+    return CommunicationRows(totals, tuple(row for cell, jobs in measured for row in _processes(cell, jobs)))
+
+
+def _total(cell: Cell, jobs: Sequence[JobView], dilation: Dilation, links: Verdict) -> CommunicationRow:
+    times_s = values(jobs, "communication_s")
+    average = mean(times_s)
+    assert average is not None
+    record = _record(jobs[0])
+    iterations, moved_bytes = int(record["iterations"]), int(record["border_exchange_bytes"])
+    rate_mbit = None
+    if cell.synchronized and average.value > 0:
+        rate_mbit = moved_bytes * iterations / average.value * _BITS_PER_BYTE / 1e6
+    return CommunicationRow(
+        application=cell.problem.application,
+        grid=cell.problem.grid,
+        processors=cell.problem.processors,
+        components=cell.specification.components,
+        clusters=cell.clusters,
+        interconnect=interconnect(jobs),
+        dilation=dilation.factor,
+        exchange=str(record.get("exchange", "")),
+        synchronized=cell.synchronized,
+        iterations=iterations,
+        communication_s=average.value,
+        ci_low=average.low,
+        ci_high=average.high,
+        least_s=min(times_s),
+        most_s=max(times_s),
+        border_exchange_bytes=moved_bytes,
+        data_rate_mbit=rate_mbit,
+        n=len(times_s),
+        verdict=judged(jobs, dilation, links).judgement,
+    )
+
+
+def _processes(cell: Cell, jobs: Sequence[JobView]) -> Iterator[BorderExchangeRow]:
+    records = [_record(job) for job in jobs]
+    per_column = int(records[0]["process_rows"])
+    for process in range(cell.problem.processors):
+        exchanges: list[Mapping[str, float]] = [record["border_exchange_s"][process] for record in records]
+        by_direction = {
+            f"{direction}_s": statistics.fmean(exchange[direction] for exchange in exchanges)
+            for direction in DIRECTIONS
+            if all(direction in exchange for exchange in exchanges)
+        }
+        yield BorderExchangeRow(
+            application=cell.problem.application,
+            grid=cell.problem.grid,
+            processors=cell.problem.processors,
+            clusters=cell.clusters,
+            synchronized=cell.synchronized,
+            process=process,
+            column=process // per_column,
+            row=process % per_column,
+            component=_component(cell, process),
+            total_s=statistics.fmean(sum(exchange.values()) for exchange in exchanges),
+            n=len(exchanges),
+            **by_direction,
+        )
+
+
+def _component(cell: Cell, process: int) -> int:
+    """Components are consecutive blocks of processes."""
+    ends = accumulate(cell.specification.components)
+    return next(component for component, end in enumerate(ends) if process < end)
+
+
+def _record(job: JobView) -> Mapping[str, Any]:
+    assert job.result is not None
+    return job.result

@@ -1,0 +1,93 @@
+"""From the finished jobs of a matrix to extension factors: a row for each cell, with its interval and its verdict.
+
+A factor compares a cell with the same problem in one cluster. Synchronized runs are for communication times only: their
+barriers would lengthen the runtimes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from emulator.campaigns.cell_runs import Finished
+from emulator.campaigns.matrix import Cell, Layout
+from emulator.campaigns.statistics import ratio_of_means
+from emulator.fidelity.measures import JobMeasures
+from emulator.fidelity.verdict import Verdict, judge_job
+from emulator.model.clock import Dilation
+from emulator.model.records import JOINED_BY, ExtensionFactorRow
+from emulator.model.views import JobView
+
+WIDE_AREA: Final = "wide-area"
+"""What an application's record adds to its interconnect when it ran over several clusters."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredCell:
+    """What was measured of one cell: its row, the verdict with its reasons, and the share of late phases."""
+
+    row: ExtensionFactorRow
+    verdict: Verdict
+    late_phase_share: float | None
+
+
+def measured_cells(layout: Layout, finished: Finished, dilation: Dilation, links: Verdict) -> tuple[MeasuredCell, ...]:
+    """The cells that have finished runs, in the order of the matrix; `links` is the verdict on the wide area."""
+    found: list[MeasuredCell] = []
+    for cells in layout.problems:
+        single = next((finished[it.name] for it in cells if it.clusters == 1 and not it.synchronized), [])
+        for cell in cells:
+            if finished[cell.name] and not cell.synchronized:
+                found.append(_measured(cell, finished[cell.name], single, dilation, links))
+    return tuple(found)
+
+
+def _measured(
+    cell: Cell, jobs: Sequence[JobView], single: Sequence[JobView], dilation: Dilation, links: Verdict
+) -> MeasuredCell:
+    runtimes_s, single_runtimes_s = values(jobs, "runtime_s"), values(single, "runtime_s")
+    is_single = cell.clusters == 1
+    factor = None if is_single else ratio_of_means(runtimes_s, single_runtimes_s)
+    verdict = judged([*jobs, *single], dilation, links)
+    row = ExtensionFactorRow(
+        application=cell.problem.application,
+        grid=cell.problem.grid,
+        processors=cell.problem.processors,
+        components=cell.specification.components,
+        clusters=cell.clusters,
+        interconnect_single=interconnect(single),
+        interconnect_coallocated="" if is_single else interconnect(jobs),
+        dilation=dilation.factor,
+        runtime_s=sum(runtimes_s) / len(runtimes_s),
+        iteration_s=_mean(values(jobs, "iteration_s")),
+        extension_factor=1.0 if is_single else factor and factor.value,
+        ci_low=1.0 if is_single else factor and factor.low,
+        ci_high=1.0 if is_single else factor and factor.high,
+        n=len(runtimes_s),
+        verdict=verdict.judgement,
+    )
+    late, phases = sum(values(jobs, "late_phases")), sum(values(jobs, "phases"))
+    return MeasuredCell(row, verdict, late / phases if phases else None)
+
+
+def judged(jobs: Sequence[JobView], dilation: Dilation, links: Verdict) -> Verdict:
+    """The worst of the verdicts on `jobs` and `links`, with every reason."""
+    return Verdict.worst_of([links, *(judge_job(JobMeasures.of(job, dilation)) for job in jobs)])
+
+
+def values(jobs: Sequence[JobView], key: str) -> list[float]:
+    """What the applications' records say under `key`, where they say anything."""
+    results: list[dict[str, Any]] = [job.result for job in jobs if job.result is not None]
+    return [float(result[key]) for result in results if result.get(key) is not None]
+
+
+def interconnect(jobs: Sequence[JobView]) -> str:
+    """What carried the messages inside the clusters of `jobs`; nothing if there are no jobs."""
+    records = [job.result for job in jobs if job.result is not None]
+    recorded = next((str(record["interconnects"]) for record in records if "interconnects" in record), "")
+    return JOINED_BY.join(name for name in recorded.split(JOINED_BY) if name != WIDE_AREA)
+
+
+def _mean(numbers: Sequence[float]) -> float | None:
+    return sum(numbers) / len(numbers) if numbers else None

@@ -1,0 +1,79 @@
+"""What earlier attempts at a measurement left: the matrix, the jobs that finished, and the checks of the links.
+
+The jobs are read back from the events that ended them, which hold the whole of an application's record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from emulator.campaigns.cell_runs import Finished
+from emulator.campaigns.matrix import Layout, Matrix
+from emulator.campaigns.run_directory import attempts, read_manifest
+from emulator.fidelity.measures import LinkCheck
+from emulator.model.documents import first_fault, validate
+from emulator.model.errors import InvalidInput
+from emulator.model.records import DECISIONS_FILE, Manifest, RunKind, RunProgress
+from emulator.model.topology import Topology
+from emulator.model.views import EventKind, EventView, JobView
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What is there of a measurement: `jobs` that finished, in order, and the `checks` of every attempt's links."""
+
+    manifest: Manifest
+    matrix: Matrix
+    jobs: tuple[JobView, ...]
+    checks: tuple[LinkCheck, ...]
+
+    def finished(self, layout: Layout, repeat: int) -> Finished:
+        """The jobs of each cell, at most `repeat`: those that ran what the cell would run now."""
+        return {
+            cell.name: [job for job in self.jobs if job.specification == cell.specification][:repeat]
+            for cell in layout.cells
+        }
+
+
+def read_earlier(path: Path, topology: Topology) -> Earlier:
+    """What earlier attempts at the measurement in `path` left, to be continued on `topology`.
+
+    Raises:
+        InvalidInput: if it is no measurement, is complete, was made on another topology, or cannot be read.
+    """
+    manifest = read_manifest(path)
+    if manifest.kind is not RunKind.MEASUREMENT:
+        raise InvalidInput(f"{path}: is a {manifest.kind.value}; only measurements are resumed.")
+    if manifest.progress is RunProgress.COMPLETE:
+        raise InvalidInput(f"{path}: is complete, nothing is left to run (`testbed report {path}` shows it).")
+    if manifest.topology != topology:
+        raise InvalidInput(
+            f"{path}: was measured on topology {manifest.topology.name!r} as it then was, which is not what stands "
+            f"({topology.name!r}): measure anew."
+        )
+    folders = attempts(path)
+    checks = [check for folder in folders for check in _checks(folder)]
+    matrix = validate(manifest.workload, Matrix, source=f"{path}: workload")
+    return Earlier(manifest, matrix, tuple(job for folder in folders for job in _finished_jobs(folder)), tuple(checks))
+
+
+def _checks(folder: Path) -> Iterator[LinkCheck]:
+    for check in read_manifest(folder).link_checks:
+        yield LinkCheck(**check)
+
+
+def _finished_jobs(folder: Path) -> Iterator[JobView]:
+    """The jobs that the events in `folder` say finished; a torn last line is left out."""
+    path = folder / DECISIONS_FILE
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    for number, line in enumerate(text.split("\n")[:-1], start=1):
+        try:
+            event = EventView.model_validate_json(line)
+        except ValidationError as error:
+            raise InvalidInput(f"{path}, line {number}: {first_fault(error)}") from error
+        if event.kind is EventKind.FINISHED and event.job is not None and event.job.result is not None:
+            yield event.job
