@@ -24,8 +24,11 @@ import numpy.typing as npt
 from apps.application import JobContext
 from apps.exchange import EXCHANGE_MODES, BorderExchange, ExchangeMode
 from apps.grid import Block, ProcessGrid, block_of
+from apps.norms import gather_error_norms
+from apps.options import add_iteration_arguments, add_problem_arguments, check_end, check_problem
+from apps.saving import save_solution
 from apps.timeline import HostTimes
-from emulator.model.errors import InvalidInput, RunFailed
+from emulator.model.errors import RunFailed
 
 Values = npt.NDArray[np.float64]
 
@@ -73,33 +76,21 @@ class PoissonOptions:
     synchronized: bool = False
 
     def __post_init__(self) -> None:
-        if self.problem.side_points < 1:
-            raise InvalidInput(f"--grid must be at least 1 point along a side, not {self.problem.side_points}.")
-        if not math.isfinite(self.problem.amplitude):
-            raise InvalidInput(f"--amplitude must be a finite number, not {self.problem.amplitude}.")
-        if not 0.0 <= self.tolerance < math.inf:
-            raise InvalidInput(f"--tolerance must be zero or positive, not {self.tolerance}.")
-        if self.iterations is not None and self.iterations < 1:
-            raise InvalidInput(f"--iterations must be at least 1, not {self.iterations}.")
-        if self.iterations is None and self.tolerance == 0.0:
-            raise InvalidInput("The solver would never end: give --iterations, or a --tolerance above zero.")
+        check_problem(self.problem.side_points, self.problem.amplitude)
+        check_end(self.iterations, self.tolerance)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the application's own options to the command line."""
-    parser.add_argument("--grid", type=int, required=True, metavar="N", help="inner grid points along each side")
-    parser.add_argument("--iterations", type=int, metavar="N", help="iterate at most so often")
-    parser.add_argument(
-        "--tolerance", type=float, default=0.0, metavar="E",
-        help="end when no point changes by E or more (default 0: run all --iterations)",
-    )  # fmt: skip
+    add_problem_arguments(parser)
+    add_iteration_arguments(
+        parser, tolerance_help="end when no point changes by E or more (default 0: run all --iterations)"
+    )
     parser.add_argument(
         "--exchange", choices=EXCHANGE_MODES, default="steps",
         help="borders in four consecutive steps, as published (default), or all at once",
     )  # fmt: skip
     parser.add_argument("--synchronized", action="store_true", help="meet at a barrier before each border exchange")
-    parser.add_argument("--amplitude", type=float, default=1.0, metavar="A", help="solution's largest value (1)")
-    parser.add_argument("--save", type=Path, metavar="FILE.npy", help="write the solution, bottom row first")
 
 
 def read_options(arguments: argparse.Namespace) -> PoissonOptions:
@@ -181,40 +172,22 @@ class Poisson:
         Raises:
             RunFailed: at rank 0, if the solution cannot be written where `--save` says.
         """
-        difference = self._values[1:-1, 1:-1] - self._problem.solution(self._block)
-        largest = float(np.abs(difference).max())
-        # Scaled by the largest difference: squares of what is not small may overflow.
-        squares = float(np.sum((difference / largest) ** 2)) if largest > 0.0 else 0.0
-        norms = self._communicator.gather((largest, largest * math.sqrt(squares)), root=0)
-        if self._options.save is not None:
-            self._save(self._options.save)
+        options, problem, inner = self._options, self._problem, self._values[1:-1, 1:-1]
+        norms = gather_error_norms(self._communicator, inner - problem.solution(self._block), problem.spacing)
+        if options.save is not None:
+            save_solution(self._communicator, self._block, inner, problem.side_points, options.save)
         self._exchange.free()
         self._reduction.free()
         if norms is None:
             return {}
         return {
-            "grid": self._problem.side_points,
+            "grid": problem.side_points,
             "process_columns": self._process_grid.columns,
             "process_rows": self._process_grid.rows,
-            "tolerance": self._options.tolerance,
-            "exchange": self._options.exchange,
-            "synchronized": self._options.synchronized,
-            "converged": self._global_error < self._options.tolerance,
+            "tolerance": options.tolerance,
+            "exchange": options.exchange,
+            "synchronized": options.synchronized,
+            "converged": self._global_error < options.tolerance,
             "global_error": self._global_error,
-            "error_max_norm": max(largest for largest, _ in norms),
-            "error_l2_norm": self._problem.spacing * math.hypot(*(length for _, length in norms)),
+            **norms,
         }
-
-    def _save(self, path: Path) -> None:
-        blocks = self._communicator.gather((self._block, self._values[1:-1, 1:-1].copy()), root=0)
-        if blocks is None:
-            return
-        whole = np.empty((self._problem.side_points, self._problem.side_points))
-        for block, values in blocks:
-            rows = slice(block.first_row, block.first_row + block.rows)
-            columns = slice(block.first_column, block.first_column + block.columns)
-            whole[rows, columns] = values
-        try:
-            np.save(path, whole)
-        except OSError as error:
-            raise RunFailed(f"The solution could not be written to {path}: {error.strerror}.") from error
