@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-# One kernel call in this many has its CPU time taken, so that measuring costs nothing.
-_SAMPLED_EVERY = 64
+# One kernel call in this many has its CPU time taken, so that measuring costs nothing. An odd number, because an
+# iteration may have two kernels in turn.
+_SAMPLED_EVERY = 63
 
 # What a reduction carries beside the application's values.
 _OVERSHOOT, _COMPUTED, _EXCHANGED = range(3)
