@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from emulator.model.placement import Component, Placement
+
+NOWHERE: Final = Component(-1, 0)
+"""Stands in a placement being made where a component has no cluster yet."""
 
 
 def roomiest(idle: list[int]) -> int:
     """The cluster with most idle processors; the lowest index among equals."""
     best = 0
+    most = idle[0]
     for cluster in range(1, len(idle)):
-        if idle[cluster] > idle[best]:
+        there = idle[cluster]
+        if there > most:
             best = cluster
+            most = there
     return best
 
 

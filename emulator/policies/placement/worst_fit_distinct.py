@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from emulator.model.placement import Placement
+from emulator.model.placement import Component, Placement
 from emulator.model.request import JobRequest, RequestKind
-from emulator.policies.placement.ranking import fits_nowhere, placed, roomiest
+from emulator.policies.placement.ranking import NOWHERE, fits_nowhere, roomiest
 from emulator.policies.state import SystemState
 
 TAKEN: Final = -1
@@ -28,11 +28,12 @@ class WorstFitDistinct:
         if fits_nowhere(sizes[descending[0]], state.idle):
             return None
         idle = list(state.idle)
-        clusters = [0] * len(sizes)
+        parts = [NOWHERE] * len(sizes)
         for index in descending:
+            size = sizes[index]
             cluster = roomiest(idle)
-            if idle[cluster] < sizes[index]:
+            if idle[cluster] < size:
                 return None
             idle[cluster] = TAKEN
-            clusters[index] = cluster
-        return placed(sizes, clusters)
+            parts[index] = Component(cluster, size)
+        return Placement(tuple(parts))
