@@ -1,0 +1,129 @@
+"""The analysis and update of a distributed ensemble, as all its processes make it together.
+
+Process 0 collects what the members say the observations are, finds the weights of the analysis (`kalman`) and
+distributes them. Then all processes exchange parts of states (`ensemble`), so that each combines one part of all
+members, and exchange the analysed parts back. All of it goes through the paced collectives; the combination is a
+compute phase, the weights - a matrix of the members' number squared - are not worth one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from apps.application import JobContext
+from apps.ensemble import EnsembleShare, exchange_for_parts, exchange_for_states
+from apps.kalman import analysis_weights
+from apps.ocean import OBSERVATION_DEVIATION_M, OBSERVATIONS, THICKNESS, Basin
+from apps.timeline import PhaseClock
+from emulator.model.errors import RunFailed
+
+Values = npt.NDArray[np.float64]
+
+_OBSERVATION_ERRORS = 2
+# A Poisson update, the unit of a processor's cost, is six floating-point operations; a combination takes two a member.
+_COMBINED_PER_UPDATE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What one process sees of an ensemble's thickness in its part: the mean, and the sum of the variances."""
+
+    mean: Values
+    variances: float
+
+    @classmethod
+    def of(cls, thickness: Values) -> _Seen:
+        mean = thickness.mean(axis=0)
+        return cls(mean, float(np.sum((thickness - mean) ** 2)) / (len(thickness) - 1))
+
+
+class Assimilation:
+    """One rank's part in the analyses of an ensemble.
+
+    What it sees of each analysis it keeps until `gather_analyses`, so that telling how good they were costs no message
+    in the loop; process 0 keeps the thickness of the observed ocean.
+    """
+
+    def __init__(self, job: JobContext, share: EnsembleShare, basin: Basin, seed: int, clock: PhaseClock) -> None:
+        self._communicator, self._collectives = job.communicator, job.collectives
+        self._share, self._basin, self._seed, self._clock = share, basin, seed, clock
+        part = share.part_of(job.communicator.rank)
+        # The thickness comes first in a state, so that a part begins with what it has of it.
+        self._thickness_length = max(0, min(part.stop, basin.points) - part.start)
+        combined_s = job.setting.duration_s(share.members * share.part_length) / job.setting.weight
+        self._combination = job.pacer.phase(combined_s * share.members / _COMBINED_PER_UPDATE)
+        self._days: list[int] = []
+        self._seen: list[tuple[_Seen, _Seen]] = []
+        self._observed_thickness: list[Values] = []
+
+    def analyse(self, day: int, states: Values, observed_ocean: Values | None) -> None:
+        """Replaces this rank's states by their analysis; `observed_ocean` is at rank 0.
+
+        Raises:
+            RunFailed: at every rank alike, if what the members say the observations are is not finite.
+        """
+        from apps.kernels.combination import combine
+
+        inner = states[:, :, 1:-1, 1:-1]
+        weights = self._weights(day, states, observed_ocean)
+        forecast = exchange_for_parts(self._share, self._collectives, inner.reshape(len(states), -1))
+        self._clock.exchanged()
+        analysis = np.empty_like(forecast)
+        combine(weights, forecast, analysis)
+        self._note(day, forecast, analysis, observed_ocean)
+        self._clock.computed(self._combination)
+        inner[...] = exchange_for_states(self._share, self._collectives, analysis).reshape(inner.shape)
+        self._clock.exchanged()
+
+    def gather_analyses(self) -> list[dict[str, float]]:
+        """At rank 0, of each analysis in metres of thickness: the root mean square error of the ensemble's mean against
+        the observed ocean, and the ensemble's spread, both before (`forecast`) and after (`analysis`) it. Empty at the
+        others. Every rank must call this.
+        """
+        gathered = self._communicator.gather(self._seen, root=0)
+        if gathered is None:
+            return []
+        return [
+            {"day": day, **self._quality("forecast", before, truth), **self._quality("analysis", after, truth)}
+            for day, truth, pairs in zip(self._days, self._observed_thickness, zip(*gathered, strict=True), strict=True)
+            for before, after in [zip(*pairs, strict=True)]
+        ]
+
+    def _weights(self, day: int, states: Values, observed_ocean: Values | None) -> Values:
+        share, members_say = self._share, self._basin.observe(states)
+        weights = np.full((share.members, share.members), np.nan)
+        if observed_ocean is None:
+            self._collectives.gather(members_say, None)
+        else:
+            said = np.empty((share.members, OBSERVATIONS))
+            self._collectives.gather(members_say, list(said.reshape(share.processes, -1, OBSERVATIONS)))
+            if np.isfinite(said).all():
+                weights[...] = analysis_weights(said, self._observations(day, observed_ocean), OBSERVATION_DEVIATION_M)
+        self._collectives.broadcast(weights)
+        if not np.isfinite(weights).all():
+            raise RunFailed(f"The layer of an ocean ran dry before the analysis of day {day}: use another --seed.")
+        return weights
+
+    def _observations(self, day: int, observed_ocean: Values) -> Values:
+        errors = np.random.default_rng((self._seed, _OBSERVATION_ERRORS, day)).standard_normal(OBSERVATIONS)
+        observations: Values = self._basin.observe(observed_ocean[None])[0] + OBSERVATION_DEVIATION_M * errors
+        return observations
+
+    def _note(self, day: int, forecast: Values, analysis: Values, observed_ocean: Values | None) -> None:
+        thickness = slice(0, self._thickness_length)
+        self._seen.append((_Seen.of(forecast[:, thickness]), _Seen.of(analysis[:, thickness])))
+        self._days.append(day)
+        if observed_ocean is not None:
+            self._observed_thickness.append(observed_ocean[THICKNESS, 1:-1, 1:-1].ravel())
+
+    def _quality(self, name: str, parts: tuple[_Seen, ...], truth: Values) -> dict[str, float]:
+        error_m = np.concatenate([part.mean for part in parts]) - truth
+        variance_m2 = sum(part.variances for part in parts) / self._basin.points
+        return {
+            f"{name}_error_m": math.sqrt(float(np.mean(error_m**2))),
+            f"{name}_spread_m": math.sqrt(variance_m2),
+        }
