@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Self, TypeVar
 
 import httpx
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from emulator.model import errors
 from emulator.model.documents import DocumentModel
@@ -211,10 +211,9 @@ def _one(content: object, model: type[View]) -> View:
 
 
 def _many(content: object, model: type[View]) -> list[View]:
-    try:
-        return TypeAdapter(list[model]).validate_python(content)  # type: ignore[valid-type]
-    except ValidationError as error:
-        raise NotStanding(_another_version(model)) from error
+    if not isinstance(content, list):
+        raise NotStanding(_another_version(model))
+    return [_one(item, model) for item in content]
 
 
 def _another_version(model: type[BaseModel]) -> str:

@@ -13,6 +13,7 @@ from fastapi import Depends, FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.params import Depends as DependsOn
 from fastapi.responses import JSONResponse
+from starlette.middleware.base import RequestResponseEndpoint
 
 from emulator.broker.journal import Journal
 from emulator.broker.service import Broker
@@ -143,7 +144,7 @@ def _add_error_answers(app: FastAPI) -> None:
         return _error(422, fault_sentence(fault), InvalidInput.__name__)
 
     @app.middleware("http")
-    async def limit_size(request: Request, call_next):  # type: ignore[no-untyped-def]
+    async def limit_size(request: Request, call_next: RequestResponseEndpoint) -> Response:
         if int(request.headers.get("content-length") or 0) > LARGEST_BODY_BYTES:
             return _error(413, f"A request body may have {LARGEST_BODY_BYTES} bytes at most.", InvalidInput.__name__)
         return await call_next(request)

@@ -16,20 +16,20 @@ def together(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
     Unlike an executor of the standard library this does not wait for the others then: they are left to end by
     themselves (whoever cleans up after the error takes away what they wait for), and do not keep the process alive.
     """
-    outcomes: SimpleQueue[tuple[int, Result | None, BaseException | None]] = SimpleQueue()
+    results: dict[int, Result] = {}
+    endings: SimpleQueue[BaseException | None] = SimpleQueue()
 
     def attempt(index: int, task: Callable[[], Result]) -> None:
         try:
-            outcomes.put((index, task(), None))
+            results[index] = task()
+            endings.put(None)
         except BaseException as error:
-            outcomes.put((index, None, error))
+            endings.put(error)
 
     for index, task in enumerate(tasks):
         threading.Thread(target=attempt, args=(index, task), daemon=True).start()
-    results: dict[int, Result] = {}
-    while len(results) < len(tasks):
-        index, result, error = outcomes.get()
+    for _ in tasks:
+        error = endings.get()
         if error is not None:
             raise error
-        results[index] = result  # type: ignore[assignment]
     return [results[index] for index in range(len(tasks))]

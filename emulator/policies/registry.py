@@ -74,10 +74,10 @@ def placement_policy(name: str) -> PlacementPolicy:
     """
     if name in PLACEMENT_POLICIES:
         return PLACEMENT_POLICIES[name]()
-    policy = _own(name, "place", "accepts")
+    policy: PlacementPolicy | None = _own(name, "place", "accepts")
     if policy is None:
         raise UnknownName.among("policy", name, sorted(PLACEMENT_POLICIES))
-    return policy  # type: ignore[no-any-return]
+    return policy
 
 
 def queue_discipline(name: str, scan_interval_s: float) -> QueueDiscipline:
@@ -89,10 +89,10 @@ def queue_discipline(name: str, scan_interval_s: float) -> QueueDiscipline:
     """
     if name in QUEUE_DISCIPLINES:
         return QUEUE_DISCIPLINES[name](scan_interval_s)
-    discipline = _own(name, "decide", "next_scan_s", "waiting", "snapshot", "restore")
+    discipline: QueueDiscipline | None = _own(name, "decide", "next_scan_s", "waiting", "snapshot", "restore")
     if discipline is None:
         raise UnknownName.among("queue", name, sorted(QUEUE_DISCIPLINES))
-    return discipline  # type: ignore[no-any-return]
+    return discipline
 
 
 def _own(name: str, *needed: str) -> Any:
