@@ -15,7 +15,7 @@ import typer
 from docker.errors import DockerException
 from requests.exceptions import RequestException
 
-from emulator.cli import campaigning, jobs, measuring, reporting, simulating, standing, studying, verifying
+from emulator.cli import calibrating, campaigning, jobs, measuring, reporting, simulating, standing, studying, verifying
 from emulator.model.errors import TestbedError
 
 EXIT_FAILED: Final = 1
@@ -25,6 +25,7 @@ _VERB_GROUPS: Final[tuple[Callable[[typer.Typer], None], ...]] = (
     standing.register,
     measuring.register,
     verifying.register,
+    calibrating.register,
     campaigning.register,
     jobs.register,
     reporting.register,

@@ -1,0 +1,159 @@
+"""What a calibration asks of a standing testbed: what of an iteration is not computation, and how fast this host is.
+
+The same job runs several times in one cluster, at the dilation at which it is to be right, because what the host adds
+to an iteration does not dilate. Everything is recorded as any measurement is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, PositiveInt
+
+from emulator.campaigns.cell_runs import CellRuns, run_in_turn
+from emulator.campaigns.conduct import Tell, begun_manifest, checked_links, conclude, recorded
+from emulator.campaigns.extension_rows import judged, values
+from emulator.campaigns.holding import Testbed, held
+from emulator.campaigns.matrix import DEFAULT_DILATION, DEFAULT_REPEAT, Layout, Matrix, lay_out
+from emulator.campaigns.run_directory import check_free
+from emulator.campaigns.work import all_updates, largest_share
+from emulator.fidelity.calibration import predicted_compute_s
+from emulator.fidelity.measures import RunMeasures
+from emulator.fidelity.verdict import Judgement, Verdict, judge_run
+from emulator.model.clock import Dilation
+from emulator.model.documents import DocumentModel, validate
+from emulator.model.errors import InvalidInput, RunFailed
+from emulator.model.job import MAX_COMPONENT_PROCESSORS
+from emulator.model.names import Name
+from emulator.model.processor import REFERENCE_APPLICATION
+from emulator.model.records import RunKind
+from emulator.model.units import NANOSECONDS_PER_SECOND
+from emulator.model.views import JobView, RunRequest
+
+_ONE_CLUSTER = (1,)
+
+
+class Trial(DocumentModel):
+    """The job that is run for a calibration, how often and at which dilation."""
+
+    application: Name
+    grid: PositiveInt
+    processors: Annotated[PositiveInt, Field(le=MAX_COMPONENT_PROCESSORS)]
+    iterations: PositiveInt | None = None
+    repeat: PositiveInt = DEFAULT_REPEAT
+    dilation: Annotated[float, Field(gt=0, le=10_000)] = DEFAULT_DILATION
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredOverhead:
+    """What of an iteration was not computation: emulated seconds of an iteration, less what the processor computed."""
+
+    iteration_s: float
+    compute_s: float
+    verdict: Verdict
+
+    @property
+    def overhead_s(self) -> float:
+        """Borders, reduction, waiting, and what the host adds; never negative."""
+        return max(0.0, self.iteration_s - self.compute_s)
+
+
+@dataclass(frozen=True, slots=True)
+class HostCosts:
+    """Host nanoseconds of CPU that a grid-point update takes here: of the application, and of Poisson's."""
+
+    host_ns_per_point: float
+    host_reference_ns_per_point: float
+    verdict: Verdict
+
+    @property
+    def weight(self) -> float:
+        """The application's update in units of Poisson's."""
+        return self.host_ns_per_point / self.host_reference_ns_per_point
+
+
+def measure_overhead(testbed: Testbed, trial: Trial, path: Path, tell: Tell) -> MeasuredOverhead:
+    """Run `trial` on `testbed`, its records going to the directory `path`.
+
+    Raises:
+        InvalidInput: if the job cannot run there, or its processors are unpaced.
+        TestbedBusy: if another run holds the testbed.
+        RunFailed: if a job failed, or the measurement is void.
+    """
+    processor = testbed.topology.processor
+    if processor.unpaced:
+        raise InvalidInput(
+            f"The testbed {testbed.name!r} has unpaced processors, on which computation cannot be told from the rest: "
+            "bring a paced one up, or give --overhead-s."
+        )
+    work = largest_share(trial.application, trial.grid, trial.processors)
+    jobs, verdict = _run(testbed, trial, (trial.application,), path, tell)
+    iterations_s = values(jobs[trial.application], "iteration_s")
+    compute_s = predicted_compute_s(processor, trial.application, work)
+    return MeasuredOverhead(sum(iterations_s) / len(iterations_s), compute_s, verdict)
+
+
+def measure_host_costs(testbed: Testbed, trial: Trial, path: Path, tell: Tell) -> HostCosts:
+    """Run `trial` and the same with Poisson in turns, and compare what their kernels took of this host's processors.
+
+    Raises:
+        As `measure_overhead`.
+    """
+    applications = tuple(dict.fromkeys((trial.application, REFERENCE_APPLICATION)))
+    jobs, verdict = _run(testbed, trial, applications, path, tell)
+    host_ns = {
+        application: _host_ns_per_point(application, trial.grid, jobs[application]) for application in applications
+    }
+    return HostCosts(host_ns[trial.application], host_ns[REFERENCE_APPLICATION], verdict)
+
+
+def _host_ns_per_point(application: str, grid: int, jobs: Sequence[JobView]) -> float:
+    host_cpu_s, iterations = sum(values(jobs, "host_kernel_cpu_s")), sum(values(jobs, "iterations"))
+    if not host_cpu_s or not iterations:
+        raise RunFailed(f"The records of {application} do not say what its kernel took of the host's processors.")
+    return host_cpu_s * NANOSECONDS_PER_SECOND / (iterations * all_updates(application, grid))
+
+
+def _run(
+    testbed: Testbed, trial: Trial, applications: tuple[str, ...], path: Path, tell: Tell
+) -> tuple[dict[str, list[JobView]], Verdict]:
+    """The finished jobs of each application, and the verdict on all of them."""
+    check_free(path)
+    matrix = Matrix(
+        applications=applications,
+        grids=(trial.grid,),
+        processors=(trial.processors,),
+        clusters=_ONE_CLUSTER,
+        repeat=trial.repeat,
+        iterations=trial.iterations,
+        dilation=trial.dilation,
+    )
+    layout = lay_out(matrix, testbed.topology)
+    if layout.left_out:
+        raise InvalidInput(layout.left_out[0])
+    asked = {"name": f"calibrate-{trial.application}", "dilation": trial.dilation, "paced_middleware": False}
+    request = validate(asked, RunRequest, source="calibrate")
+    expected = trial.repeat * len(layout.cells)
+    manifest = begun_manifest(testbed, RunKind.MEASUREMENT, request, trial.model_dump(mode="json"), expected)
+    with held(testbed, request) as run, recorded(testbed, run, manifest, path) as recorder:
+        with checked_links(testbed, recorder, tell) as checks:
+            runs = run_in_turn(testbed, run, recorder, layout, trial.repeat, {}, tell)
+        conclude(testbed, run, recorder, checks, expected)
+    jobs = _by_application(layout, runs)
+    links = judge_run(RunMeasures(tuple(checks)), [])
+    verdict = judged([job for finished in jobs.values() for job in finished], Dilation(trial.dilation), links)
+    if verdict.judgement is Judgement.VOID:
+        raise RunFailed(
+            f"What was measured is void ({'; '.join(verdict.reasons)}), so nothing is calibrated: "
+            f"use a larger --dilation than {trial.dilation:g}, or a quieter host."
+        )
+    return jobs, verdict
+
+
+def _by_application(layout: Layout, runs: CellRuns) -> dict[str, list[JobView]]:
+    if runs.failures:
+        raise RunFailed(f"{runs.failures[0]}.")
+    return {cell.problem.application: runs.finished[cell.name] for cell in layout.cells}

@@ -1,0 +1,146 @@
+"""Writing a processor profile into a YAML file: a topology or a profile of its own, comments and layout kept.
+
+A topology that names a profile gets one in place instead. Nothing is written that could not be read back.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, MutableMapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.error import YAMLError
+
+from emulator.model.documents import parse_document, read_document
+from emulator.model.errors import InvalidInput
+from emulator.model.names import is_name
+from emulator.model.processor import Processor
+from emulator.model.topology import Topology
+from workloads.whole_files import written_whole
+
+_LINE_WIDTH = 120
+
+
+def profile_in(path: Path) -> Processor | None:
+    """The profile in the file at `path`, of a topology or by itself; None if there is no such file.
+
+    Raises:
+        InvalidInput: if the file holds neither.
+    """
+    if not path.exists():
+        return None
+    if _is_topology(_read(path)):
+        return read_document(path, Topology).processor
+    return read_document(path, Processor)
+
+
+def write_profile(path: Path, processor: Processor) -> None:
+    """Put `processor` in the place of the profile in the file at `path`, or into a new file.
+
+    Raises:
+        InvalidInput: if the file cannot be written, or would not hold what it should.
+    """
+    if not path.exists():
+        _write(path, _new(processor), Processor)
+        return
+    document = _read(path)
+    if _is_topology(document):
+        _put_into_topology(document, processor)
+        _write(path, document, Topology)
+    else:
+        _update(document, _content(processor))
+        _write(path, document, Processor)
+
+
+def profile_name(asked: str | None, path: Path | None, base: Processor) -> str:
+    """What a calibrated profile is called: as asked; else as the profile in the file, or as a new file is.
+
+    A topology's own copy of a profile that has a file is called ``NAME-calibrated``, for it no longer is that profile.
+
+    Raises:
+        InvalidInput: if that may be no name.
+    """
+    name = asked or _name_by_file(path, base)
+    if not is_name(name):
+        raise InvalidInput(f"{name!r} is no name of a profile (a lower-case letter, then letters, digits or '-').")
+    return name
+
+
+def _name_by_file(path: Path | None, base: Processor) -> str:
+    if path is None:
+        return base.name
+    if not path.exists():
+        return path.stem
+    document = _read(path)
+    if _is_topology(document) and isinstance(document.get("processor"), str):
+        return f"{base.name}-calibrated"
+    return base.name
+
+
+def _put_into_topology(document: MutableMapping[str, Any], processor: Processor) -> None:
+    present = document.get("processor")
+    if isinstance(present, CommentedMap):
+        _update(present, _content(processor))
+    else:
+        document["processor"] = _new(processor)
+
+
+def _update(present: MutableMapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Make `present` say what is `wanted`; what is equal stays as it was written, what says nothing is not added."""
+    for key in [key for key in present if key not in wanted]:
+        del present[key]
+    for key, value in wanted.items():
+        if isinstance(value, Mapping) and isinstance(present.get(key), MutableMapping):
+            _update(present[key], value)
+        elif value != present.get(key) and (key in present or value):
+            present[key] = value
+
+
+def _content(processor: Processor) -> dict[str, Any]:
+    """What a profile says, whole numbers written as such."""
+    content = processor.model_dump(mode="json", exclude_none=True)
+    return {key: int(value) if _is_whole(value) else value for key, value in content.items()}
+
+
+def _new(processor: Processor) -> CommentedMap:
+    return CommentedMap({key: value for key, value in _content(processor).items() if value})
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, float) and value.is_integer()
+
+
+def _is_topology(document: Mapping[str, Any]) -> bool:
+    return "clusters" in document
+
+
+def _yaml() -> YAML:
+    yaml = YAML()
+    yaml.preserve_quotes = True
+    yaml.width = _LINE_WIDTH
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    return yaml
+
+
+def _read(path: Path) -> CommentedMap:
+    try:
+        document = _yaml().load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be read ({error.strerror or error}).") from error
+    except (YAMLError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{path}: is not valid YAML ({str(error).splitlines()[0]}).") from error
+    if not isinstance(document, CommentedMap):
+        raise InvalidInput(f"{path}: is neither a topology nor a processor profile.")
+    return document
+
+
+def _write(path: Path, document: CommentedMap, model: type[BaseModel]) -> None:
+    text = io.StringIO()
+    _yaml().dump(document, text)
+    parse_document(text.getvalue(), model, source=str(path))
+    with written_whole(path) as file:
+        file.write(text.getvalue())

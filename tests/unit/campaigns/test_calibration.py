@@ -1,0 +1,100 @@
+"""What a calibration measures on a testbed: a double of the broker says how long its jobs took."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from emulator.campaigns.calibration import Trial, measure_host_costs, measure_overhead
+from emulator.campaigns.holding import Testbed
+from emulator.campaigns.run_directory import read_run
+from emulator.fidelity.measures import LinkCheck
+from emulator.model.errors import InvalidInput, RunFailed, UnknownName
+from emulator.model.processor import processor_named
+from emulator.model.views import JobView
+
+TRIAL = Trial(application="poisson", grid=400, processors=16, repeat=2, dilation=8)
+
+
+def quiet(progress: object) -> None:
+    """Nobody watches."""
+
+
+@pytest.fixture
+def records(broker):
+    """What the double's jobs add to their records, by application."""
+    added: dict[str, dict[str, Any]] = {}
+    append = broker.append
+
+    def append_with_more(kind, time_s, job: JobView | None = None, **detail):
+        if job is not None and job.result is not None:
+            more = added.get(job.specification.application, {})
+            job = job.model_copy(update={"result": job.result | more})
+        append(kind, time_s, job, **detail)
+
+    broker.append = append_with_more
+    return added
+
+
+def test_the_overhead_is_what_the_processor_does_not_compute(testbed, broker, wide_area, records, tmp_path):
+    records["poisson"] = {"iteration_s": 0.0013}
+    measured = measure_overhead(testbed, TRIAL, tmp_path / "run", quiet)
+    costs = testbed.topology.processor.costs
+    assert measured.iteration_s == pytest.approx(0.0013)
+    assert measured.overhead_s == pytest.approx(0.0013 - 10_000 * costs.in_cache_ns_per_point * 1e-9)
+    assert measured.verdict.judgement.value == "valid"
+    run = read_run(tmp_path / "run")
+    assert [job.components for job in run.jobs] == [(16,), (16,)]
+    assert wide_area.programmed == [8.0, 1.0]
+    assert not broker.held
+
+
+def test_an_iteration_shorter_than_its_computation_has_no_overhead(testbed, records, tmp_path):
+    records["poisson"] = {"iteration_s": 0.0001}
+    assert measure_overhead(testbed, TRIAL, tmp_path / "run", quiet).overhead_s == 0.0
+
+
+def test_a_void_measurement_calibrates_nothing(testbed, broker, wide_area, tmp_path):
+    wide_area.check_made = LinkCheck("before", 0.3, "rate from delft to leiden")
+    with pytest.raises(RunFailed, match=r"is void \(.*rate from delft to leiden.*use a larger --dilation than 8"):
+        measure_overhead(testbed, TRIAL, tmp_path / "run", quiet)
+    assert not broker.held
+
+
+def test_unpaced_processors_cannot_tell_computation_from_the_rest(testbed, broker, wide_area, tmp_path):
+    native = testbed.topology.model_copy(update={"processor": processor_named("native")})
+    unpaced = Testbed("double", testbed.client, native, wide_area, lambda: [])
+    with pytest.raises(InvalidInput, match="has unpaced processors"):
+        measure_overhead(unpaced, TRIAL, tmp_path / "run", quiet)
+    assert broker.runs == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "said"),
+    [
+        ({"processors": 17}, InvalidInput, "component of 17 processors"),
+        ({"application": "laplace", "processors": 8}, InvalidInput, "square"),
+        ({"application": "synthetic"}, UnknownName, "work by grid points"),
+    ],
+)
+def test_what_cannot_run_is_refused_before_anything_is_touched(testbed, broker, tmp_path, changes, error, said):
+    with pytest.raises(error, match=said):
+        measure_overhead(testbed, TRIAL.model_copy(update=changes), tmp_path / "run", quiet)
+    assert broker.runs == []
+
+
+def test_a_weight_compares_what_two_kernels_took_of_the_host(testbed, records, tmp_path):
+    records["poisson"] = {"host_kernel_cpu_s": 100 * 400 * 400 * 2e-9, "iterations": 100}
+    records["laplace"] = {"host_kernel_cpu_s": 50 * 400 * 400 * 3e-9, "iterations": 50}
+    costs = measure_host_costs(testbed, TRIAL.model_copy(update={"application": "laplace"}), tmp_path / "run", quiet)
+    assert costs.host_ns_per_point == pytest.approx(3.0)
+    assert costs.host_reference_ns_per_point == pytest.approx(2.0)
+    assert costs.weight == pytest.approx(1.5)
+    applications = [job.application for job in read_run(tmp_path / "run").jobs]
+    assert sorted(applications) == ["laplace", "laplace", "poisson", "poisson"]
+
+
+def test_records_without_kernel_times_give_no_weight(testbed, records, tmp_path):
+    with pytest.raises(RunFailed, match="do not say what its kernel took"):
+        measure_host_costs(testbed, TRIAL.model_copy(update={"application": "laplace"}), tmp_path / "run", quiet)
