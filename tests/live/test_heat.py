@@ -1,0 +1,107 @@
+"""Heat in the node image: bit for bit one process's steps, known decay, conserved heat, master and workers, its errors.
+
+Needs Docker and the node image, as `tests.live.node_container` says.
+"""
+
+import itertools
+import math
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from tests.live.node_container import NodeContainer
+
+RATIO = 0.1
+
+
+def start_of(node: NodeContainer, side: int, edges: str) -> npt.NDArray[np.float64]:
+    """The points at the start, as the node computes them."""
+    return node.array(
+        "from apps.heat import HeatProblem", f"HeatProblem({side}, 1.0, {RATIO}, {edges!r}).solution(steps=0)"
+    )
+
+
+def reference(start: npt.NDArray[np.float64], edges: str, steps: int) -> npt.NDArray[np.float64]:
+    """Explicit steps of the whole square in a few lines."""
+    values = start
+    for _ in range(steps):
+        bordered = np.pad(values, 1, mode="edge") if edges == "insulated" else np.pad(values, 1)
+        around = bordered[:-2, 1:-1] + bordered[2:, 1:-1] + bordered[1:-1, :-2] + bordered[1:-1, 2:]
+        values = values + RATIO * (around - 4.0 * values)
+    return values
+
+
+@pytest.mark.parametrize("edges", ["zero", "insulated"])
+@pytest.mark.parametrize(("processes", "side"), [(1, 1), (1, 24), (2, 24), (3, 25), (6, 5), (8, 23)])
+def test_any_number_of_processes_makes_the_steps_of_one_exactly(
+    node: NodeContainer, processes: int, side: int, edges: str
+) -> None:
+    record, values = node.solution(processes, f"heat --grid {side} --native --steps 25 --edges {edges}")
+    assert (record["iterations"], record["edges"]) == (25, edges)
+    assert np.array_equal(values, reference(start_of(node, side, edges), edges, 25))
+
+
+def test_a_sine_decays_by_the_factor_of_its_mode_in_each_step(node: NodeContainer) -> None:
+    side, steps = 15, 300
+    _, values = node.solution(4, f"heat --grid {side} --native --steps {steps}")
+    factor = 1.0 - 8.0 * RATIO * math.sin(math.pi / (2 * (side + 1))) ** 2
+    assert np.abs(values / (factor**steps * start_of(node, side, "zero")) - 1.0).max() < 1e-12
+
+
+@pytest.mark.parametrize(("edges", "sides"), [("zero", (15, 31, 63)), ("insulated", (16, 32, 64))])
+def test_the_solution_converges_to_the_analytic_one_at_second_order(
+    node: NodeContainer, edges: str, sides: tuple[int, ...]
+) -> None:
+    # The time step goes with the squared spacing: four times as many steps make the same time.
+    lines = [f"heat --grid {side} --native --steps {100 * 4**index}" for index, side in enumerate(sides)]
+    records = [node.run(4, f"{line} --edges {edges}").record for line in lines]
+    for coarse, fine in itertools.pairwise(records):
+        assert coarse["error_max_norm"] / fine["error_max_norm"] == pytest.approx(4.0, rel=0.05)
+        assert coarse["error_l2_norm"] / fine["error_l2_norm"] == pytest.approx(4.0, rel=0.05)
+
+
+def test_insulated_edges_keep_the_heat_and_cold_ones_take_it(node: NodeContainer) -> None:
+    insulated = node.run(4, "heat --grid 20 --native --steps 2000 --edges insulated --ratio 0.25").record
+    assert insulated["final_heat"] == pytest.approx(insulated["initial_heat"], rel=1e-12)
+    cold = node.run(4, "heat --grid 20 --native --steps 2000 --edges zero --ratio 0.25").record
+    assert cold["final_heat"] < 0.01 * cold["initial_heat"]
+
+
+def test_borders_at_once_and_in_steps_give_the_same_to_the_last_bit(node: NodeContainer) -> None:
+    _, in_steps = node.solution(5, "heat --grid 20 --native --steps 30 --exchange steps")
+    record, at_once = node.solution(5, "heat --grid 20 --native --steps 30 --exchange overlapped")
+    assert record["exchange"] == "overlapped"
+    assert np.array_equal(at_once, in_steps)
+
+
+def test_workers_compute_at_the_emulated_processors_pace_and_the_master_does_not(node: NodeContainer) -> None:
+    record = node.run(4, "heat --grid 100 --steps 40 --dilation 4 --in-cache-ns-per-point 1000 --weight 2").record
+    largest_block_s = 34 * 100 * 2e-6
+    assert (record["workers"], record["phases"], record["iterations"]) == (3, 3 * 40, 40)
+    assert record["iteration_spread_s"]["median"] == pytest.approx(largest_block_s, rel=0.10)
+    assert record["compute_s"]["max"] >= 40 * largest_block_s
+    assert record["compute_s"]["mean"] <= 0.8 * record["compute_s"]["max"]
+    assert record["runtime_s"] >= 40 * largest_block_s
+
+
+@pytest.mark.parametrize(
+    ("processes", "arguments", "exit_code", "complaint"),
+    [
+        (5, "--grid 3 --steps 5", 2, "A grid of 3 rows cannot be divided over 4 workers"),
+        (2, "--grid 20 --steps 5 --ratio 0.26", 2, "explicit steps of the heat equation are not stable"),
+        (2, "--grid 20 --steps 0", 2, "--steps must be at least 1"),
+        (1, "--grid 20 --steps 5 --native --amplitude 1.5e308", 1, "The values overflowed within"),
+        (4, "--grid 20 --steps 5 --native --amplitude 1.5e308", 1, "The values overflowed within"),
+        (4, "--grid 20 --steps 5 --native --save /missing/solution.npy", 1, "could not be written to /missing"),
+    ],
+)
+def test_an_error_is_one_sentence_and_ends_every_rank(
+    node: NodeContainer, processes: int, arguments: str, exit_code: int, complaint: str
+) -> None:
+    outcome = node.run(processes, f"heat {arguments}")
+    assert outcome.exit_code == exit_code
+    assert outcome.errors.count(complaint) == 1
+    assert "Traceback" not in outcome.errors
+    assert "result" not in outcome.events
+    assert not node.ranks_left()
