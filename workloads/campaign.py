@@ -11,7 +11,14 @@ from pydantic import Field, PositiveInt, model_validator
 
 from emulator.model.catalogue import HOUSE, locate
 from emulator.model.documents import DocumentModel, read_document, validate
-from emulator.model.job import MAX_COMPONENT_PROCESSORS, MAX_COMPONENTS, ArgumentName, JobName
+from emulator.model.job import (
+    DEFAULT_RUN_TIME_LIMIT_S,
+    MAX_COMPONENT_PROCESSORS,
+    MAX_COMPONENTS,
+    ArgumentName,
+    JobName,
+    RunTimeLimit,
+)
 from emulator.model.request import RequestKind
 from emulator.model.topology import Name
 from workloads.distributions import Exponential
@@ -30,7 +37,7 @@ class Campaign(DocumentModel):
     Each job has one of `component_counts` components, all of the same one of `component_sizes` processors; both are
     uniform choices. Where that is not enough, `choices` takes the place of `application`, `arguments` and both.
     `dilation` is the default that a command may override. `service_s` is how long jobs run in one cluster where they
-    are simulated; `input_files` is what they need to read.
+    are simulated; `input_files` is what they need to read. A job is ended when it has run for `run_time_limit_s`.
     """
 
     name: Name
@@ -46,6 +53,7 @@ class Campaign(DocumentModel):
     choices: tuple[JobChoice, ...] = ()
     service_s: UniformService | None = None
     input_files: InputFiles | None = None
+    run_time_limit_s: RunTimeLimit = DEFAULT_RUN_TIME_LIMIT_S
     dilation: Annotated[float, Field(gt=0, le=10_000)] = 1.0
     policy: str = "wf"
     queue: str = "placement"

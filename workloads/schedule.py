@@ -67,6 +67,7 @@ def _arrival(campaign: Campaign, number: int, arrival_s: float, chosen: ChosenJo
             arguments=dict(chosen.arguments),
             components=(sum(chosen.components),) if takes_a_total else chosen.components,
             request=campaign.request,
+            run_time_limit_s=campaign.run_time_limit_s,
         )
     except ValidationError as error:
         raise InvalidInput(f"campaign {campaign.name!r}: {first_fault(error)}") from error

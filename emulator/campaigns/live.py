@@ -23,28 +23,44 @@ from emulator.campaigns.load import LoadGenerator
 from emulator.campaigns.recording import Recorder
 from emulator.campaigns.run_directory import check_free
 from emulator.fidelity.verdict import Verdict
+from emulator.model.applications import check_program
 from emulator.model.errors import InvalidInput, RunFailed
+from emulator.model.job import JobSpecification
 from emulator.model.records import SCHEDULE_FILE, RunKind
+from emulator.model.topology import Topology
 from emulator.model.views import RunRequest, RunView
+from emulator.policies.adaptation import as_taken
+from emulator.policies.protocols import PlacementPolicy
+from emulator.policies.registry import placement_policy
 from workloads.campaign import Campaign
 from workloads.schedule import Arrival, schedule, write_schedule
 
 
 def planned(testbed: Testbed, campaign: Campaign, seed: int) -> list[Arrival]:
-    """The schedule of `campaign`, each of its jobs possible on `testbed`.
+    """The schedule of `campaign`, each of its jobs possible on `testbed` and of a kind that its policy places.
 
     Raises:
-        InvalidInput: if the campaign is for another topology, or one of its jobs could never run.
+        InvalidInput: if the campaign is for another topology, one of its jobs could never run, or its policy takes none
+            of their kind.
+        UnknownName: if there is no such policy, or no such application.
     """
     if campaign.topology != testbed.topology.name:
         raise InvalidInput(
             f"Campaign {campaign.name!r} is for topology {campaign.topology!r}, but {testbed.topology.name!r} stands "
             f"(take it down with `testbed down`, then `testbed up --topology {campaign.topology}`)."
         )
-    arrivals = schedule(campaign, seed)
-    for arrival in arrivals:
-        arrival.specification.request_in(testbed.topology)
-    return arrivals
+    policy = placement_policy(campaign.policy)
+    return [
+        arrival.model_copy(update={"specification": _runnable(arrival.specification, testbed.topology, policy)})
+        for arrival in schedule(campaign, seed)
+    ]
+
+
+def _runnable(specification: JobSpecification, topology: Topology, policy: PlacementPolicy) -> JobSpecification:
+    """The job as `policy` takes it: FCM is given the totals of the jobs whose components others place."""
+    check_program(specification)
+    taken = as_taken(specification.request_in(topology), policy)
+    return specification.model_copy(update={"request": taken.kind, "components": taken.components})
 
 
 def run_campaign(testbed: Testbed, campaign: Campaign, *, seed: int, path: Path, tell: Tell) -> Verdict:

@@ -24,6 +24,8 @@ __all__ = ["Component", "JobName", "JobSpecification", "JobState", "Placement", 
 
 JobName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 ArgumentName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
+RunTimeLimit = Annotated[float, Field(gt=0, le=1e7)]
+DEFAULT_RUN_TIME_LIMIT_S = 86_400.0
 MAX_COMPONENTS = 64
 MAX_COMPONENT_PROCESSORS = 1_000_000
 
@@ -40,7 +42,7 @@ class JobSpecification(DocumentModel):
     ]
     request: RequestKind = RequestKind.NON_FIXED
     clusters: tuple[Name, ...] = ()
-    run_time_limit_s: Annotated[float, Field(gt=0, le=1e7)] = 86_400.0
+    run_time_limit_s: RunTimeLimit = DEFAULT_RUN_TIME_LIMIT_S
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:

@@ -7,9 +7,14 @@ import json
 import psutil
 import pytest
 
-from emulator.campaigns.live import run_campaign
+from apps.grid import ProcessGrid
+from emulator.broker.programs import command_line
+from emulator.campaigns.holding import Testbed
+from emulator.campaigns.live import planned, run_campaign
 from emulator.campaigns.run_directory import read_run
-from emulator.model.errors import ImpossibleRequest, InvalidInput, RunFailed, TestbedBusy
+from emulator.model.catalogue import topology_named
+from emulator.model.clock import REAL_TIME
+from emulator.model.errors import ImpossibleRequest, InvalidInput, RunFailed, TestbedBusy, UnknownName
 from emulator.model.records import RunProgress
 from emulator.model.views import EventKind, RunRequest
 from workloads.campaign import campaign_named
@@ -122,3 +127,45 @@ def test_only_one_run_holds_the_testbed(testbed, broker, wide_area, tmp_path):
         run(testbed, tmp_path / "run")
     assert broker.held
     assert wide_area.programmed == []
+
+
+@pytest.fixture
+def das2(testbed) -> Testbed:
+    """The double of a testbed of the topology that W1 and W2 are for."""
+    return Testbed("double", testbed.client, topology_named("das2-2006"), testbed.wide_area, lambda: [])
+
+
+@pytest.mark.parametrize("name", ["W1", "W2"])
+def test_w1_and_w2_are_jobs_of_laplace_and_heat_that_their_ranks_can_run(das2, name):
+    campaign = campaign_named(name)
+    arrivals = planned(das2, campaign, seed=1)
+    assert len(arrivals) == 200
+    assert {arrival.specification.application for arrival in arrivals} == {"laplace", "heat"}
+    for arrival in arrivals:
+        job = arrival.specification
+        assert job.run_time_limit_s == 900
+        assert max(job.components) <= 24
+        assert set(job.arguments) == ({"grid", "iterations"} if job.application == "laplace" else {"grid", "steps"})
+        assert "--interconnect" in command_line(job, job.components, das2.topology, REAL_TIME, None)
+        if job.application == "laplace":
+            assert ProcessGrid.square_of_processes(sum(job.components)).columns in (6, 8)
+
+
+def test_fcm_is_given_the_totals_of_the_jobs_whose_components_others_place(das2):
+    """ "Communication-Aware Job Placement Policies", section 5: the same jobs, flexible for FCM."""
+    campaign = campaign_named("W1")
+    as_components, as_totals = (planned(das2, campaign.changed(policy=policy), seed=1) for policy in ("wf", "fcm"))
+    assert [(sum(it.specification.components),) for it in as_components] == [
+        it.specification.components for it in as_totals
+    ]
+    assert {it.specification.request.value for it in as_totals} == {"flexible"}
+    assert [it.arrival_s for it in as_components] == [it.arrival_s for it in as_totals]
+
+
+def test_an_unknown_application_or_policy_is_refused_before_anything_is_touched(testbed, broker, tmp_path):
+    with pytest.raises(UnknownName, match="no application 'quake'"):
+        run(testbed, tmp_path / "run", CAMPAIGN.changed(application="quake"))
+    with pytest.raises(UnknownName, match="no policy 'best'"):
+        run(testbed, tmp_path / "run", CAMPAIGN.changed(policy="best"))
+    assert broker.runs == []
+    assert not (tmp_path / "run").exists()
