@@ -36,12 +36,11 @@ from emulator.model.views import RunRequest
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A measurement's product; `left_out` and `failures` say in sentences which cells are not in it."""
+    """A measurement's product; `failures` says of each cell that was given up why, in a sentence."""
 
     cells: tuple[MeasuredCell, ...]
     communication: CommunicationRows
     verdict: Verdict
-    left_out: tuple[str, ...]
     failures: tuple[str, ...]
 
 
@@ -117,7 +116,7 @@ class _Attempt:
             "host_ended_at": host_now(),
         }
         replace_manifest(self.path, read_manifest(self.path).model_copy(update=changes))
-        return Measured(cells, communication, verdict, self.layout.left_out, runs.failures)
+        return Measured(cells, communication, verdict, runs.failures)
 
     def _judged(self, runs: CellRuns, checks: Sequence[LinkCheck], dilation: Dilation) -> Verdict:
         verdicts = [judged([job], dilation, Verdict()) for jobs in runs.finished.values() for job in jobs]

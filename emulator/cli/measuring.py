@@ -9,18 +9,17 @@ from typing import Annotated, Final
 
 import typer
 
-from emulator.campaigns.extension import Measured, measure, resume
-from emulator.campaigns.extension_rows import MeasuredCell
-from emulator.campaigns.matrix import DEFAULT_DILATION, DEFAULT_REPEAT, Matrix
+from emulator.campaigns.extension import measure, resume
+from emulator.campaigns.matrix import DEFAULT_DILATION, DEFAULT_REPEAT, Matrix, lay_out
 from emulator.campaigns.measured_applications import ArgumentValue
 from emulator.campaigns.standing_testbed import testbed_named
+from emulator.cli.measured_tables import show_measured
 from emulator.cli.run_paths import OutOption, run_path
 from emulator.cli.run_progress import run_progress
 from emulator.cli.standing import DEFAULT_NAME, NameOption
-from emulator.cli.tables import JsonOption, show_rows
+from emulator.cli.tables import JsonOption
 from emulator.model.documents import validate
 from emulator.model.errors import InvalidInput, RunFailed
-from emulator.model.records import ExtensionFactorRow
 
 _WITH_RESUME: Final = ("resume_directory", "name", "as_json")
 """What may be said beside --resume: all else is in the run's manifest."""
@@ -91,6 +90,8 @@ def measure_factors(
 def _carry_out(matrix: Matrix | None, resumed: Path | None, out: Path | None, name: str, as_json: bool) -> None:
     with testbed_named(name) as testbed:
         if matrix is not None:
+            for sentence in lay_out(matrix, testbed.topology).left_out:
+                print(f"left out: {sentence}", file=sys.stderr)
             path = run_path(out, matrix.name)
             with run_progress() as tell:
                 measured = measure(testbed, matrix, path, tell)
@@ -99,13 +100,7 @@ def _carry_out(matrix: Matrix | None, resumed: Path | None, out: Path | None, na
             path = resumed
             with run_progress() as tell:
                 measured = resume(testbed, path, tell)
-    for sentence in measured.left_out:
-        print(f"left out: {sentence}", file=sys.stderr)
-    if as_json:
-        show_rows([it.row.model_dump(mode="json") for it in measured.cells], as_json=True)
-    else:
-        _show(measured)
-        print(f"Records: {path}", file=sys.stderr)
+        show_measured(measured, path, testbed.topology, as_json=as_json)
     if measured.failures:
         raise RunFailed(
             f"{len(measured.failures)} cells were given up, the first because: {measured.failures[0]} "
@@ -118,37 +113,6 @@ def _refuse_beside_resume(context: typer.Context) -> None:
         source = context.get_parameter_source(parameter)
         if source is not None and source.name == "COMMANDLINE" and parameter not in _WITH_RESUME:
             raise InvalidInput("--resume takes the whole matrix from the run's manifest: leave out what describes one.")
-
-
-def _show(measured: Measured) -> None:
-    show_rows([_shown(it) for it in measured.cells], as_json=False, title="Extension factors")
-    reasons = "".join(f"\n  {reason}" for reason in measured.verdict.reasons)
-    print(f"Verdict: {measured.verdict.judgement}{reasons}")
-
-
-def _shown(cell: MeasuredCell) -> dict[str, object]:
-    """A cell as people read it; intervals are 95%."""
-    row, late = cell.row, cell.late_phase_share
-    return {
-        "application": row.application,
-        "grid": row.grid,
-        "processors": row.processors,
-        "clusters": row.clusters,
-        "runtime (s)": f"{row.runtime_s:.4g}",
-        "iteration (ms)": "" if row.iteration_s is None else f"{row.iteration_s * 1000:.4g}",
-        "factor [95%]": _factor(row),
-        "n": row.n,
-        "late phases": "" if late is None else f"{late:.1%}",
-        "verdict": row.verdict,
-    }
-
-
-def _factor(row: ExtensionFactorRow) -> str:
-    if row.extension_factor is None:
-        return ""
-    if row.ci_low is None or row.ci_high is None:
-        return f"{row.extension_factor:.3f}"
-    return f"{row.extension_factor:.3f} [{row.ci_low:.3f}, {row.ci_high:.3f}]"
 
 
 def _names(text: str) -> tuple[str, ...]:

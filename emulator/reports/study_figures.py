@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
+from emulator.reports.pictures import as_png, blank_figure
 from emulator.simulator.studies.catalogue import Chart, Measures
 from emulator.simulator.studies.comparisons import Quantity
 from emulator.simulator.studies.conduct import Row, StudyResult
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 COLUMNS: Final = 3
 CHART_INCHES: Final = (4.0, 2.7)
-DOTS_PER_INCH: Final = 80
 SHORTEST_S: Final = 0.9
 """Just below the mean service of the synthetic streams, which no response time undercuts."""
 
@@ -24,14 +23,10 @@ KINDS: Final = {Quantity.LOCAL_RESPONSE: "1 component", Quantity.GLOBAL_RESPONSE
 
 def study_figure(result: StudyResult) -> bytes:
     """The study's figure as PNG, a chart per workload; the same result gives the same bytes."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     charts = result.study.charts
     columns = min(COLUMNS, len(charts))
     rows = math.ceil(len(charts) / columns)
-    figure = Figure(figsize=(CHART_INCHES[0] * columns, CHART_INCHES[1] * rows + 0.5), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = blank_figure((CHART_INCHES[0] * columns, CHART_INCHES[1] * rows + 0.5))
     axes = figure.subplots(rows, columns, squeeze=False).flatten()
     for chart, axis in zip(charts, axes, strict=False):
         axis.set_title(chart.workload, fontsize=9)
@@ -40,9 +35,7 @@ def study_figure(result: StudyResult) -> bytes:
     for axis in axes[len(charts) :]:
         axis.set_visible(False)
     figure.suptitle(f"{result.study.title} ({result.study.figures})", fontsize=10)
-    picture = BytesIO()
-    figure.savefig(picture, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
-    return picture.getvalue()
+    return as_png(figure)
 
 
 def _draw_responses(result: StudyResult, chart: Chart, axis: Axes) -> None:

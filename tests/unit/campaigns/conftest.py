@@ -41,6 +41,7 @@ class BrokerDouble:
         self.on_submit: Callable[[JobView], None] = self.finish
         self.refusal: tuple[int, str, str] | None = None
         self.interconnects: dict[int, str] = {}
+        self.more_results: Callable[[JobView], dict[str, Any]] = lambda job: {}
 
     @property
     def held(self) -> bool:
@@ -93,6 +94,7 @@ class BrokerDouble:
                     "host_critical_lateness_s": 0.0,
                     "processors": sum(job.specification.components),
                     "interconnects": self.interconnects.get(len(parts), "shared-memory"),
+                    **self.more_results(job),
                 },
             }
         )

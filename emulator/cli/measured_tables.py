@@ -1,0 +1,84 @@
+"""What a measurement found, printed: extension factors, and what communication costs where that was asked for."""
+
+from __future__ import annotations
+
+import sys
+from itertools import groupby
+from pathlib import Path
+
+from emulator.campaigns.communication import CommunicationRows
+from emulator.campaigns.extension import Measured
+from emulator.campaigns.extension_rows import MeasuredCell
+from emulator.cli.tables import show_rows
+from emulator.model.records import ExtensionFactorRow
+from emulator.model.topology import Topology
+from emulator.reports.communication_figures import write_figures
+from emulator.reports.communication_tables import (
+    cell_of,
+    cell_title,
+    communication_objects,
+    communication_table,
+    direction_table,
+    process_table,
+)
+
+
+def show_measured(measured: Measured, path: Path, topology: Topology, *, as_json: bool) -> None:
+    """Print what was measured, and draw the figures of communication into the run's directory `path`."""
+    communication = measured.communication
+    figures: list[Path] = []
+    if communication.totals:
+        figures = write_figures(path, communication.totals, communication.processes, topology)
+    if as_json:
+        factors = [it.row.model_dump(mode="json") for it in measured.cells]
+        found = communication_objects(communication.totals, communication.processes)
+        show_rows(found or factors, as_json=True)
+        return
+    show_rows([_shown(it) for it in measured.cells], as_json=False, title="Extension factors")
+    if communication.totals:
+        _show_communication(communication, topology)
+    reasons = "".join(f"\n  {reason}" for reason in measured.verdict.reasons)
+    print(f"Verdict: {measured.verdict.judgement}{reasons}")
+    for figure in figures:
+        print(f"Figure: {figure}", file=sys.stderr)
+    print(f"Records: {path}", file=sys.stderr)
+
+
+def _show_communication(communication: CommunicationRows, topology: Topology) -> None:
+    rows = communication_table(communication.totals, topology)
+    show_rows(rows, as_json=False, title="Total communication time of an iteration, and data rate")
+    for (cell, synchronized), group in groupby(
+        communication.processes, key=lambda row: (cell_of(row), row.synchronized)
+    ):
+        processes = list(group)
+        mode = "synchronized" if synchronized else "not synchronized"
+        title = f"Border exchange of each process in its place (process: s), {mode}: {cell_title(cell)}"
+        show_rows(process_table(processes), as_json=False, title=title)
+        if synchronized and any(row.top_s is not None for row in processes):
+            title = f"Border exchange by direction, {mode}: {cell_title(cell)}"
+            show_rows(direction_table(processes), as_json=False, title=title)
+
+
+def _shown(cell: MeasuredCell) -> dict[str, object]:
+    """A cell as people read it; intervals are 95%."""
+    row, late = cell.row, cell.late_phase_share
+    return {
+        "application": row.application,
+        "grid": row.grid,
+        "processors": row.processors,
+        "clusters": row.clusters,
+        "runtime (s)": f"{row.runtime_s:.4g}",
+        "iteration (ms)": "" if row.iteration_s is None else f"{row.iteration_s * 1000:.4g}",
+        "factor [95%]": _factor(row),
+        "n": row.n,
+        "late phases": "" if late is None else f"{late:.1%}",
+        "verdict": row.verdict,
+    }
+
+
+def _factor(row: ExtensionFactorRow) -> str:
+    if row.extension_factor is None:
+        return ""
+    if row.ci_low is None or row.ci_high is None:
+        return f"{row.extension_factor:.3f}"
+    return f"{row.extension_factor:.3f} [{row.ci_low:.3f}, {row.ci_high:.3f}]"

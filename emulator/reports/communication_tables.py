@@ -1,0 +1,122 @@
+"""What communication costs, as tables: totals synchronized and not, data rates, borders by process and direction.
+
+As in the appendix of the measurement study on DAS-2; published values stand beside where the configuration is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any, Final
+
+from emulator.model.records import BorderExchangeRow, CommunicationRow
+from emulator.model.topology import Topology
+from emulator.reports.published_communication import published_iteration_s
+
+Cell = tuple[str, int | None, int, int]
+"""Application, grid, processors and clusters: what a synchronized and another measurement have in common."""
+
+DIRECTION_COLUMNS: Final = ("top_s", "bottom_s", "left_s", "right_s")
+_BITS_PER_BYTE: Final = 8
+
+
+def cell_of(row: CommunicationRow | BorderExchangeRow) -> Cell:
+    """What was measured, synchronized or not."""
+    return row.application, row.grid, row.processors, row.clusters
+
+
+def cell_title(cell: Cell) -> str:
+    """A cell in words."""
+    application, grid, processors, clusters = cell
+    on_grid = "" if grid is None else f" grid {grid}"
+    return f"{application}{on_grid} on {processors} processors over {clusters} cluster{'s' if clusters > 1 else ''}"
+
+
+def megabytes_per_s(rate_mbit: float) -> float:
+    """A rate as the study states it."""
+    return rate_mbit / _BITS_PER_BYTE
+
+
+def communication_table(rows: Sequence[CommunicationRow], topology: Topology) -> list[dict[str, str]]:
+    """A row per cell: communication time per iteration, synchronized and not, beside what was published; data rate."""
+    with_published = any(published_iteration_s(row, topology) is not None for row in rows)
+    return [
+        _communication_line(list(cell_rows), topology, with_published) for _, cell_rows in groupby(rows, key=cell_of)
+    ]
+
+
+def _communication_line(rows: Sequence[CommunicationRow], topology: Topology, with_published: bool) -> dict[str, str]:
+    application, grid, processors, clusters = cell_of(rows[0])
+    on_grid = "" if grid is None else f" {grid}"
+    line = {"cell": f"{application}{on_grid}, {processors} over {clusters}", "interconnect": rows[0].interconnect}
+    for title, synchronized in (("synchronized", True), ("not", False)):
+        row = next((it for it in rows if it.synchronized is synchronized), None)
+        line[f"{title} (ms)"] = "" if row is None else _per_iteration_ms(row)
+        if with_published:
+            published_s = None if row is None else published_iteration_s(row, topology)
+            line[f"{title}, published"] = "" if published_s is None else f"{published_s * 1000:.3g}"
+    rate_mbit = next((row.data_rate_mbit for row in rows if row.data_rate_mbit is not None), None)
+    return {
+        **line,
+        "MB/s": "" if rate_mbit is None else f"{megabytes_per_s(rate_mbit):.3g}",
+        "n": "+".join(str(row.n) for row in rows),
+        "verdict": "+".join(dict.fromkeys(row.verdict for row in rows)),
+    }
+
+
+def _per_iteration_ms(row: CommunicationRow) -> str:
+    scale = 1000 / row.iterations
+    if row.ci_low is None or row.ci_high is None:
+        return f"{row.communication_s * scale:.3g}"
+    return f"{row.communication_s * scale:.3g} [{row.ci_low * scale:.3g}, {row.ci_high * scale:.3g}]"
+
+
+def process_table(rows: Sequence[BorderExchangeRow]) -> list[dict[str, str]]:
+    """The total of each process in the places that they have in the process grid, the top row first (Figure 9)."""
+    by_place = {(row.column, row.row): row for row in rows}
+    columns, height = 1 + max(row.column for row in rows), 1 + max(row.row for row in rows)
+    return [
+        {f"column {column}": _placed(by_place[column, place]) for column in range(columns)}
+        for place in reversed(range(height))
+    ]
+
+
+def _placed(row: BorderExchangeRow) -> str:
+    return f"{row.process}: {row.total_s:.3g}"
+
+
+def direction_table(rows: Sequence[BorderExchangeRow]) -> list[dict[str, str]]:
+    """A row per process with the time of each direction (Figure 10)."""
+    return [
+        {
+            "process": str(row.process),
+            "component": str(row.component),
+            **{
+                f"{column.removesuffix('_s')} (s)": ""
+                if getattr(row, column) is None
+                else f"{getattr(row, column):.3g}"
+                for column in DIRECTION_COLUMNS
+            },
+            "total (s)": f"{row.total_s:.3g}",
+        }
+        for row in rows
+    ]
+
+
+def communication_objects(
+    totals: Sequence[CommunicationRow], processes: Sequence[BorderExchangeRow]
+) -> list[dict[str, Any]]:
+    """Everything measured of communication, for programs: an object per cell and mode, with its processes."""
+    return [
+        {
+            **row.model_dump(mode="json"),
+            "border_exchange": [
+                it.model_dump(
+                    mode="json", include={"process", "column", "row", "component", *DIRECTION_COLUMNS, "total_s"}
+                )
+                for it in processes
+                if (cell_of(it), it.synchronized) == (cell_of(row), row.synchronized)
+            ],
+        }
+        for row in totals
+    ]
