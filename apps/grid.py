@@ -132,6 +132,21 @@ def block_of(rank: int, side_points: int, process_grid: ProcessGrid) -> Block:
     return Block(first_column, columns, first_row, rows)
 
 
+def square_block_of(rank: int, side_points: int, processes: int) -> tuple[ProcessGrid, Block]:
+    """The square process grid, and the block of `rank` in it, which is large enough to be cut into four corners.
+
+    Raises:
+        InvalidInput: if the processes form no square, or a block would be too small to have four corners.
+    """
+    process_grid = ProcessGrid.square_of_processes(processes)
+    if side_points < 2 * process_grid.columns:
+        raise InvalidInput(
+            f"A grid of {side_points} x {side_points} points is too small for {process_grid.columns} x"
+            f" {process_grid.rows} processes: each needs at least 2 x 2 points, one for each corner."
+        )
+    return process_grid, block_of(rank, side_points, process_grid)
+
+
 @dataclass(frozen=True, slots=True)
 class MasterAndWorkers:
     """A master, rank 0, that holds no points, and workers that own blocks of whole rows, the lowest rank the lowest.

@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from apps.application import JobContext
 from apps.exchange import EXCHANGE_MODES, BorderExchange, ExchangeMode
-from apps.grid import Block, ProcessGrid, block_of
+from apps.grid import Block, square_block_of
 from apps.norms import gather_error_norms
 from apps.options import add_iteration_arguments, add_problem_arguments, check_end, check_problem
 from apps.saving import save_solution
@@ -121,21 +121,6 @@ def read_options(arguments: argparse.Namespace) -> LaplaceOptions:
     return LaplaceOptions(
         problem, arguments.tolerance, arguments.iterations, arguments.save, arguments.relaxation, arguments.exchange
     )
-
-
-def square_block_of(rank: int, side_points: int, processes: int) -> tuple[ProcessGrid, Block]:
-    """The square process grid and the block of `rank` in it.
-
-    Raises:
-        InvalidInput: if the processes form no square, or a block would be too small to have four corners.
-    """
-    process_grid = ProcessGrid.square_of_processes(processes)
-    if side_points < 2 * process_grid.columns:
-        raise InvalidInput(
-            f"A grid of {side_points} x {side_points} points is too small for {process_grid.columns} x"
-            f" {process_grid.rows} processes: each needs at least 2 x 2 points, one for each corner."
-        )
-    return process_grid, block_of(rank, side_points, process_grid)
 
 
 class Laplace:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from apps.grid import MasterAndWorkers, ProcessGrid, block_of
+from apps.grid import MasterAndWorkers, ProcessGrid, block_of, square_block_of
 from emulator.model.errors import InvalidInput, UnknownName
 
 ArgumentValue = int | float | bool | str
@@ -29,7 +29,7 @@ def _undivided(grid: int, processors: int, arguments: Arguments) -> str | None:
 
 
 def _undivided_square(grid: int, processors: int, arguments: Arguments) -> str | None:
-    return _refusal(lambda: block_of(0, grid, ProcessGrid.square_of_processes(processors)))
+    return _refusal(lambda: square_block_of(0, grid, processors))
 
 
 def _too_few_rows(grid: int, processors: int, arguments: Arguments) -> str | None:

@@ -11,6 +11,7 @@ from apps.grid import (
     check_components,
     component_of,
     equal_components,
+    square_block_of,
 )
 from emulator.model.errors import InvalidInput
 
@@ -152,6 +153,20 @@ def test_a_square_process_grid(processes: int, side: int) -> None:
 def test_processes_that_are_no_square_make_no_square_grid(processes: int) -> None:
     with pytest.raises(InvalidInput, match=f"square process grid cannot be made of {processes} processes"):
         ProcessGrid.square_of_processes(processes)
+
+
+def test_every_process_of_a_square_has_points_for_four_corners() -> None:
+    blocks = [square_block_of(rank, 7, 9) for rank in range(9)]
+    assert {process_grid for process_grid, _ in blocks} == {ProcessGrid(3, 3)}
+    assert all(min(block.rows, block.columns) >= 2 for _, block in blocks)
+    assert sum(block.points for _, block in blocks) == 49
+    assert all(0 < block.diagonal_corner_points < block.points for _, block in blocks)
+
+
+@pytest.mark.parametrize(("side", "processes"), [(1, 1), (3, 4), (11, 36)])
+def test_a_grid_without_four_corners_for_each_process_is_refused(side: int, processes: int) -> None:
+    with pytest.raises(InvalidInput, match=f"{side} x {side} points is too small"):
+        square_block_of(processes - 1, side, processes)
 
 
 @pytest.mark.parametrize(("columns", "rows", "diagonal"), [(4, 4, 8), (5, 3, 7), (3, 5, 7), (2, 2, 2), (7, 2, 7)])

@@ -1,10 +1,10 @@
-"""Laplace before it runs: what its command line may ask, which points a process owns, and the problem's solution."""
+"""Laplace before it runs: what its command line may ask, and the problem's solution."""
 
 import numpy as np
 import pytest
 
-from apps.grid import Block, ProcessGrid
-from apps.laplace import LaplaceOptions, LaplaceProblem, read_options, square_block_of
+from apps.grid import Block
+from apps.laplace import LaplaceOptions, LaplaceProblem, read_options
 from apps.run import make_parser
 from emulator.model.errors import InvalidInput
 
@@ -36,26 +36,6 @@ def test_what_the_command_line_leaves_out_is_as_in_the_public_program() -> None:
 def test_values_that_cannot_be_meant_are_refused(line: str, complaint: str) -> None:
     with pytest.raises(InvalidInput, match=complaint):
         options_of(line)
-
-
-def test_every_process_of_a_square_has_points_for_four_corners() -> None:
-    blocks = [square_block_of(rank, 7, 9) for rank in range(9)]
-    assert {process_grid for process_grid, _ in blocks} == {ProcessGrid(3, 3)}
-    assert all(min(block.rows, block.columns) >= 2 for _, block in blocks)
-    assert sum(block.points for _, block in blocks) == 49
-    assert all(0 < block.diagonal_corner_points < block.points for _, block in blocks)
-
-
-@pytest.mark.parametrize("processes", [2, 3, 8, 35, 72])
-def test_processes_that_form_no_square_are_refused(processes: int) -> None:
-    with pytest.raises(InvalidInput, match=f"cannot be made of {processes} processes"):
-        square_block_of(0, 400, processes)
-
-
-@pytest.mark.parametrize(("side", "processes"), [(1, 1), (3, 4), (11, 36)])
-def test_a_grid_without_four_corners_for_each_process_is_refused(side: int, processes: int) -> None:
-    with pytest.raises(InvalidInput, match=f"{side} x {side} points is too small"):
-        square_block_of(processes - 1, side, processes)
 
 
 def test_the_solution_is_harmonic_and_its_edges_are_those_at_the_start() -> None:
