@@ -13,6 +13,7 @@ import typer
 
 from emulator.campaigns.simulated import Subject, Wishes, simulate_workload
 from emulator.cli.tables import JsonOption, show_rows
+from emulator.model.errors import InvalidInput
 from emulator.policies.registry import default_policy
 from emulator.simulator.estimates import Interval, Statistics
 from emulator.simulator.runtime import RuntimeModel
@@ -37,6 +38,9 @@ def simulate(
     topology: Annotated[str | None, typer.Option(help="Topology: a name or a file.")] = None,
     extension_factors: Annotated[
         str | None, typer.Option(metavar="FILE|FACTOR", help="One factor for all jobs, or a table of them.")
+    ] = None,
+    grid: Annotated[
+        int | None, typer.Option(help="Which grid's factors count, where a table holds several of an application.")
     ] = None,
     jobs: Annotated[int | None, typer.Option(help="Number of jobs of a campaign or of a study's stream.")] = None,
     load: Annotated[float | None, typer.Option(help="Gross utilization of a study's stream.")] = None,
@@ -63,7 +67,7 @@ def simulate(
         warm_up_jobs=warm_up,
         seed=seed,
         middleware=middleware,
-        runtime=_runtime(extension_factors),
+        runtime=_runtime(extension_factors, grid),
     )
     subject, result = simulate_workload(workload, wishes, jobs_out)
     _show_remarks(subject.name, subject.remarks)
@@ -73,13 +77,14 @@ def simulate(
         show_rows(_statistics_rows(subject, result), as_json=False, title=f"Simulation of {subject.name}")
 
 
-def _runtime(extension_factors: str | None) -> RuntimeModel | float | None:
-    if extension_factors is None:
-        return None
+def _runtime(extension_factors: str | None, grid: int | None) -> RuntimeModel | float | None:
     try:
-        return float(extension_factors)
+        factor = None if extension_factors is None else float(extension_factors)
     except ValueError:
-        return read_factors(Path(extension_factors))
+        return read_factors(Path(extension_factors or ""), grid)
+    if grid is not None:
+        raise InvalidInput("--grid: goes with a table of --extension-factors, which a single factor is not.")
+    return factor
 
 
 def _show_remarks(name: str, remarks: Sequence[Remark]) -> None:

@@ -25,8 +25,8 @@ Key = tuple[str, int, int]
 Value = TypeVar("Value")
 
 
-def read_factors(path: Path) -> FactorTable:
-    """The extension factors in the CSV file at `path`.
+def read_factors(path: Path, grid: int | None = None) -> FactorTable:
+    """The extension factors in the CSV file at `path`; of an application measured on several grids, those on `grid`.
 
     Raises:
         InvalidInput: naming file, line and field, if the file cannot be read, is neither kind of table, holds a value
@@ -39,7 +39,7 @@ def read_factors(path: Path) -> FactorTable:
         raise InvalidInput(f"{path}: cannot be read as a table ({error}).") from error
     header = list(rows[0]) if rows else []
     if set(_MEASURED) <= set(header):
-        return FactorTable(_measured(path, rows))
+        return FactorTable(_measured(path, rows, grid))
     if set(_PUBLISHED) <= set(header):
         return FactorTable(_published(path, rows))
     raise InvalidInput(
@@ -48,14 +48,37 @@ def read_factors(path: Path) -> FactorTable:
     )
 
 
-def _measured(path: Path, rows: list[dict[str, str]]) -> dict[Key, MeasuredTime]:
+def _measured(path: Path, rows: list[dict[str, str]], grid: int | None) -> dict[Key, MeasuredTime]:
     times: dict[Key, MeasuredTime] = {}
+    other_grids = _other_grids(path, rows, grid)
     for line, row in enumerate(rows, start=2):
         if row.get("verdict") == _VOID or not row["extension_factor"]:
+            continue
+        if (row["application"], row.get("grid")) in other_grids:
             continue
         factor = _positive(path, line, row, "extension_factor")
         _enter(times, path, line, _key(path, line, row, "clusters"), MeasuredTime(factor, 1.0))
     return times
+
+
+def _other_grids(path: Path, rows: list[dict[str, str]], grid: int | None) -> set[tuple[str, str | None]]:
+    """Applications with the grids that are not meant, where they were measured on `grid` and on others.
+
+    Raises:
+        InvalidInput: if an application was measured on several grids, but not on `grid`.
+    """
+    grids_of: dict[str, set[str | None]] = {}
+    for row in rows:
+        grids_of.setdefault(row["application"], set()).add(row.get("grid"))
+    found: set[tuple[str, str | None]] = set()
+    for application, grids in grids_of.items():
+        if grid is None or len(grids) == 1:
+            continue
+        if str(grid) not in grids:
+            listed = ", ".join(sorted(filter(None, grids), key=lambda it: (len(it), it)))
+            raise InvalidInput(f"{path}: grid: {application!r} was measured on {listed}, not on {grid}.")
+        found |= {(application, other) for other in grids if other != str(grid)}
+    return found
 
 
 def _published(path: Path, rows: list[dict[str, str]]) -> dict[Key, MeasuredTime]:
@@ -101,5 +124,5 @@ def _enter(table: dict[Key, Value], path: Path, line: int, key: Key, value: Valu
         application, processors, clusters = key
         raise InvalidInput(
             f"{path}, line {line}: application: the file says two things of {application!r} on {processors} processors "
-            f"over {clusters} clusters (another grid, perhaps): keep the lines that are meant."
+            f"over {clusters} clusters: name the grid that is meant (--grid), or keep the lines that are."
         )

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
+from typer.testing import CliRunner
 
 from emulator.campaigns.conduct import Progress
 from emulator.campaigns.extension import measure, resume
 from emulator.campaigns.matrix import Matrix
 from emulator.campaigns.run_directory import read_run
+from emulator.cli.main import app
 from emulator.fidelity.measures import LinkCheck
 from emulator.model.errors import InvalidInput, RunFailed
 from emulator.model.job import JobState
@@ -123,6 +128,26 @@ def test_a_cell_whose_job_fails_is_given_up_and_the_others_go_on(testbed, broker
     assert measured.failures == ("Job 2 (poisson-400-on-16-over-2) failed: No memory",)
     assert measured.verdict.judgement == "void"
     assert records.manifest.progress is RunProgress.INCOMPLETE
+
+
+def simulated(*arguments: str) -> dict[str, Any]:
+    """What `testbed simulate` says of a job of 16 processors over two clusters that takes 9 s in one."""
+    ended = CliRunner().invoke(app, ["simulate", *arguments, "--queue", "gs", "--topology", "mini", "--json"])
+    assert ended.exit_code == 0, ended.exception
+    return json.loads(ended.stdout)
+
+
+def test_the_simulator_reads_the_factors_that_were_measured(testbed, broker, tmp_path):
+    extra_s = {1: lambda grid: 0.0, 2: lambda grid: 200 / grid}
+    broker.more_results = lambda job: {
+        "runtime_s": 1 + extra_s[len(job.specification.components)](job.specification.arguments["grid"])
+    }
+    measure(testbed, MATRIX.model_copy(update={"grids": (100, 400), "clusters": (1, 2)}), tmp_path / "run", silent)
+    jobs = tmp_path / "jobs.jsonl"
+    jobs.write_text('{"id": 1, "arrival_s": 0, "service_s": 9, "components": [8, 8], "application": "poisson"}\n')
+    factors = str(tmp_path / "run" / "extension_factors.csv")
+    found = simulated(str(jobs), "--extension-factors", factors, "--grid", "400")
+    assert found["response_s"]["mean"] == pytest.approx(9 * 1.5)
 
 
 class Stopped(Exception):

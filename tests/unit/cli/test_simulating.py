@@ -51,6 +51,7 @@ def test_extension_factors_are_a_number_or_a_table(jobs: str, factors: str, resp
         (("--extension-factors", "-1"), "extension factor"),
         (("--extension-factors", "nan"), "extension factor"),
         (("--extension-factors", "none.csv"), "none.csv"),
+        (("--extension-factors", "1.2", "--grid", "400"), "--grid: goes with a table"),
         (("--policy", "none.py:Mine"), "none.py"),
         (("--topology", "none.yaml"), "none.yaml"),
         (("--jobs-out", "/nowhere/out.jsonl"), "/nowhere/out.jsonl"),

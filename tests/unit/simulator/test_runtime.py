@@ -55,6 +55,20 @@ def test_measured_factors_without_the_void_ones(tmp_path):
         table.execution_s("heat", on((0, 2), (1, 2)), 10)
 
 
+def test_of_an_application_measured_on_several_grids_one_is_meant(tmp_path):
+    file = tmp_path / "extension_factors.csv"
+    rows = ("poisson,100,16,2,2,3.0,valid", "poisson,400,16,2,2,2.0,valid", "heat,50,16,2,2,1.5,valid")
+    file.write_text(MEASURED_HEADER + "\n".join(rows) + "\n")
+    placement = on((0, 8), (1, 8))
+    assert read_factors(file, grid=100).execution_s("poisson", placement, 10) == 30
+    assert read_factors(file, grid=400).execution_s("poisson", placement, 10) == 20
+    assert read_factors(file, grid=400).execution_s("heat", placement, 10) == 15
+    with pytest.raises(InvalidInput, match=r"line 3: application: .* name the grid that is meant"):
+        read_factors(file)
+    with pytest.raises(InvalidInput, match="'poisson' was measured on 100, 400, not on 200"):
+        read_factors(file, grid=200)
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
