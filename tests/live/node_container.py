@@ -48,9 +48,16 @@ class NodeContainer:
 
     def run(self, processes: int, line: str) -> Outcome:
         """Runs a job of `processes` ranks; `line` is the application's name and its arguments."""
-        command = f"{MPIRUN} -n {processes} python3 -m apps {line}"
+        return self._run(processes, f"python3 -m apps {line}")
+
+    def run_program(self, processes: int, program: str) -> Outcome:
+        """Runs a program of a test's own as every rank of a job; what it says must be events."""
+        (self.exchange_directory / "program.py").write_text(program)
+        return self._run(processes, "python3 /exchange/program.py")
+
+    def _run(self, processes: int, rank: str) -> Outcome:
         finished = subprocess.run(
-            ["docker", "exec", *ENVIRONMENT, self.identity, *command.split()],
+            ["docker", "exec", *ENVIRONMENT, self.identity, *f"{MPIRUN} -n {processes} {rank}".split()],
             capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
         events = [json.loads(said) for said in finished.stdout.splitlines()]
