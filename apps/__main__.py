@@ -1,13 +1,11 @@
 """`python3 -m apps APPLICATION ...`: runs one rank of an application."""
 
-import os
-import sys
+from apps.start import single_threaded
 
-# One rank stands for one processor: a threaded numerical library would take the others' share of the host.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+single_threaded.set_environment()
 
-from apps.run import main
+from apps.run import main  # noqa: E402 - what it imports reads the environment
+from apps.start.ending import leave  # noqa: E402
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

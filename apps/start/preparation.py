@@ -1,0 +1,68 @@
+"""What the parent has ready before it forks ranks: modules, MPI's library and components, and memory that stays shared.
+
+Nothing of this initialises MPI, so that each rank does so itself, as mpirun expects.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import os
+import pkgutil
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from pathlib import Path
+
+from apps.start import mpi, single_threaded
+
+# What a rank opens in MPI_Init. Loaded before the fork, a component costs a rank no look-up, mapping or relocation.
+COMPONENTS = (
+    "allocator_basic", "allocator_bucket", "bml_r2", "btl_self", "btl_tcp", "btl_vader", "coll_basic", "coll_libnbc",
+    "coll_self", "errmgr_default_app", "ess_pmi", "mpool_hugepage", "osc_sm", "pml_ob1", "pmix_ext3x", "rcache_grdma",
+    "reachable_weighted", "schizo_ompi", "shmem_mmap", "state_app",
+)  # fmt: skip
+
+
+def prepare(arguments: Sequence[str]) -> None:
+    """Imports what the ranks of a job with these arguments need, and settles the memory that they will share."""
+    single_threaded.set_environment()
+    mpi.load()
+    load_components(COMPONENTS)
+    import_all(arguments[0] if arguments else None)
+    gc.collect()
+    gc.disable()
+    gc.freeze()
+
+
+def import_all(application: str | None) -> None:
+    """Imports what a rank imports while it runs; an application that does not exist is the rank's to refuse."""
+    from apps import kernels
+    from apps.run import APPLICATIONS
+
+    import_module("apps.application")
+    import_module("apps.record")
+    for kernel in pkgutil.iter_modules(kernels.__path__, "apps.kernels."):
+        import_module(kernel.name)
+    if application in APPLICATIONS:
+        import_module(APPLICATIONS[application].module)
+
+
+def load_components(names: Iterable[str]) -> None:
+    """Loads components of Open MPI; one that does not exist or does not load is left for MPI_Init to judge."""
+    folder = _component_folder()
+    if folder is None:
+        return
+    for name in names:
+        with contextlib.suppress(OSError):
+            ctypes.CDLL(str(folder / f"mca_{name}.so"), os.RTLD_LAZY)
+
+
+def _component_folder() -> Path | None:
+    """Where Open MPI keeps its components: below the folder of the library that this process has loaded."""
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        if "/libmpi.so" in line:
+            libraries = Path(line.split(maxsplit=5)[5]).parent
+            found = sorted(libraries.glob("openmpi*/**/mca_pml_ob1.so"))
+            return found[0].parent if found else None
+    return None

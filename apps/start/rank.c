@@ -1,0 +1,254 @@
+/* start-rank APPLICATION ...: what mpirun starts for each rank in place of `python3 -m apps APPLICATION ...`.
+ *
+ * The first of a job's ranks on a node starts one Python parent (apps/start/parent.py), which imports all that a rank
+ * needs once. Each start-rank hands it its arguments, working directory, environment and standard streams over a
+ * socket in the job's session directory; the parent forks the rank, and start-rank stays as its proxy: it ends as the
+ * rank ends, by the same exit code or signal, and the parent ends the rank when its start-rank is gone. Signals need
+ * no forwarding: the rank joins the process group of its start-rank, which is the group that mpirun signals.
+ *
+ * Without mpirun, or alone on a node, it becomes the Python program itself.
+ *
+ * The message: a header line "ARGUMENTS BYTES\n", padded to HEADER_BYTES, with the streams attached; then BYTES bytes of
+ * strings, each ended by a zero: the arguments, the working directory, the environment. The answer: the rank's status
+ * as wait(2) gives it, in 4 bytes of this host.
+ */
+
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PYTHON "/usr/bin/python3"
+#define HEADER_BYTES 64
+#define STREAMS 3
+#define BACKLOG 1024
+#define TRIES 10000
+#define PAUSE_NS 1000000L
+#define EXIT_FAILED 1
+
+extern char **environ;
+
+static pid_t parent_pid = 0;
+
+static void fail(const char *what)
+{
+    fprintf(stderr, "The rank could not be started: %s (%s).\n", what, strerror(errno));
+    exit(EXIT_FAILED);
+}
+
+/* Runs the rank in this process, as if this program had not been there. */
+static void run_plainly(int argc, char **argv)
+{
+    char **words = calloc((size_t)argc + 3, sizeof *words);
+    if (words == NULL)
+        fail("no memory for its arguments");
+    words[0] = "python3";
+    words[1] = "-m";
+    words[2] = "apps";
+    memcpy(words + 3, argv + 1, (size_t)argc * sizeof *words);
+    execv(PYTHON, words);
+    fail(PYTHON " does not run");
+}
+
+/* Where the ranks of this job meet on this node; 0 if there is no such place. */
+static int meeting_place(struct sockaddr_un *place)
+{
+    const char *folder = getenv("PMIX_SERVER_TMPDIR"), *name = getenv("PMIX_NAMESPACE");
+    const char *ranks = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    if (folder == NULL || name == NULL || ranks == NULL || atoi(ranks) < 2)
+        return 0;
+    memset(place, 0, sizeof *place);
+    place->sun_family = AF_UNIX;
+    int length = snprintf(place->sun_path, sizeof place->sun_path, "%s/start-%s", folder, name);
+    return length > 0 && (size_t)length < sizeof place->sun_path;
+}
+
+/* Becomes the Python parent, which listens at `listener` and ends when `life` closes and no rank is left. */
+static void become_parent(int listener, int life, int argc, char **argv)
+{
+    char listener_text[16], life_text[16];
+    snprintf(listener_text, sizeof listener_text, "%d", listener);
+    snprintf(life_text, sizeof life_text, "%d", life);
+    char **words = calloc((size_t)argc + 7, sizeof *words);
+    if (words == NULL)
+        fail("no memory for its parent's arguments");
+    words[0] = PYTHON;
+    words[1] = "-m";
+    words[2] = "apps.start.parent";
+    words[3] = listener_text;
+    words[4] = life_text;
+    words[5] = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    /* The parent needs none of these; the ranks, which look like it to ps, write their command over its own. */
+    memcpy(words + 6, argv + 1, (size_t)argc * sizeof *words);
+    setpgid(0, 0);
+    execv(PYTHON, words);
+    fail(PYTHON " does not run");
+}
+
+static void start_parent(int listener, int argc, char **argv)
+{
+    int life[2];
+    if (pipe2(life, O_CLOEXEC) != 0)
+        fail("no pipe to its parent");
+    parent_pid = fork();
+    if (parent_pid < 0)
+        fail("its parent could not be forked");
+    if (parent_pid == 0) {
+        fcntl(listener, F_SETFD, 0);
+        fcntl(life[0], F_SETFD, 0);
+        become_parent(listener, life[0], argc, argv);
+    }
+    close(life[0]);
+    /* life[1] stays open as long as this process lives. */
+}
+
+/* A connection to the parent, which whoever comes first starts. */
+static int connect_to_parent(const struct sockaddr_un *place, int argc, char **argv)
+{
+    const struct timespec pause = {0, PAUSE_NS};
+    for (int tries = 0; tries < TRIES; tries++) {
+        int connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (connection < 0)
+            fail("no socket");
+        if (connect(connection, (const struct sockaddr *)place, sizeof *place) == 0)
+            return connection;
+        int missing = errno == ENOENT;
+        if (missing && parent_pid == 0 && bind(connection, (const struct sockaddr *)place, sizeof *place) == 0) {
+            if (listen(connection, BACKLOG) != 0)
+                fail("no listening socket");
+            start_parent(connection, argc, argv);
+            close(connection);
+            continue;
+        }
+        /* Another one is between binding and listening. */
+        close(connection);
+        nanosleep(&pause, NULL);
+    }
+    fail("nobody answers at the job's meeting place");
+    return -1;
+}
+
+static void send_all(int connection, const char *bytes, size_t left)
+{
+    while (left > 0) {
+        ssize_t sent = send(connection, bytes, left, MSG_NOSIGNAL);
+        if (sent < 0 && errno != EINTR)
+            fail("its parent does not listen");
+        if (sent > 0) {
+            bytes += sent;
+            left -= (size_t)sent;
+        }
+    }
+}
+
+static void send_header(int connection, int arguments, size_t bytes)
+{
+    char header[HEADER_BYTES];
+    memset(header, ' ', sizeof header);
+    int length = snprintf(header, sizeof header, "%d %zu", arguments, bytes);
+    header[length] = ' ';
+    header[HEADER_BYTES - 1] = '\n';
+    int streams[STREAMS] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
+    union {
+        char bytes[CMSG_SPACE(sizeof streams)];
+        struct cmsghdr align;
+    } control;
+    memset(&control, 0, sizeof control);
+    struct iovec part = {header, sizeof header};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    struct cmsghdr *attached = CMSG_FIRSTHDR(&message);
+    attached->cmsg_level = SOL_SOCKET;
+    attached->cmsg_type = SCM_RIGHTS;
+    attached->cmsg_len = CMSG_LEN(sizeof streams);
+    memcpy(CMSG_DATA(attached), streams, sizeof streams);
+    ssize_t sent;
+    do
+        sent = sendmsg(connection, &message, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    if (sent < 0)
+        fail("its parent does not listen");
+    send_all(connection, header + sent, sizeof header - (size_t)sent);
+}
+
+static void hand_over(int connection, int argc, char **argv)
+{
+    char folder[PATH_MAX];
+    if (getcwd(folder, sizeof folder) == NULL)
+        fail("it has no working directory");
+    size_t bytes = strlen(folder) + 1;
+    for (int index = 1; index < argc; index++)
+        bytes += strlen(argv[index]) + 1;
+    for (char **variable = environ; *variable != NULL; variable++)
+        bytes += strlen(*variable) + 1;
+    char *strings = malloc(bytes), *end = strings;
+    if (strings == NULL)
+        fail("no memory for its environment");
+    for (int index = 1; index < argc; index++)
+        end = stpcpy(end, argv[index]) + 1;
+    end = stpcpy(end, folder) + 1;
+    for (char **variable = environ; *variable != NULL; variable++)
+        end = stpcpy(end, *variable) + 1;
+    send_header(connection, argc - 1, bytes);
+    send_all(connection, strings, bytes);
+    free(strings);
+}
+
+/* The rank's status as wait(2) gives it; does not return if the parent ends without telling it. */
+static int await_status(int connection)
+{
+    int status = 0;
+    size_t received = 0;
+    while (received < sizeof status) {
+        ssize_t count = recv(connection, (char *)&status + received, sizeof status - received, 0);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            break;
+        received += (size_t)count;
+    }
+    if (received == sizeof status)
+        return status;
+    if (parent_pid != 0)
+        fprintf(stderr, "The Python process that the ranks of this node were forked from has ended.\n");
+    exit(EXIT_FAILED);
+}
+
+/* Ends as the rank did. */
+static void end_as(int status)
+{
+    if (WIFSIGNALED(status)) {
+        const struct rlimit no_core = {0, 0};
+        setrlimit(RLIMIT_CORE, &no_core);
+        signal(WTERMSIG(status), SIG_DFL);
+        raise(WTERMSIG(status));
+    }
+    if (status == 0 && parent_pid != 0)
+        /* The parent has ranks of others yet; it stays inside the tree of processes that a resource manager sees. */
+        while (waitpid(parent_pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+    exit(WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED);
+}
+
+int main(int argc, char **argv)
+{
+    struct sockaddr_un place;
+    if (!meeting_place(&place))
+        run_plainly(argc, argv);
+    int connection = connect_to_parent(&place, argc, argv);
+    hand_over(connection, argc, argv);
+    /* The streams are the rank's now: what reads them sees their end when the rank ends. */
+    end_as(await_status(connection));
+}
