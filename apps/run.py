@@ -135,9 +135,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = make_parser(words[0] if words else None).parse_args(words)
         options = import_module(APPLICATIONS[arguments.application].module).read_options(arguments)
-        from mpi4py import MPI
+        from apps.start.mpi import world
 
-        run(MPI.COMM_WORLD, arguments, options)
+        run(world(), arguments, options)
     except TestbedError as error:
         return _fail_together(error)
     except Exception as error:
@@ -173,12 +173,12 @@ def run(communicator: MPI.Comm, arguments: argparse.Namespace, options: object) 
 def _fail_together(error: TestbedError) -> int:
     exit_code = EXIT_INVALID_INPUT if isinstance(error, InvalidInput) else EXIT_FAILED
     if int(os.environ.get("OMPI_COMM_WORLD_SIZE", "1")) > 1:
-        from mpi4py import MPI
+        from apps.start.mpi import world
 
-        if MPI.COMM_WORLD.rank == 0:
+        if world().rank == 0:
             _say(str(error))
-            MPI.COMM_WORLD.Abort(exit_code)
-        MPI.COMM_WORLD.Barrier()
+            world().Abort(exit_code)
+        world().Barrier()
     else:
         _say(str(error))
     return exit_code
@@ -188,9 +188,9 @@ def _fail_alone(error: Exception) -> int:
     rank = os.environ.get("OMPI_COMM_WORLD_RANK", "0")
     _say(f"Rank {rank} failed with {type(error).__name__}: {' '.join(str(error).split())}")
     if int(os.environ.get("OMPI_COMM_WORLD_SIZE", "1")) > 1:
-        from mpi4py import MPI
+        from apps.start.mpi import world
 
-        MPI.COMM_WORLD.Abort(EXIT_FAILED)
+        world().Abort(EXIT_FAILED)
     return EXIT_FAILED
 
 
