@@ -1,7 +1,8 @@
 """What a calibration asks of a standing testbed: what of an iteration is not computation, and how fast this host is.
 
 The same job runs several times in one cluster, at the dilation at which it is to be right, because what the host adds
-to an iteration does not dilate. Everything is recorded as any measurement is.
+to an iteration does not dilate. Nothing crosses the wide area, which is therefore neither programmed nor checked.
+Everything else is recorded as any measurement is.
 """
 
 from __future__ import annotations
@@ -14,15 +15,14 @@ from typing import Annotated
 from pydantic import Field, PositiveInt
 
 from emulator.campaigns.cell_runs import CellRuns, run_in_turn
-from emulator.campaigns.conduct import Tell, begun_manifest, checked_links, conclude, recorded
+from emulator.campaigns.conduct import Tell, begun_manifest, conclude, recorded
 from emulator.campaigns.extension_rows import judged, values
 from emulator.campaigns.holding import Testbed, held
 from emulator.campaigns.matrix import DEFAULT_DILATION, DEFAULT_REPEAT, Layout, Matrix, lay_out
 from emulator.campaigns.run_directory import check_free
 from emulator.campaigns.work import all_updates, largest_share
 from emulator.fidelity.calibration import predicted_compute_s
-from emulator.fidelity.measures import RunMeasures
-from emulator.fidelity.verdict import Judgement, Verdict, judge_run
+from emulator.fidelity.verdict import Judgement, Verdict
 from emulator.model.clock import Dilation
 from emulator.model.documents import DocumentModel, validate
 from emulator.model.errors import InvalidInput, RunFailed
@@ -139,15 +139,13 @@ def _run(
     expected = trial.repeat * len(layout.cells)
     manifest = begun_manifest(testbed, RunKind.MEASUREMENT, request, trial.model_dump(mode="json"), expected)
     with held(testbed, request) as run, recorded(testbed, run, manifest, path) as recorder:
-        with checked_links(testbed, recorder, tell) as checks:
-            runs = run_in_turn(testbed, run, recorder, layout, trial.repeat, {}, tell)
-        conclude(testbed, run, recorder, checks, expected)
+        runs = run_in_turn(testbed, run, recorder, layout, trial.repeat, {}, tell)
+        conclude(testbed, run, recorder, [], expected)
     jobs = _by_application(layout, runs)
-    links = judge_run(RunMeasures(tuple(checks)), [])
-    verdict = judged([job for finished in jobs.values() for job in finished], Dilation(trial.dilation), links)
+    verdict = judged([job for finished in jobs.values() for job in finished], Dilation(trial.dilation), Verdict())
     if verdict.judgement is Judgement.VOID:
         raise RunFailed(
-            f"What was measured is void ({'; '.join(verdict.reasons)}), so nothing is calibrated: "
+            f"What was measured is void ({'; '.join(verdict.reasons[:2])}), so nothing is calibrated: "
             f"use a larger --dilation than {trial.dilation:g}, or a quieter host."
         )
     return jobs, verdict

@@ -9,7 +9,6 @@ import pytest
 from emulator.campaigns.calibration import Trial, measure_host_costs, measure_overhead
 from emulator.campaigns.holding import Testbed
 from emulator.campaigns.run_directory import read_run
-from emulator.fidelity.measures import LinkCheck
 from emulator.model.errors import InvalidInput, RunFailed, UnknownName
 from emulator.model.processor import processor_named
 from emulator.model.views import JobView
@@ -46,7 +45,7 @@ def test_the_overhead_is_what_the_processor_does_not_compute(testbed, broker, wi
     assert measured.verdict.judgement.value == "valid"
     run = read_run(tmp_path / "run")
     assert [job.components for job in run.jobs] == [(16,), (16,)]
-    assert wide_area.programmed == [8.0, 1.0]
+    assert wide_area.programmed == [1.0]
     assert not broker.held
 
 
@@ -55,9 +54,9 @@ def test_an_iteration_shorter_than_its_computation_has_no_overhead(testbed, reco
     assert measure_overhead(testbed, TRIAL, tmp_path / "run", quiet).overhead_s == 0.0
 
 
-def test_a_void_measurement_calibrates_nothing(testbed, broker, wide_area, tmp_path):
-    wide_area.check_made = LinkCheck("before", 0.3, "rate from delft to leiden")
-    with pytest.raises(RunFailed, match=r"is void \(.*rate from delft to leiden.*use a larger --dilation than 8"):
+def test_a_void_measurement_calibrates_nothing(testbed, broker, records, tmp_path):
+    records["poisson"] = {"host_critical_lateness_s": 60.0, "runtime_s": 10.0}
+    with pytest.raises(RunFailed, match=r"is void \(compute phases late by 75.0% .*use a larger --dilation than 8"):
         measure_overhead(testbed, TRIAL, tmp_path / "run", quiet)
     assert not broker.held
 
