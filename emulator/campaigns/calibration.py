@@ -14,11 +14,11 @@ from typing import Annotated
 
 from pydantic import Field, PositiveInt
 
-from emulator.campaigns.cell_runs import CellRuns, run_in_turn
+from emulator.campaigns.cell_runs import run_in_turn
 from emulator.campaigns.conduct import Tell, begun_manifest, conclude, recorded
 from emulator.campaigns.extension_rows import judged, values
 from emulator.campaigns.holding import Testbed, held
-from emulator.campaigns.matrix import DEFAULT_DILATION, DEFAULT_REPEAT, Layout, Matrix, lay_out
+from emulator.campaigns.matrix import DEFAULT_DILATION, DEFAULT_REPEAT, Matrix, lay_out
 from emulator.campaigns.run_directory import check_free
 from emulator.campaigns.work import all_updates, largest_share
 from emulator.fidelity.calibration import predicted_compute_s
@@ -63,11 +63,13 @@ class MeasuredOverhead:
 
 @dataclass(frozen=True, slots=True)
 class HostCosts:
-    """Host nanoseconds of CPU that a grid-point update takes here: of the application, and of Poisson's."""
+    """Host nanoseconds of CPU that a grid-point update takes here: of the application, and of Poisson's.
+
+    CPU is counted and not time, so that phases which end late make nothing wrong.
+    """
 
     host_ns_per_point: float
     host_reference_ns_per_point: float
-    verdict: Verdict
 
     @property
     def weight(self) -> float:
@@ -90,8 +92,14 @@ def measure_overhead(testbed: Testbed, trial: Trial, path: Path, tell: Tell) -> 
             "bring a paced one up, or give --overhead-s."
         )
     work = largest_share(trial.application, trial.grid, trial.processors)
-    jobs, verdict = _run(testbed, trial, (trial.application,), path, tell)
-    iterations_s = values(jobs[trial.application], "iteration_s")
+    jobs = _run(testbed, trial, (trial.application,), path, tell)[trial.application]
+    verdict = judged(jobs, Dilation(trial.dilation), Verdict())
+    if verdict.judgement is Judgement.VOID:
+        raise RunFailed(
+            f"What was measured is void ({'; '.join(verdict.reasons[:2])}), so nothing is calibrated: "
+            f"use a larger --dilation than {trial.dilation:g}, or a quieter host."
+        )
+    iterations_s = values(jobs, "iteration_s")
     compute_s = predicted_compute_s(processor, trial.application, work)
     return MeasuredOverhead(sum(iterations_s) / len(iterations_s), compute_s, verdict)
 
@@ -100,14 +108,16 @@ def measure_host_costs(testbed: Testbed, trial: Trial, path: Path, tell: Tell) -
     """Run `trial` and the same with Poisson in turns, and compare what their kernels took of this host's processors.
 
     Raises:
-        As `measure_overhead`.
+        InvalidInput: if a job cannot run there.
+        TestbedBusy: if another run holds the testbed.
+        RunFailed: if a job failed.
     """
     applications = tuple(dict.fromkeys((trial.application, REFERENCE_APPLICATION)))
-    jobs, verdict = _run(testbed, trial, applications, path, tell)
+    jobs = _run(testbed, trial, applications, path, tell)
     host_ns = {
         application: _host_ns_per_point(application, trial.grid, jobs[application]) for application in applications
     }
-    return HostCosts(host_ns[trial.application], host_ns[REFERENCE_APPLICATION], verdict)
+    return HostCosts(host_ns[trial.application], host_ns[REFERENCE_APPLICATION])
 
 
 def _host_ns_per_point(application: str, grid: int, jobs: Sequence[JobView]) -> float:
@@ -119,8 +129,8 @@ def _host_ns_per_point(application: str, grid: int, jobs: Sequence[JobView]) -> 
 
 def _run(
     testbed: Testbed, trial: Trial, applications: tuple[str, ...], path: Path, tell: Tell
-) -> tuple[dict[str, list[JobView]], Verdict]:
-    """The finished jobs of each application, and the verdict on all of them."""
+) -> dict[str, list[JobView]]:
+    """The finished jobs of each application."""
     check_free(path)
     matrix = Matrix(
         applications=applications,
@@ -141,17 +151,6 @@ def _run(
     with held(testbed, request) as run, recorded(testbed, run, manifest, path) as recorder:
         runs = run_in_turn(testbed, run, recorder, layout, trial.repeat, {}, tell)
         conclude(testbed, run, recorder, [], expected)
-    jobs = _by_application(layout, runs)
-    verdict = judged([job for finished in jobs.values() for job in finished], Dilation(trial.dilation), Verdict())
-    if verdict.judgement is Judgement.VOID:
-        raise RunFailed(
-            f"What was measured is void ({'; '.join(verdict.reasons[:2])}), so nothing is calibrated: "
-            f"use a larger --dilation than {trial.dilation:g}, or a quieter host."
-        )
-    return jobs, verdict
-
-
-def _by_application(layout: Layout, runs: CellRuns) -> dict[str, list[JobView]]:
     if runs.failures:
         raise RunFailed(f"{runs.failures[0]}.")
     return {cell.problem.application: runs.finished[cell.name] for cell in layout.cells}

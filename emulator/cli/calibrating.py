@@ -180,8 +180,7 @@ class _Measuring:
         else:
             source += f", {REFERENCE_APPLICATION} {costs.host_reference_ns_per_point:.3g} ns"
             solved = weighed(base, trial.application, costs.weight)
-        reasons = costs.verdict.reasons
-        return _Finding(solved, f"{source} ({self.path})", verdict=costs.verdict.judgement, reasons=reasons)
+        return _Finding(solved, f"{source} ({self.path})")
 
 
 def _check_solvable(base: Processor, trial: Trial, work: Work, known: _Known) -> None:
