@@ -48,6 +48,7 @@ bench: $(READY)
 	.venv/bin/pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	.venv/bin/python -m emulator.simulator.compile
 	.venv/bin/python -m tests.bench
+	.venv/bin/python -m tests.bench.kernels
 
 lint: $(READY)
 	.venv/bin/ruff check .
