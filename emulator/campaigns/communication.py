@@ -17,7 +17,7 @@ from typing import Any, Final
 from emulator.campaigns.cell_runs import Finished
 from emulator.campaigns.extension_rows import interconnect, judged, values
 from emulator.campaigns.matrix import Cell, Layout
-from emulator.campaigns.statistics import mean
+from emulator.campaigns.statistics import Estimate, mean_of_positive
 from emulator.fidelity.verdict import Verdict
 from emulator.model.clock import Dilation
 from emulator.model.records import BorderExchangeRow, CommunicationRow
@@ -44,13 +44,12 @@ def communication_rows(layout: Layout, finished: Finished, dilation: Dilation, l
 
 def _total(cell: Cell, jobs: Sequence[JobView], dilation: Dilation, links: Verdict) -> CommunicationRow:
     times_s = values(jobs, "communication_s")
-    average = mean(times_s)
-    assert average is not None
+    around = mean_of_positive(times_s) or Estimate(0.0, None, None, len(times_s))
     record = _record(jobs[0])
     iterations, moved_bytes = int(record["iterations"]), int(record["border_exchange_bytes"])
     rate_mbit = None
-    if cell.synchronized and average.value > 0:
-        rate_mbit = moved_bytes * iterations / average.value * _BITS_PER_BYTE / 1e6
+    if cell.synchronized and around.value > 0:
+        rate_mbit = moved_bytes * iterations / around.value * _BITS_PER_BYTE / 1e6
     return CommunicationRow(
         application=cell.problem.application,
         grid=cell.problem.grid,
@@ -62,9 +61,9 @@ def _total(cell: Cell, jobs: Sequence[JobView], dilation: Dilation, links: Verdi
         exchange=str(record.get("exchange", "")),
         synchronized=cell.synchronized,
         iterations=iterations,
-        communication_s=average.value,
-        ci_low=average.low,
-        ci_high=average.high,
+        communication_s=around.value,
+        ci_low=around.low,
+        ci_high=around.high,
         least_s=min(times_s),
         most_s=max(times_s),
         border_exchange_bytes=moved_bytes,

@@ -34,6 +34,20 @@ def mean(values: Sequence[float]) -> Estimate | None:
     return Estimate(average, average - half, average + half, len(values))
 
 
+def mean_of_positive(values: Sequence[float]) -> Estimate | None:
+    """The mean of positive values with an interval that is positive too; None without values or if one is not positive.
+
+    The interval is that of Student's t on the logarithm of the mean, by the delta method.
+    """
+    if not values or min(values) <= 0:
+        return None
+    average = statistics.fmean(values)
+    if len(values) < 2:
+        return Estimate(average, None, None, len(values))
+    spread = math.exp(_student_quantile(len(values) - 1) * math.sqrt(_log_mean_variance(values)))
+    return Estimate(average, average / spread, average * spread, len(values))
+
+
 def ratio_of_means(numerators: Sequence[float], denominators: Sequence[float]) -> Estimate | None:
     """The ratio of two independent means of positive values; None if either is empty or not positive.
 

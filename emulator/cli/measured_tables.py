@@ -14,6 +14,7 @@ from emulator.model.records import ExtensionFactorRow
 from emulator.model.topology import Topology
 from emulator.reports.communication_figures import write_figures
 from emulator.reports.communication_tables import (
+    COMMUNICATION_TITLE,
     cell_of,
     cell_title,
     communication_objects,
@@ -46,7 +47,7 @@ def show_measured(measured: Measured, path: Path, topology: Topology, *, as_json
 
 def _show_communication(communication: CommunicationRows, topology: Topology) -> None:
     rows = communication_table(communication.totals, topology)
-    show_rows(rows, as_json=False, title="Total communication time of an iteration, and data rate")
+    show_rows(rows, as_json=False, title=COMMUNICATION_TITLE)
     for (cell, synchronized), group in groupby(
         communication.processes, key=lambda row: (cell_of(row), row.synchronized)
     ):

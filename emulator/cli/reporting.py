@@ -11,6 +11,7 @@ import typer
 
 from emulator.campaigns.run_directory import read_run
 from emulator.cli.tables import JsonOption, show_rows
+from emulator.reports.communication_tables import COMMUNICATION_TITLE, communication_table
 from emulator.reports.summary import Summary, summarize
 from emulator.reports.tables import factor_table, measured_factor_table, run_object, summary_table
 
@@ -40,6 +41,10 @@ def show_summaries(summaries: Sequence[Summary], *, as_json: bool) -> None:
     measured = measured_factor_table(summaries)
     if measured:
         show_rows(measured, as_json=False, title="Measured extension factors")
+    for summary in summaries:
+        if summary.records.communication:
+            rows = communication_table(summary.records.communication, summary.records.manifest.topology)
+            show_rows(rows, as_json=False, title=f"{COMMUNICATION_TITLE}: {summary.records.path.name}")
     factors = factor_table(summaries)
     if factors:
         show_rows(factors, as_json=False, title="Extension factors among the jobs of a campaign")

@@ -144,20 +144,33 @@ def communication_figure(rows: Sequence[CommunicationRow], topology: Topology) -
         if points:
             name = "published (DAS-2)" if synchronized else "_also published"
             axis.plot(*zip(*points, strict=True), "kD", markersize=4, label=name)
-    axis.set_yscale("log")
-    axis.yaxis.set_major_formatter("{x:g}")
+    _number_plainly(axis)
     axis.set_ylabel("communication per iteration (ms)", fontsize=8)
     axis.set_xticks(range(len(cells)), [_tick(*cell) for cell in cells], fontsize=7)
-    axis.tick_params(labelsize=7)
-    axis.legend(fontsize=7)
+    figure.legend(fontsize=7, loc="outside lower center", ncols=3)
     axis.set_title("Total communication time", fontsize=10)
     return as_png(figure)
 
 
+def _number_plainly(axis: Axes) -> None:
+    """A logarithmic scale with 0.2 and 20 along it instead of powers of ten, no more than fit."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axis.set_yscale("log")
+    axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.yaxis.set_major_formatter("{x:g}")
+    axis.yaxis.set_minor_formatter(NullFormatter())
+    axis.tick_params(labelsize=7)
+
+
 def _draw_times(axis: Axes, at: Mapping[float, CommunicationRow], label: str) -> None:
     values_ms = [row.communication_s / row.iterations * 1000 for row in at.values()]
-    halves_s = [0.0 if row.ci_high is None else row.ci_high - row.communication_s for row in at.values()]
-    errors_ms = [half_s / row.iterations * 1000 for half_s, row in zip(halves_s, at.values(), strict=True)]
+    below_s = [0.0 if row.ci_low is None else row.communication_s - row.ci_low for row in at.values()]
+    above_s = [0.0 if row.ci_high is None else row.ci_high - row.communication_s for row in at.values()]
+    errors_ms = [
+        [side_s / row.iterations * 1000 for side_s, row in zip(sides_s, at.values(), strict=True)]
+        for sides_s in (below_s, above_s)
+    ]
     axis.bar(list(at), values_ms, 0.38, yerr=errors_ms, label=label, error_kw={"elinewidth": 0.8})
 
 
@@ -181,14 +194,12 @@ def data_rate_figure(rows: Sequence[CommunicationRow]) -> bytes:
         label = f"{application}, {processors} processors, {clusters} cluster{'s' if clusters > 1 else ''}"
         axis.plot(*zip(*points, strict=True), "o-", label=label)
     axis.set_xscale("log")
-    axis.set_yscale("log")
+    _number_plainly(axis)
     grids = sorted({row.grid for row in measured if row.grid is not None})
     axis.set_xticks(grids, [str(grid) for grid in grids])
     axis.set_xticks([], minor=True)
-    axis.yaxis.set_major_formatter("{x:g}")
     axis.set_xlabel("points along a side of the grid", fontsize=8)
     axis.set_ylabel("data rate (MB/s)", fontsize=8)
-    axis.tick_params(labelsize=7)
-    axis.legend(fontsize=7)
+    figure.legend(fontsize=7, loc="outside lower center")
     axis.set_title("Data rate of an interior process", fontsize=10)
     return as_png(figure)

@@ -16,6 +16,7 @@ from emulator.reports.published_communication import published_iteration_s
 Cell = tuple[str, int | None, int, int]
 """Application, grid, processors and clusters: what a synchronized and another measurement have in common."""
 
+COMMUNICATION_TITLE: Final = "Total communication time of an iteration, and data rate"
 DIRECTION_COLUMNS: Final = ("top_s", "bottom_s", "left_s", "right_s")
 _BITS_PER_BYTE: Final = 8
 

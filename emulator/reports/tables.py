@@ -32,6 +32,7 @@ def run_object(summary: Summary) -> dict[str, Any]:
         "gross_utilization": summary.utilization,
         "late_phase_share": summary.late_phase_share,
         "measured_extension_factors": [row.model_dump(mode="json") for row in summary.records.extension_factors],
+        "communication": [row.model_dump(mode="json") for row in summary.records.communication],
         "extension_factors": [_factor_object(factor) for factor in summary.factors],
         "verdict": manifest.verdict,
         "verdict_reasons": list(manifest.verdict_reasons),

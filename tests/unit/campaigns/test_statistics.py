@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from emulator.campaigns.statistics import mean, ratio_of_means
+from emulator.campaigns.statistics import mean, mean_of_positive, ratio_of_means
 
 
 def test_a_mean_has_students_interval() -> None:
@@ -23,6 +23,21 @@ def test_one_value_has_no_interval_and_none_has_no_mean() -> None:
     assert mean([]) is None
     assert ratio_of_means([], [1.0]) is None
     assert ratio_of_means([0.0], [1.0]) is None
+
+
+def test_a_mean_of_positive_values_has_a_positive_interval_that_covers_the_truth() -> None:
+    spread = mean_of_positive([1.0, 9.0])
+    assert spread is not None
+    assert spread.low is not None
+    assert spread.high is not None
+    assert 0 < spread.low < spread.value == 5.0 < spread.high
+    assert mean_of_positive([0.0, 1.0]) is None
+    generator = numpy.random.default_rng(2)
+    estimates = [mean_of_positive(list(generator.normal(10, 1, 3))) for _ in range(1_000)]
+    covered = sum(
+        it is not None and it.low is not None and it.high is not None and it.low <= 10 <= it.high for it in estimates
+    )
+    assert 0.93 <= covered / 1_000 <= 0.97
 
 
 def test_a_ratio_of_exact_repetitions_is_exact() -> None:
