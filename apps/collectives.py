@@ -6,7 +6,7 @@ the same order. The loop of an application uses a `Reduction`, whose messages ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -21,44 +21,51 @@ Operation = Literal["sum", "max"]
 # Tags of our own, above those that applications use.
 _COLLECT, _DISTRIBUTE, _DIRECT = 20_001, 20_002, 20_003
 
-_COMBINE = {"sum": np.add, "max": np.maximum}
-
 
 class _AlongTree:
     """Messages along the tree for arrays of one length: `values` of this rank, `collected` of those below it."""
 
     def __init__(self, messenger: Messenger, length: int, root: int) -> None:
+        from apps.kernels.messages import combine
+
         place = place_in_tree(messenger.rank, messenger.cluster_of, root)
         self.values = np.zeros(length)
-        self.collected = np.zeros((len(place.children), length))
-        below = list(zip(self.collected, place.children, strict=True))
-        above = () if place.parent is None else (place.parent,)
-        self.collect = messenger.persistent(receives=[(row, child, _COLLECT) for row, child in below])
-        self.report = messenger.persistent(sends=[(self.values, parent, _COLLECT) for parent in above])
-        self.learn = messenger.persistent(receives=[(self.values, parent, _DISTRIBUTE) for parent in above])
-        self.distribute = messenger.persistent(sends=[(self.values, child, _DISTRIBUTE) for _, child in below])
-        self.has_children, self.has_parent = bool(below), bool(above)
+        self._collected = np.zeros((len(place.children), length))
+        self._combine: Callable[[Values, Values, int], None] = combine
+        below = list(zip(self._collected, place.children, strict=True))
+        learnt = [] if place.parent is None else [(self.values, place.parent, _DISTRIBUTE)]
+        reported = [] if place.parent is None else [(self.values, place.parent, _COLLECT)]
+        persistent = messenger.persistent
+        # In one set, so that a rank sleeps once from its report to the answer.
+        self._report_and_learn = persistent(sends=reported, receives=learnt) if learnt else None
+        self._learn = persistent(receives=learnt) if learnt else None
+        self._collect = persistent(receives=[(row, child, _COLLECT) for row, child in below]) if below else None
+        self._distribute = (
+            persistent(sends=[(self.values, child, _DISTRIBUTE) for _, child in below]) if below else None
+        )
 
-    def up(self, combine: np.ufunc, sums: slice) -> None:
-        """Combines what those below report into `values` - the slice `sums` as told, the rest to the largest."""
-        if self.has_children:
-            self.collect.run()
-            for row in self.collected:
-                combine(self.values[sums], row[sums], out=self.values[sums])
-                np.maximum(self.values[sums.stop :], row[sums.stop :], out=self.values[sums.stop :])
-        if self.has_parent:
-            self.report.run()
+    def reduce(self, added: int) -> None:
+        """Makes of all ranks' `values` one: the sum of the first `added` elements, of the others the largest."""
+        if self._collect is not None:
+            self._collect.run()
+            self._combine(self.values, self._collected, added)
+        if self._report_and_learn is not None:
+            self._report_and_learn.run()
+        if self._distribute is not None:
+            self._distribute.run()
 
-    def down(self) -> None:
+    def broadcast(self) -> None:
         """Passes the root's `values` on to every rank."""
-        if self.has_parent:
-            self.learn.run()
-        if self.has_children:
-            self.distribute.run()
+        if self._learn is not None:
+            self._learn.run()
+        if self._distribute is not None:
+            self._distribute.run()
 
     def free(self) -> None:
-        for messages in (self.collect, self.report, self.learn, self.distribute):
-            messages.free()
+        """Gives the messages back to MPI."""
+        for messages in (self._collect, self._report_and_learn, self._learn, self._distribute):
+            if messages is not None:
+                messages.free()
 
 
 class Reduction:
@@ -70,15 +77,14 @@ class Reduction:
 
     def __init__(self, messenger: Messenger, width: int, operation: Operation = "max") -> None:
         self._tree = _AlongTree(messenger, width + 3, root=0)
-        self._combine, self._own = _COMBINE[operation], slice(0, width)
-        self._values = self._tree.values[self._own]
+        self._added = width if operation == "sum" else 0
+        self._values = self._tree.values[:width]
         self.carried: Values = self._tree.values[width:]
 
     def reduce(self, values: Sequence[float] | Values) -> Values:
         """The sum or the largest of each of `values` over all ranks; overwritten by the next reduction."""
         self._values[:] = values
-        self._tree.up(self._combine, self._own)
-        self._tree.down()
+        self._tree.reduce(self._added)
         return self._values
 
     def free(self) -> None:
@@ -103,7 +109,7 @@ class Collectives:
         tree, elements = self._tree(values.size, root), flat(values)
         if self._messenger.rank == root:
             tree.values[:] = elements
-        tree.down()
+        tree.broadcast()
         elements[:] = tree.values
 
     def scatter(self, blocks: Sequence[Values] | None, mine: Values, root: int = 0) -> None:
@@ -128,8 +134,7 @@ class Collectives:
         """The sum or the largest of each element over all ranks, the same bits at every rank."""
         tree = self._tree(values.size, 0)
         tree.values[:] = values.reshape(-1)
-        tree.up(_COMBINE[operation], slice(0, values.size))
-        tree.down()
+        tree.reduce(values.size if operation == "sum" else 0)
         return tree.values.reshape(values.shape).copy()
 
     def all_gather(self, values: Values) -> Values:

@@ -1,17 +1,22 @@
 """One rank's messages to the other ranks of its job: arrays of float64, real MPI messages all of them.
 
 Between ranks of one cluster a message is paced to the cluster's interconnect, if one is stated; between clusters it
-takes what the wide area takes.
+takes what the wide area takes. The work is done in the compiled `apps.kernels.messages`; this sets it up.
 """
 
 from __future__ import annotations
 
-import time
+import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+from apps.doorbells import open_doorbells
+from apps.sockets import message_sockets
+from emulator.model.units import NANOSECONDS_PER_SECOND
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -23,6 +28,12 @@ Outgoing = tuple[Values, int, int]
 """A view to send, the receiver's rank, a tag."""
 Incoming = tuple[Values, int, int]
 """A view to fill, the sender's rank, a tag."""
+
+_CONNECT_TAG = 20_000
+# How far a rank may run ahead of the host's clock: longer than a core takes to wake up.
+_LEAD_HOST_NS = 1_000_000
+# Open MPI's own default; larger messages through shared memory need their receiver's help to be sent.
+_EAGER_BYTES = ("OMPI_MCA_btl_vader_eager_limit", 4096)
 
 
 def flat(values: Values) -> Values:
@@ -36,63 +47,87 @@ def flat(values: Values) -> Values:
     return values.reshape(-1)
 
 
-class Messages:
+class Messages(Protocol):
     """A fixed set of messages that is exchanged again and again: all sent and received at once."""
-
-    def __init__(self, messenger: Messenger, sends: Sequence[Outgoing], receives: Sequence[Incoming]) -> None:
-        from mpi4py import MPI
-
-        self._messenger = messenger
-        self._start_all, self._wait_all = MPI.Prequest.Startall, MPI.Request.Waitall
-        self._sends = [(view, np.empty(view.size)) for view, _, _ in sends]
-        self._receives = [(view, np.empty(view.size)) for view, _, _ in receives]
-        communicator = messenger.communicator
-        self._requests: list[Any] = [
-            communicator.Recv_init(buffer, sender, tag)
-            for (_, buffer), (_, sender, tag) in zip(self._receives, receives, strict=True)
-        ]
-        self._requests += [
-            communicator.Send_init(buffer, receiver, tag)
-            for (_, buffer), (_, receiver, tag) in zip(self._sends, sends, strict=True)
-        ]
 
     def start(self) -> None:
         """Sends what the views hold now and makes ready to receive."""
-        for view, buffer in self._sends:
-            np.copyto(buffer, view)
-        self._start_all(self._requests)
+        ...
 
     def wait(self) -> None:
         """Waits until all messages of this set are sent and received; then the views hold what came."""
-        self._wait_all(self._requests)
-        for view, buffer in self._receives:
-            np.copyto(view, buffer)
-        self._messenger.moment_ns = time.monotonic_ns()
+        ...
 
     def run(self) -> None:
         """Starts and waits."""
-        self.start()
-        self.wait()
+        ...
 
     def free(self) -> None:
         """Gives the set back to MPI."""
-        for request in self._requests:
-            request.Free()
-        self._requests = []
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class MessageCount:
+    """How many messages an interconnect was paced for, how many came late to their rank, and the latest by how much."""
+
+    paced_messages: int
+    late_messages: int
+    host_lateness_max_s: float
 
 
 class Messenger:
     """Sends and receives for one rank, and knows which moment its emulated processor is at.
 
-    `moment_ns` is a moment of the host's monotonic clock: each wait ends at it, and the next phase begins there.
+    `moment_ns` is a moment of the host's monotonic clock: each wait ends at it, and the next phase begins there. Where
+    an interconnect is stated it may lie ahead of the host's clock, or behind it if the rank is late.
     """
 
     def __init__(self, communicator: MPI.Comm, setting: JobSetting) -> None:
+        from mpi4py import MPI
+
+        from apps.kernels.messages import Post
+
         self.communicator = communicator
         self.rank: int = communicator.rank
         self.size: int = communicator.size
         self.cluster_of = setting.cluster_of_ranks()
-        self.moment_ns = time.monotonic_ns()
+        self.lateness_adds_up = setting.interconnect is None or len(set(self.cluster_of)) > 1
+        own_cluster = self.cluster_of[self.rank]
+        paced = [setting.interconnect is not None and cluster == own_cluster for cluster in self.cluster_of]
+        eager_bytes = int(os.environ.get(*map(str, _EAGER_BYTES)))
+        self._post: Any = Post(
+            MPI._addressof(communicator),
+            self.rank,
+            open_doorbells(communicator),
+            np.array(paced, dtype=np.uint8),
+            *_host_costs_ns(setting),
+            setting.profile is None,
+            eager_bytes,
+            self._watch,
+        )
+        self._far_receivers: set[int] = set()
+        self._far_senders: set[int] = set()
+
+    @property
+    def moment_ns(self) -> int:
+        """The moment of the host's monotonic clock that the emulated processor has come to."""
+        return int(self._post.moment_ns)
+
+    @moment_ns.setter
+    def moment_ns(self, moment_ns: int) -> None:
+        self._post.moment_ns = moment_ns
+
+    @property
+    def host_lead_ns(self) -> int:
+        """How far this rank may run ahead of the host's clock: not at all if what it sends lives in the host's time."""
+        return _LEAD_HOST_NS if self._post.any_paced and not self._post.any_unpaced_sends else 0
+
+    @property
+    def count(self) -> MessageCount:
+        """How the pacing of messages went so far."""
+        post = self._post
+        return MessageCount(post.paced_messages, post.late_messages, post.host_lateness_max_ns / NANOSECONDS_PER_SECOND)
 
     def send(self, values: Values, receiver: int, tag: int = 0) -> None:
         """Sends a contiguous array; returns when it may be overwritten."""
@@ -104,10 +139,45 @@ class Messenger:
 
     def persistent(self, sends: Sequence[Outgoing] = (), receives: Sequence[Incoming] = ()) -> Messages:
         """A set of messages to be exchanged often; views are one-dimensional and may be strided."""
-        return Messages(self, sends, receives)
+        from apps.kernels.messages import MessageSet
+
+        self._far_receivers |= {receiver for _, receiver, _ in sends if not self._post.is_near(receiver)}
+        self._far_senders |= {sender for _, sender, _ in receives if not self._post.is_near(sender)}
+        messages: Messages = MessageSet(self._post, list(sends), list(receives))
+        return messages
 
     def exchange(self, sends: Sequence[Outgoing] = (), receives: Sequence[Incoming] = ()) -> None:
         """Exchanges a set of messages once."""
-        messages = Messages(self, sends, receives)
+        from apps.kernels.messages import MessageSet
+
+        messages = MessageSet(self._post, list(sends), list(receives))
         messages.run()
         messages.free()
+
+    def connect(self) -> None:
+        """Opens the connections that the persistent messages will need; every rank must call this before its loop."""
+        nothing = np.empty(0)
+        self.exchange(
+            sends=[(nothing, receiver, _CONNECT_TAG) for receiver in sorted(self._far_receivers)],
+            receives=[(nothing, sender, _CONNECT_TAG) for sender in sorted(self._far_senders)],
+        )
+        self._watch()
+
+    def wait_for_moment(self) -> None:
+        """Sleeps until the host's clock has come to `moment_ns`."""
+        self._post.wait_for_moment()
+
+    def _watch(self) -> None:
+        self._post.watch(message_sockets())
+
+
+def _host_costs_ns(setting: JobSetting) -> tuple[float, float, float]:
+    """Latency, cost of a message and cost of a byte of the interconnect, in host nanoseconds."""
+    interconnect = setting.interconnect
+    if interconnect is None:
+        return (0.0, 0.0, 0.0)
+    emulated_s = (interconnect.latency_s, interconnect.message_s, interconnect.transmission_s(1))
+    latency_ns, message_ns, byte_ns = (
+        setting.dilation.host_duration_s(duration_s) * NANOSECONDS_PER_SECOND for duration_s in emulated_s
+    )
+    return latency_ns, message_ns, byte_ns

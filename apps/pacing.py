@@ -4,6 +4,10 @@ A `ProcessorProfile` says what a grid point costs the emulated processor; a `Pac
 once per kind of phase and then, after the phase's real work, sleeps until the phase's end. It never spins: waiting
 must cost the host nothing, because other ranks need its cores. A phase that ends later than its tolerance is counted
 as late.
+
+A phase ends when the emulated processor would have finished, and the next begins there, whenever the rank itself wakes
+up: so lateness does not add up where the next phase's sleep can make up for it. A rank whose messages are paced, too,
+may even run ahead of the host's clock by a lead: one sleep then serves several short phases.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from __future__ import annotations
 import ctypes
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -86,26 +91,34 @@ class PhaseCount:
 
 
 class Pacer(Protocol):
-    """What makes compute phases last; `count` tells how well that went."""
+    """What makes compute phases last; `count` tells how well that went.
+
+    `host_lead_ns` is how far a rank may run ahead of the host's clock, 0 unless the rank's messages allow it.
+    """
 
     count: PhaseCount
+    host_lead_ns: int
 
     def phase(self, emulated_s: float) -> Phase:
         """A kind of phase that lasts `emulated_s`; make it once, use it for each such phase."""
         ...
 
     def finish(self, phase: Phase, host_started_ns: int) -> int:
-        """Waits for the end of a phase that began at a `time.monotonic_ns`; returns the moment of return."""
+        """Waits for the end of a phase that began at a moment of `time.monotonic_ns`; returns the moment of its end."""
         ...
 
 
 class DilatedPacer:
-    """Paces phases to emulated time: sleeps until the phase's end, the dilation times its length after its start."""
+    """Paces phases to emulated time: sleeps until the phase's end, the dilation times its length after its start.
 
-    def __init__(self, dilation: Dilation) -> None:
+    `sleep_until` sleeps until a moment of the host's monotonic clock.
+    """
+
+    def __init__(self, dilation: Dilation, sleep_until: Callable[[int], None] | None = None) -> None:
         self.count = PhaseCount()
+        self.host_lead_ns = 0
         self._dilation = dilation
-        self._sleep_until = _HostSleep()
+        self._sleep_until = sleep_until or HostSleep()
 
     def phase(self, emulated_s: float) -> Phase:
         """A phase of `emulated_s`; late from max(1% of its length, 100 us of host time) past its end."""
@@ -113,23 +126,26 @@ class DilatedPacer:
         return Phase(nanoseconds(host_s), nanoseconds(max(LATE_FRACTION * host_s, LATE_HOST_S)))
 
     def finish(self, phase: Phase, host_started_ns: int) -> int:
-        """Sleeps until the phase's end, counts it, and returns the moment of return."""
+        """Sleeps until the phase's end, but for the lead, and counts it; returns the moment of its end."""
         host_end_ns = host_started_ns + phase.host_duration_ns
         host_now_ns = time.monotonic_ns()
-        if host_end_ns - host_now_ns > _LONG_SLEEP_HOST_NS:
-            self._sleep_until(host_end_ns - _EARLY_HOST_NS)
-        while host_now_ns < host_end_ns:
-            self._sleep_until(host_end_ns)
+        host_wake_ns = host_end_ns - self.host_lead_ns
+        if host_now_ns < host_wake_ns:
+            if self.host_lead_ns == 0 and host_wake_ns - host_now_ns > _LONG_SLEEP_HOST_NS:
+                self._sleep_until(host_wake_ns - _EARLY_HOST_NS)
+            self._sleep_until(host_wake_ns)
             host_now_ns = time.monotonic_ns()
+        self._count(phase, max(0, host_now_ns - host_end_ns))
+        return host_end_ns
+
+    def _count(self, phase: Phase, host_late_ns: int) -> None:
         count = self.count
         count.phases += 1
-        host_late_ns = host_now_ns - host_end_ns
         count.host_overshoot_s = seconds_from_nanoseconds(host_late_ns)
         if host_late_ns > phase.host_tolerance_ns:
             count.late_phases += 1
             count.host_lateness_sum_s += count.host_overshoot_s
             count.host_lateness_max_s = max(count.host_lateness_max_s, count.host_overshoot_s)
-        return host_now_ns
 
 
 class NativePacer:
@@ -137,6 +153,7 @@ class NativePacer:
 
     def __init__(self) -> None:
         self.count = PhaseCount()
+        self.host_lead_ns = 0
 
     def phase(self, emulated_s: float) -> Phase:
         """A phase of no set length."""
@@ -152,7 +169,7 @@ class _TimeSpecification(ctypes.Structure):
     _fields_ = [("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long)]
 
 
-class _HostSleep:
+class HostSleep:
     """Sleeps until a moment of the host's monotonic clock, in one system call on an absolute deadline.
 
     A relative sleep would add the time for which the rank is preempted between reading the clock and going to sleep.

@@ -152,14 +152,16 @@ def run(communicator: MPI.Comm, arguments: argparse.Namespace, options: object) 
         TestbedError: at every rank alike or at rank 0.
     """
     from apps.application import Application, JobContext
+    from apps.kernels.messages import sleep_until
     from apps.record import gather_record
     from apps.timeline import pass_finish_barrier, pass_start_barrier, report_event
 
     registered = APPLICATIONS[arguments.application]
     setting = read_setting(arguments, communicator.size)
-    pacer: Pacer = DilatedPacer(setting.dilation) if setting.profile else NativePacer()
+    pacer: Pacer = DilatedPacer(setting.dilation, sleep_until) if setting.profile else NativePacer()
     job = JobContext.of_rank(communicator, setting, pacer)
     application: Application = getattr(import_module(registered.module), registered.class_name)(job, options)
+    job.messenger.connect()
     pass_start_barrier(communicator, arguments.start_at)
     application.iterate()
     pass_finish_barrier(communicator)

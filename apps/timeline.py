@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import numpy as np
 
 from apps.pacing import Pacer, Phase
+from emulator.model.units import seconds_from_nanoseconds
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -74,8 +75,10 @@ class HostTimes:
     `border_exchange_ns` is this rank's border exchange by direction (one total where directions overlap), in which it
     sends and receives `border_exchange_points` together each time; `barrier_ns` is its waiting at the barrier before
     communication, if there is one.
-    `host_critical_lateness_s` adds up, from one reduction to the next, how far the latest of all ranks was past the
-    ends of its phases; what is after the last reduction, or all of it if there is none, is this rank's own.
+    `host_critical_lateness_s` bounds by how much the loop is too long because the host was late. It adds up, from one
+    reduction to the next, how far the latest of all ranks was past the ends of its phases; what is after the last
+    reduction, or all of it if there is none, is this rank's own. Where lateness does not add up, it is how far this
+    rank is behind its emulated processor when the loop has ended.
     """
 
     iterations_ns: array[int] = field(default_factory=lambda: array("q"))
@@ -94,9 +97,23 @@ class HostTimes:
 
 
 class EmulatedProcessor(Protocol):
-    """What knows the moment, on the host's monotonic clock, that the emulated processor has come to."""
+    """What knows the moment, on the host's monotonic clock, that the emulated processor has come to.
+
+    It may be ahead of the host's clock by `host_lead_ns`. `lateness_adds_up` unless all messages of the job are paced:
+    then a rank that was late makes up for it, and only what it is late by in the end lengthens the runtime.
+    """
 
     moment_ns: int
+    lateness_adds_up: bool
+
+    @property
+    def host_lead_ns(self) -> int:
+        """How far the rank may run ahead, in host nanoseconds."""
+        ...
+
+    def wait_for_moment(self) -> None:
+        """Sleeps until the host's clock has come to `moment_ns`."""
+        ...
 
 
 class PhaseClock:
@@ -121,6 +138,7 @@ class PhaseClock:
         """The loop begins: from here on no garbage is collected, which would come in the middle of a phase."""
         gc.collect()
         gc.disable()
+        self._pacer.host_lead_ns = self._processor.host_lead_ns
         self._cpu_started_ns = time.process_time_ns()
         moment_ns = time.monotonic_ns()
         self._processor.moment_ns = moment_ns
@@ -177,10 +195,15 @@ class PhaseClock:
         self._iteration_started_ns = self._phase_started_ns
 
     def end(self) -> None:
-        """The loop has ended."""
-        times = self._times
-        times.host_critical_lateness_s += self._overshoot_s
-        times.loop_ns = time.monotonic_ns() - self._loop_started_ns
+        """The loop has ended: waits until the host's clock has come to the emulated processor's moment, too."""
+        times, processor = self._times, self._processor
+        processor.wait_for_moment()
+        host_ended_ns = time.monotonic_ns()
+        times.loop_ns = host_ended_ns - self._loop_started_ns
+        if processor.lateness_adds_up:
+            times.host_critical_lateness_s += self._overshoot_s
+        else:
+            times.host_critical_lateness_s = seconds_from_nanoseconds(max(0, host_ended_ns - processor.moment_ns))
         times.cpu_ns = time.process_time_ns() - self._cpu_started_ns
         times.kernel_cpu_ns *= self._kernels / max(1, self._samples)
         gc.enable()

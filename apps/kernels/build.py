@@ -1,6 +1,6 @@
 """Compiles the Cython sources of this directory in place: `python3 apps/kernels/build.py`.
 
-Needs Cython, a C compiler and Python's headers, and nothing else; it runs in a build stage of the node image. The code
+Needs Cython, a C compiler, Python's and MPI's headers, and nothing else; it runs in a build stage of the node image. The code
 is for the architecture's baseline, because an image must run on hosts other than the one that built it.
 """
 
@@ -20,12 +20,24 @@ def build(source: Path) -> Path:
     module = source.with_name(source.stem + str(sysconfig.get_config_var("EXT_SUFFIX")))
     compiler = shlex.split(os.environ.get("CC", "cc"))
     headers = sysconfig.get_path("include")
+    options = [*COMPILER_OPTIONS, f"-I{headers}", f"-I{source.parent}"]
     try:
         subprocess.run([sys.executable, "-m", "cython", "-3", str(source), "-o", str(c_source)], check=True)
-        subprocess.run([*compiler, *COMPILER_OPTIONS, f"-I{headers}", str(c_source), "-o", str(module)], check=True)
+        subprocess.run([*compiler, *options, str(c_source), "-o", str(module), *mpi_options(source)], check=True)
     finally:
         c_source.unlink(missing_ok=True)
     return module
+
+
+def mpi_options(source: Path) -> list[str]:
+    """Where MPI's headers and library are, for a source that uses them."""
+    if '"mpi.h"' not in source.read_text(encoding="utf-8"):
+        return []
+    shown = [
+        subprocess.run(["mpicc", f"--showme:{what}"], capture_output=True, text=True, check=True).stdout
+        for what in ("compile", "link")
+    ]
+    return shlex.split(" ".join(shown))
 
 
 def main() -> None:

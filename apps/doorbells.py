@@ -1,0 +1,52 @@
+"""The memory in which the ranks of one node leave their marks and ring one another's doorbells.
+
+It is a file in the node's /dev/shm with a line for each rank of the job. Ranks of other nodes, that is of other
+containers, see another file; so a rank knows by the marks who shares its memory. Its name is gone once all have opened
+it, so that a job leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from emulator.model.errors import RunFailed
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+_FOLDER = Path("/dev/shm")
+_LINE_BYTES = 64
+_MARK_AT = 12
+_MARK = (1).to_bytes(4, "little")
+
+
+def open_doorbells(communicator: MPI.Comm) -> mmap.mmap:
+    """The doorbells of this rank's node, marked by all its ranks; every rank must call this.
+
+    Raises:
+        RunFailed: if the node has no shared memory to give.
+    """
+    token = communicator.bcast(secrets.token_hex(8) if communicator.rank == 0 else None, root=0)
+    path = _FOLDER / f"doorbells-{token}"
+    try:
+        memory = _shared(path, communicator.size * _LINE_BYTES)
+    except OSError as error:
+        raise RunFailed(f"The ranks of a node cannot share memory in {_FOLDER}: {error.strerror}.") from error
+    mark_at = communicator.rank * _LINE_BYTES + _MARK_AT
+    memory[mark_at : mark_at + len(_MARK)] = _MARK
+    communicator.Barrier()
+    path.unlink(missing_ok=True)
+    return memory
+
+
+def _shared(path: Path, size_bytes: int) -> mmap.mmap:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        os.ftruncate(descriptor, size_bytes)
+        return mmap.mmap(descriptor, size_bytes)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,450 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""One rank's messages: persistent MPI messages, their pacing to an interconnect, and waiting that costs next to nothing.
+
+`Post` is what a rank has once: the moment that its emulated processor has come to, its interconnect's state, doorbells
+to wake others of its node and to be woken. `MessageSet` is a set of messages that are sent and received together.
+
+Every message is a real MPI message that begins with a stamp, the moment at which the sender's interconnect has taken it
+in. A receiver's processor has its values no earlier than the interconnect's latency after that. Nobody sleeps for this:
+the processor's moment is moved on, and the pacing of its next phase begins there. So what a message costs the host, and
+how long a rank takes to wake up, are hidden by the phases' sleep as long as there is enough of it. A message that is not
+paced - to another cluster, or inside one without a stated interconnect - lives in the host's time on both sides.
+
+Waiting: a rank of the same node rings; for messages from elsewhere the rank sleeps in poll(2) on the sockets that MPI
+uses. Both sleeps end after a while, because MPI may have to push on what it has begun.
+"""
+
+from libc.stdlib cimport calloc, free
+from libc.stdint cimport uint32_t, uintptr_t
+from libc.string cimport memcpy
+
+
+cdef extern from "mpi.h" nogil:
+    ctypedef struct _communicator "struct ompi_communicator_t":
+        pass
+    ctypedef _communicator* MPI_Comm
+    ctypedef struct _request "struct ompi_request_t":
+        pass
+    ctypedef _request* MPI_Request
+    ctypedef struct _datatype "struct ompi_datatype_t":
+        pass
+    ctypedef _datatype* MPI_Datatype
+    ctypedef struct MPI_Status:
+        pass
+    MPI_Datatype MPI_DOUBLE
+    MPI_Status* MPI_STATUSES_IGNORE
+    int MPI_SUCCESS
+    int MPI_Send_init(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*)
+    int MPI_Recv_init(void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*)
+    int MPI_Startall(int, MPI_Request*)
+    int MPI_Testsome(int, MPI_Request*, int*, int*, MPI_Status*)
+    int MPI_Request_free(MPI_Request*)
+
+
+cdef extern from "poll.h" nogil:
+    struct pollfd:
+        int fd
+        short events
+        short revents
+    int POLLIN
+    int poll(pollfd*, unsigned long, int)
+
+
+cdef extern from "doorbell.h" nogil:
+    ctypedef struct doorbell:
+        uint32_t present
+    long long host_now_ns()
+    void host_sleep_until_ns(long long moment_ns)
+    uint32_t doorbell_rings(doorbell*)
+    void doorbell_ring(doorbell*)
+    void doorbell_sleep(doorbell*, uint32_t, uint32_t, long long)
+
+
+cdef enum:
+    SOCKETS = 256
+    # Host times. A long sleep for messages that need nobody's help to arrive, and a short one where MPI may have to.
+    LONG_SLEEP_NS = 100000000
+    NAP_NS = 50000
+    POLL_MS = 10
+    LATE_NS = 100000
+    # Looks for messages that found none although something had come.
+    IN_VAIN = 8
+
+
+cdef struct Message:
+    double* view
+    Py_ssize_t stride
+    Py_ssize_t values
+    double* buffer
+    int peer
+    bint paced
+
+
+cdef struct Arrival:
+    long long stamp_ns
+    long long transmission_ns
+
+
+cdef class Post:
+    """A rank's side of all its messages.
+
+    `communicator_address` is that of the MPI handle; `doorbells` is memory shared by the ranks of this node, a line for
+    each rank of the job, in which those of this node have made their mark; `find_sockets` calls `watch` anew; `paced_ranks` has a true byte for each rank
+    that the interconnect reaches. The interconnect's costs are host nanoseconds; without one `paced_ranks` is all zeros.
+    """
+
+    cdef public long long moment_ns
+    cdef public long long paced_messages
+    cdef public long long late_messages
+    cdef public long long host_lateness_max_ns
+    cdef readonly int rank
+    cdef MPI_Comm communicator
+    cdef object shared, find_sockets
+    cdef unsigned char[::1] paced_ranks
+    cdef doorbell* bells
+    cdef double latency_ns, message_ns, byte_ns
+    cdef long long out_free_ns, in_free_ns
+    cdef readonly bint any_paced, any_unpaced_sends
+    cdef bint in_host_time
+    cdef Py_ssize_t eager_bytes
+    cdef pollfd sockets[SOCKETS]
+    cdef int n_sockets
+    cdef unsigned int naps
+
+    def __init__(
+        self, uintptr_t communicator_address, int rank, unsigned char[::1] doorbells not None,
+        unsigned char[::1] paced_ranks not None, double latency_ns, double message_ns, double byte_ns,
+        bint in_host_time, Py_ssize_t eager_bytes, find_sockets,
+    ):
+        self.communicator = (<MPI_Comm*> communicator_address)[0]
+        self.rank = rank
+        self.shared = doorbells
+        self.bells = <doorbell*> &doorbells[0]
+        self.paced_ranks = paced_ranks
+        self.latency_ns, self.message_ns, self.byte_ns = latency_ns, message_ns, byte_ns
+        self.any_paced = any(paced_ranks)
+        self.in_host_time = in_host_time
+        self.eager_bytes = eager_bytes
+        self.find_sockets = find_sockets
+        self.moment_ns = host_now_ns()
+
+    def is_near(self, int rank):
+        """Whether that rank shares this node's memory."""
+        return self.bells[rank].present == 1
+
+    def watch(self, sockets):
+        """Messages from other nodes come through these sockets, given by their numbers."""
+        self.n_sockets = 0
+        for number in list(sockets)[:SOCKETS]:
+            self.sockets[self.n_sockets].fd = number
+            self.sockets[self.n_sockets].events = POLLIN
+            self.n_sockets += 1
+
+    cdef nap(self):
+        self.naps += 1
+        if self.naps & (self.naps - 1) == 0:
+            self.find_sockets()
+        host_sleep_until_ns(host_now_ns() + NAP_NS)
+
+    def wait_for_moment(self):
+        """Sleeps until the host's clock has come to the emulated processor's moment."""
+        if self.moment_ns > host_now_ns():
+            host_sleep_until_ns(self.moment_ns)
+
+
+def sleep_until(long long moment_ns):
+    """Sleeps until a moment of the host's monotonic clock."""
+    host_sleep_until_ns(moment_ns)
+
+
+cdef int checked(int code) except -1:
+    if code != MPI_SUCCESS:
+        raise RuntimeError(f"MPI reports error {code} for a message.")
+    return 0
+
+
+cdef class Requests:
+    """Active or inactive persistent requests, receives before sends, and how many of each are still to be completed."""
+
+    cdef MPI_Request* requests
+    cdef int* completed
+    cdef int receives, sends, missing_receives, missing_sends
+
+    def __cinit__(self, int capacity):
+        self.requests = <MPI_Request*> calloc(max(1, capacity), sizeof(MPI_Request))
+        self.completed = <int*> calloc(max(1, capacity), sizeof(int))
+        if self.requests == NULL or self.completed == NULL:
+            raise MemoryError()
+
+    def __dealloc__(self):
+        free(self.requests)
+        free(self.completed)
+
+    cdef int test(self) except -1:
+        """Lets MPI progress; notes what has completed. Two calls in a row that find nothing mean there is nothing."""
+        cdef int found, fruitless = 0
+        cdef int index
+        while fruitless < 2 and self.missing_receives + self.missing_sends > 0:
+            checked(MPI_Testsome(
+                self.receives + self.sends, self.requests, &found, self.completed, MPI_STATUSES_IGNORE
+            ))
+            if found <= 0:
+                fruitless += 1
+            for index in range(found):
+                if self.completed[index] < self.receives:
+                    self.missing_receives -= 1
+                else:
+                    self.missing_sends -= 1
+        return self.missing_receives + self.missing_sends
+
+    cdef free(self):
+        for index in range(self.receives + self.sends):
+            checked(MPI_Request_free(&self.requests[index]))
+        self.receives = self.sends = 0
+
+
+cdef class MessageSet:
+    """Messages that are sent and received together, again and again.
+
+    `sends` and `receives` are triples of a one-dimensional float64 view, which may be strided, the other rank, and a tag.
+    """
+
+    cdef Post post
+    cdef list views
+    cdef Message* messages
+    cdef Arrival* arrivals
+    cdef int n_sends, n_receives
+    cdef int* to_ring
+    cdef int n_to_ring
+    cdef bint paced_receives, unpaced_receives, unpaced_sends, needs_help
+    cdef Requests near, far
+
+    def __cinit__(self, Post post not None, sends, receives):
+        cdef int index
+        self.post = post
+        self.views = []
+        self.n_sends, self.n_receives = len(sends), len(receives)
+        self.messages = <Message*> calloc(max(1, self.n_sends + self.n_receives), sizeof(Message))
+        self.arrivals = <Arrival*> calloc(max(1, self.n_receives), sizeof(Arrival))
+        self.to_ring = <int*> calloc(max(1, self.n_sends), sizeof(int))
+        if self.messages == NULL or self.arrivals == NULL or self.to_ring == NULL:
+            raise MemoryError()
+        for index, (view, peer, _) in enumerate([*receives, *sends]):
+            self.prepare(&self.messages[index], view, peer)
+        self.near, self.far = Requests(len(receives) + len(sends)), Requests(len(receives) + len(sends))
+        for index, (_, peer, tag) in enumerate(receives):
+            self.add_receive(&self.messages[index], tag)
+        for index, (_, peer, tag) in enumerate(sends):
+            self.add_send(&self.messages[self.n_receives + index], tag)
+
+    def __dealloc__(self):
+        for index in range(self.n_sends + self.n_receives):
+            free(self.messages[index].buffer)
+        free(self.messages)
+        free(self.arrivals)
+        free(self.to_ring)
+
+    cdef prepare(self, Message* message, double[:] view, int peer):
+        self.views.append(view)
+        message.view = &view[0] if view.shape[0] > 0 else NULL
+        message.stride = view.strides[0] // <Py_ssize_t> sizeof(double)
+        message.values = view.shape[0]
+        message.peer = peer
+        message.paced = self.post.paced_ranks[peer]
+        message.buffer = <double*> calloc(1 + message.values, sizeof(double))
+        if message.buffer == NULL:
+            raise MemoryError()
+        self.needs_help |= (
+            self.post.is_near(peer) and (1 + message.values) * <Py_ssize_t> sizeof(double) > self.post.eager_bytes
+        )
+
+    cdef add_receive(self, Message* message, int tag):
+        cdef Requests requests = self.near if self.post.is_near(message.peer) else self.far
+        checked(MPI_Recv_init(
+            message.buffer, 1 + message.values, MPI_DOUBLE, message.peer, tag, self.post.communicator,
+            &requests.requests[requests.receives],
+        ))
+        requests.receives += 1
+        if message.paced:
+            self.paced_receives = True
+        else:
+            self.unpaced_receives = True
+
+    cdef add_send(self, Message* message, int tag):
+        near = self.post.is_near(message.peer)
+        cdef Requests requests = self.near if near else self.far
+        checked(MPI_Send_init(
+            message.buffer, 1 + message.values, MPI_DOUBLE, message.peer, tag, self.post.communicator,
+            &requests.requests[requests.receives + requests.sends],
+        ))
+        requests.sends += 1
+        if not message.paced:
+            self.unpaced_sends = self.post.any_unpaced_sends = True
+        if near:
+            self.to_ring[self.n_to_ring] = message.peer
+            self.n_to_ring += 1
+
+    def start(self):
+        """Sends what the views hold now and makes ready to receive."""
+        cdef Post post = self.post
+        cdef int index
+        if self.unpaced_sends and post.moment_ns > host_now_ns():
+            # A message into the host's time must not leave before its processor has come to it.
+            host_sleep_until_ns(post.moment_ns)
+        for index in range(self.n_receives, self.n_receives + self.n_sends):
+            self.pack(&self.messages[index])
+        start_requests(self.near)
+        start_requests(self.far)
+        self.ring()
+
+    def wait(self):
+        """Waits until all messages of this set are sent and received; then the views hold what came."""
+        cdef int index
+        self.wait_near()
+        self.wait_far()
+        for index in range(self.n_receives):
+            unpack(&self.messages[index])
+        self.move_on()
+
+    def run(self):
+        """Starts and waits."""
+        self.start()
+        self.wait()
+
+    def free(self):
+        """Gives the messages back to MPI."""
+        self.near.free()
+        self.far.free()
+
+    cdef void ring(self):
+        cdef int index
+        for index in range(self.n_to_ring):
+            doorbell_ring(&self.post.bells[self.to_ring[index]])
+
+    cdef int pack(self, Message* message) except -1:
+        cdef Post post = self.post
+        cdef long long stamp_ns = 0
+        cdef Py_ssize_t index
+        if message.paced:
+            post.out_free_ns = max(post.out_free_ns, post.moment_ns) + <long long> (
+                post.message_ns + message.values * <Py_ssize_t> sizeof(double) * post.byte_ns
+            )
+            stamp_ns = post.out_free_ns
+        memcpy(message.buffer, &stamp_ns, sizeof(stamp_ns))
+        if message.stride == 1:
+            memcpy(message.buffer + 1, message.view, message.values * sizeof(double))
+        else:
+            for index in range(message.values):
+                message.buffer[1 + index] = message.view[index * message.stride]
+        return 0
+
+    cdef int wait_near(self) except -1:
+        cdef Requests near = self.near
+        cdef doorbell* bell = &self.post.bells[self.post.rank]
+        cdef uint32_t seen = doorbell_rings(bell)
+        cdef int unsent
+        while near.test() > 0:
+            unsent = near.missing_sends
+            if self.needs_help or unsent > 0:
+                doorbell_sleep(bell, seen, 1, NAP_NS)
+            else:
+                doorbell_sleep(bell, seen, near.missing_receives, LONG_SLEEP_NS)
+            seen = doorbell_rings(bell)
+            if unsent > 0:
+                # What MPI sends only now was rung for too early.
+                near.test()
+                self.ring()
+        return 0
+
+    cdef int wait_far(self) except -1:
+        cdef Post post = self.post
+        cdef Requests far = self.far
+        cdef int missing = far.missing_receives + far.missing_sends, ready = 1, in_vain = 0
+        while far.test() > 0:
+            if ready == 0 and far.missing_receives + far.missing_sends < missing:
+                # It came through a socket that is not watched yet.
+                post.find_sockets()
+            missing = far.missing_receives + far.missing_sends
+            if post.n_sockets == 0 or in_vain >= IN_VAIN:
+                # No socket is known, or what comes through them is not for us.
+                in_vain = 0
+                post.nap()
+            else:
+                ready = poll(post.sockets, post.n_sockets, POLL_MS)
+                in_vain += 1
+        return 0
+
+    cdef int move_on(self) except -1:
+        """Moves the processor's moment to the one at which it has sent and received all."""
+        cdef Post post = self.post
+        cdef long long moment_ns = post.moment_ns
+        cdef long long now_ns
+        if self.n_sends > 0 and post.out_free_ns > moment_ns:
+            moment_ns = post.out_free_ns
+        if self.paced_receives:
+            moment_ns = max(moment_ns, self.taken_in_ns())
+        now_ns = host_now_ns()
+        if self.unpaced_receives or not post.any_paced:
+            moment_ns = max(moment_ns, now_ns)
+        elif now_ns - moment_ns > LATE_NS:
+            post.late_messages += self.n_receives
+            post.host_lateness_max_ns = max(post.host_lateness_max_ns, now_ns - moment_ns)
+        post.moment_ns = moment_ns
+        if post.in_host_time and moment_ns > now_ns:
+            host_sleep_until_ns(moment_ns)
+        return 0
+
+    cdef long long taken_in_ns(self):
+        """When the receiver's interconnect has brought the last message: one after another, in the order of stamps."""
+        cdef Post post = self.post
+        cdef long long stamp_ns
+        cdef Message* message
+        cdef int index, position, taken = 0
+        for index in range(self.n_receives):
+            message = &self.messages[index]
+            if not message.paced:
+                continue
+            memcpy(&stamp_ns, message.buffer, sizeof(stamp_ns))
+            position = taken
+            while position > 0 and self.arrivals[position - 1].stamp_ns > stamp_ns:
+                self.arrivals[position] = self.arrivals[position - 1]
+                position -= 1
+            self.arrivals[position].stamp_ns = stamp_ns
+            self.arrivals[position].transmission_ns = <long long> (
+                message.values * <Py_ssize_t> sizeof(double) * post.byte_ns
+            )
+            taken += 1
+        for index in range(taken):
+            post.in_free_ns = max(
+                self.arrivals[index].stamp_ns + <long long> post.latency_ns,
+                post.in_free_ns + self.arrivals[index].transmission_ns,
+            )
+        post.paced_messages += taken
+        return post.in_free_ns
+
+
+cdef int start_requests(Requests requests) except -1:
+    requests.missing_receives, requests.missing_sends = requests.receives, requests.sends
+    if requests.receives + requests.sends > 0:
+        checked(MPI_Startall(requests.receives + requests.sends, requests.requests))
+    return 0
+
+
+cdef void unpack(Message* message) nogil:
+    cdef Py_ssize_t index
+    if message.stride == 1:
+        memcpy(message.view, message.buffer + 1, message.values * sizeof(double))
+    else:
+        for index in range(message.values):
+            message.view[index * message.stride] = message.buffer[1 + index]
+
+
+def combine(double[::1] values not None, double[:, ::1] others not None, Py_ssize_t added):
+    """Adds the first `added` columns of `others` to those of `values`; of each column after them it keeps the largest."""
+    cdef Py_ssize_t row, column
+    for row in range(others.shape[0]):
+        for column in range(added):
+            values[column] += others[row, column]
+        for column in range(added, values.shape[0]):
+            if not (others[row, column] <= values[column]):
+                values[column] = others[row, column]
