@@ -49,6 +49,9 @@ class Assimilation:
     """
 
     def __init__(self, job: JobContext, share: EnsembleShare, basin: Basin, seed: int, clock: PhaseClock) -> None:
+        from apps.kernels.combination import combine
+
+        self._combine = combine
         self._communicator, self._collectives = job.communicator, job.collectives
         self._share, self._basin, self._seed, self._clock = share, basin, seed, clock
         part = share.part_of(job.communicator.rank)
@@ -66,14 +69,12 @@ class Assimilation:
         Raises:
             RunFailed: at every rank alike, if what the members say the observations are is not finite.
         """
-        from apps.kernels.combination import combine
-
         inner = states[:, :, 1:-1, 1:-1]
         weights = self._weights(day, states, observed_ocean)
         forecast = exchange_for_parts(self._share, self._collectives, inner.reshape(len(states), -1))
         self._clock.exchanged()
         analysis = np.empty_like(forecast)
-        combine(weights, forecast, analysis)
+        self._combine(weights, forecast, analysis)
         self._note(day, forecast, analysis, observed_ocean)
         self._clock.computed(self._combination)
         inner[...] = exchange_for_states(self._share, self._collectives, analysis).reshape(inner.shape)
@@ -105,7 +106,7 @@ class Assimilation:
                 weights[...] = analysis_weights(said, self._observations(day, observed_ocean), OBSERVATION_DEVIATION_M)
         self._collectives.broadcast(weights)
         if not np.isfinite(weights).all():
-            raise RunFailed(f"The layer of an ocean ran dry before the analysis of day {day}: use another --seed.")
+            raise RunFailed(f"The layer of an ocean ran dry before the analysis of day {day}: use slower --currents.")
         return weights
 
     def _observations(self, day: int, observed_ocean: Values) -> Values:

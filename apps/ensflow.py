@@ -13,6 +13,7 @@ for bit, those that one process computes.
 from __future__ import annotations
 
 import argparse
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,6 +56,7 @@ class EnsflowOptions:
     members: int
     days: int
     analysis_every_days: int
+    currents_m_per_s: float
     seed: int
     save: Path | None
 
@@ -65,6 +67,8 @@ class EnsflowOptions:
             raise InvalidInput(f"--days must be at least 1, not {self.days}.")
         if self.analysis_every_days < 1:
             raise InvalidInput(f"--analysis-every-days must be at least 1, not {self.analysis_every_days}.")
+        if not 0.0 < self.currents_m_per_s < math.inf:
+            raise InvalidInput(f"--currents must be a positive number of m/s, not {self.currents_m_per_s}.")
         if self.seed < 0:
             raise InvalidInput(f"--seed must be zero or positive, not {self.seed}.")
 
@@ -77,6 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--days", "--iterations", dest="days", type=int, default=20, metavar="D",
         help="days that the ensemble evolves, each an iteration (%(default)s)")  # fmt: skip
     add("--analysis-every-days", type=int, default=10, metavar="D", help="days between analyses (%(default)s)")
+    add("--currents", type=float, default=0.2, metavar="V", help="speed of jets and eddies, m/s (%(default)s)")
     add("--seed", type=int, default=0, metavar="S", help="of the members, the hidden ocean and its observations (0)")
     add("--save", type=Path, metavar="FILE.npy", help="write the members: thickness, eastward, northward velocity")
 
@@ -92,6 +97,7 @@ def read_options(arguments: argparse.Namespace) -> EnsflowOptions:
         arguments.members,
         arguments.days,
         arguments.analysis_every_days,
+        arguments.currents,
         arguments.seed,
         arguments.save,
     )
@@ -115,8 +121,8 @@ class Ensflow:
             REDUCED_GRAVITY_M_PER_S2, CORIOLIS_PER_S, VISCOSITY_M2_PER_S,
         )  # fmt: skip
         members = self._share.members_of(rank)
-        self._states = np.stack([basin.state(self._generator(_MEMBERS, member)) for member in members])
-        self._hidden = basin.state(self._generator(_HIDDEN_OCEAN, 0)) if rank == 0 else None
+        self._states = np.stack([self._first_state(_MEMBERS, member) for member in members])
+        self._hidden = self._first_state(_HIDDEN_OCEAN, 0) if rank == 0 else None
         self.times = HostTimes()
         self._clock = job.phase_clock(self.times)
         self._assimilation = Assimilation(job, self._share, basin, options.seed, self._clock)
@@ -157,7 +163,7 @@ class Ensflow:
             gather_error_norms(self._communicator, np.empty(0), 1.0 / basin.side_points)
             return {}
         if not (np.isfinite(ensemble).all() and np.isfinite(self._hidden).all()):
-            raise RunFailed(f"The layer of an ocean ran dry within {options.days} days: use another --seed.")
+            raise RunFailed(f"The layer of an ocean ran dry within {options.days} days: use slower --currents.")
         if options.save is not None:
             write_solution(ensemble, options.save)
         error_m = ensemble[:, THICKNESS].mean(axis=0) - self._hidden[THICKNESS, 1:-1, 1:-1]
@@ -166,6 +172,7 @@ class Ensflow:
             "grid": basin.side_points,
             "members": options.members,
             "analysis_every_days": options.analysis_every_days,
+            "currents_m_per_s": options.currents_m_per_s,
             "seed": options.seed,
             "steps_per_day": basin.steps_per_day,
             "members_each": self._share.members_each,
@@ -182,6 +189,7 @@ class Ensflow:
         if self._hidden is not None:
             self._flow.advance(self._hidden, steps)
 
-    def _generator(self, purpose: int, member: int) -> np.random.Generator:
-        """The generator of one state: the same whichever process draws it."""
-        return np.random.default_rng((self._options.seed, purpose, member))
+    def _first_state(self, purpose: int, member: int) -> Values:
+        """A state to start from: the same whichever process draws it."""
+        generator = np.random.default_rng((self._options.seed, purpose, member))
+        return self._options.basin.state(generator, self._options.currents_m_per_s)

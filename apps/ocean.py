@@ -28,8 +28,6 @@ DEPTH_M = 500.0
 REDUCED_GRAVITY_M_PER_S2 = 0.02
 CORIOLIS_PER_S = 1e-4
 VISCOSITY_M2_PER_S = 200.0
-JET_M_PER_S = 0.2
-EDDIES_M_PER_S = 0.2
 # So few kinds of eddies that 60 members can tell them apart: the analysis needs no localization.
 LARGEST_EDDY_WAVENUMBER = 3
 
@@ -83,9 +81,13 @@ class Basin:
         """The time step, in seconds of the ocean."""
         return SECONDS_PER_DAY / self.steps_per_day
 
-    def state(self, generator: np.random.Generator) -> Values:
-        """A state to start from: two opposite jets and random eddies, in geostrophic balance."""
-        return self.balanced_state(self._jets() + self._eddies(generator))
+    def state(self, generator: np.random.Generator, currents_m_per_s: float) -> Values:
+        """A state to start from: two opposite jets and random eddies of the same speed, in geostrophic balance.
+
+        The jets' speed is that of their middle, the eddies' the root mean square that is to be expected.
+        """
+        unit = BASIN_M / (2.0 * math.pi)
+        return self.balanced_state(currents_m_per_s * unit * (self._jets() + self._eddies(generator)))
 
     def balanced_state(self, streamfunction: Values) -> Values:
         """The state whose currents follow `streamfunction` (m2/s, at the cells' south-western corners), in balance."""
@@ -108,8 +110,7 @@ class Basin:
 
     def _jets(self) -> Values:
         northward = 2.0 * math.pi * np.arange(self.side_points) / self.side_points
-        jets = JET_M_PER_S * BASIN_M / (2.0 * math.pi) * np.cos(northward)
-        return np.repeat(jets[:, None], self.side_points, axis=1)
+        return np.repeat(np.cos(northward)[:, None], self.side_points, axis=1)
 
     def _eddies(self, generator: np.random.Generator) -> Values:
         largest = LARGEST_EDDY_WAVENUMBER
@@ -119,8 +120,8 @@ class Basin:
             for east in range(-largest, largest + 1)
             if (north > 0 or east > 0) and north**2 + east**2 <= largest**2
         ]
-        # All modes have the same mean kinetic energy; together theirs is that of EDDIES_M_PER_S.
-        scale = EDDIES_M_PER_S * BASIN_M / (2.0 * math.pi * math.sqrt(len(modes)))
+        # All modes have the same kinetic energy to be expected.
+        scale = 1.0 / math.sqrt(len(modes))
         amplitudes = np.zeros((largest + 1, 2 * largest + 1), dtype=np.complex128)
         for north, east in modes:
             real, imaginary = generator.standard_normal(2)

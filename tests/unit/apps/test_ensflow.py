@@ -15,7 +15,7 @@ def options(line: str) -> EnsflowOptions:
 def test_the_default_is_the_published_setting() -> None:
     """Measurement study on DAS-2: 60 members, 20 days, an analysis every 240 hours."""
     assert options("--grid 64") == EnsflowOptions(
-        Basin(64), members=60, days=20, analysis_every_days=10, seed=0, save=None
+        Basin(64), members=60, days=20, analysis_every_days=10, currents_m_per_s=0.2, seed=0, save=None
     )
 
 
@@ -31,6 +31,8 @@ def test_an_iteration_is_a_day() -> None:
         ("--members -60", "--members must be at least 2"),
         ("--days 0", "--days must be at least 1, not 0"),
         ("--analysis-every-days 0", "--analysis-every-days must be at least 1, not 0"),
+        ("--currents 0", "--currents must be a positive number of m/s, not 0"),
+        ("--currents nan", "--currents must be a positive number of m/s, not nan"),
         ("--seed -1", "--seed must be zero or positive, not -1"),
         ("--grid nan", "invalid int value: 'nan'"),
     ],

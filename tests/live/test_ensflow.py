@@ -1,0 +1,286 @@
+"""Ensflow in the node image: the flow and its conservation, waves and decay, the analysis, any number of processes.
+
+Needs Docker and the node image, as `tests.live.node_container` says.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from apps.ocean import BASIN_M, EASTWARD, NORTHWARD, THICKNESS, Basin, mean_energy, mean_thickness_m
+from tests.live.node_container import NodeContainer
+
+Values = npt.NDArray[np.float64]
+
+GRAVITY_M_PER_S2 = 0.02
+DEPTH_M = 500.0
+CORIOLIS_PER_S = 1e-4
+
+
+def advance(
+    node: NodeContainer,
+    state: Values,
+    *,
+    step_s: float,
+    steps: int,
+    gravity_m_per_s2: float = GRAVITY_M_PER_S2,
+    coriolis_per_s: float = CORIOLIS_PER_S,
+    viscosity_m2_per_s: float = 0.0,
+) -> Values:
+    """The state after so many steps of the compiled kernel, both without their border."""
+    side = state.shape[1]
+    np.save(node.exchange_directory / "state.npy", np.pad(state, ((0, 0), (1, 1), (1, 1))))
+    flow = f"{side}, {BASIN_M / side!r}, {step_s!r}, {gravity_m_per_s2!r}, {coriolis_per_s!r}, {viscosity_m2_per_s!r}"
+    return node.array(
+        "from apps.kernels.shallow_water import ShallowWater; state = numpy.load('/exchange/state.npy');"
+        f" ShallowWater({flow}).advance(state, {steps})",
+        "state[:, 1:-1, 1:-1]",
+    )
+
+
+def tendency(state: Values, spacing_m: float, viscosity_m2_per_s: float) -> Values:
+    """Sadourny's energy-conserving scheme, of whole arrays."""
+
+    def west(values: Values) -> Values:
+        return np.roll(values, 1, axis=1)
+
+    def east(values: Values) -> Values:
+        return np.roll(values, -1, axis=1)
+
+    def south(values: Values) -> Values:
+        return np.roll(values, 1, axis=0)
+
+    def north(values: Values) -> Values:
+        return np.roll(values, -1, axis=0)
+
+    def smoothed(values: Values) -> Values:
+        return viscosity_m2_per_s * (west(values) + east(values) + south(values) + north(values) - 4.0 * values)
+
+    h, u, v = state
+    flux_east, flux_north = 0.5 * (west(h) + h) * u, 0.5 * (south(h) + h) * v
+    vorticity = CORIOLIS_PER_S + (v - west(v) - u + south(u)) / spacing_m
+    q = vorticity / (0.25 * (h + west(h) + south(h) + south(west(h))))
+    bernoulli = GRAVITY_M_PER_S2 * h + 0.25 * (u**2 + east(u) ** 2 + v**2 + north(v) ** 2)
+    return np.stack(
+        [
+            -(east(flux_east) - flux_east + north(flux_north) - flux_north) / spacing_m,
+            0.25 * (q * (west(flux_north) + flux_north) + north(q) * (north(west(flux_north)) + north(flux_north)))
+            - (bernoulli - west(bernoulli)) / spacing_m
+            + smoothed(u) / spacing_m**2,
+            -0.25 * (q * (south(flux_east) + flux_east) + east(q) * (south(east(flux_east)) + east(flux_east)))
+            - (bernoulli - south(bernoulli)) / spacing_m
+            + smoothed(v) / spacing_m**2,
+        ]
+    )
+
+
+def reference(state: Values, steps: int, step_s: float, tendency_of: Callable[[Values], Values]) -> Values:
+    """Wicker and Skamarock's three stages."""
+    for _ in range(steps):
+        first = state + step_s / 3.0 * tendency_of(state)
+        second = state + step_s / 2.0 * tendency_of(first)
+        state = state + step_s * tendency_of(second)
+    return state
+
+
+def first_state(side: int, seed: int = 1) -> Values:
+    return Basin(side).state(np.random.default_rng(seed), 0.2)[:, 1:-1, 1:-1]
+
+
+@pytest.mark.parametrize("side", [8, 9, 31, 64])
+@pytest.mark.parametrize("steps", [1, 2, 5])
+def test_the_flow_is_the_scheme_on_whole_arrays(node: NodeContainer, side: int, steps: int) -> None:
+    basin, state = Basin(side), first_state(side)
+    expected = reference(state, steps, basin.step_s, lambda now: tendency(now, basin.spacing_m, 200.0))
+    values = advance(node, state, step_s=basin.step_s, steps=steps, viscosity_m2_per_s=200.0)
+    assert np.abs(values[THICKNESS] - expected[THICKNESS]).max() < 1e-11
+    assert np.abs(values[1:] - expected[1:]).max() < 1e-13
+
+
+def test_no_steps_change_nothing(node: NodeContainer) -> None:
+    state = first_state(16)
+    assert np.array_equal(advance(node, state, step_s=3600.0, steps=0), state)
+
+
+def test_water_is_conserved_to_the_last_digits(node: NodeContainer) -> None:
+    basin, state = Basin(32), first_state(32)
+    values = advance(node, state, step_s=basin.step_s, steps=20 * basin.steps_per_day, viscosity_m2_per_s=200.0)
+    assert not np.allclose(values, state)
+    assert mean_thickness_m(values) == pytest.approx(mean_thickness_m(state), rel=1e-13)
+
+
+def test_without_viscosity_energy_is_lost_to_the_time_step_alone(node: NodeContainer) -> None:
+    """The scheme conserves energy in space; the time step is of third order, its loss of energy at least of that."""
+    state, losses = first_state(24), []
+    available = mean_energy(state) - 0.5 * GRAVITY_M_PER_S2 * DEPTH_M**2
+    for halvings in (0, 1, 2):
+        steps = 60 * 2**halvings
+        values = advance(node, state, step_s=86_400.0 / steps, steps=steps)
+        losses.append(abs(mean_energy(values) - mean_energy(state)) / available)
+    assert losses[0] < 1e-5
+    assert losses[0] / losses[1] > 6.0
+    assert losses[1] / losses[2] > 6.0
+
+
+def test_viscosity_takes_energy_away(node: NodeContainer) -> None:
+    basin, state = Basin(24), first_state(24)
+    energies = [
+        mean_energy(advance(node, state, step_s=basin.step_s, steps=200, viscosity_m2_per_s=viscosity_m2_per_s))
+        for viscosity_m2_per_s in (0.0, 200.0, 400.0)
+    ]
+    assert energies[0] > energies[1] > energies[2]
+
+
+def poincare_wave(side: int, moment_s: float) -> Values:
+    """A long wave eastwards, too low to be bent, at a moment; its frequency is that of a rotating shallow sea."""
+    spacing_m, amplitude_m = BASIN_M / side, 1e-4
+    wavenumber_per_m = 2.0 * math.pi / BASIN_M
+    frequency_per_s = math.hypot(CORIOLIS_PER_S, wavenumber_per_m * math.sqrt(GRAVITY_M_PER_S2 * DEPTH_M))
+    speed_m_per_s = amplitude_m * frequency_per_s / (wavenumber_per_m * DEPTH_M)
+    at_centres, at_faces = (np.arange(side) + 0.5) * spacing_m, np.arange(side) * spacing_m
+    state = np.empty((3, side, side))
+    state[THICKNESS] = DEPTH_M + amplitude_m * np.cos(wavenumber_per_m * at_centres - frequency_per_s * moment_s)
+    state[EASTWARD] = speed_m_per_s * np.cos(wavenumber_per_m * at_faces - frequency_per_s * moment_s)
+    turned_m_per_s = speed_m_per_s * CORIOLIS_PER_S / frequency_per_s
+    state[NORTHWARD] = turned_m_per_s * np.sin(wavenumber_per_m * at_centres - frequency_per_s * moment_s)
+    return state
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_wave_has_the_known_speed_and_the_flow_converges_at_second_order(node: NodeContainer, turned: bool) -> None:
+    """Eastwards and, with the axes exchanged, northwards, where a turn to the right is one the other way round."""
+    errors = []
+    for side in (16, 32, 64):
+        basin = Basin(side)
+        begin, end = poincare_wave(side, 0.0), poincare_wave(side, 86_400.0)
+        coriolis_per_s = CORIOLIS_PER_S
+        if turned:
+            begin, end = (np.swapaxes(state, 1, 2)[[THICKNESS, NORTHWARD, EASTWARD]] for state in (begin, end))
+            coriolis_per_s = -CORIOLIS_PER_S
+        values = advance(node, begin, step_s=basin.step_s, steps=basin.steps_per_day, coriolis_per_s=coriolis_per_s)
+        errors.append(float(np.abs(values - end)[THICKNESS].max()) / 1e-4)
+    assert errors[-1] < 0.02
+    assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.1)
+    assert errors[1] / errors[2] == pytest.approx(4.0, rel=0.1)
+
+
+def test_a_shear_flow_decays_as_viscosity_has_it(node: NodeContainer) -> None:
+    side, viscosity_m2_per_s, steps = 32, 5000.0, 100
+    basin = Basin(side)
+    state = np.zeros((3, side, side))
+    state[THICKNESS] = DEPTH_M
+    state[EASTWARD] = 1e-6 * np.sin(2.0 * math.pi * np.arange(side) / side)[:, None]
+    values = advance(
+        node, state, step_s=basin.step_s, steps=steps, coriolis_per_s=0.0, viscosity_m2_per_s=viscosity_m2_per_s
+    )
+    rate_per_s = viscosity_m2_per_s * (2.0 * math.sin(math.pi / side) / basin.spacing_m) ** 2
+    expected = math.exp(-rate_per_s * basin.step_s * steps) * state[EASTWARD]
+    assert np.abs(values[EASTWARD] - expected).max() < 1e-5 * 1e-6
+
+
+def test_jets_in_balance_stay_as_they_are(node: NodeContainer) -> None:
+    side = 64
+    basin, streamfunction = Basin(side), 3e4 * np.cos(2.0 * math.pi * np.arange(side) / side)
+    state = basin.balanced_state(np.repeat(streamfunction[:, None], side, axis=1))[:, 1:-1, 1:-1]
+    values = advance(node, state, step_s=basin.step_s, steps=basin.steps_per_day)
+    assert np.ptp(state[THICKNESS]) > 200.0
+    assert np.abs(values - state)[THICKNESS].max() < 1.0
+
+
+@pytest.mark.parametrize(("members", "length"), [(2, 1), (7, 63), (60, 64), (12, 1000)])
+def test_combinations_have_the_same_bits_however_the_vectors_are_divided(
+    node: NodeContainer, members: int, length: int
+) -> None:
+    generator = np.random.default_rng(members)
+    weights, vectors = generator.normal(size=(members, members)), generator.normal(size=(members, length))
+    np.save(node.exchange_directory / "weights.npy", weights)
+    np.save(node.exchange_directory / "vectors.npy", vectors)
+    load = (
+        "from apps.kernels.combination import combine;"
+        " w, v = numpy.load('/exchange/weights.npy'), numpy.load('/exchange/vectors.npy')"
+    )
+    whole = node.array(f"{load}; c = numpy.empty_like(v); combine(w, v, c)", "c")
+    parts = [
+        node.array(
+            f"{load}; v = numpy.ascontiguousarray(v[:, {part}::3]); c = numpy.empty_like(v); combine(w, v, c)", "c"
+        )
+        for part in range(3)
+    ]
+    assert np.abs(whole - weights @ vectors).max() < 1e-12
+    for part in range(3):
+        assert np.array_equal(parts[part], whole[:, part::3])
+
+
+def test_the_analyses_bring_the_ensemble_to_the_hidden_ocean(node: NodeContainer) -> None:
+    for seed in (1, 2):
+        record = node.run(2, f"ensflow --grid 24 --native --seed {seed}").record
+        assert (record["iterations"], [analysis["day"] for analysis in record["analyses"]]) == (20, [10, 20])
+        first, second = record["analyses"]
+        for analysis in (first, second):
+            assert analysis["analysis_error_m"] < analysis["forecast_error_m"]
+            assert analysis["analysis_spread_m"] < analysis["forecast_spread_m"]
+        assert first["analysis_error_m"] < 0.3 * first["forecast_error_m"]
+        # An ensemble that knows how wrong it is: error and spread are of one size.
+        assert 0.5 < first["analysis_error_m"] / first["analysis_spread_m"] < 2.0
+        assert record["error_l2_norm"] == pytest.approx(second["analysis_error_m"])
+        assert record["thickness_change"] < 1e-12
+
+
+def test_without_analysis_the_ensemble_stays_as_wrong_as_it_was(node: NodeContainer) -> None:
+    line = "ensflow --grid 24 --native --seed 1 --analysis-every-days"
+    alone, analysed = (node.run(2, f"{line} {days}").record for days in (21, 10))
+    assert alone["analyses"] == []
+    assert alone["error_l2_norm"] > 3.0 * analysed["error_l2_norm"]
+
+
+@pytest.mark.parametrize(("members", "processes"), [(6, 2), (6, 3), (6, 6), (15, 5), (60, 12), (60, 20)])
+def test_any_number_of_processes_computes_the_members_of_one(node: NodeContainer, members: int, processes: int) -> None:
+    line = f"ensflow --grid 9 --members {members} --days 4 --analysis-every-days 2 --native"
+    alone, serial = node.solution(1, line)
+    record, ensemble = node.solution(processes, f"{line} --clusters {1 if processes % 2 else 2}")
+    assert ensemble.shape == (members, 3, 9, 9)
+    assert np.array_equal(ensemble, serial)
+    for ours, theirs in zip(record["analyses"], alone["analyses"], strict=True):
+        assert ours == pytest.approx(theirs, rel=1e-12)
+
+
+def test_a_day_takes_the_emulated_processors_time_and_only_analyses_communicate(node: NodeContainer) -> None:
+    # 3 members each x 12 steps x 64 points x 1000 ns x 20 = 46.08 ms.
+    steps = Basin(8).steps_per_day
+    line = "ensflow --grid 8 --members 12 --days 20 --in-cache-ns-per-point 1000 --weight 20 --dilation 4"
+    record = node.run(4, f"{line} --analysis-every-days 30").record
+    day_s = 3 * steps * 64 * 1000e-9 * 20
+    assert record["members_each"] == 3
+    assert record["iteration_spread_s"]["median"] == pytest.approx(day_s, rel=0.10)
+    assert record["iteration_spread_s"]["min"] >= day_s
+    assert record["exchange_s"]["max"] == 0.0
+    assert record["phases"] == 4 * 20
+    analysed = node.run(4, f"{line} --analysis-every-days 10").record
+    assert analysed["exchange_s"]["max"] > 0.0
+    assert analysed["phases"] == 4 * (20 + 2)
+
+
+@pytest.mark.parametrize(
+    ("processes", "arguments", "exit_code", "complaint"),
+    [
+        (7, "--grid 16", 2, "60 members cannot be divided over 7 processes"),
+        (4, "--grid 16 --members 6", 2, "6 members cannot be divided over 4 processes"),
+        (2, "--grid 4", 2, "--grid must be at least 8 points along a side"),
+        (2, "--grid 16 --currents nan", 2, "--currents must be a positive number of m/s, not nan"),
+        (3, "--grid 16 --native --currents 3 --members 6", 1, "ran dry before the analysis of day 10"),
+        (3, "--grid 16 --native --currents 3 --members 6 --days 5", 1, "ran dry within 5 days"),
+        (3, "--grid 16 --native --members 6 --days 1 --save /missing/x.npy", 1, "could not be written to /missing"),
+    ],
+)
+def test_an_error_is_one_sentence_and_ends_every_rank(
+    node: NodeContainer, processes: int, arguments: str, exit_code: int, complaint: str
+) -> None:
+    outcome = node.run(processes, f"ensflow {arguments}")
+    assert outcome.exit_code == exit_code
+    assert outcome.errors.count(complaint) == 1
+    assert "Traceback" not in outcome.errors
+    assert "result" not in outcome.events
+    assert not node.ranks_left()

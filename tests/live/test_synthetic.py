@@ -1,0 +1,95 @@
+"""The synthetic application in the node image: patterns with right content, times, a wrong message, errors.
+
+Needs Docker and the node image, as `tests.live.node_container` says.
+"""
+
+import pytest
+
+from tests.live.node_container import NodeContainer
+
+
+@pytest.mark.parametrize("pattern", ["neighbours", "all-to-all", "master-worker", "none"])
+@pytest.mark.parametrize("processes", [1, 2, 5, 8])
+def test_every_message_of_a_pattern_arrives_as_it_was_sent(node: NodeContainer, pattern: str, processes: int) -> None:
+    line = f"synthetic --points 50 --native --iterations 30 --pattern {pattern} --message-bytes 72"
+    record = node.run(processes, f"{line} --collective-every 7 --collective-bytes 40").record
+    each = {
+        # The process grids are 2 x 1, 5 x 1 and 4 x 2: a message each way over each of their inner edges.
+        "neighbours": {1: 0, 2: 2, 5: 8, 8: 20}[processes],
+        "all-to-all": processes * (processes - 1),
+        "master-worker": 2 * (processes - 1),
+        "none": 0,
+    }
+    assert record["iterations"] == 30
+    assert record["messages"] == 30 * each[pattern]
+    assert record["message_bytes_sent"] == 72 * 30 * each[pattern]
+
+
+@pytest.mark.parametrize("size_bytes", [8, 4096, 4104, 1_000_000])
+def test_messages_of_any_size_arrive_as_they_were_sent(node: NodeContainer, size_bytes: int) -> None:
+    line = f"synthetic --points 50 --native --iterations 5 --message-bytes {size_bytes} --collective-every 1"
+    for pattern in ("neighbours", "all-to-all", "master-worker"):
+        record = node.run(3, f"{line} --pattern {pattern} --collective-bytes {size_bytes}").record
+        assert record["message_bytes_sent"] == record["messages"] * size_bytes > 0
+
+
+def test_an_iteration_takes_the_time_that_is_stated(node: NodeContainer) -> None:
+    line = "synthetic --compute-s 0.01 --iterations 20 --collective-every 1 --dilation"
+    slow, fast = (node.run(4, f"{line} {dilation}").record for dilation in (4, 2))
+    for record in (slow, fast):
+        # Medians: another load on this host may delay single iterations, and the record says so elsewhere.
+        assert record["iteration_spread_s"]["median"] == pytest.approx(0.010, rel=0.10)
+        assert record["iteration_spread_s"]["min"] >= 0.010
+        assert record["phases"] == 4 * 20
+
+
+def test_points_take_the_time_of_poissons(node: NodeContainer) -> None:
+    record = node.run(4, "synthetic --points 5000 --in-cache-ns-per-point 2000 --iterations 20 --dilation 2").record
+    assert record["iteration_spread_s"]["median"] == pytest.approx(0.010, rel=0.10)
+    assert record["host_kernel_cpu_s"] > 0.0
+
+
+def test_messages_over_a_slow_interconnect_take_its_time(node: NodeContainer) -> None:
+    """10 ms of computing, then two messages in turn, each 5 ms on the way and 8000 bytes at 8 Mbit/s."""
+    line = "synthetic --compute-s 0.01 --iterations 10 --pattern master-worker --message-bytes 8000"
+    record = node.run(2, f"{line} --interconnect slow:0.005:8:0").record
+    assert record["interconnects"] == "slow"
+    assert record["iteration_spread_s"]["min"] >= 0.010 + 2 * (0.005 + 0.008)
+
+
+def test_a_message_with_another_content_fails_the_job(node: NodeContainer) -> None:
+    program = (
+        "import sys, numpy, apps.messaging\n"
+        "from apps.content import CheckedMessages\n"
+        "from apps.run import main\n"
+        "fill = CheckedMessages.fill\n"
+        "def fill_wrongly(self, iteration):\n"
+        "    fill(self, iteration)\n"
+        "    if iteration == 7 and len(self.outgoing) == 2:\n"
+        "        self.outgoing[1, -1] += 1.0\n"
+        "CheckedMessages.fill = fill_wrongly\n"
+        "sys.exit(main('synthetic --points 50 --native --iterations 9 --pattern neighbours'.split()))\n"
+    )
+    outcome = node.run_program(3, program)
+    assert outcome.exit_code == 1
+    assert outcome.errors.count("1 of 36 messages and 0 sums had another content") == 1
+    assert "result" not in outcome.events
+    assert not node.ranks_left()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ("", "either --compute-s or --points"),
+        ("--points 0", "--points must be at least 1 grid point, not 0"),
+        ("--compute-s nan", "--compute-s must be a positive number of emulated seconds, not nan"),
+        ("--points 9 --message-bytes 0", "--message-bytes must be a positive multiple of 8"),
+        ("--points 9 --pattern star", "invalid choice: 'star'"),
+    ],
+)
+def test_an_error_is_one_sentence_and_ends_every_rank(node: NodeContainer, arguments: str, complaint: str) -> None:
+    outcome = node.run(4, f"synthetic {arguments}")
+    assert outcome.exit_code == 2
+    assert outcome.errors.count(complaint) == 1
+    assert "Traceback" not in outcome.errors
+    assert not node.ranks_left()
