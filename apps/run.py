@@ -74,7 +74,7 @@ def make_parser(name: str | None = None) -> argparse.ArgumentParser:
     applications = parser.add_subparsers(dest="application", required=True, metavar="APPLICATION")
     for listed, registered in APPLICATIONS.items():
         example = f"Example: mpirun -n 16 python3 -m apps {listed} {registered.example} --dilation 8 --clusters 2"
-        added = applications.add_parser(listed, help=registered.summary, epilog=example)
+        added = applications.add_parser(listed, help=registered.summary, epilog=example, allow_abbrev=False)
         if listed == name:
             import_module(registered.module).add_arguments(added)
             _add_common_arguments(added)

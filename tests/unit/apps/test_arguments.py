@@ -52,7 +52,17 @@ def test_values_that_cannot_be_meant_are_refused(extra: str, complaint: str) -> 
         (read_setting(arguments, 16), read_options(arguments))
 
 
-@pytest.mark.parametrize("line", ["", "ocean --grid 4", "poisson", "poisson --grid four", "poisson --grid 4 --speed 9"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "ocean --grid 4",
+        "poisson",
+        "poisson --grid four",
+        "poisson --grid 4 --speed 9",
+        "poisson --grid 4 --iterations 1 --nativ",
+    ],
+)
 def test_a_line_that_cannot_be_read_is_one_sentence_and_exit_code_2(
     line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
