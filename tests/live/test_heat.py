@@ -85,6 +85,16 @@ def test_workers_compute_at_the_emulated_processors_pace_and_the_master_does_not
     assert record["runtime_s"] >= 40 * largest_block_s
 
 
+def test_the_distribution_and_the_results_take_the_interconnects_time(node: NodeContainer) -> None:
+    # All rows leave the master one block after another, and the last block must come back to it.
+    record = node.run(4, "heat --grid 100 --steps 1 --dilation 2 --interconnect slow:1e-3:10:0").record
+    distribution_s = 100 * 100 * 64 / 10e6
+    results_s = 33 * 100 * 64 / 10e6
+    assert record["interconnects"] == "slow"
+    assert record["runtime_s"] >= distribution_s + results_s
+    assert record["exchange_s"]["max"] >= distribution_s + results_s
+
+
 @pytest.mark.parametrize(
     ("processes", "arguments", "exit_code", "complaint"),
     [
