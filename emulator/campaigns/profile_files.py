@@ -81,12 +81,23 @@ def _name_by_file(path: Path | None, base: Processor) -> str:
     return base.name
 
 
-def _put_into_topology(document: MutableMapping[str, Any], processor: Processor) -> None:
+def _put_into_topology(document: CommentedMap, processor: Processor) -> None:
     present = document.get("processor")
     if isinstance(present, CommentedMap):
         _update(present, _content(processor))
     else:
-        document["processor"] = _new(processor)
+        profile = _new(processor)
+        _move_comment(document, "processor", profile)
+        document["processor"] = profile
+
+
+def _move_comment(document: CommentedMap, key: str, value: CommentedMap) -> None:
+    """Keep what follows the line of `key` behind its `value`, which is to take several lines."""
+    tokens = document.ca.items.get(key)
+    following = tokens[2] if tokens else None
+    if following is not None and following.value.startswith("\n"):
+        del document.ca.items[key]
+        value.ca.items[list(value)[-1]] = tokens
 
 
 def _update(present: MutableMapping[str, Any], wanted: Mapping[str, Any]) -> None:

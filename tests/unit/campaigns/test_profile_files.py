@@ -77,6 +77,27 @@ def test_a_topology_that_names_a_profile_gets_its_own(tmp_path):
     assert file.read_text().startswith("# Four small clusters")
 
 
+def test_comments_around_a_named_profile_stay_where_they_were(tmp_path):
+    file = tmp_path / "das2.yaml"
+    text = (HOUSE / "compose" / "das2.yaml").read_text()
+    file.write_text(text)
+    write_profile(file, DAS2.model_copy(update={"in_cache_ns_per_point": 95.0}))
+    in_place = (
+        "processor:\n  name: das2-pentium3\n  in_cache_ns_per_point: 95\n"
+        "  out_of_cache_ns_per_point: 265\n  cache_bytes: 262144\n"
+    )
+    assert file.read_text() == text.replace("processor: das2-pentium3\n", in_place)
+
+
+def test_a_comment_beside_the_name_of_a_profile_stays(tmp_path):
+    file = tmp_path / "mine.yaml"
+    text = (HOUSE / "compose" / "mini.yaml").read_text().replace("das2-shared-memory\n", "das2-shared-memory  # why\n")
+    file.write_text(text)
+    write_profile(file, DAS2)
+    assert "# why" in file.read_text().split("clusters:")[0]
+    assert read_document(file, Topology).processor == DAS2
+
+
 def test_a_new_file_is_a_profile_of_its_own_name(tmp_path):
     file = tmp_path / "laptop.yaml"
     named = DAS2.model_copy(update={"name": profile_name(None, file, DAS2)})
