@@ -57,3 +57,68 @@ void heat(const double *old, double *updated, long rows, long columns, double ra
                 here[0] + ratio * (*(here - WIDTH) + *(here + WIDTH) + here[-1] + here[1] - 4.0 * here[0]);
         }
 }
+
+static void close_border(double *values, long rows, long columns)
+{
+    for (long row = 1; row <= rows; row++) {
+        values[row * WIDTH] = values[row * WIDTH + columns];
+        values[row * WIDTH + columns + 1] = values[row * WIDTH + 1];
+    }
+    for (long column = 0; column <= columns + 1; column++) {
+        values[column] = values[rows * WIDTH + column];
+        values[(rows + 1) * WIDTH + column] = values[WIDTH + column];
+    }
+}
+
+/* `result` is `base` plus `time` times the tendency of `state`: thickness, eastward and northward velocity, spacing 1. */
+static void stage(const double *base, const double *state, double *result, double *work, long rows, long columns,
+                  double time, double gravity, double coriolis, double viscosity)
+{
+    size_t size = (size_t)(rows + 2) * WIDTH;
+    const double *h = state, *u = state + size, *v = u + size;
+    double *east = work, *north = work + size, *q = north + size, *bernoulli = q + size;
+    for (long row = 0; row <= rows + 1; row++)
+        for (long column = 0; column <= columns + 1; column++) {
+            size_t at = row * WIDTH + column;
+            if (column > 0)
+                east[at] = 0.5 * (h[at - 1] + h[at]) * u[at];
+            if (row > 0)
+                north[at] = 0.5 * (h[at - WIDTH] + h[at]) * v[at];
+            if (row > 0 && column > 0)
+                q[at] = (coriolis + v[at] - v[at - 1] - u[at] + u[at - WIDTH])
+                        / (0.25 * (h[at] + h[at - 1] + h[at - WIDTH] + h[at - WIDTH - 1]));
+            if (row <= rows && column <= columns)
+                bernoulli[at] = gravity * h[at]
+                                + 0.25 * (u[at] * u[at] + u[at + 1] * u[at + 1] + v[at] * v[at]
+                                          + v[at + WIDTH] * v[at + WIDTH]);
+        }
+    for (long row = 1; row <= rows; row++)
+        for (long column = 1; column <= columns; column++) {
+            size_t at = row * WIDTH + column;
+            result[at] = base[at] - time * (east[at + 1] - east[at] + north[at + WIDTH] - north[at]);
+            result[size + at] = base[size + at] + time * (
+                0.25 * (q[at] * (north[at - 1] + north[at])
+                        + q[at + WIDTH] * (north[at + WIDTH - 1] + north[at + WIDTH]))
+                - (bernoulli[at] - bernoulli[at - 1])
+                + viscosity * (u[at - WIDTH] + u[at + WIDTH] + u[at - 1] + u[at + 1] - 4.0 * u[at]));
+            result[2 * size + at] = base[2 * size + at] - time * (
+                0.25 * (q[at] * (east[at - WIDTH] + east[at]) + q[at + 1] * (east[at - WIDTH + 1] + east[at + 1]))
+                + (bernoulli[at] - bernoulli[at - WIDTH])
+                - viscosity * (v[at - WIDTH] + v[at + WIDTH] + v[at - 1] + v[at + 1] - 4.0 * v[at]));
+        }
+    for (long field = 0; field < 3; field++)
+        close_border(result + field * size, rows, columns);
+}
+
+/* One time step of the flow, in three stages; `work` holds ten fields. */
+void ensflow(double *state, double *work, long rows, long columns, double step, double gravity, double coriolis,
+             double viscosity)
+{
+    size_t size = (size_t)(rows + 2) * WIDTH;
+    double *first = work + 4 * size, *second = work + 7 * size;
+    for (long field = 0; field < 3; field++)
+        close_border(state + field * size, rows, columns);
+    stage(state, state, first, work, rows, columns, step / 3.0, gravity, coriolis, viscosity);
+    stage(state, first, second, work, rows, columns, step / 2.0, gravity, coriolis, viscosity);
+    stage(state, second, state, work, rows, columns, step, gravity, coriolis, viscosity);
+}

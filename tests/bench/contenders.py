@@ -20,6 +20,8 @@ Values = npt.NDArray[np.float64]
 
 LAPLACE_RELAXATION = 1.2
 HEAT_RATIO = 0.1
+# Of a layer with depth, cells and gravity of size 1.
+FLOW = {"step": 0.1, "gravity": 1.0, "coriolis": 0.1, "viscosity": 0.01}
 
 
 @dataclass(frozen=True)
@@ -118,15 +120,81 @@ def heat(kernels: Mapping[str, ModuleType], library: ctypes.CDLL, side: int) -> 
     )
 
 
+def ensflow(kernels: Mapping[str, ModuleType], library: ctypes.CDLL, side: int) -> Contenders:
+    """One time step of three stages; a point's three values count as one update."""
+    compiled, plain, bare = (_layer(side) for _ in range(3))
+    flow = kernels["shallow_water"].ShallowWater(
+        side, 1.0, FLOW["step"], FLOW["gravity"], FLOW["coriolis"], FLOW["viscosity"]
+    )
+    work = np.zeros((10, side + 2, side + 2))
+
+    def step_plainly() -> None:
+        start = plain[:, 1:-1, 1:-1].copy()
+        state = start
+        for part in (3.0, 2.0, 1.0):
+            state = start + FLOW["step"] / part * _flow_tendency(state)
+        plain[:, 1:-1, 1:-1] = state
+
+    def inner(state: Values) -> Values:
+        return state[:, 1:-1, 1:-1]
+
+    return Contenders(
+        lambda: flow.advance(compiled, 1),
+        step_plainly,
+        _bare(library.ensflow, None, bare, work, side, side, *FLOW.values()),
+        lambda: _disagreement(inner(compiled), inner(plain), inner(bare)),
+    )
+
+
 TABLE = {
     "poisson": Application(("red_black",), poisson),
     "laplace": Application(("laplace",), laplace),
     "heat": Application(("heat",), heat),
+    "ensflow": Application(("shallow_water",), ensflow),
 }
 
 
 def _block(side: int, seed: int) -> Values:
     return np.random.default_rng(seed).random((side + 2, side + 2))
+
+
+def _layer(side: int) -> Values:
+    """Thickness, eastward and northward velocity of a layer in a little motion."""
+    generator = np.random.default_rng(5)
+    return np.stack([average + 0.01 * generator.random((side + 2, side + 2)) for average in (1.0, 0.0, 0.0)])
+
+
+def _flow_tendency(state: Values) -> Values:
+    """How a layer changes, in whole arrays."""
+
+    def west(values: Values) -> Values:
+        return np.roll(values, 1, axis=1)
+
+    def east(values: Values) -> Values:
+        return np.roll(values, -1, axis=1)
+
+    def south(values: Values) -> Values:
+        return np.roll(values, 1, axis=0)
+
+    def north(values: Values) -> Values:
+        return np.roll(values, -1, axis=0)
+
+    def smoothed(values: Values) -> Values:
+        return FLOW["viscosity"] * (west(values) + east(values) + south(values) + north(values) - 4.0 * values)
+
+    h, u, v = state
+    eastwards, northwards = 0.5 * (west(h) + h) * u, 0.5 * (south(h) + h) * v
+    q = (FLOW["coriolis"] + v - west(v) - u + south(u)) / (0.25 * (h + west(h) + south(h) + south(west(h))))
+    bernoulli = FLOW["gravity"] * h + 0.25 * (u * u + east(u * u) + v * v + north(v * v))
+    turning_north = q * (west(northwards) + northwards)
+    turning_east = q * (south(eastwards) + eastwards)
+    return np.stack(
+        [
+            eastwards - east(eastwards) + northwards - north(northwards),
+            0.25 * (turning_north + north(turning_north)) - bernoulli + west(bernoulli) + smoothed(u),
+            -0.25 * (turning_east + east(turning_east)) - bernoulli + south(bernoulli) + smoothed(v),
+        ]
+    )
 
 
 def _disagreement(first: Values, *others: Values) -> float:
