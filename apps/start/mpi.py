@@ -35,8 +35,8 @@ UNUSED_COMPONENTS = {
 """What Open MPI would open in every rank and no rank uses; one-sided messages and reductions by vector units are not
 used here, collectives are few and small, and most of the rest is for daemons."""
 
-TOPOLOGY_DISCOVERY = ("HWLOC_COMPONENTS", "no_os,stop")
-"""Ranks are not bound to cores: how many there are is all that hwloc need find out, and not what is on the PCI bus."""
+TOPOLOGY_DISCOVERY = {"HWLOC_COMPONENTS": "no_os,stop", "HWLOC_PLUGINS_PATH": ""}
+"""How many cores there are is all that a rank need find out, and not their caches and what is on the PCI bus."""
 
 
 def load() -> None:
@@ -73,8 +73,8 @@ def end() -> None:
 
 
 def spare_components(environment: MutableMapping[str, str]) -> None:
-    """Keeps Open MPI from opening what no rank uses, unless the environment already says what it is to open."""
-    environment.setdefault(*TOPOLOGY_DISCOVERY)
+    """Keeps Open MPI from looking for what no rank uses; where the environment names what to open, that is opened."""
+    environment.update(TOPOLOGY_DISCOVERY)
     for framework, unused in UNUSED_COMPONENTS.items():
         said = environment.get(framework, "")
         if said.startswith("^") or not said:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from emulator.broker.ranks import RANK
 from emulator.model.clock import Dilation
 from emulator.model.interconnects import Interconnect
 from emulator.model.job import JobSpecification
@@ -34,7 +35,7 @@ def command_line(
     }
     if host_start_moment_s is not None:
         ours["start-at"] = f"{host_start_moment_s:.6f}"
-    return ["python3", "-m", "apps", specification.application, *_words(specification.arguments), *_words(ours)]
+    return [RANK, specification.application, *_words(specification.arguments), *_words(ours)]
 
 
 def _processor(processor: Processor, application: str) -> dict[str, Value]:

@@ -3,6 +3,9 @@
 `mpirun` itself runs as a step of the first cluster's allocation. For every other cluster it calls a remote-launch
 agent, which logs in at that cluster's head and starts Open MPI's daemon as a step of that cluster's allocation: so
 limits, accounting and `scancel` reach all ranks.
+
+What is started for each rank is `start-rank` (apps/start/rank.c), which has the ranks of one node forked from a Python
+process that is prepared once.
 """
 
 from __future__ import annotations
@@ -21,6 +24,11 @@ MPI_SETTINGS = {
     "plm_rsh_no_tree_spawn": "1",
 }
 """Open MPI's settings; waiting ranks yield, since there are more of them than cores."""
+RANK = "start-rank"
+"""What the nodes call the program that starts a rank of an application."""
+DISCOVERY = "HWLOC_COMPONENTS=-linux:pci,-linux:io HWLOC_PLUGINS_PATH="
+"""Open MPI's daemons count processors, and do not look for graphics processors and what is on the PCI bus, which costs
+them more than all else that they do."""
 SHARED_MEMORY = "self,vader"
 SHARED_MEMORY_AND_TCP = "self,vader,tcp"
 """Ways for messages: shared memory inside a cluster, TCP between them, which costs CPU to poll even if unused."""
@@ -31,7 +39,7 @@ case $host in
 {cases}
 *) echo "no allocation at $host" >&2; exit 1 ;;
 esac
-exec ssh -x -o BatchMode=yes "$host" "srun --jobid=$allocation --overlap --nodes=1 --ntasks=1 --mpi=none \
+exec ssh -x -o BatchMode=yes "$host" "{discovery} srun --jobid=$allocation --overlap --nodes=1 --ntasks=1 --mpi=none \
 --kill-on-bad-exit=1 bash -c $(printf %q "$*")"
 """
 
@@ -40,6 +48,7 @@ SCRIPT = """#!/bin/bash
 cat > agent <<'END_OF_AGENT'
 {agent}END_OF_AGENT
 for name in ${{!SLURM_*}}; do unset "$name"; done
+export {discovery}
 exec mpirun --mca plm_rsh_agent "bash $PWD/agent" {arguments}
 """
 
@@ -63,4 +72,8 @@ def start_script(label: str, parts: Sequence[Part], program: Sequence[str], sett
     hosts = ",".join(f"{part.head_address}:{part.processors}" for part in parts)
     processors = str(sum(part.processors for part in parts))
     arguments = ["--leave-session-attached", "--bind-to", "none", *options, "-H", hosts, "-n", processors]
-    return SCRIPT.format(agent=AGENT.format(cases=cases), arguments=shlex.join([*arguments, *program]))
+    return SCRIPT.format(
+        agent=AGENT.format(cases=cases, discovery=DISCOVERY),
+        discovery=DISCOVERY,
+        arguments=shlex.join([*arguments, *program]),
+    )
