@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -35,7 +36,7 @@ def show_measured(measured: Measured, path: Path, topology: Topology, *, as_json
         found = communication_objects(communication.totals, communication.processes)
         show_rows(found or factors, as_json=True)
         return
-    show_rows([_shown(it) for it in measured.cells], as_json=False, title="Extension factors")
+    _show_factors(measured.cells)
     if communication.totals:
         _show_communication(communication, topology)
     reasons = "".join(f"\n  {reason}" for reason in measured.verdict.reasons)
@@ -58,6 +59,19 @@ def _show_communication(communication: CommunicationRows, topology: Topology) ->
         if synchronized and any(row.top_s is not None for row in processes):
             title = f"Border exchange by direction, {mode}: {cell_title(cell)}"
             show_rows(direction_table(processes), as_json=False, title=title)
+
+
+def _show_factors(cells: Sequence[MeasuredCell]) -> None:
+    """A table of the cells; what they all have in common stands above it."""
+    rows = [_shown(it) for it in cells]
+    names = {(row["application"], row["grid"], row["processors"]) for row in rows}
+    title = "Extension factors"
+    if len(names) == 1:
+        application, grid, processors = names.pop()
+        on_grid = "" if grid is None else f" grid {grid}"
+        title = f"{title}: {application}{on_grid} on {processors} processors"
+        rows = [{key: row[key] for key in row if key not in ("application", "grid", "processors")} for row in rows]
+    show_rows(rows, as_json=False, title=title)
 
 
 def _shown(cell: MeasuredCell) -> dict[str, object]:

@@ -2,8 +2,11 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,11 +43,26 @@ class CommandLine:
     name: str
 
     def __call__(self, *arguments: str, timeout_host_s: float = LONGEST_HOST_S) -> Outcome:
-        environment = {**os.environ, "TESTBED_NAME": self.name, "COLUMNS": "200"}
         ended = subprocess.run(
-            [TESTBED, *arguments], capture_output=True, text=True, timeout=timeout_host_s, env=environment, check=False
-        )
+            [TESTBED, *arguments],
+            capture_output=True, text=True, timeout=timeout_host_s, env=self._environment(), check=False,
+        )  # fmt: skip
         return Outcome(ended.returncode, ended.stdout, ended.stderr)
+
+    def interrupted(self, *arguments: str, when: Callable[[], bool]) -> Outcome:
+        """Run a command and interrupt it, as a user at the keyboard does, once `when` holds."""
+        host_deadline_s = time.monotonic() + LONGEST_HOST_S
+        with subprocess.Popen(
+            [TESTBED, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self._environment()
+        ) as running:
+            while running.poll() is None and time.monotonic() < host_deadline_s and not when():
+                time.sleep(0.1)
+            running.send_signal(signal.SIGINT)
+            output, errors = running.communicate(timeout=LONGEST_HOST_S)
+            return Outcome(running.returncode, output, errors)
+
+    def _environment(self) -> dict[str, str]:
+        return {**os.environ, "TESTBED_NAME": self.name, "COLUMNS": "200"}
 
     def succeed(self, *arguments: str) -> Outcome:
         """Run a command that must succeed."""

@@ -28,6 +28,45 @@ def test_a_job_over_two_clusters_takes_longer_by_at_least_the_round_trips(
     assert (out / "extension_factors.csv").read_text().count("\n") == 3
 
 
+def test_communication_is_measured_by_process_and_direction_synchronized_and_not(
+    standing_testbed: CommandLine, tmp_path: Path
+):
+    out = tmp_path / "run"
+    asked = ("--grid", "100", "--processors", "4", "--clusters", "2", "--iterations", "20", "--repeat", "1")
+    plain, synchronized = standing_testbed.succeed(
+        "measure", "--communication", *asked, "--json", "--out", str(out)
+    ).as_json()
+    assert [plain["synchronized"], synchronized["synchronized"]] == [False, True]
+    assert synchronized["data_rate_mbit"] > 0
+    one_way_s = read_run(out).manifest.topology.path("amsterdam", "delft").delay_s
+    for found in (plain, synchronized):
+        assert [it["component"] for it in found["border_exchange"]] == [0, 0, 1, 1]
+        # In the step left the western processes receive across the wide area, in the step right the eastern ones.
+        west, _, east, _ = found["border_exchange"]
+        assert west["left_s"] + east["right_s"] > 20 * one_way_s * 0.9
+    assert synchronized["communication_s"] > 20 * one_way_s * 0.9
+    assert len(list(out.glob("*.png"))) == 4
+
+
+def test_an_interrupted_matrix_is_resumed_where_it_was(standing_testbed: CommandLine, tmp_path: Path):
+    out = tmp_path / "run"
+    asked = ("--app", "poisson,laplace", "--grid", "100", "--processors", "8", "--clusters", "1", "--repeat", "2")
+
+    def one_has_finished() -> bool:
+        return (out / "jobs.csv").is_file() and "finished" in (out / "jobs.csv").read_text()
+
+    interrupted = standing_testbed.interrupted(
+        "measure", *asked, "--iterations", "20", "--dilation", "1", "--out", str(out), when=one_has_finished
+    )
+    assert interrupted.exit_code == 130
+    assert "left out: laplace grid 100 on 8 processors: A square process grid" in interrupted.errors
+    (row,) = standing_testbed.succeed("measure", "--resume", str(out), "--json").as_json()
+    assert (row["application"], row["n"]) == ("poisson", 2)
+    jobs = read_run(out).jobs
+    assert [job.state for job in jobs].count("finished") == 2
+    assert standing_testbed("measure", "--resume", str(out)).sentence.endswith("shows it).")
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
