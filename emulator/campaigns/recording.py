@@ -141,6 +141,7 @@ def job_row(job: JobView, verdict: Verdict) -> JobRow:
         iterations=result.get("iterations"),
         runtime_s=result.get("runtime_s"),
         iteration_s=result.get("iteration_s"),
+        interconnects=result.get("interconnects", ""),
         phases=result.get("phases"),
         late_phases=result.get("late_phases"),
         host_lateness_s=result.get("host_critical_lateness_s"),

@@ -63,6 +63,7 @@ class JobRow(Row):
     `components` are sizes in processors in the order of the request, `execution_clusters` the cluster of each.
     `runtime_s` is the application's own time from its first to its last iteration, within `execution_time_s`.
     `host_lateness_s` sums, over the iterations, the host time by which the latest processor's phase was late.
+    `interconnects` names what its messages went over.
     """
 
     job: int
@@ -95,6 +96,7 @@ class JobRow(Row):
     iterations: int | None = None
     runtime_s: float | None = None
     iteration_s: float | None = None
+    interconnects: str = ""
     phases: int | None = None
     late_phases: int | None = None
     host_lateness_s: float | None = None
