@@ -81,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--days", "--iterations", dest="days", type=int, default=20, metavar="D",
         help="days that the ensemble evolves, each an iteration (%(default)s)")  # fmt: skip
     add("--analysis-every-days", type=int, default=10, metavar="D", help="days between analyses (%(default)s)")
-    add("--currents", type=float, default=0.2, metavar="V", help="speed of jets and eddies, m/s (%(default)s)")
+    add("--currents", type=float, default=0.15, metavar="V", help="speed of jets and eddies, m/s (%(default)s)")
     add("--seed", type=int, default=0, metavar="S", help="of the members, the hidden ocean and its observations (0)")
     add("--save", type=Path, metavar="FILE.npy", help="write the members: thickness, eastward, northward velocity")
 
@@ -113,7 +113,7 @@ class Ensflow:
     def __init__(self, job: JobContext, options: EnsflowOptions) -> None:
         from apps.kernels.shallow_water import ShallowWater
 
-        self._options, self._communicator, self._pace = options, job.communicator, job.pacer.count
+        self._options, self._communicator = options, job.communicator
         basin, rank = options.basin, job.communicator.rank
         self._share = EnsembleShare(options.members, FIELDS * basin.points, job.communicator.size)
         self._flow = ShallowWater(
@@ -143,8 +143,6 @@ class Ensflow:
                 self._assimilation.analyse(day, self._states, self._hidden)
             self._clock.end_iteration()
         self._clock.end()
-        # The ranks meet in analyses only: between them each falls behind on its own account.
-        self.times.host_critical_lateness_s = max(self._communicator.allgather(self._pace.host_lateness_sum_s))
 
     def results(self) -> dict[str, object]:
         """What this application adds to the record; every rank must call this, rank 0's is complete.

@@ -15,7 +15,7 @@ def options(line: str) -> EnsflowOptions:
 def test_the_default_is_the_published_setting() -> None:
     """Measurement study on DAS-2: 60 members, 20 days, an analysis every 240 hours."""
     assert options("--grid 64") == EnsflowOptions(
-        Basin(64), members=60, days=20, analysis_every_days=10, currents_m_per_s=0.2, seed=0, save=None
+        Basin(64), members=60, days=20, analysis_every_days=10, currents_m_per_s=0.15, seed=0, save=None
     )
 
 
