@@ -106,5 +106,4 @@ def _component(cell: Cell, process: int) -> int:
 
 
 def _record(job: JobView) -> Mapping[str, Any]:
-    assert job.result is not None
-    return job.result
+    return job.result or {}

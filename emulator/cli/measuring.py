@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
-from emulator.campaigns.extension import measure, resume
+from emulator.campaigns.extension import Measured, measure, resume
 from emulator.campaigns.matrix import DEFAULT_DILATION, DEFAULT_REPEAT, Matrix, lay_out
 from emulator.campaigns.measured_applications import ArgumentValue
 from emulator.campaigns.standing_testbed import testbed_named
@@ -20,6 +20,7 @@ from emulator.cli.standing import DEFAULT_NAME, NameOption
 from emulator.cli.tables import JsonOption
 from emulator.model.documents import validate
 from emulator.model.errors import InvalidInput, RunFailed
+from emulator.model.topology import Topology
 
 _WITH_RESUME: Final = ("resume_directory", "name", "as_json")
 """What may be said beside --resume: all else is in the run's manifest."""
@@ -65,46 +66,51 @@ def measure_factors(
 
     Example: testbed measure --app poisson --grid 100,400 --processors 8,16 --clusters 1,2,4
     """
-    matrix = None
-    if resume_directory is None:
-        own_arguments, arguments = _settings(settings or [])
-        asked = {
-            "applications": _names(applications),
-            "grids": _numbers("grid", grids),
-            "processors": _numbers("processors", processors),
-            "clusters": _numbers("clusters", clusters),
-            "repeat": repeat,
-            "iterations": iterations,
-            "dilation": dilation,
-            "on": _names(on),
-            "arguments": arguments,
-            "own_arguments": own_arguments,
-            "communication": communication,
-        }
-        matrix = validate(asked, Matrix, source="measure")
-    else:
+    if resume_directory is not None:
         _refuse_beside_resume(context)
-    _carry_out(matrix, resume_directory, out, name, as_json)
+        _resume(resume_directory, name, as_json)
+        return
+    own_arguments, arguments = _settings(settings or [])
+    asked = {
+        "applications": _names(applications),
+        "grids": _numbers("grid", grids),
+        "processors": _numbers("processors", processors),
+        "clusters": _numbers("clusters", clusters),
+        "repeat": repeat,
+        "iterations": iterations,
+        "dilation": dilation,
+        "on": _names(on),
+        "arguments": arguments,
+        "own_arguments": own_arguments,
+        "communication": communication,
+    }
+    _measure(validate(asked, Matrix, source="measure"), out, name, as_json)
 
 
-def _carry_out(matrix: Matrix | None, resumed: Path | None, out: Path | None, name: str, as_json: bool) -> None:
+def _measure(matrix: Matrix, out: Path | None, name: str, as_json: bool) -> None:
     with testbed_named(name) as testbed:
-        if matrix is not None:
-            for sentence in lay_out(matrix, testbed.topology).left_out:
-                print(f"left out: {sentence}", file=sys.stderr)
-            path = run_path(out, matrix.name)
-            with run_progress() as tell:
-                measured = measure(testbed, matrix, path, tell)
-        else:
-            assert resumed is not None
-            path = resumed
-            with run_progress() as tell:
-                measured = resume(testbed, path, tell)
-        show_measured(measured, path, testbed.topology, as_json=as_json)
+        for sentence in lay_out(matrix, testbed.topology).left_out:
+            print(f"left out: {sentence}", file=sys.stderr)
+        path = run_path(out, matrix.name)
+        with run_progress() as tell:
+            measured = measure(testbed, matrix, path, tell)
+        _report(measured, path, testbed.topology, as_json)
+
+
+def _resume(path: Path, name: str, as_json: bool) -> None:
+    with testbed_named(name) as testbed:
+        with run_progress() as tell:
+            measured = resume(testbed, path, tell)
+        _report(measured, path, testbed.topology, as_json)
+
+
+def _report(measured: Measured, path: Path, topology: Topology, as_json: bool) -> None:
+    show_measured(measured, path, topology, as_json=as_json)
     if measured.failures:
+        count = len(measured.failures)
         raise RunFailed(
-            f"{len(measured.failures)} cells were given up, the first because: {measured.failures[0]} "
-            f"(try them again with `testbed measure --resume {path}`)."
+            f"{'A cell was' if count == 1 else f'{count} cells were'} given up: {measured.failures[0]} "
+            f"(try again with `testbed measure --resume {path}`)."
         )
 
 

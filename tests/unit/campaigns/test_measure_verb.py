@@ -1,0 +1,137 @@
+"""The verb `measure` as a user meets it, before a broker's double: tables, JSON, what is left out, resuming."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from emulator.campaigns.run_directory import read_run
+from emulator.cli.main import app
+from emulator.model.errors import InvalidInput, RunFailed
+from emulator.model.job import JobState
+from emulator.model.records import ExtensionFactorRow
+from emulator.model.views import EventKind
+
+
+@pytest.fixture
+def call(testbed, tmp_path, monkeypatch):
+    """Runs `testbed measure` on the double; its run goes to the directory `run`."""
+
+    @contextmanager
+    def named(name):
+        yield testbed
+
+    monkeypatch.setattr("emulator.cli.measuring.testbed_named", named)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> Result:
+        where = () if "--resume" in arguments else ("--out", "run")
+        return CliRunner().invoke(app, ["measure", *arguments, *where], env={"COLUMNS": "200"})
+
+    return run
+
+
+def borders(job) -> dict[str, object]:
+    """What Poisson's record says of its communication."""
+    exchange = {"top": 0.1, "bottom": 0.2, "left": 0.3, "right": 0.4}
+    return {
+        "process_columns": 4, "process_rows": 4, "exchange": "steps", "communication_s": 1.5,
+        "border_exchange_s": [exchange] * 16, "border_exchange_bytes": 6400,
+    }  # fmt: skip
+
+
+def test_json_is_one_array_with_the_columns_of_the_file(call):
+    rows = json.loads(call("--clusters", "1,2", "--json").stdout)
+    assert [list(row) for row in rows] == [ExtensionFactorRow.columns()] * 2
+    assert [row["clusters"] for row in rows] == [1, 2]
+
+
+def test_the_table_of_one_problem_names_it_once(call):
+    shown = call("--clusters", "1,2").stdout
+    assert "Extension factors: poisson grid 400 on 16 processors" in shown
+    assert "application" not in shown
+    assert "Verdict: valid" in shown
+
+
+def test_the_table_of_a_matrix_names_each_problem_and_what_is_left_out_goes_to_stderr(call):
+    ended = call("--app", "poisson,laplace", "--processors", "8", "--grid", "100,400", "--clusters", "1")
+    assert ended.exit_code == 0
+    assert "application" in ended.stdout
+    assert ended.stderr.count("left out: laplace grid") == 2
+    assert "run 3 of 3" in ended.stderr
+
+
+def test_arguments_can_be_set_for_all_applications_or_for_one(call, tmp_path):
+    call("--app", "poisson,heat", "--clusters", "1", "--set", "amplitude=2.5", "--set", "poisson.exchange=overlapped")
+    arguments = {job.application: json.loads(job.arguments) for job in read_run(tmp_path / "run").jobs}
+    assert (arguments["poisson"]["amplitude"], arguments["poisson"]["exchange"]) == (2.5, "overlapped")
+    assert (arguments["heat"]["amplitude"], "exchange" in arguments["heat"]) == (2.5, False)
+
+
+def test_communication_is_shown_and_drawn(call, broker, tmp_path):
+    broker.more_results = borders
+    ended = call("--clusters", "1,2", "--communication")
+    assert ended.exit_code == 0
+    for title in (
+        "Total communication time of an iteration, and data rate",
+        "Border exchange of each process in its place (process: s), synchronized",
+        "Border exchange by direction, synchronized",
+    ):
+        assert title.split(",")[0] in " ".join(ended.stdout.split())
+    assert sorted(path.name for path in (tmp_path / "run").glob("*.png")) == [
+        "border_exchange_directions-poisson-400-on-16.png",
+        "border_exchange_processes-poisson-400-on-16.png",
+        "communication_time.png",
+        "data_rate.png",
+    ]
+
+
+def test_communication_as_json_is_an_object_per_cell_and_mode(call, broker):
+    broker.more_results = borders
+    found = json.loads(call("--clusters", "1,2", "--communication", "--json").stdout)
+    assert [(it["clusters"], it["synchronized"]) for it in found] == [(1, False), (1, True), (2, False), (2, True)]
+    assert [len(it["border_exchange"]) for it in found] == [16] * 4
+
+
+def test_a_cell_given_up_is_named_after_the_table_and_run_again_when_resumed(call, broker):
+    finish = broker.finish
+
+    def fail_over_two(job):
+        if len(job.specification.components) == 2:
+            failed = job.model_copy(update={"state": JobState.FAILED, "reason": "No memory."})
+            broker.append(EventKind.FAILED, 1.0, failed)
+        else:
+            finish(job)
+
+    broker.on_submit = fail_over_two
+    ended = call("--clusters", "1,2", "--json")
+    assert [row["clusters"] for row in json.loads(ended.stdout)] == [1]
+    assert isinstance(ended.exception, RunFailed)
+    assert "A cell was given up: Job 2 (poisson-400-on-16-over-2) failed: No memory (" in str(ended.exception)
+    assert "`testbed measure --resume run`" in str(ended.exception)
+    broker.on_submit = finish
+    assert [row["clusters"] for row in json.loads(call("--resume", "run", "--json").stdout)] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--resume", "run", "--grid", "100"), "--resume takes the whole matrix from the run's manifest"),
+        (("--resume", "run"), "run: is no run's directory"),
+        (("--set", "exchange"), "--set: must be NAME=VALUE or APP.NAME=VALUE, not 'exchange'"),
+        (("--set", "amplitude=nan"), "--set: a number must be finite, not nan"),
+        (("--set", "No=1"), "measure: arguments"),
+        (("--set", "heat.amplitude=1"), "own_arguments: 'heat' is not among the applications measured"),
+        (("--grid", "100,x"), "--grid: must be whole numbers joined by commas, not '100,x'"),
+        (("--processors", ""), "--processors: must be whole numbers"),
+        (("--app", ""), "measure: applications"),
+    ],
+)
+def test_what_cannot_be_meant_is_one_sentence_and_nothing_is_held(call, broker, arguments, sentence):
+    ended = call(*arguments)
+    assert isinstance(ended.exception, InvalidInput)
+    assert sentence in str(ended.exception)
+    assert broker.runs == []
