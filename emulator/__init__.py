@@ -5,8 +5,8 @@ Packages stand in floors, and a module imports only from lower ones (import-lint
     0  model                                               plain values: no I/O, no container
     1  policies, clusters, containers, fidelity, client    decisions, local managers, Docker, verdicts, HTTP client
     2  broker, simulator                                   the live and the simulated driver of the policies
-    3  campaigns                                           workloads through a driver, measured extension factors
-    4  reports                                             tables from records
+    3  campaigns                                           workloads through a driver, measurements, calibrations
+    4  reports                                             tables, figures and pages from records and studies
     5  cli                                                 the ``testbed`` command
 """
 

@@ -1,11 +1,14 @@
 """The live driver of the policies: a co-allocating grid scheduler over real clusters.
 
 api         HTTP in front: requests in, views and events out
-service     ties the rest: one thread owns all state, every other thread posts to it
+service     the broker itself: takes runs and jobs, shows them, keeps its clusters watched
+loop        the one thread that owns all state; every other thread posts to it
 runs        a run: its clock, its discipline and policy, and its jobs
+scheduling  a job from decision to end: answers become jobs' lives, and lives report back
 placing     a scheduling event and the clusters' occupancy -> the discipline's answers, recorded
 claiming    one allocation per cluster of a placement, all or none
 running     a placed job's life on a thread of its own: claim, start, follow, release
+programs    the command line of a job's ranks
 ranks       the script that starts MPI ranks across clusters inside their allocations
 journal     every event, in order, on disk
 """

@@ -33,7 +33,7 @@ contended, and what contention costs the messages between phases shows in no lat
 SUSPECT_OVERHEAD: Final = 0.05
 """Above this share of the time from placement to start, middleware slower than stated makes a job suspect.
 
-It lengthens wait and response times, not the execution time, and those are dominated by queueing: hence more than 1%.
+It lengthens wait and response times, which queueing dominates, and no execution time: hence more than `SUSPECT_ERROR`.
 """
 
 UNPACED: Final = "processors unpaced: compute phases took this host's own time, whatever the dilation"

@@ -1,1 +1,10 @@
-"""What run directories say: ``summary`` computes the figures of a run, ``tables`` lays several runs side by side."""
+"""What records and studies say, for people: figures are computed here, tables and pictures made of them.
+
+summary                      the figures of a run, computed from its directory
+tables                       several runs side by side
+communication_tables, communication_figures, published_communication
+                             what communication costs, beside what was published of it
+study_tables, study_figures, study_pages
+                             a simulation study's numbers, its figure, and the page that holds both
+pictures                     figures as PNG
+"""

@@ -1,7 +1,7 @@
 """Extension factors from files: measured ones of a run, or published execution times.
 
-Two kinds of CSV are told apart by their header: ``extension_factors.csv`` as `testbed measure` and campaigns leave it
-(a factor per configuration and its verdict), and a table of execution times (``application, processors, components,
+Two kinds of CSV are told apart by their header: ``extension_factors.csv`` as `testbed measure` leaves it (a factor per
+configuration and its verdict), and a table of execution times (``application, processors, components,
 runtime_s``, as ``workloads/reference/das2_execution_times_for_simulation.csv`` holds them), in which a factor is the
 time over several clusters to that in one. Void rows are no results and are passed over.
 """
