@@ -39,7 +39,7 @@ def show_measured(measured: Measured, path: Path, topology: Topology, *, as_json
     _show_factors(measured.cells)
     if communication.totals:
         _show_communication(communication, topology)
-    reasons = "".join(f"\n  {reason}" for reason in measured.verdict.reasons)
+    reasons = "".join(f"\n  {reason}" for reason in [*measured.verdict.reasons, *_cells_reasons(measured.cells)])
     print(f"Verdict: {measured.verdict.judgement}{reasons}")
     for figure in figures:
         print(f"Figure: {figure}", file=sys.stderr)
@@ -72,6 +72,19 @@ def _show_factors(cells: Sequence[MeasuredCell]) -> None:
         title = f"{title}: {application}{on_grid} on {processors} processors"
         rows = [{key: row[key] for key in row if key not in ("application", "grid", "processors")} for row in rows]
     show_rows(rows, as_json=False, title=title)
+
+
+def _cells_reasons(cells: Sequence[MeasuredCell]) -> list[str]:
+    """The first reason of each cell that is not valid, and how many more it has."""
+    found: list[str] = []
+    for cell in cells:
+        first, *more = cell.verdict.reasons or ("",)
+        also = f" (and {len(more)} more)" if more else ""
+        row = cell.row
+        title = cell_title((row.application, row.grid, row.processors, row.clusters))
+        if first:
+            found.append(f"{title}: {row.verdict}, {first}{also}")
+    return found
 
 
 def _shown(cell: MeasuredCell) -> dict[str, object]:

@@ -64,6 +64,13 @@ def test_the_table_of_a_matrix_names_each_problem_and_what_is_left_out_goes_to_s
     assert "run 3 of 3" in ended.stderr
 
 
+def test_each_cell_that_is_not_valid_says_why(call, broker):
+    broker.more_results = lambda job: {"late_phases": 60 if len(job.specification.components) == 2 else 0}
+    shown = " ".join(call("--clusters", "1,2").stdout.split())
+    assert "poisson grid 400 on 16 processors over 2 clusters: suspect, 60.0% of compute phases late" in shown
+    assert "over 1 cluster: " not in shown
+
+
 def test_arguments_can_be_set_for_all_applications_or_for_one(call, tmp_path):
     call("--app", "poisson,heat", "--clusters", "1", "--set", "amplitude=2.5", "--set", "poisson.exchange=overlapped")
     arguments = {job.application: json.loads(job.arguments) for job in read_run(tmp_path / "run").jobs}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.campaigns.conduct import begun_manifest
-from emulator.campaigns.run_directory import RunDirectory, read_rows, read_run
+from emulator.campaigns.run_directory import RunDirectory, next_attempt, read_rows, read_run, replace_rows
 from emulator.model.errors import InvalidInput
 from emulator.model.records import ExtensionFactorRow, JobRow, Manifest, RunKind, UtilizationRow
 from emulator.model.views import RunRequest
@@ -70,6 +70,33 @@ def test_a_directory_reads_back_as_written(tmp_path, manifest):
     assert records.jobs[0] == rows[0]
     assert records.jobs[1].reason == "two lines, and a comma"
     assert records.links == []
+
+
+def test_rows_that_are_replaced_leave_nothing_of_the_old_ones(tmp_path, manifest):
+    row = ExtensionFactorRow(
+        application="poisson",
+        processors=16,
+        components=(8, 8),
+        clusters=2,
+        dilation=8,
+        runtime_s=1,
+        n=3,
+        verdict="valid",
+    )
+    with RunDirectory(tmp_path / "run", manifest):
+        replace_rows(tmp_path / "run", ExtensionFactorRow, [row, row])
+        replace_rows(tmp_path / "run", ExtensionFactorRow, [row])
+        assert read_run(tmp_path / "run").extension_factors == [row]
+        replace_rows(tmp_path / "run", ExtensionFactorRow, [])
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["manifest.json"]
+
+
+def test_the_jobs_of_a_resumed_run_are_read_with_those_of_before(tmp_path, manifest):
+    for path, number in ((tmp_path / "run", 1), (tmp_path / "run" / "resumed-1", 7)):
+        with RunDirectory(path, manifest) as directory:
+            directory.append(job_row(job=number))
+    assert [job.job for job in read_run(tmp_path / "run").jobs] == [1, 7]
+    assert next_attempt(tmp_path / "run") == tmp_path / "run" / "resumed-2"
 
 
 def test_rows_are_on_disk_before_the_directory_is_closed(tmp_path, manifest):
