@@ -19,6 +19,7 @@ from emulator.cli.run_paths import OutOption, run_path
 from emulator.cli.run_progress import run_progress
 from emulator.cli.standing import DEFAULT_NAME, NameOption
 from emulator.cli.tables import JsonOption, show_rows
+from emulator.containers.state import standing
 from emulator.fidelity.calibration import Calibration, Iteration, Work, calibrated, weighed
 from emulator.model.documents import document_text, validate
 from emulator.model.errors import InvalidInput, NotStanding
@@ -51,7 +52,9 @@ def calibrate(
         float | None,
         typer.Option(help="Seconds of an iteration that are not computation; by default the testbed measures them."),
     ] = None,
-    profile: Annotated[str | None, typer.Option(help="Profile to start from; by default that of --into.")] = None,
+    profile: Annotated[
+        str | None, typer.Option(help="Profile to start from; else that of --into, or of the testbed.")
+    ] = None,
     into: Annotated[
         Path | None, typer.Option(help="Topology or profile to write into; a new file is a profile's.")
     ] = None,
@@ -71,14 +74,12 @@ def calibrate(
     }  # fmt: skip
     trial = validate(asked, Trial, source="calibrate")
     known = _known(trial, iteration_s, runtime_s, iterations, from_published, from_host)
-    base = _base(profile, into)
+    if known is None and overhead_s is not None:
+        raise InvalidInput("--overhead-s: with --from-host only kernels are compared; leave it out.")
+    measures = overhead_s is None
+    base = _base(profile, into, _standing_processor(name, known) if measures else None)
     measuring = _Measuring(trial, name, run_path(out, f"calibrate-{application}"))
-    if known is None:
-        if overhead_s is not None:
-            raise InvalidInput("--overhead-s: with --from-host only kernels are compared; leave it out.")
-        finding = measuring.from_host(base)
-    else:
-        finding = measuring.solve(base, known, overhead_s)
+    finding = measuring.from_host(base) if known is None else measuring.solve(base, known, overhead_s)
     named = finding.calibration.processor.model_copy(update={"name": profile_name(called, into, base)})
     if into is not None:
         write_profile(into, named)
@@ -131,11 +132,25 @@ def _known(
     return _Known(runtime_s / iterations, f"--runtime-s over {iterations} iterations")
 
 
-def _base(profile: str | None, into: Path | None) -> Processor:
-    """The profile to start from: as asked, else that of the file to write into, else the DAS-2's."""
+def _standing_processor(name: str, known: _Known | None) -> Processor:
+    """The profile of the testbed that is to measure."""
+    try:
+        return standing(name).topology.processor
+    except NotStanding as error:
+        if known is None:
+            raise
+        raise NotStanding(
+            f"{str(error).rstrip('.')}: it would measure what of an iteration is not computation "
+            "(or say it by --overhead-s; 0 counts everything as computation)."
+        ) from error
+
+
+def _base(profile: str | None, into: Path | None, stands: Processor | None) -> Processor:
+    """The profile to start from: as asked, else that of the file to write into, of the testbed, or of the DAS-2."""
     if profile is not None:
         return processor_named(profile)
-    return (profile_in(into) if into is not None else None) or processor_named(DEFAULT_PROFILE)
+    in_file = profile_in(into) if into is not None else None
+    return in_file or stands or processor_named(DEFAULT_PROFILE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,14 +169,8 @@ class _Measuring:
             solved = calibrated(base, trial.application, work, iteration)
             return _Finding(solved, known.source, iteration, "--overhead-s")
         _check_solvable(base, trial, work, known)
-        try:
-            with testbed_named(self.testbed_name) as testbed, run_progress() as tell:
-                measured = measure_overhead(testbed, trial, self.path, tell)
-        except NotStanding as error:
-            raise NotStanding(
-                f"{str(error).rstrip('.')}: it would measure what of an iteration is not computation "
-                "(or say it by --overhead-s; 0 counts everything as computation)."
-            ) from error
+        with testbed_named(self.testbed_name) as testbed, run_progress() as tell:
+            measured = measure_overhead(testbed, trial, self.path, tell)
         iteration = Iteration(known.iteration_s, measured.overhead_s)
         source = f"measured at dilation {trial.dilation:g} on {testbed.topology.name} ({self.path})"
         solved = calibrated(base, trial.application, work, iteration)

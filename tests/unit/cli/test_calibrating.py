@@ -114,7 +114,6 @@ def test_it_is_written_into_a_topology_and_into_a_profile_of_its_own(call, tmp_p
         ((*EXAMPLE, "--overhead-s", "0", "--as", "My Laptop"), "'My Laptop' is no name of a profile"),
         (("--from-host", "--overhead-s", "0"), "--overhead-s: with --from-host only kernels are compared"),
         (("--from-host",), "No testbed called 'testbed' stands"),
-        (("--from-host", "--profile", "native"), "'native' is unpaced and has no costs to calibrate"),
     ],
 )
 def test_nonsense_is_refused_in_one_sentence(call, arguments, sentence):
