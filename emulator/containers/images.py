@@ -73,7 +73,7 @@ def broker_recipe(architecture: str) -> Recipe:
     sources = {"source/emulator/__init__.py": HOUSE / "emulator" / "__init__.py"}
     for package in _BROKER_PACKAGES:
         sources |= _folder(f"emulator/{package}", f"source/emulator/{package}")
-    requirements = wheels.broker_requirements(HOUSE / "pyproject.toml")
+    requirements = wheels.broker_requirements()
 
     def fetched() -> dict[str, Path]:
         return {f"wheels/{path.name}": path for path in wheels.fetch(requirements, architecture)}

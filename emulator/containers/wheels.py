@@ -4,24 +4,40 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
-import tomllib
+from importlib import metadata
 from pathlib import Path
 from typing import Final
 
 from emulator.containers.caches import cache_folder
 from emulator.model.errors import EngineUnavailable
 
+DISTRIBUTION: Final = "multicluster-testbed"
 PYTHON_IN_IMAGE: Final = "3.11"
 _GLIBC_FLOORS: Final = ("manylinux2014", "manylinux_2_17", "manylinux_2_28", "manylinux_2_34")
 """Platforms of wheels that run on the image's glibc (2.36)."""
 
+_OF_BROKER: Final = re.compile(r"""^(?P<requirement>[^;]+?)\s*;\s*extra\s*==\s*['"]broker['"]$""")
 
-def broker_requirements(pyproject: Path) -> list[str]:
-    """The requirements of the distribution's `broker` extra, in order."""
-    project = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]
-    return sorted(project["optional-dependencies"]["broker"])
+
+def broker_requirements() -> list[str]:
+    """The requirements of the installed distribution's `broker` extra, in order.
+
+    From the distribution and not from ``pyproject.toml``, which an installed wheel does not have.
+
+    Raises:
+        EngineUnavailable: if the distribution is not installed.
+    """
+    try:
+        stated = metadata.requires(DISTRIBUTION) or []
+    except metadata.PackageNotFoundError as error:
+        raise EngineUnavailable(
+            f"The package {DISTRIBUTION} is not installed, so nobody knows what its broker needs "
+            "(`make testbed-up`, or `pip install --editable .`)."
+        ) from error
+    return sorted(match["requirement"] for match in map(_OF_BROKER.match, stated) if match)
 
 
 def fetch(requirements: list[str], architecture: str) -> list[Path]:
