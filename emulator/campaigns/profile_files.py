@@ -29,9 +29,11 @@ def profile_in(path: Path) -> Processor | None:
     """The profile in the file at `path`, of a topology or by itself; None if there is no such file.
 
     Raises:
-        InvalidInput: if the file holds neither.
+        InvalidInput: if the file holds neither, or could not be made.
     """
     if not path.exists():
+        if not path.parent.is_dir():
+            raise InvalidInput(f"{path}: cannot be written (there is no folder {path.parent}).")
         return None
     if _is_topology(_read(path)):
         return read_document(path, Topology).processor

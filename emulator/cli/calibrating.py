@@ -78,9 +78,10 @@ def calibrate(
         raise InvalidInput("--overhead-s: with --from-host only kernels are compared; leave it out.")
     measures = overhead_s is None
     base = _base(profile, into, _standing_processor(name, known) if measures else None)
+    called = profile_name(called, into, base)
     measuring = _Measuring(trial, name, run_path(out, f"calibrate-{application}"))
     finding = measuring.from_host(base) if known is None else measuring.solve(base, known, overhead_s)
-    named = finding.calibration.processor.model_copy(update={"name": profile_name(called, into, base)})
+    named = finding.calibration.processor.model_copy(update={"name": called})
     if into is not None:
         write_profile(into, named)
     _show(trial, finding, named, into, as_json)

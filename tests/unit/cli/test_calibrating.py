@@ -113,6 +113,10 @@ def test_it_is_written_into_a_topology_and_into_a_profile_of_its_own(call, tmp_p
         ((*EXAMPLE, "--overhead-s", "0", "--profile", "pdp11"), "There is no processor profile 'pdp11'"),
         ((*EXAMPLE, "--overhead-s", "0", "--as", "My Laptop"), "'My Laptop' is no name of a profile"),
         (("--from-host", "--overhead-s", "0"), "--overhead-s: with --from-host only kernels are compared"),
+        (
+            (*EXAMPLE, "--overhead-s", "0", "--into", "absent/p.yaml"),
+            "absent/p.yaml: cannot be written (there is no folder",
+        ),
         (("--from-host",), "No testbed called 'testbed' stands"),
     ],
 )
