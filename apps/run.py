@@ -58,7 +58,7 @@ APPLICATIONS = {
         "apps.heat", "Heat", "the heat equation in rows that a master distributes", "--grid 400 --steps 100"
     ),
     "ensflow": Registered("apps.ensflow", "Ensflow", "an ensemble of ocean states with a Kalman update", "--grid 64"),
-    "synthetic": Registered("apps.synthetic", "Synthetic", "compute and messages as told", "--points 10000 --pattern all-to-all"),
+    "synthetic": Registered("apps.synthetic", "Synthetic", "compute and messages as told", "--points 10000"),
 }
 """Every application by its name; its module is imported only when it is run or asked for help."""
 
