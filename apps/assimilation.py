@@ -81,9 +81,10 @@ class Assimilation:
         self._clock.exchanged()
 
     def gather_analyses(self) -> list[dict[str, float]]:
-        """At rank 0, of each analysis in metres of thickness: the root mean square error of the ensemble's mean against
-        the observed ocean, and the ensemble's spread, both before (`forecast`) and after (`analysis`) it. Empty at the
-        others. Every rank must call this.
+        """How good each analysis was, at rank 0; empty at the others. Every rank must call this.
+
+        In metres of thickness, before (`forecast`) and after (`analysis`): the root mean square error of the ensemble's
+        mean against the observed ocean, and the ensemble's spread.
         """
         gathered = self._communicator.gather(self._seen, root=0)
         if gathered is None:
