@@ -13,11 +13,12 @@ from pydantic import ValidationError
 
 from emulator.campaigns.cell_runs import Finished
 from emulator.campaigns.matrix import Layout, Matrix
-from emulator.campaigns.run_directory import attempts, read_manifest
+from emulator.campaigns.run_directory import attempts, read_manifest, read_rows
 from emulator.fidelity.measures import LinkCheck
 from emulator.model.documents import first_fault, validate
 from emulator.model.errors import InvalidInput
-from emulator.model.records import DECISIONS_FILE, Manifest, RunKind, RunProgress
+from emulator.model.job import JobState
+from emulator.model.records import DECISIONS_FILE, JobRow, Manifest, RunKind, RunProgress
 from emulator.model.topology import Topology
 from emulator.model.views import EventKind, EventView, JobView
 
@@ -59,6 +60,17 @@ def read_earlier(path: Path, topology: Topology) -> Earlier:
     checks = [check for folder in folders for check in _checks(folder)]
     matrix = validate(manifest.workload, Matrix, source=f"{path}: workload")
     return Earlier(manifest, matrix, tuple(job for folder in folders for job in _finished_jobs(folder)), tuple(checks))
+
+
+def is_unfinished(path: Path) -> bool:
+    """Whether `path` holds an incomplete measurement of which at least one job finished."""
+    try:
+        manifest, folders = read_manifest(path), attempts(path)
+    except InvalidInput:
+        return False
+    if manifest.kind is not RunKind.MEASUREMENT or manifest.progress is RunProgress.COMPLETE:
+        return False
+    return any(job.state == JobState.FINISHED for folder in folders for job in read_rows(folder, JobRow))
 
 
 def _checks(folder: Path) -> Iterator[LinkCheck]:

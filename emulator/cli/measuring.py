@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -12,6 +14,7 @@ import typer
 from emulator.campaigns.extension import Measured, measure, resume
 from emulator.campaigns.matrix import DEFAULT_DILATION, DEFAULT_REPEAT, Matrix, lay_out
 from emulator.campaigns.measured_applications import ArgumentValue
+from emulator.campaigns.resuming import is_unfinished
 from emulator.campaigns.standing_testbed import testbed_named
 from emulator.cli.measured_tables import show_measured
 from emulator.cli.run_paths import OutOption, run_path
@@ -19,7 +22,7 @@ from emulator.cli.run_progress import run_progress
 from emulator.cli.standing import DEFAULT_NAME, NameOption
 from emulator.cli.tables import JsonOption
 from emulator.model.documents import validate
-from emulator.model.errors import InvalidInput, RunFailed
+from emulator.model.errors import InvalidInput, RunFailed, TestbedError
 from emulator.model.topology import Topology
 
 _WITH_RESUME: Final = ("resume_directory", "name", "as_json")
@@ -92,16 +95,27 @@ def _measure(matrix: Matrix, out: Path | None, name: str, as_json: bool) -> None
         for sentence in lay_out(matrix, testbed.topology).left_out:
             print(f"left out: {sentence}", file=sys.stderr)
         path = run_path(out, matrix.name)
-        with run_progress() as tell:
+        with _resumable(path), run_progress() as tell:
             measured = measure(testbed, matrix, path, tell)
         _report(measured, path, testbed.topology, as_json)
 
 
 def _resume(path: Path, name: str, as_json: bool) -> None:
     with testbed_named(name) as testbed:
-        with run_progress() as tell:
+        with _resumable(path), run_progress() as tell:
             measured = resume(testbed, path, tell)
         _report(measured, path, testbed.topology, as_json)
+
+
+@contextmanager
+def _resumable(path: Path) -> Iterator[None]:
+    """If what is done in here ends early and leaves finished jobs in `path`, say how it is taken up again."""
+    try:
+        yield
+    except (KeyboardInterrupt, TestbedError):
+        if is_unfinished(path):
+            print(f"What has finished is kept: `testbed measure --resume {path}` runs the rest.", file=sys.stderr)
+        raise
 
 
 def _report(measured: Measured, path: Path, topology: Topology, as_json: bool) -> None:

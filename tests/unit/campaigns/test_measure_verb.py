@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
+from signal import SIGINT, raise_signal
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -121,6 +122,25 @@ def test_a_cell_given_up_is_named_after_the_table_and_run_again_when_resumed(cal
     assert "`testbed measure --resume run`" in str(ended.exception)
     broker.on_submit = finish
     assert [row["clusters"] for row in json.loads(call("--resume", "run", "--json").stdout)] == [1, 2]
+
+
+def test_an_interrupted_measurement_says_how_it_is_resumed(call, broker):
+    finish = broker.finish
+
+    def interrupt_the_second(job):
+        if job.id == 2:
+            raise_signal(SIGINT)
+        finish(job)
+
+    broker.on_submit = interrupt_the_second
+    assert "`testbed measure --resume run` runs the rest" in call("--clusters", "1").stderr
+    broker.on_submit = finish
+    assert json.loads(call("--resume", "run", "--json").stdout)[0]["n"] == 3
+
+
+def test_where_no_job_finished_there_is_nothing_to_resume(call, broker):
+    broker.on_submit = lambda job: raise_signal(SIGINT)
+    assert "--resume" not in call("--clusters", "1").stderr
 
 
 @pytest.mark.parametrize(
