@@ -120,7 +120,12 @@ def _content(processor: Processor) -> dict[str, Any]:
 
 
 def _new(processor: Processor) -> CommentedMap:
-    return CommentedMap({key: value for key, value in _content(processor).items() if value})
+    """A profile as it stands in a file of its own; its weights on one line."""
+    profile = CommentedMap({key: value for key, value in _content(processor).items() if value})
+    if processor.weights:
+        profile["weights"] = CommentedMap(processor.weights)
+        profile["weights"].fa.set_flow_style()
+    return profile
 
 
 def _is_whole(value: object) -> bool:

@@ -46,6 +46,7 @@ def _indented(processor: Processor) -> str:
     return (
         f"  name: {processor.name}  # in place\n  in_cache_ns_per_point: {costs.in_cache_ns_per_point:g}\n"
         f"  out_of_cache_ns_per_point: {costs.out_of_cache_ns_per_point:g}\n  cache_bytes: {costs.cache_bytes}\n"
+        + "".join(f"  weights: {{{name}: {weight:g}}}\n" for name, weight in processor.weights.items())
     )
 
 
@@ -85,6 +86,7 @@ def test_comments_around_a_named_profile_stay_where_they_were(tmp_path):
     in_place = (
         "processor:\n  name: das2-pentium3\n  in_cache_ns_per_point: 95\n"
         "  out_of_cache_ns_per_point: 265\n  cache_bytes: 262144\n"
+        "  weights: {ensflow: 177.8}\n"
     )
     assert file.read_text() == text.replace("processor: das2-pentium3\n", in_place)
 

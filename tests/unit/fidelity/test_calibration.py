@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from emulator.campaigns.work import largest_share
 from emulator.fidelity.calibration import Iteration, Work, calibrated, predicted_compute_s, weighed
 from emulator.model.errors import InvalidInput
 from emulator.model.processor import Processor, processor_named
@@ -83,3 +84,9 @@ def test_an_unpaced_processor_has_nothing_to_calibrate():
 def test_an_iteration_without_work_is_refused():
     with pytest.raises(InvalidInput, match="0 points computes nothing"):
         Work(0)
+
+
+def test_ensflow_takes_its_published_time_on_the_shipped_profile():
+    """Table 5: 12 processors, 3485 s for 20 days, a day an iteration, on the application's default grid."""
+    shipped, work = processor_named("das2-pentium3"), largest_share("ensflow", 128, 12)
+    assert 20 * predicted_compute_s(shipped, "ensflow", work) == pytest.approx(3485, rel=0.01)
