@@ -15,7 +15,18 @@ import typer
 from docker.errors import DockerException
 from requests.exceptions import RequestException
 
-from emulator.cli import calibrating, campaigning, jobs, measuring, reporting, simulating, standing, studying, verifying
+from emulator.cli import (
+    calibrating,
+    campaigning,
+    exporting,
+    jobs,
+    measuring,
+    reporting,
+    simulating,
+    standing,
+    studying,
+    verifying,
+)
 from emulator.model.errors import TestbedError
 
 EXIT_FAILED: Final = 1
@@ -31,6 +42,7 @@ _VERB_GROUPS: Final[tuple[Callable[[typer.Typer], None], ...]] = (
     reporting.register,
     simulating.register,
     studying.register,
+    exporting.register,
 )
 
 app = typer.Typer(

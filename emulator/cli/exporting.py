@@ -1,0 +1,139 @@
+"""The verb ``export``: a topology or a run in the formats of other tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from apps.exchange import ExchangeMode
+from apps.grid import equal_components
+from emulator.campaigns.run_directory import check_free, read_manifest
+from emulator.cli.run_paths import run_path
+from emulator.cli.tables import JsonOption, show_rows
+from emulator.model.catalogue import topology_named
+from emulator.model.errors import ImpossibleRequest, InvalidInput, UnknownName
+from emulator.model.interconnects import Interconnect
+from emulator.model.topology import Topology
+from emulator.reports.exports.poisson_skeleton import SkeletonJob
+from emulator.reports.exports.simgrid import COMMANDS_FILE, commands, simgrid_files
+from workloads.whole_files import written_whole
+
+DEFAULT_ITERATIONS: Final = 20
+
+
+class WhichInterconnect(StrEnum):
+    """Which of a topology's interconnects carries messages inside clusters."""
+
+    SINGLE_CLUSTER = "single-cluster"
+    COALLOCATED = "coallocated"
+
+
+class Exchange(StrEnum):
+    """How the Poisson application exchanges borders."""
+
+    STEPS = "steps"
+    OVERLAPPED = "overlapped"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb of this file to `app`."""
+    app.command("export")(export)
+
+
+def export(
+    source: Annotated[str, typer.Argument(help="A topology, or a run's directory.", metavar="TOPOLOGY|RUN_DIR")],
+    format_name: Annotated[str, typer.Option("--format", help="The tool's format: simgrid.")],
+    grid: Annotated[int, typer.Option(help="The Poisson job's grid points along a side.")] = 400,
+    processors: Annotated[int, typer.Option(help="Its processors.")] = 16,
+    clusters: Annotated[int, typer.Option(help="The clusters that it is spread over, in equal components.")] = 1,
+    on: Annotated[str | None, typer.Option(help="Those clusters by name, in order, joined by commas.")] = None,
+    interconnect: Annotated[
+        WhichInterconnect | None,
+        typer.Option(help="The interconnect inside clusters; by default that of a job over so many."),
+    ] = None,
+    exchange: Annotated[Exchange, typer.Option(help="Borders one after another, or all at once.")] = Exchange.STEPS,
+    iterations: Annotated[int, typer.Option(help="Iterations to predict.")] = DEFAULT_ITERATIONS,
+    out: Annotated[
+        Path | None, typer.Option(help="Where to write: a directory, new or empty; by default one in ./runs.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a topology, and a Poisson job on it, for SimGrid's SMPI to predict; `predict.sh` among the files does it.
+
+    Example: testbed export das2 --format simgrid --grid 4000 --processors 16 --clusters 2 --out smpi
+    """
+    job = _Job(grid, processors, clusters, on, interconnect, exchange.value, iterations)
+    if format_name not in _FORMATS:
+        raise UnknownName.among("export format", format_name, sorted(_FORMATS))
+    _FORMATS[format_name](source, job, out, as_json)
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """The job that is to be predicted, as it was asked for."""
+
+    grid: int
+    processors: int
+    clusters: int
+    on: str | None
+    interconnect: WhichInterconnect | None
+    exchange: ExchangeMode
+    iterations: int
+
+    def on_topology(self, topology: Topology) -> SkeletonJob:
+        """The job on the named clusters of `topology`, or on its first ones."""
+        names = topology.cluster_names if self.on is None else self.on.split(",")
+        if not 1 <= self.clusters <= len(names):
+            raise ImpossibleRequest(f"The job needs 1 to {len(names)} clusters, not {self.clusters}.")
+        if self.processors % self.clusters:
+            raise ImpossibleRequest(
+                f"{self.processors} processors cannot be divided equally over {self.clusters} clusters; take a multiple."
+            )
+        components = equal_components(self.processors, self.clusters)
+        return SkeletonJob(self.grid, self.iterations, components, tuple(names[: self.clusters]), self.exchange)
+
+    def interconnect_of(self, topology: Topology) -> Interconnect | None:
+        """What carries its messages inside clusters."""
+        stated = topology.interconnects
+        if self.interconnect is None:
+            return stated.of(self.clusters)
+        return stated.single_cluster if self.interconnect is WhichInterconnect.SINGLE_CLUSTER else stated.coallocated
+
+
+def _topology_of(source: str) -> Topology:
+    """The topology of that name or in that file, or that of the run in that directory."""
+    return read_manifest(Path(source)).topology if Path(source).is_dir() else topology_named(source)
+
+
+def _export_simgrid(source: str, asked: _Job, out: Path | None, as_json: bool) -> None:
+    topology = _topology_of(source)
+    job = asked.on_topology(topology)
+    files = simgrid_files(topology, asked.interconnect_of(topology), job)
+    folder = run_path(out, f"simgrid-{topology.name}")
+    _write(folder, files)
+    if as_json:
+        show_rows([{"folder": str(folder), "files": list(files), "commands": commands(job)}], as_json=True)
+        return
+    print(f"Written: {', '.join(files)} in {folder}.\nWith SimGrid (Debian: libsimgrid-dev), in that folder:")
+    for command in commands(job):
+        print(f"  {command}")
+    print(f"or both at once: sh {folder / COMMANDS_FILE}")
+
+
+def _write(folder: Path, files: Mapping[str, str]) -> None:
+    check_free(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput(f"{folder}: cannot be made ({error.strerror or error}).") from error
+    for name, content in files.items():
+        with written_whole(folder / name) as text:
+            text.write(content)
+
+
+_FORMATS: Final[Mapping[str, Callable[[str, _Job, Path | None, bool], None]]] = {"simgrid": _export_simgrid}

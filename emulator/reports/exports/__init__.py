@@ -1,0 +1,1 @@
+"""What the testbed knows, in the formats of other tools: pure rendering, one file a thing that is rendered."""

@@ -1,0 +1,132 @@
+"""The Poisson application's skeleton: what each process computes and sends in an iteration, as numbers without a grid.
+
+`poisson_skeleton.c`, beside this file, is the program that these parameters turn into the application's messages. Who
+neighbours whom, who owns which points and who reports to whom is asked of the application itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final
+
+from apps.exchange import EXCHANGE_MODES, ExchangeMode
+from apps.grid import Block, ProcessGrid, block_of, check_components
+from apps.tree import place_in_tree
+from emulator.model.errors import ImpossibleRequest, InvalidInput
+from emulator.model.interconnects import Interconnect
+from emulator.model.processor import BYTES_PER_POINT
+from emulator.model.topology import Cluster, Topology
+from emulator.reports.exports.simgrid_platform import host_costs, host_name, host_speed
+
+REDUCED_VALUES: Final = 4
+"""The global error, and the three values that the testbed lets travel with it."""
+
+NOBODY: Final = -1
+
+Parameter = str | int | float | list[int] | list[float]
+
+
+@dataclass(frozen=True, slots=True)
+class SkeletonJob:
+    """A job of the Poisson application: its component sizes, and the cluster of each, no cluster twice.
+
+    Raises:
+        InvalidInput: if the job cannot be meant.
+    """
+
+    grid: int
+    iterations: int
+    components: tuple[int, ...]
+    clusters: tuple[str, ...]
+    exchange: ExchangeMode = "steps"
+
+    def __post_init__(self) -> None:
+        if self.iterations < 2:
+            raise InvalidInput(
+                f"The skeleton needs at least 2 iterations, not {self.iterations}: the first is not counted."
+            )
+        if self.exchange not in EXCHANGE_MODES:
+            raise InvalidInput(f"Borders are exchanged in {' or '.join(EXCHANGE_MODES)}, not {self.exchange!r}.")
+        if len(set(self.clusters)) != len(self.components):
+            raise InvalidInput(f"{len(self.components)} components need as many clusters, each of them once.")
+        check_components(self.components, self.processes, len(self.clusters))
+
+    @property
+    def processes(self) -> int:
+        """How many processes the job has."""
+        return sum(self.components)
+
+
+def host_list(topology: Topology, job: SkeletonJob) -> list[str]:
+    """The host of each process, by rank.
+
+    Raises:
+        UnknownName: if there is no such cluster.
+        ImpossibleRequest: if a cluster has fewer processors than its component.
+    """
+    placed = zip(job.components, (topology.cluster(name) for name in job.clusters), strict=True)
+    return list(chain.from_iterable(_hosts(cluster, size) for size, cluster in placed))
+
+
+def _hosts(cluster: Cluster, size: int) -> Iterator[str]:
+    if size > cluster.processors:
+        raise ImpossibleRequest(
+            f"A component of {size} processors does not fit into {cluster.name}, which has {cluster.processors}."
+        )
+    return (host_name(cluster, processor) for processor in range(size))
+
+
+def poisson_parameters(topology: Topology, interconnect: Interconnect | None, job: SkeletonJob) -> dict[str, Parameter]:
+    """All numbers that the skeleton needs; lists hold a value for each rank, `-1` where a neighbour or parent is none.
+
+    Raises:
+        InvalidInput: if the grid cannot be divided over the processes, or the processor has no speed.
+    """
+    process_grid = ProcessGrid.of_processes(job.processes)
+    ranks = range(job.processes)
+    blocks = [block_of(rank, job.grid, process_grid) for rank in ranks]
+    beside = [process_grid.neighbours(rank) for rank in ranks]
+    cluster_of = [index for index, size in enumerate(job.components) for _ in range(size)]
+    compute_s = [_compute_s(topology, block) for block in blocks]
+    speed = host_speed(topology.processor)
+    message_s = 0.0 if interconnect is None else interconnect.message_s
+    return {
+        "application": "poisson",
+        "grid": job.grid,
+        "process_columns": process_grid.columns,
+        "process_rows": process_grid.rows,
+        "processes": job.processes,
+        "iterations": job.iterations,
+        "exchange": job.exchange,
+        "overlapped": int(job.exchange == "overlapped"),
+        "flops_per_s": speed,
+        "message_s": message_s,
+        "message_flops": message_s * speed,
+        "reduction_bytes": REDUCED_VALUES * BYTES_PER_POINT,
+        "cluster": cluster_of,
+        "points": [block.points for block in blocks],
+        "compute_s": compute_s,
+        "compute_flops": [duration_s * speed for duration_s in compute_s],
+        "row_bytes": [block.columns * BYTES_PER_POINT for block in blocks],
+        "column_bytes": [block.rows * BYTES_PER_POINT for block in blocks],
+        "top": [_rank(it.top) for it in beside],
+        "bottom": [_rank(it.bottom) for it in beside],
+        "left": [_rank(it.left) for it in beside],
+        "right": [_rank(it.right) for it in beside],
+        "reports_to": _parents(cluster_of),
+    }
+
+
+def _compute_s(topology: Topology, block: Block) -> float:
+    return host_costs(topology.processor).duration_s(block.points)
+
+
+def _parents(cluster_of: Sequence[int]) -> list[int]:
+    """Of each rank, whom it reports to when the global error is collected: the same tree as in the testbed."""
+    return [_rank(place_in_tree(rank, cluster_of).parent) for rank in range(len(cluster_of))]
+
+
+def _rank(rank: int | None) -> int:
+    return NOBODY if rank is None else rank
