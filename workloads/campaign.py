@@ -92,6 +92,6 @@ def campaign_named(name_or_path: str) -> Campaign:
     return read_document(locate("campaign", name_or_path, CAMPAIGNS), Campaign)
 
 
-def shipped_campaigns() -> list[Campaign]:
-    """The campaigns that come with the testbed, by name."""
-    return [read_document(path, Campaign) for path in sorted(CAMPAIGNS.glob("*.yaml"))]
+def shipped_campaigns() -> dict[str, Campaign]:
+    """The campaigns that come with the testbed, by the name that `campaign_named` knows them by."""
+    return {path.stem: read_document(path, Campaign) for path in sorted(CAMPAIGNS.glob("*.yaml"))}

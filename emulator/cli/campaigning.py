@@ -57,8 +57,8 @@ def run(
 def list_campaigns(as_json: JsonOption = False) -> None:
     """The campaigns that come with the testbed.  Example: testbed campaign list"""
     rows = [
-        {"name": it.name, "topology": it.topology, "jobs": it.jobs, "description": it.description}
-        for it in shipped_campaigns()
+        {"name": name, "topology": it.topology, "jobs": it.jobs, "description": it.description}
+        for name, it in shipped_campaigns().items()
     ]
     show_rows(rows, as_json=as_json)
 
