@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import signal
-import sys
+from functools import partial
 
 import pytest
 
-from emulator.cli.main import main
 from emulator.model.documents import read_document
 from emulator.model.house import HOUSE
 from emulator.model.processor import Processor
@@ -18,36 +16,13 @@ EXAMPLE = ("--app", "poisson", "--grid", "400", "--processors", "16", "--iterati
 
 
 @pytest.fixture
-def call(tmp_path, monkeypatch, capsys):
+def calibrate(call):
     """Runs ``testbed calibrate`` where no testbed stands; returns exit code, output and error output."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.delenv("TESTBED_NAME", raising=False)
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["testbed", "calibrate", *arguments])
-        try:
-            main()
-            code = 0
-        except SystemExit as ended:
-            code = int(ended.code or 0)
-        written = capsys.readouterr()
-        return code, written.out, written.err
-
-    yield run
-    for number, handler in handlers.items():
-        signal.signal(number, handler)
+    return partial(call, "calibrate")
 
 
-def test_help_has_an_example(call):
-    code, shown, _ = call("--help")
-    assert code == 0
-    assert "Example: testbed calibrate --app poisson --grid 400" in " ".join(shown.split())
-
-
-def test_a_known_iteration_gives_the_cost_of_a_point(call):
-    code, shown, _ = call(*EXAMPLE, "--overhead-s", "0.000148", "--json")
+def test_a_known_iteration_gives_the_cost_of_a_point(calibrate):
+    code, shown, _ = calibrate(*EXAMPLE, "--overhead-s", "0.000148", "--json")
     assert code == 0
     (row,) = json.loads(shown)
     assert (row["key"], row["after"]) == ("in_cache_ns_per_point", 115.0)
@@ -55,42 +30,42 @@ def test_a_known_iteration_gives_the_cost_of_a_point(call):
     assert row["profile"]["name"] == "das2-pentium3"
 
 
-def test_without_json_the_profile_is_shown_as_a_document(call):
-    code, shown, _ = call(*EXAMPLE, "--overhead-s", "0.000148")
+def test_without_json_the_profile_is_shown_as_a_document(calibrate):
+    code, shown, _ = calibrate(*EXAMPLE, "--overhead-s", "0.000148")
     assert code == 0
     assert "in_cache_ns_per_point: 115" in shown
     assert "overhead    --overhead-s" in shown
 
 
-def test_a_runtime_over_iterations_is_the_same(call):
+def test_a_runtime_over_iterations_is_the_same(calibrate):
     arguments = ("--grid", "400", "--runtime-s", "4.95", "--iterations", "3814", "--overhead-s", "0", "--json")
-    assert json.loads(call(*arguments)[1])[0]["after"] == pytest.approx(129.8)
+    assert json.loads(calibrate(*arguments)[1])[0]["after"] == pytest.approx(129.8)
 
 
-def test_a_published_runtime_is_looked_up(call):
+def test_a_published_runtime_is_looked_up(calibrate):
     arguments = ("--grid", "4000", "--processors", "16", "--from-published", "--overhead-s", "0.0021", "--json")
-    (row,) = json.loads(call(*arguments)[1])
+    (row,) = json.loads(calibrate(*arguments)[1])
     assert (row["key"], row["after"]) == ("out_of_cache_ns_per_point", 264.9)
     assert "Table 3" in row["source"]
 
 
-def test_the_published_ensemble_gives_a_weight(call):
+def test_the_published_ensemble_gives_a_weight(calibrate):
     arguments = ("--app", "ensflow", "--grid", "64", "--processors", "12", "--from-published", "--overhead-s", "0")
-    (row,) = json.loads(call(*arguments, "--json")[1])
+    (row,) = json.loads(calibrate(*arguments, "--json")[1])
     assert row["key"] == "weights.ensflow"
     assert row["iteration_s"] == pytest.approx(3485 / 20)
     assert row["profile"]["weights"]["ensflow"] == row["after"] > 0
 
 
-def test_it_is_written_into_a_topology_and_into_a_profile_of_its_own(call, tmp_path):
+def test_it_is_written_into_a_topology_and_into_a_profile_of_its_own(calibrate, tmp_path):
     topology, profile = tmp_path / "mine.yaml", tmp_path / "laptop.yaml"
     topology.write_text((HOUSE / "compose" / "mini.yaml").read_text())
-    code, _, said = call(*EXAMPLE, "--overhead-s", "0.0002", "--into", str(topology))
+    code, _, said = calibrate(*EXAMPLE, "--overhead-s", "0.0002", "--into", str(topology))
     assert code == 0
     assert "Written: das2-shared-memory-calibrated in" in said
     written = read_document(topology, Topology).processor
     assert (written.in_cache_ns_per_point, written.out_of_cache_ns_per_point) == (109.8, 264.0)
-    assert call(*EXAMPLE, "--overhead-s", "0.0002", "--into", str(profile), "--as", "laptop")[0] == 0
+    assert calibrate(*EXAMPLE, "--overhead-s", "0.0002", "--into", str(profile), "--as", "laptop")[0] == 0
     assert read_document(profile, Processor).name == "laptop"
 
 
@@ -120,8 +95,8 @@ def test_it_is_written_into_a_topology_and_into_a_profile_of_its_own(call, tmp_p
         (("--from-host",), "No testbed called 'testbed' stands"),
     ],
 )
-def test_nonsense_is_refused_in_one_sentence(call, arguments, sentence):
-    code, shown, said = call(*arguments)
+def test_nonsense_is_refused_in_one_sentence(calibrate, arguments, sentence):
+    code, shown, said = calibrate(*arguments)
     assert code == 1
     assert shown == ""
     assert sentence in said

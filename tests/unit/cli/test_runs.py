@@ -3,41 +3,25 @@
 from __future__ import annotations
 
 import json
-import signal
-import sys
+from collections.abc import Iterator
 
 import pytest
+import typer
+from typer.core import TyperGroup
 
-from emulator.cli.main import main
-
-
-@pytest.fixture
-def call(tmp_path, monkeypatch, capsys):
-    """Runs the command as a user does, where no testbed stands; returns exit code, output and error output."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.delenv("TESTBED_NAME", raising=False)
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["testbed", *arguments])
-        try:
-            main()
-            code = 0
-        except SystemExit as ended:
-            code = int(ended.code or 0)
-        written = capsys.readouterr()
-        return code, written.out, written.err
-
-    yield run
-    for number, handler in handlers.items():
-        signal.signal(number, handler)
+from emulator.cli.main import app
 
 
-@pytest.mark.parametrize(
-    "verb",
-    [["measure"], ["verify"], ["submit"], ["jobs"], ["cancel"], ["report"], ["campaign", "run"], ["campaign", "stop"]],
-)
+def verbs(command, *words: str) -> Iterator[tuple[str, ...]]:
+    """The words of every verb below `command`."""
+    if isinstance(command, TyperGroup):
+        for name, below in command.commands.items():
+            yield from verbs(below, *words, name)
+    else:
+        yield words
+
+
+@pytest.mark.parametrize("verb", list(verbs(typer.main.get_command(app))), ids=" ".join)
 def test_every_help_has_an_example(verb, call):
     code, shown, _ = call(*verb, "--help")
     assert code == 0
@@ -63,6 +47,9 @@ def test_bad_input_is_one_sentence_on_stderr(arguments, sentence, call, tmp_path
     assert call(*arguments) == (1, "", f"testbed: {sentence}\n")
 
 
-def test_campaigns_are_listed_as_json(call):
+def test_campaigns_are_listed_as_json_by_the_names_that_run_knows(call):
     _, listed, _ = call("campaign", "list", "--json")
-    assert "first" in [campaign["name"] for campaign in json.loads(listed)]
+    names = [campaign["name"] for campaign in json.loads(listed)]
+    assert names == ["W1", "W2", "W30", "W50", "first"]
+    for name in names:
+        assert call("campaign", "run", name)[2].startswith("testbed: No testbed called 'testbed' stands")

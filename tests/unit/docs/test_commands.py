@@ -1,0 +1,60 @@
+"""Every command that README and docs/ show can be typed: its verb exists, and its options and arguments parse."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+from typer.core import TyperGroup
+
+from emulator.cli.main import app
+from emulator.model.house import HOUSE
+
+PAGES = [HOUSE / "README.md", *sorted((HOUSE / "docs").rglob("*.md"))]
+ELLIPSIS = "..."
+"""What a page writes for options that it said before."""
+
+
+def commands_in_blocks(page: Path) -> Iterator[list[str]]:
+    """The words after ``testbed`` of each command in a block of code, comments left out."""
+    for block in page.read_text(encoding="utf-8").split("```")[1::2]:
+        for line in block.splitlines():
+            if line.startswith("testbed "):
+                yield [word for word in shlex.split(line, comments=True)[1:] if word != ELLIPSIS]
+
+
+def verbs_in_sentences(page: Path) -> Iterator[list[str]]:
+    """The words after ``testbed`` of each command within a sentence, up to the first that is no lower-case word."""
+    for words in re.findall(r"`testbed ((?:[a-z]+ ?)+)", page.read_text(encoding="utf-8")):
+        yield words.split()
+
+
+def leaf(words: list[str]):
+    """The verb that `words` begin with, and what follows it."""
+    command = typer.main.get_command(app)
+    while isinstance(command, TyperGroup):
+        assert words, "a verb is missing"
+        assert words[0] in command.commands, f"there is no verb {words[0]!r}"
+        command, words = command.commands[words[0]], words[1:]
+    return command, words
+
+
+def shown(find) -> list[object]:
+    return [pytest.param(words, id=f"{page.name}: {' '.join(words)}") for page in PAGES for words in find(page)]
+
+
+@pytest.mark.parametrize("words", shown(commands_in_blocks))
+def test_a_command_in_a_block_parses(words):
+    command, rest = leaf(words)
+    if "--help" not in rest:
+        assert command.make_context(command.name, rest).command is command
+
+
+@pytest.mark.parametrize("words", shown(verbs_in_sentences))
+def test_a_command_in_a_sentence_exists(words):
+    command, _ = leaf(words)
+    assert command.name in words
