@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from apps.grid import Neighbours
-from apps.messaging import Incoming, Messages, Messenger, Outgoing
+from apps.messaging import Incoming, Messenger, Outgoing
 from apps.timeline import HostTimes
 
 Values = npt.NDArray[np.float64]
@@ -28,45 +28,34 @@ DIRECTIONS = ("top", "bottom", "left", "right")
 class BorderExchange:
     """Exchanges the borders of one block, whose `values` have one border point on each side.
 
-    `durations_ns` adds up, by direction or as the total of all of them, what the exchanges took on the host's clock;
-    `points` are sent and received together in one exchange.
+    `durations_ns` adds up, by direction or as the total of all of them, what the exchanges took in host time; `points`
+    are sent and received together in one exchange.
     """
 
     def __init__(
         self, messenger: Messenger, values: Values, neighbours: Neighbours, mode: ExchangeMode = "steps"
     ) -> None:
-        self._messenger = messenger
         steps = _steps(values, neighbours)
         if mode == "overlapped":
             sends, receives = zip(*steps.values(), strict=True)
             steps = {"total": (list(chain(*sends)), list(chain(*receives)))}
         self.points = sum(view.size for sends, receives in steps.values() for view, _, _ in (*sends, *receives))
-        self.durations_ns = dict.fromkeys(steps, 0)
-        self._steps: list[tuple[str, Messages]] = [
-            (direction, messenger.persistent(sends, receives))
-            for direction, (sends, receives) in steps.items()
-            if sends or receives
-        ]
-
-    def exchange(self) -> None:
+        self.durations_ns = np.zeros(len(steps), dtype=np.int64)
+        self._directions = tuple(steps)
+        self._messages = [messenger.persistent(sends, receives) for sends, receives in steps.values()]
+        self.exchange = messenger.in_turn(self._messages, self.durations_ns)
         """One border exchange: the four steps, one after the other, or all of them at once."""
-        messenger, durations_ns = self._messenger, self.durations_ns
-        started_ns = messenger.moment_ns
-        for name, messages in self._steps:
-            messages.run()
-            ended_ns = messenger.moment_ns
-            durations_ns[name] += ended_ns - started_ns
-            started_ns = ended_ns
 
     def describe(self, times: HostTimes) -> None:
         """Adds what the exchanges took, and how many points each moved, to the times of the loop."""
-        times.border_exchange_ns, times.border_exchange_points = self.durations_ns, self.points
+        times.border_exchange_ns = dict(zip(self._directions, self.durations_ns.tolist(), strict=True))
+        times.border_exchange_points = self.points
 
     def free(self) -> None:
         """Gives the messages back to MPI."""
-        for _, messages in self._steps:
+        for messages in self._messages:
             messages.free()
-        self._steps = []
+        self._messages.clear()
 
 
 def _steps(values: Values, beside: Neighbours) -> dict[str, tuple[list[Outgoing], list[Incoming]]]:

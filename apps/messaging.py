@@ -7,8 +7,9 @@ takes what the wide area takes. The work is done in the compiled `apps.kernels.m
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -145,6 +146,12 @@ class Messenger:
         self._far_senders |= {sender for _, sender, _ in receives if not self._post.is_near(sender)}
         messages: Messages = MessageSet(self._post, list(sends), list(receives))
         return messages
+
+    def in_turn(self, sets: Sequence[Messages], durations_ns: npt.NDArray[np.int64]) -> Callable[[], None]:
+        """What runs sets of persistent messages one after the other, adding to `durations_ns` what each took."""
+        from apps.kernels.messages import run_in_turn
+
+        return partial(run_in_turn, self._post, list(sets), durations_ns)
 
     def exchange(self, sends: Sequence[Outgoing] = (), receives: Sequence[Incoming] = ()) -> None:
         """Exchanges a set of messages once."""

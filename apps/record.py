@@ -9,6 +9,8 @@ All durations are emulated seconds but those with `host` in their name. Beside t
 - `border_exchange_points`, `border_exchange_bytes`: what an interior process (the one that moves most) sends and
   receives together in one border exchange, so that its data rate is bytes x iterations / communication time.
 - `interconnects`: what messages went over inside clusters, and `+wide-area` if there is more than one cluster.
+- `paced_messages`, `late_messages`, `host_message_lateness_max_s`: how many messages were paced to the interconnect,
+  how many of them reached their rank after the moment at which its processor had to have them, and the latest of all.
 - `weight`: what an update of a point was taken to cost relative to Poisson's, for which the profile is.
 """
 
@@ -23,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from apps.interconnect import SHARED_MEMORY, Interconnect
+from apps.messaging import MessageCount
 from apps.pacing import BYTES_PER_POINT, PhaseCount, ProcessorProfile
 from apps.timeline import HostTimes
 from emulator.model.clock import Dilation
@@ -75,14 +78,15 @@ class JobSetting:
 
 
 def gather_record(
-    communicator: MPI.Comm, setting: JobSetting, times: HostTimes, count: PhaseCount
+    communicator: MPI.Comm, setting: JobSetting, times: HostTimes, count: PhaseCount, messages: MessageCount
 ) -> dict[str, object] | None:
     """The common part of the record at rank 0, None at the others; every rank must call this."""
-    gathered = communicator.gather((times, count), root=0)
+    gathered = communicator.gather((times, count, messages), root=0)
     if gathered is None:
         return None
-    all_times = [rank_times for rank_times, _ in gathered]
-    counts = [rank_count for _, rank_count in gathered]
+    all_times = [rank_times for rank_times, _, _ in gathered]
+    counts = [rank_count for _, rank_count, _ in gathered]
+    message_counts = [rank_messages for _, _, rank_messages in gathered]
     profile = setting.profile
     # A master need not iterate.
     iterating = max(all_times, key=lambda rank_times: len(rank_times.iterations_ns))
@@ -104,6 +108,9 @@ def gather_record(
         "host_critical_lateness_s": max(rank_times.host_critical_lateness_s for rank_times in all_times),
         "host_cpu_s": seconds_from_nanoseconds(sum(rank_times.cpu_ns for rank_times in all_times)),
         "host_kernel_cpu_s": seconds_from_nanoseconds(sum(rank_times.kernel_cpu_ns for rank_times in all_times)),
+        "paced_messages": sum(rank_messages.paced_messages for rank_messages in message_counts),
+        "late_messages": sum(rank_messages.late_messages for rank_messages in message_counts),
+        "host_message_lateness_max_s": max(rank_messages.host_lateness_max_s for rank_messages in message_counts),
         "weight": setting.weight,
         "interconnects": setting.interconnects,
         "versions": _versions(),

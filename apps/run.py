@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from apps.grid import check_components, equal_components
@@ -162,10 +163,10 @@ def run(communicator: MPI.Comm, arguments: argparse.Namespace, options: object) 
     job = JobContext.of_rank(communicator, setting, pacer)
     application: Application = getattr(import_module(registered.module), registered.class_name)(job, options)
     job.messenger.connect()
-    pass_start_barrier(communicator, arguments.start_at)
+    pass_start_barrier(job, arguments.start_at)
     application.iterate()
-    pass_finish_barrier(communicator)
-    record = gather_record(communicator, setting, application.times, pacer.count)
+    pass_finish_barrier(job)
+    record = gather_record(communicator, setting, application.times, pacer.count, job.messenger.count)
     results = application.results()
     job.collectives.free()
     if record is not None:
@@ -188,12 +189,30 @@ def _fail_together(error: TestbedError) -> int:
 
 def _fail_alone(error: Exception) -> int:
     rank = os.environ.get("OMPI_COMM_WORLD_RANK", "0")
-    _say(f"Rank {rank} failed with {type(error).__name__}: {' '.join(str(error).split())}")
+    if _is_first_to_fail():
+        _say(f"Rank {rank} failed with {type(error).__name__}: {' '.join(str(error).split())}")
     if int(os.environ.get("OMPI_COMM_WORLD_SIZE", "1")) > 1:
         from apps.start.mpi import world
 
         world().Abort(EXIT_FAILED)
     return EXIT_FAILED
+
+
+def _is_first_to_fail() -> bool:
+    """Whether no other rank of this node has failed yet: what all ranks meet, such as a missing file, one of them says.
+
+    The mark lies in the folder that Open MPI's daemon makes for the job on this node, and removes after it.
+    """
+    folder = os.environ.get("PMIX_SERVER_TMPDIR")
+    if folder is None:
+        return True
+    try:
+        Path(folder, "a-rank-has-failed").touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _say(sentence: str) -> None:

@@ -21,8 +21,7 @@ from apps.pacing import Pacer, Phase
 from emulator.model.units import seconds_from_nanoseconds
 
 if TYPE_CHECKING:
-    from mpi4py import MPI
-
+    from apps.application import JobContext
     from apps.collectives import Reduction
 
 Result = TypeVar("Result")
@@ -42,27 +41,28 @@ def report_event(event: str, **values: object) -> None:
     sys.stdout.flush()
 
 
-def pass_start_barrier(communicator: MPI.Comm, host_start_at_s: float | None) -> None:
+def pass_start_barrier(job: JobContext, host_start_at_s: float | None) -> None:
     """Waits until every rank is ready and, if one is given, until a moment of rank 0's wall clock; reports `started`.
 
     The ranks sleep until that moment and do not wait in MPI, which would keep the host's cores busy. Middleware that is
     slower than its emulated overhead shows as `host_late_s`: how far past the moment the last rank was ready.
     """
-    communicator.Barrier()
+    job.collectives.barrier()
     host_now_s = time.time()
     host_late_s = 0.0 if host_start_at_s is None else max(0.0, host_now_s - host_start_at_s)
-    host_remaining_s = 0.0 if host_start_at_s is None else max(0.0, host_start_at_s - host_now_s)
-    time.sleep(communicator.bcast(host_remaining_s, root=0))
-    communicator.Barrier()
-    if communicator.rank == 0:
-        report_event("started", host_moment_s=time.time(), host_late_s=host_late_s, processes=communicator.size)
+    host_remaining_s = np.array([0.0 if host_start_at_s is None else max(0.0, host_start_at_s - host_now_s)])
+    job.collectives.broadcast(host_remaining_s)
+    time.sleep(host_remaining_s[0])
+    job.collectives.barrier()
+    if job.communicator.rank == 0:
+        report_event("started", host_moment_s=time.time(), host_late_s=host_late_s, processes=job.communicator.size)
 
 
-def pass_finish_barrier(communicator: MPI.Comm) -> None:
+def pass_finish_barrier(job: JobContext) -> None:
     """Waits for every rank; reports `finished` with the moment at which the last one came."""
-    host_moments_s = communicator.gather(time.time(), root=0)
-    if host_moments_s is not None:
-        report_event("finished", host_moment_s=max(host_moments_s))
+    (host_moment_s,) = job.collectives.all_reduce(np.array([time.time()]), "max")
+    if job.communicator.rank == 0:
+        report_event("finished", host_moment_s=float(host_moment_s))
 
 
 @dataclass(slots=True)
