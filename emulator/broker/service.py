@@ -168,10 +168,10 @@ class Broker:
 
     def _begin_run(self, request: RunRequest) -> RunView:
         if self._current is not None:
-            raise TestbedBusy(f"Run {self._current.id} ({self._current.request.name}) holds the testbed; end it first.")
+            raise _busy(self._current)
         if self._standing.unfinished:
             numbers = ", ".join(str(job.id) for job in self._standing.unfinished[:5])
-            raise TestbedBusy(f"Jobs are still running outside of any run ({numbers}); cancel or await them first.")
+            raise TestbedBusy(f"Jobs are still running outside of any run ({numbers}); await them first, or `testbed cancel` them.")
         run = Run(self._next_run, request)
         self._next_run += 1
         self._runs[run.id] = self._current = run
@@ -251,7 +251,7 @@ class Broker:
 
     def _run_for(self, number: int) -> Run:
         if number == STANDING_RUN and self._current is not None:
-            raise TestbedBusy(f"Run {self._current.id} ({self._current.request.name}) holds the testbed.")
+            raise _busy(self._current)
         run = self._standing if number == STANDING_RUN else self._current_run(number)
         if run.state is not RunState.RUNNING:
             raise NotStanding(f"Run {number} is {run.state.value}, so it takes no jobs.")
@@ -269,7 +269,7 @@ class Broker:
 
     def _job(self, number: int) -> LiveJob:
         if number not in self._jobs:
-            raise UnknownName(f"There is no job {number}.")
+            raise UnknownName(f"There is no job {number} (`testbed jobs` lists those there are).")
         return self._jobs[number]
 
     def _host_until_scan_s(self) -> float | None:
@@ -299,3 +299,10 @@ class Broker:
             self._loop.post(partial(self._scheduling.cluster_found, manager.cluster))
         else:
             self._loop.post(lambda: self._scheduling.cluster_lost(manager.cluster, reason, self._running()))
+
+
+def _busy(run: Run) -> TestbedBusy:
+    return TestbedBusy(
+        f"Run {run.id} ({run.request.name}) holds the testbed: wait until it ends, or end it with "
+        "`testbed campaign stop`."
+    )

@@ -223,7 +223,7 @@ def test_one_run_holds_the_testbed_and_the_standing_run_waits(house):
 
 def test_a_run_cannot_begin_while_a_job_outside_of_runs_is_unfinished(house):
     job = house.submit(4)
-    with pytest.raises(TestbedBusy, match="cancel or await them"):
+    with pytest.raises(TestbedBusy, match="await them first, or `testbed cancel` them"):
         house.broker.begin_run(RunRequest(name="first"))
     house.broker.cancel(job)
     house.until_state(job, JobState.CANCELLED)
