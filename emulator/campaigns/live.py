@@ -40,14 +40,18 @@ def planned(testbed: Testbed, campaign: Campaign, seed: int) -> list[Arrival]:
     """The schedule of `campaign`, each of its jobs possible on `testbed` and of a kind that its policy places.
 
     Raises:
-        InvalidInput: if the campaign is for another topology, one of its jobs could never run, or its policy takes none
-            of their kind.
+        InvalidInput: if the campaign is for another topology, its jobs read files, one of them could never run, or its
+            policy takes none of their kind.
         UnknownName: if there is no such policy, or no such application.
     """
     if campaign.topology != testbed.topology.name:
         raise InvalidInput(
             f"Campaign {campaign.name!r} is for topology {campaign.topology!r}, but {testbed.topology.name!r} stands "
             f"(take it down with `testbed down`, then `testbed up --topology {campaign.topology}`)."
+        )
+    if campaign.input_files is not None:
+        raise InvalidInput(
+            f"Campaign {campaign.name!r}: input_files: jobs on a testbed read no files yet; `testbed simulate` has them."
         )
     policy = placement_policy(campaign.policy)
     return [

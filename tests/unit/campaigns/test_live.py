@@ -135,6 +135,14 @@ def das2(testbed) -> Testbed:
     return Testbed("double", testbed.client, topology_named("das2-2006"), testbed.wide_area, lambda: [])
 
 
+@pytest.mark.parametrize("name", ["W30", "W50"])
+def test_a_campaign_whose_jobs_read_files_is_for_the_simulator(testbed, broker, name):
+    das2 = Testbed("double", testbed.client, topology_named("das2"), testbed.wide_area, lambda: [])
+    with pytest.raises(InvalidInput, match=rf"{name.lower()}.*input_files: jobs on a testbed read no files yet"):
+        planned(das2, campaign_named(name), seed=1)
+    assert broker.runs == []
+
+
 @pytest.mark.parametrize("name", ["W1", "W2"])
 def test_w1_and_w2_are_jobs_of_laplace_and_heat_that_their_ranks_can_run(das2, name):
     campaign = campaign_named(name)
