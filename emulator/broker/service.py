@@ -171,7 +171,9 @@ class Broker:
             raise _busy(self._current)
         if self._standing.unfinished:
             numbers = ", ".join(str(job.id) for job in self._standing.unfinished[:5])
-            raise TestbedBusy(f"Jobs are still running outside of any run ({numbers}); await them first, or `testbed cancel` them.")
+            raise TestbedBusy(
+                f"Jobs are still running outside of any run ({numbers}); await them first, or `testbed cancel` them."
+            )
         run = Run(self._next_run, request)
         self._next_run += 1
         self._runs[run.id] = self._current = run

@@ -51,7 +51,7 @@ def planned(testbed: Testbed, campaign: Campaign, seed: int) -> list[Arrival]:
         )
     if campaign.input_files is not None:
         raise InvalidInput(
-            f"Campaign {campaign.name!r}: input_files: jobs on a testbed read no files yet; `testbed simulate` has them."
+            f"Campaign {campaign.name!r}: input_files: jobs on a testbed read no files yet; use `testbed simulate`."
         )
     policy = placement_policy(campaign.policy)
     return [
