@@ -20,6 +20,9 @@ LAX_TIMER_HOST_NS = 5_000_000
 _USUAL_TIMER = 0
 _PR_SET_TIMERSLACK = 29
 
+STARTED_BY_MPIRUN = "PMIX_NAMESPACE"
+"""What is in the environment of a rank."""
+
 UNUSED_COMPONENTS = {
     "OMPI_MCA_coll": ("adapt", "han", "inter", "monitoring", "sm", "sync", "tuned"),
     "OMPI_MCA_errmgr": ("default_hnp", "default_orted", "default_tool"),
@@ -73,7 +76,12 @@ def end() -> None:
 
 
 def spare_components(environment: MutableMapping[str, str]) -> None:
-    """Keeps Open MPI from looking for what no rank uses; where the environment names what to open, that is opened."""
+    """Keeps Open MPI from looking for what no rank uses; where the environment names what to open, that is opened.
+
+    A process that no mpirun started needs more than a rank, and is left alone.
+    """
+    if STARTED_BY_MPIRUN not in environment:
+        return
     environment.update(TOPOLOGY_DISCOVERY)
     for framework, unused in UNUSED_COMPONENTS.items():
         said = environment.get(framework, "")

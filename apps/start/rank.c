@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,14 +38,35 @@
 #define TRIES 10000
 #define PAUSE_NS 1000000L
 #define EXIT_FAILED 1
+#define OTHERS_WAIT_S 2
+#define SENTENCE_BYTES 512
 
 extern char **environ;
 
 static pid_t parent_pid = 0;
 
+/* Says why the job fails, as a rank does: to a person on standard error, to the broker as an event. */
+static void say(const char *form, ...)
+{
+    char sentence[SENTENCE_BYTES];
+    va_list values;
+    va_start(values, form);
+    vsnprintf(sentence, sizeof sentence, form, values);
+    va_end(values);
+    printf("{\"event\": \"failed\", \"reason\": \"%s\"}\n", sentence);
+    fflush(stdout);
+    fprintf(stderr, "%s\n", sentence);
+}
+
+static const char *rank(void)
+{
+    const char *number = getenv("OMPI_COMM_WORLD_RANK");
+    return number != NULL ? number : "0";
+}
+
 static void fail(const char *what)
 {
-    fprintf(stderr, "The rank could not be started: %s (%s).\n", what, strerror(errno));
+    say("Rank %s could not be started: %s (%s).", rank(), what, strerror(errno));
     exit(EXIT_FAILED);
 }
 
@@ -221,8 +243,11 @@ static int await_status(int connection)
     }
     if (received == sizeof status)
         return status;
+    /* One speaks: the others let it end first, whereupon mpirun ends them. */
     if (parent_pid != 0)
-        fprintf(stderr, "The Python process that the ranks of this node were forked from has ended.\n");
+        say("The Python process that rank %s and its neighbours were forked from has ended.", rank());
+    else
+        sleep(OTHERS_WAIT_S);
     exit(EXIT_FAILED);
 }
 
@@ -230,6 +255,9 @@ static int await_status(int connection)
 static void end_as(int status)
 {
     if (WIFSIGNALED(status)) {
+        /* Those that end a whole job in good order need no explanation here. */
+        if (WTERMSIG(status) != SIGTERM && WTERMSIG(status) != SIGINT && WTERMSIG(status) != SIGHUP)
+            say("Rank %s was ended by signal %d (%s).", rank(), WTERMSIG(status), strsignal(WTERMSIG(status)));
         const struct rlimit no_core = {0, 0};
         setrlimit(RLIMIT_CORE, &no_core);
         signal(WTERMSIG(status), SIG_DFL);
