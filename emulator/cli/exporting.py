@@ -92,7 +92,7 @@ class _Job:
             raise ImpossibleRequest(f"The job needs 1 to {len(names)} clusters, not {self.clusters}.")
         if self.processors % self.clusters:
             raise ImpossibleRequest(
-                f"{self.processors} processors cannot be divided equally over {self.clusters} clusters; take a multiple."
+                f"{self.processors} processors cannot be divided over {self.clusters} clusters: take a multiple."
             )
         components = equal_components(self.processors, self.clusters)
         return SkeletonJob(self.grid, self.iterations, components, tuple(names[: self.clusters]), self.exchange)
