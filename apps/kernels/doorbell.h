@@ -17,7 +17,7 @@
 #define NANOSECONDS_PER_SECOND 1000000000LL
 
 typedef struct {
-    uint32_t rings;   /* how often this bell was rung */
+    uint32_t rings;   /* how often this bell was rung: once for each message */
     uint32_t wanted;  /* the count of rings that its owner sleeps for */
     uint32_t asleep;  /* 1 while the owner sleeps: what it sleeps on */
     uint32_t present; /* the owner's mark: that it shares this memory */
