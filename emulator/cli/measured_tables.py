@@ -23,6 +23,7 @@ from emulator.reports.communication_tables import (
     direction_table,
     process_table,
 )
+from emulator.reports.intervals import with_interval
 
 
 def show_measured(measured: Measured, path: Path, topology: Topology, *, as_json: bool) -> None:
@@ -105,8 +106,5 @@ def _shown(cell: MeasuredCell) -> dict[str, object]:
 
 
 def _factor(row: ExtensionFactorRow) -> str:
-    if row.extension_factor is None:
-        return ""
-    if row.ci_low is None or row.ci_high is None:
-        return f"{row.extension_factor:.3f}"
-    return f"{row.extension_factor:.3f} [{row.ci_low:.3f}, {row.ci_high:.3f}]"
+    factor = row.extension_factor
+    return "" if factor is None else with_interval(factor, row.ci_low, row.ci_high, ".3f")

@@ -15,6 +15,7 @@ from emulator.campaigns.simulated import Subject, Wishes, simulate_workload
 from emulator.cli.tables import JsonOption, show_rows
 from emulator.model.errors import InvalidInput
 from emulator.policies.registry import default_policy
+from emulator.reports.intervals import with_interval
 from emulator.simulator.estimates import Interval, Statistics
 from emulator.simulator.runtime import RuntimeModel
 from emulator.simulator.runtime_tables import read_factors
@@ -132,8 +133,4 @@ def _statistics_rows(subject: Subject, result: SimulationResult) -> list[dict[st
 
 
 def _shown(around: Interval | None) -> str:
-    if around is None:
-        return ""
-    if around.low is None or around.high is None:
-        return f"{around.mean:.4g}"
-    return f"{around.mean:.4g} [{around.low:.4g}, {around.high:.4g}]"
+    return "" if around is None else with_interval(around.mean, around.low, around.high)

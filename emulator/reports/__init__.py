@@ -6,5 +6,6 @@ communication_tables, communication_figures, published_communication
                              what communication costs, beside what was published of it
 study_tables, study_figures, study_pages
                              a simulation study's numbers, its figure, and the page that holds both
-pictures                     figures as PNG
+intervals, pictures          a value with its interval; figures as PNG
+exports                      what the testbed knows, in the formats of other tools
 """

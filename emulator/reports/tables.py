@@ -7,6 +7,7 @@ from typing import Any
 
 from emulator.campaigns.statistics import Estimate
 from emulator.model.records import ExtensionFactorRow, RunKind
+from emulator.reports.intervals import with_interval
 from emulator.reports.summary import TIMES, FactorEstimate, Summary
 
 
@@ -57,7 +58,7 @@ def measured_factor_table(summaries: Sequence[Summary]) -> list[dict[str, str]]:
             "processors": str(row.processors),
             "clusters": str(row.clusters),
             "iteration (ms)": "" if row.iteration_s is None else f"{row.iteration_s * 1000:.4g}",
-            "factor [95%]": "" if row.extension_factor is None else _interval(row),
+            "factor [95%]": _factor(row),
             "n": str(row.n),
             "verdict": row.verdict,
         }
@@ -66,8 +67,9 @@ def measured_factor_table(summaries: Sequence[Summary]) -> list[dict[str, str]]:
     ]
 
 
-def _interval(row: ExtensionFactorRow) -> str:
-    return _shown(Estimate(row.extension_factor or 0.0, row.ci_low, row.ci_high, row.n))
+def _factor(row: ExtensionFactorRow) -> str:
+    factor = row.extension_factor
+    return "" if factor is None else with_interval(factor, row.ci_low, row.ci_high)
 
 
 def factor_table(summaries: Sequence[Summary]) -> list[dict[str, str]]:
@@ -118,11 +120,7 @@ def _is_paced(summary: Summary) -> bool:
 
 
 def _shown(estimate: Estimate | None) -> str:
-    if estimate is None:
-        return ""
-    if estimate.low is None or estimate.high is None:
-        return f"{estimate.value:.4g}"
-    return f"{estimate.value:.4g} [{estimate.low:.4g}, {estimate.high:.4g}]"
+    return "" if estimate is None else with_interval(estimate.value, estimate.low, estimate.high)
 
 
 def _percent(share: float | None) -> str:
