@@ -21,10 +21,10 @@ from emulator.campaigns.statistics import Estimate, mean_of_positive
 from emulator.fidelity.verdict import Verdict
 from emulator.model.clock import Dilation
 from emulator.model.records import BorderExchangeRow, CommunicationRow
+from emulator.model.units import rate_mbit
 from emulator.model.views import JobView
 
 DIRECTIONS: Final = ("top", "bottom", "left", "right")
-_BITS_PER_BYTE: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +47,9 @@ def _total(cell: Cell, jobs: Sequence[JobView], dilation: Dilation, links: Verdi
     around = mean_of_positive(times_s) or Estimate(0.0, None, None, len(times_s))
     record = _record(jobs[0])
     iterations, moved_bytes = int(record["iterations"]), int(record["border_exchange_bytes"])
-    rate_mbit = None
+    data_rate_mbit = None
     if cell.synchronized and around.value > 0:
-        rate_mbit = moved_bytes * iterations / around.value * _BITS_PER_BYTE / 1e6
+        data_rate_mbit = rate_mbit(moved_bytes * iterations, around.value)
     return CommunicationRow(
         application=cell.problem.application,
         grid=cell.problem.grid,
@@ -67,7 +67,7 @@ def _total(cell: Cell, jobs: Sequence[JobView], dilation: Dilation, links: Verdi
         least_s=min(times_s),
         most_s=max(times_s),
         border_exchange_bytes=moved_bytes,
-        data_rate_mbit=rate_mbit,
+        data_rate_mbit=data_rate_mbit,
         n=len(times_s),
         verdict=judged(jobs, dilation, links).judgement,
     )

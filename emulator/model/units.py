@@ -8,6 +8,7 @@ from __future__ import annotations
 
 BITS_PER_BYTE = 8
 BITS_PER_MBIT = 1_000_000
+BYTES_PER_MEGABYTE = 1_000_000
 NANOSECONDS_PER_SECOND = 1_000_000_000
 MICROSECONDS_PER_SECOND = 1_000_000
 
@@ -20,6 +21,11 @@ def rate_bytes_per_s(rate_mbit: float) -> float:
 def rate_mbit(size_bytes: float, duration_s: float) -> float:
     """Megabits per second at which `size_bytes` pass in `duration_s` seconds."""
     return size_bytes * BITS_PER_BYTE / BITS_PER_MBIT / duration_s
+
+
+def megabytes_per_s(rate_mbit: float) -> float:
+    """Megabytes (10**6 bytes) per second that a rate of `rate_mbit` megabits per second carries."""
+    return rate_bytes_per_s(rate_mbit) / BYTES_PER_MEGABYTE
 
 
 def nanoseconds(duration_s: float) -> int:

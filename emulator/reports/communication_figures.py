@@ -15,7 +15,8 @@ import numpy as np
 
 from emulator.model.records import BorderExchangeRow, CommunicationRow
 from emulator.model.topology import Topology
-from emulator.reports.communication_tables import DIRECTION_COLUMNS, cell_of, cell_title, megabytes_per_s
+from emulator.model.units import megabytes_per_s
+from emulator.reports.communication_tables import DIRECTION_COLUMNS, cell_of, cell_title
 from emulator.reports.pictures import as_png, blank_figure
 from emulator.reports.published_communication import published_iteration_s
 

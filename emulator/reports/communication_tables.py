@@ -11,6 +11,8 @@ from typing import Any, Final
 
 from emulator.model.records import BorderExchangeRow, CommunicationRow
 from emulator.model.topology import Topology
+from emulator.model.units import megabytes_per_s
+from emulator.reports.intervals import with_interval
 from emulator.reports.published_communication import published_iteration_s
 
 Cell = tuple[str, int | None, int, int]
@@ -18,7 +20,6 @@ Cell = tuple[str, int | None, int, int]
 
 COMMUNICATION_TITLE: Final = "Total communication time of an iteration, and data rate"
 DIRECTION_COLUMNS: Final = ("top_s", "bottom_s", "left_s", "right_s")
-_BITS_PER_BYTE: Final = 8
 
 
 def cell_of(row: CommunicationRow | BorderExchangeRow) -> Cell:
@@ -31,11 +32,6 @@ def cell_title(cell: Cell) -> str:
     application, grid, processors, clusters = cell
     on_grid = "" if grid is None else f" grid {grid}"
     return f"{application}{on_grid} on {processors} processors over {clusters} cluster{'s' if clusters > 1 else ''}"
-
-
-def megabytes_per_s(rate_mbit: float) -> float:
-    """A rate as the study states it."""
-    return rate_mbit / _BITS_PER_BYTE
 
 
 def communication_table(rows: Sequence[CommunicationRow], topology: Topology) -> list[dict[str, str]]:
@@ -67,9 +63,8 @@ def _communication_line(rows: Sequence[CommunicationRow], topology: Topology, wi
 
 def _per_iteration_ms(row: CommunicationRow) -> str:
     scale = 1000 / row.iterations
-    if row.ci_low is None or row.ci_high is None:
-        return f"{row.communication_s * scale:.3g}"
-    return f"{row.communication_s * scale:.3g} [{row.ci_low * scale:.3g}, {row.ci_high * scale:.3g}]"
+    low, high = (None if end_s is None else end_s * scale for end_s in (row.ci_low, row.ci_high))
+    return with_interval(row.communication_s * scale, low, high, ".3g")
 
 
 def process_table(rows: Sequence[BorderExchangeRow]) -> list[dict[str, str]]:
