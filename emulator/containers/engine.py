@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 import docker
 import docker.errors
@@ -17,7 +17,7 @@ from docker.models.volumes import Volume
 from emulator.containers.names import LABEL
 from emulator.model.errors import EngineUnavailable
 
-Part = Container | Network | Volume
+Part: TypeAlias = Container | Network | Volume
 
 CONNECT_WITHIN_HOST_S: Final = 120
 COMPOSE_COMMANDS: Final = (("docker", "compose"), ("docker-compose",))
@@ -106,7 +106,7 @@ def volumes_of(client: docker.DockerClient, testbed: str | None) -> list[Volume]
     return found
 
 
-def testbeds_seen(parts: Iterable[Any]) -> set[str]:
+def testbeds_seen(parts: Iterable[Part]) -> set[str]:
     """The names of the testbeds that containers, networks or volumes belong to."""
     names = set()
     for part in parts:

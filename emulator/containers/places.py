@@ -12,7 +12,7 @@ import docker
 import psutil
 
 from emulator.containers.addresses import HIGHEST_SECOND_OCTET, LOWEST_SECOND_OCTET, AddressPlan
-from emulator.containers.state import remembered, remembered_names
+from emulator.containers.state import StandState, remembered, remembered_names
 from emulator.model.errors import AlreadyStanding
 
 FIRST_PORT: Final = 8460
@@ -98,7 +98,7 @@ def _remembered_subnets() -> Iterator[Network]:
         yield Network(state.addresses.whole)
 
 
-def _remembered() -> Iterator[Any]:
+def _remembered() -> Iterator[StandState]:
     for name in remembered_names():
         state = remembered(name)
         if state is not None:
