@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from apps.ensemble import EnsembleShare
 from apps.grid import MasterAndWorkers, ProcessGrid, block_of, square_block_of
+from apps.ocean import Basin
 from emulator.model.errors import InvalidInput, UnknownName
 
 ArgumentValue = int | float | bool | str
@@ -22,6 +24,15 @@ ENSFLOW_MEMBERS: Final = 60
 """Members of the ensemble, as in the measurement study on DAS-2."""
 
 _ONE_ENSFLOW_CYCLE_DAYS: Final = 10
+
+
+def ensemble_share(grid: int, processors: int, members: int = ENSFLOW_MEMBERS) -> EnsembleShare:
+    """How Ensflow divides its members.
+
+    Raises:
+        InvalidInput: if it would refuse the grid or the number of processors.
+    """
+    return EnsembleShare(members, Basin(grid).points, processors)
 
 
 def _undivided(grid: int, processors: int, arguments: Arguments) -> str | None:
@@ -45,11 +56,10 @@ def _refusal(decompose: Callable[[], object]) -> str | None:
     return None
 
 
-def _members_left(grid: int, processors: int, arguments: Arguments) -> str | None:
+def _undivided_ensemble(grid: int, processors: int, arguments: Arguments) -> str | None:
     members = arguments.get("members", ENSFLOW_MEMBERS)
-    if isinstance(members, int) and members % processors:
-        return f"Ensflow cannot divide {members} members over {processors} processors (choose a divisor)."
-    return None
+    # What is no number of members is refused by the application.
+    return _refusal(lambda: ensemble_share(grid, processors, members)) if isinstance(members, int) else None
 
 
 def _none(grid: int, processors: int, arguments: Arguments) -> str | None:
@@ -77,7 +87,7 @@ _KNOWN: Final[Mapping[str, MeasuredApplication]] = {
     "poisson": MeasuredApplication(_undivided, fixed={"tolerance": 0}, synchronizes=True),
     "laplace": MeasuredApplication(_undivided_square, fixed={"tolerance": 0}),
     "heat": MeasuredApplication(_too_few_rows, length="steps"),
-    "ensflow": MeasuredApplication(_members_left, length="days", default_length=_ONE_ENSFLOW_CYCLE_DAYS),
+    "ensflow": MeasuredApplication(_undivided_ensemble, length="days", default_length=_ONE_ENSFLOW_CYCLE_DAYS),
     "synthetic": MeasuredApplication(_none, default_length=100, has_grid=False),
 }
 

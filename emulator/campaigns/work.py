@@ -7,9 +7,9 @@ from typing import Final
 
 from apps.grid import MasterAndWorkers, ProcessGrid, block_of
 from apps.ocean import Basin
-from emulator.campaigns.measured_applications import ENSFLOW_MEMBERS
+from emulator.campaigns.measured_applications import ENSFLOW_MEMBERS, ensemble_share
 from emulator.fidelity.calibration import Work
-from emulator.model.errors import InvalidInput, UnknownName
+from emulator.model.errors import UnknownName
 
 
 def largest_share(application: str, grid: int, processors: int) -> Work:
@@ -66,10 +66,8 @@ def _ensemble(grid: int) -> Work:
 
 
 def _ensflow(grid: int, processors: int) -> Work:
-    if processors < 1 or ENSFLOW_MEMBERS % processors:
-        raise InvalidInput(f"Ensflow cannot divide {ENSFLOW_MEMBERS} members over {processors} processors.")
-    whole = _ensemble(grid)
-    return Work(whole.points, whole.sweeps // processors)
+    basin = Basin(grid)
+    return Work(basin.points, ensemble_share(grid, processors).members_each * basin.steps_per_day)
 
 
 _KNOWN: Final[Mapping[str, _Work]] = {

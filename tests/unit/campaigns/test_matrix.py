@@ -51,7 +51,7 @@ def test_impossible_combinations_are_left_out_each_with_a_sentence():
     expected = {
         "laplace grid 64 on 8 processors: ": "square",
         "laplace grid 64 on 16 processors over 3 clusters: ": "do not divide equally among 3 clusters",
-        "ensflow grid 64 on 8 processors: ": "cannot divide 60 members over 8 processors",
+        "ensflow grid 64 on 8 processors: ": "60 members cannot be divided over 8 processes",
     }
     for beginning, reason in expected.items():
         assert any(it.startswith(beginning) and reason in it and it.endswith(".") for it in layout.left_out)
@@ -62,6 +62,12 @@ def test_a_component_larger_than_its_cluster_is_left_out():
     layout = lay_out(matrix(processors=(32,)), MINI)
     assert [cell.clusters for cell in layout.cells] == [2, 4]
     assert "component of 32 processors, but the largest cluster of 'mini' has 16" in layout.left_out[0]
+
+
+def test_a_basin_too_small_for_its_observations_is_left_out():
+    layout = lay_out(matrix(applications=("ensflow",), grids=(1, 64), processors=(15,), clusters=(1,)), MINI)
+    assert [cell.name for cell in layout.cells] == ["ensflow-64-on-15-over-1"]
+    assert "one for each row of observations, not 1." in layout.left_out[0]
 
 
 def test_members_that_are_set_decide_which_processors_share_them():

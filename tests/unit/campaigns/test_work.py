@@ -41,7 +41,7 @@ def test_equal_blocks_make_up_the_whole(application):
     ("application", "processors", "error", "said"),
     [
         ("laplace", 8, InvalidInput, "square process grid cannot be made of 8"),
-        ("ensflow", 7, InvalidInput, "cannot divide 60 members over 7"),
+        ("ensflow", 7, InvalidInput, "60 members cannot be divided over 7"),
         ("poisson", 0, InvalidInput, "at least 1 process"),
         ("synthetic", 4, UnknownName, "known: poisson, laplace, heat, ensflow"),
     ],
