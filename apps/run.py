@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from apps.grid import check_components, equal_components
 from apps.interconnect import Interconnect
-from apps.pacing import DilatedPacer, NativePacer, Pacer, ProcessorProfile
+from apps.pacing import DilatedPacer, NativePacer, Pacer, ProcessorProfile, make_timers_exact
 from emulator.model.clock import Dilation
 from emulator.model.errors import InvalidInput, TestbedError
 
@@ -163,6 +163,8 @@ def run(communicator: MPI.Comm, arguments: argparse.Namespace, options: object) 
     job = JobContext.of_rank(communicator, setting, pacer)
     application: Application = getattr(import_module(registered.module), registered.class_name)(job, options)
     job.messenger.connect()
+    if setting.profile is not None and job.messenger.host_lead_ns == 0:
+        make_timers_exact()
     pass_start_barrier(job, arguments.start_at)
     application.iterate()
     pass_finish_barrier(job)

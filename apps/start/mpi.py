@@ -41,6 +41,9 @@ used here, collectives are few and small, and most of the rest is for daemons.""
 TOPOLOGY_DISCOVERY = {"HWLOC_COMPONENTS": "no_os,stop", "HWLOC_PLUGINS_PATH": ""}
 """How many cores there are is all that a rank need find out, and not their caches and what is on the PCI bus."""
 
+LARGEST_AT_ONCE = {"OMPI_MCA_btl_vader_eager_limit": "40960"}
+"""Rows of 32 KB go through shared memory at once, without their receiver's leave, for which it would have to wake."""
+
 
 def load() -> None:
     """Loads MPI without initialising it; harmless where it is loaded already."""
@@ -83,6 +86,8 @@ def spare_components(environment: MutableMapping[str, str]) -> None:
     if STARTED_BY_MPIRUN not in environment:
         return
     environment.update(TOPOLOGY_DISCOVERY)
+    for name, limit in LARGEST_AT_ONCE.items():
+        environment.setdefault(name, limit)
     for framework, unused in UNUSED_COMPONENTS.items():
         said = environment.get(framework, "")
         if said.startswith("^") or not said:
