@@ -55,7 +55,10 @@ def run(
 
 @campaigns.command("list")
 def list_campaigns(as_json: JsonOption = False) -> None:
-    """The campaigns that come with the testbed.  Example: testbed campaign list"""
+    """The campaigns that come with the testbed.
+
+    Example: testbed campaign list
+    """
     rows = [
         {"name": name, "topology": it.topology, "jobs": it.jobs, "description": it.description}
         for name, it in shipped_campaigns().items()
@@ -65,7 +68,10 @@ def list_campaigns(as_json: JsonOption = False) -> None:
 
 @campaigns.command()
 def stop(name: NameOption = DEFAULT_NAME) -> None:
-    """End the run that holds the testbed, whose own command may be gone.  Example: testbed campaign stop"""
+    """End the run that holds the testbed, whose own command may be gone.
+
+    Example: testbed campaign stop
+    """
     with testbed_named(name) as testbed:
         run = testbed.client.current_run()
         if run is None:

@@ -42,7 +42,10 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(as_json: JsonOption = False) -> None:
-    """What this host has and lacks for a testbed, and what to do about it.  Example: testbed doctor"""
+    """What this host has and lacks for a testbed, and what to do about it.
+
+    Example: testbed doctor
+    """
     findings = examine()
     rows = [
         {
@@ -70,7 +73,10 @@ def up(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring a testbed up, or check that it stands.  Example: testbed up --topology das2"""
+    """Bring a testbed up, or check that it stands.
+
+    Example: testbed up --topology das2
+    """
     file = locate("topology", topology, HOUSE / "compose")
     wanted = lifecycle.Wanted(name, Path(file), router, port)
     stands = lifecycle.up(wanted, _narrator())
@@ -85,7 +91,10 @@ def down(
     name: NameOption = DEFAULT_NAME,
     everything: Annotated[bool, typer.Option("--all", help="Take every testbed of this host down.")] = False,
 ) -> None:
-    """Take a testbed down: containers, networks, volumes and state.  Example: testbed down --name second"""
+    """Take a testbed down: containers, networks, volumes and state.
+
+    Example: testbed down --name second
+    """
     begun = time.monotonic()
     if everything:
         names = lifecycle.down_all(_narrator())
@@ -98,7 +107,10 @@ def down(
 
 
 def status(name: NameOption = DEFAULT_NAME, as_json: JsonOption = False) -> None:
-    """What stands: clusters, idle processors, router and API.  Example: testbed status --json"""
+    """What stands: clusters, idle processors, router and API.
+
+    Example: testbed status --json
+    """
     _show(standing(name), as_json)
 
 
@@ -107,7 +119,10 @@ def shell(
     command: Annotated[list[str] | None, typer.Argument(help="A command instead of a shell (after --).")] = None,
     name: NameOption = DEFAULT_NAME,
 ) -> None:
-    """A shell at a cluster's head, as its user.  Example: testbed shell delft -- sinfo"""
+    """A shell at a cluster's head, as its user.
+
+    Example: testbed shell delft -- sinfo
+    """
     stood = standing(name)
     container = stood.names.cluster(stood.topology.clusters[stood.topology.index(cluster)].name)
     docker_command = shutil.which("docker")
@@ -124,7 +139,10 @@ def logs(
     lines: Annotated[int, typer.Option(min=1, help="How many of the last lines.")] = 50,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes.")] = False,
 ) -> None:
-    """What the testbed's containers printed.  Example: testbed logs broker --follow"""
+    """What the testbed's containers printed.
+
+    Example: testbed logs broker --follow
+    """
     stood = standing(name)
     known = [*stood.topology.cluster_names, *_PARTS]
     if part is not None and part not in known:
