@@ -1,4 +1,4 @@
-"""The verb ``export``: a topology or a run in the formats of other tools."""
+"""The verb ``export``: a topology or a run in the formats of other tools (`emulator.reports.exports`), in a folder."""
 
 from __future__ import annotations
 
@@ -12,18 +12,23 @@ import typer
 
 from apps.exchange import ExchangeMode
 from apps.grid import equal_components
-from emulator.campaigns.run_directory import check_free, read_manifest
+from emulator.campaigns.run_directory import check_free, read_manifest, read_run
 from emulator.cli.run_paths import run_path
 from emulator.cli.tables import JsonOption, show_rows
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import ImpossibleRequest, InvalidInput, UnknownName
 from emulator.model.interconnects import Interconnect
 from emulator.model.topology import Topology
+from emulator.reports.exports.batsim import batsim_files
 from emulator.reports.exports.poisson_skeleton import SkeletonJob
 from emulator.reports.exports.simgrid import COMMANDS_FILE, commands, simgrid_files
+from emulator.reports.exports.swf import component_lines, swf_log
+from workloads.swf import write_swf
 from workloads.whole_files import written_whole
 
 DEFAULT_ITERATIONS: Final = 20
+LOG_FILE: Final = "jobs.swf"
+COMPONENTS_FILE: Final = "components.csv"
 
 
 class WhichInterconnect(StrEnum):
@@ -47,8 +52,8 @@ def register(app: typer.Typer) -> None:
 
 def export(
     source: Annotated[str, typer.Argument(help="A topology, or a run's directory.", metavar="TOPOLOGY|RUN_DIR")],
-    format_name: Annotated[str, typer.Option("--format", help="The tool's format: simgrid.")],
-    grid: Annotated[int, typer.Option(help="The Poisson job's grid points along a side.")] = 400,
+    format_name: Annotated[str, typer.Option("--format", help="simgrid; or, of a run, swf or batsim.")],
+    grid: Annotated[int, typer.Option(help="simgrid: the Poisson job's grid points along a side.")] = 400,
     processors: Annotated[int, typer.Option(help="Its processors.")] = 16,
     clusters: Annotated[int, typer.Option(help="The clusters that it is spread over, in equal components.")] = 1,
     on: Annotated[str | None, typer.Option(help="Those clusters by name, in order, joined by commas.")] = None,
@@ -63,7 +68,7 @@ def export(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a topology, and a Poisson job on it, for SimGrid's SMPI to predict; `predict.sh` among the files does it.
+    """Write what other tools read: a Poisson job on a topology for SimGrid's SMPI to predict, or the jobs of a run.
 
     Example: testbed export das2 --format simgrid --grid 4000 --processors 16 --clusters 2 --out smpi
     """
@@ -114,26 +119,59 @@ def _export_simgrid(source: str, asked: _Job, out: Path | None, as_json: bool) -
     topology = _topology_of(source)
     job = asked.on_topology(topology)
     files = simgrid_files(topology, asked.interconnect_of(topology), job)
-    folder = run_path(out, f"simgrid-{topology.name}")
+    folder = _folder(out, f"simgrid-{topology.name}")
     _write(folder, files)
-    if as_json:
-        show_rows([{"folder": str(folder), "files": list(files), "commands": commands(job)}], as_json=True)
-        return
-    print(f"Written: {', '.join(files)} in {folder}.\nWith SimGrid (Debian: libsimgrid-dev), in that folder:")
-    for command in commands(job):
-        print(f"  {command}")
-    print(f"or both at once: sh {folder / COMMANDS_FILE}")
+    _show(folder, list(files), as_json, {"commands": commands(job)})
+    if not as_json:
+        print("With SimGrid (Debian: libsimgrid-dev), in that folder:")
+        for command in commands(job):
+            print(f"  {command}")
+        print(f"or both at once: sh {folder / COMMANDS_FILE}")
 
 
-def _write(folder: Path, files: Mapping[str, str]) -> None:
+def _export_swf(source: str, asked: _Job, out: Path | None, as_json: bool) -> None:
+    run = read_run(Path(source))
+    header, records = swf_log(run)
+    folder = _folder(out, f"swf-{run.manifest.name}")
+    write_swf(header, records, folder / LOG_FILE)
+    _write(folder, {COMPONENTS_FILE: "".join(f"{line}\n" for line in component_lines(run))})
+    _show(folder, [LOG_FILE, COMPONENTS_FILE], as_json)
+
+
+def _export_batsim(source: str, asked: _Job, out: Path | None, as_json: bool) -> None:
+    run = read_run(Path(source))
+    files = batsim_files(run)
+    folder = _folder(out, f"batsim-{run.manifest.name}")
+    _write(folder, files)
+    _show(folder, list(files), as_json)
+
+
+def _folder(out: Path | None, name: str) -> Path:
+    """The folder to write into, new or empty."""
+    folder = run_path(out, name)
     check_free(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidInput(f"{folder}: cannot be made ({error.strerror or error}).") from error
+    return folder
+
+
+def _write(folder: Path, files: Mapping[str, str]) -> None:
     for name, content in files.items():
         with written_whole(folder / name) as text:
             text.write(content)
 
 
-_FORMATS: Final[Mapping[str, Callable[[str, _Job, Path | None, bool], None]]] = {"simgrid": _export_simgrid}
+def _show(folder: Path, files: list[str], as_json: bool, beside: Mapping[str, object] | None = None) -> None:
+    if as_json:
+        show_rows([{"folder": str(folder), "files": files, **(beside or {})}], as_json=True)
+    else:
+        print(f"Written: {', '.join(files)} in {folder}.")
+
+
+_FORMATS: Final[Mapping[str, Callable[[str, _Job, Path | None, bool], None]]] = {
+    "simgrid": _export_simgrid,
+    "swf": _export_swf,
+    "batsim": _export_batsim,
+}

@@ -13,7 +13,7 @@ from emulator.campaigns.run_directory import RunDirectory
 from emulator.cli.main import app
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import TestbedError
-from emulator.model.records import Manifest, RunKind
+from emulator.model.records import JobRow, Manifest, RunKind
 
 
 def run(*arguments: str) -> Result:
@@ -76,8 +76,27 @@ def test_a_runs_directory_stands_for_its_topology(tmp_path: Path, mini_run: str)
 
 
 @pytest.mark.parametrize(
+    ("format_name", "files"),
+    [("swf", {"jobs.swf", "components.csv"}), ("batsim", {"workload.json", "jobs.csv"})],
+)
+def test_the_jobs_of_a_run_are_written(format_name: str, files: set[str], mini_run: str, tmp_path: Path) -> None:
+    job = JobRow(
+        job=1, name="job-1", application="poisson", request="non-fixed", components=(4, 4), processors=8,
+        state="finished", submitted_s=1.0, started_s=2.0, finished_s=5.0, wait_time_s=1.0, execution_time_s=3.0,
+        response_time_s=4.0, execution_clusters=("delft", "leiden"), verdict="valid",
+    )  # fmt: skip
+    (Path(mini_run) / "jobs.csv").write_text(
+        f"{','.join(JobRow.columns())}\n{','.join(job.cells())}\n", encoding="utf-8"
+    )
+    shown = run(mini_run, "--format", format_name, "--out", str(tmp_path / "out"), "--json")
+    assert set(json.loads(shown.stdout)[0]["files"]) == files == {path.name for path in (tmp_path / "out").iterdir()}
+
+
+@pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        (("das2", "--format", "swf"), "das2: is no run's directory"),
+        (("das2", "--format", "batsim"), "das2: is no run's directory"),
         (("das2", "--format", "gexf"), "no export format 'gexf'"),
         (("nowhere", "--format", "simgrid"), "no topology 'nowhere'"),
         (("das2", "--format", "simgrid", "--clusters", "3"), "16 processors cannot be divided over 3 clusters"),

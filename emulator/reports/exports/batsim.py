@@ -1,0 +1,151 @@
+"""A run as Batsim knows one: the workload that it simulates, and the outcome of each job as it writes them.
+
+A run records how many processors of which cluster a job executed on, not which ones. Batsim's tools draw processors, so
+each component gets the lowest ones of its cluster that are idle while it executes, clusters in the topology's order.
+Jobs that never executed are left out of both. `stretch` is Batsim's: turnaround over execution.
+"""
+
+from __future__ import annotations
+
+import csv
+import heapq
+import io
+import json
+from collections.abc import Iterable
+from itertools import accumulate
+from typing import Final
+
+from emulator.campaigns.run_directory import RunRecords
+from emulator.model.errors import InvalidInput
+from emulator.model.job import JobState
+from emulator.model.records import JobRow
+from emulator.model.topology import Topology
+from emulator.reports.exports.one_log import jobs_in_order
+
+WORKLOAD_FILE: Final = "workload.json"
+OUTCOMES_FILE: Final = "jobs.csv"
+UNKNOWN: Final = -1
+COLUMNS: Final = (
+    "job_id", "workload_name", "profile", "submission_time", "requested_number_of_resources", "requested_time",
+    "success", "final_state", "starting_time", "execution_time", "finish_time", "waiting_time", "turnaround_time",
+    "stretch", "allocated_resources", "consumed_energy", "metadata",
+)  # fmt: skip
+
+_FINAL_STATES: Final = {
+    JobState.FINISHED.value: "COMPLETED_SUCCESSFULLY",
+    JobState.FAILED.value: "COMPLETED_FAILED",
+    JobState.CANCELLED.value: "COMPLETED_KILLED",
+}
+
+
+def executed_jobs(run: RunRecords) -> list[JobRow]:
+    """The jobs of `run` that executed, in order of submission.
+
+    Raises:
+        InvalidInput: if there is none, or the run was resumed.
+    """
+    jobs = [job for job in jobs_in_order(run) if job.started_s is not None and job.finished_s is not None]
+    if not jobs:
+        raise InvalidInput(f"{run.path}: holds no job that executed.")
+    return jobs
+
+
+def batsim_files(run: RunRecords) -> dict[str, str]:
+    """Batsim's files, by name.
+
+    Raises:
+        InvalidInput: as `executed_jobs`, or if more executed on a cluster at a time than it has processors.
+    """
+    jobs = executed_jobs(run)
+    return {WORKLOAD_FILE: _workload(run, jobs), OUTCOMES_FILE: _outcomes(run, jobs)}
+
+
+def _workload(run: RunRecords, jobs: Iterable[JobRow]) -> str:
+    content = {
+        "nb_res": run.manifest.topology.processors,
+        "jobs": [
+            {"id": str(job.job), "subtime": job.submitted_s, "res": job.processors, "profile": _profile(job)}
+            for job in jobs
+        ],
+        "profiles": {_profile(job): {"type": "delay", "delay": job.execution_time_s} for job in jobs},
+    }
+    return json.dumps(content, indent=1) + "\n"
+
+
+def _outcomes(run: RunRecords, jobs: list[JobRow]) -> str:
+    allocated = _allocations(run.manifest.topology, jobs)
+    text = io.StringIO()
+    rows = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    rows.writeheader()
+    for job in sorted(jobs, key=lambda job: (job.finished_s, job.job)):
+        rows.writerow(_outcome(job, run.manifest.name, allocated[job.job]))
+    return text.getvalue()
+
+
+def _outcome(job: JobRow, workload: str, allocated: list[int]) -> dict[str, object]:
+    execution_s, turnaround_s = job.execution_time_s, job.response_time_s
+    return {
+        "job_id": job.job,
+        "workload_name": workload,
+        "profile": _profile(job),
+        "submission_time": job.submitted_s,
+        "requested_number_of_resources": job.processors,
+        "requested_time": UNKNOWN,
+        "success": int(job.state == JobState.FINISHED.value),
+        "final_state": _FINAL_STATES[job.state],
+        "starting_time": job.started_s,
+        "execution_time": execution_s,
+        "finish_time": job.finished_s,
+        "waiting_time": job.wait_time_s,
+        "turnaround_time": turnaround_s,
+        "stretch": turnaround_s / execution_s if execution_s and turnaround_s else UNKNOWN,
+        "allocated_resources": interval_set(allocated),
+        "consumed_energy": UNKNOWN,
+        "metadata": "",
+    }
+
+
+def _profile(job: JobRow) -> str:
+    return f"{job.application}-{job.job}"
+
+
+def interval_set(numbers: Iterable[int]) -> str:
+    """Numbers as Batsim writes them: ``1-2 5 10-50``."""
+    intervals: list[list[int]] = []
+    for number in sorted(numbers):
+        if intervals and number == intervals[-1][1] + 1:
+            intervals[-1][1] = number
+        else:
+            intervals.append([number, number])
+    return " ".join(str(first) if first == last else f"{first}-{last}" for first, last in intervals)
+
+
+def _allocations(topology: Topology, jobs: Iterable[JobRow]) -> dict[int, list[int]]:
+    """The processors of each job: of its clusters the lowest that are idle from its start to its finish."""
+    firsts = accumulate((cluster.processors for cluster in topology.clusters), initial=0)
+    idle = {
+        cluster.name: list(range(first, first + cluster.processors))
+        for cluster, first in zip(topology.clusters, firsts, strict=False)
+    }
+    executing: list[tuple[float, int, list[tuple[str, int]]]] = []
+    allocated: dict[int, list[int]] = {}
+    for job in sorted(jobs, key=lambda job: (job.started_s, job.job)):
+        while executing and executing[0][0] <= (job.started_s or 0.0):
+            for cluster, processor in heapq.heappop(executing)[2]:
+                heapq.heappush(idle[cluster], processor)
+        taken = [(cluster, _lowest(idle[cluster], cluster, job)) for cluster in _places(job)]
+        heapq.heappush(executing, (job.finished_s or 0.0, job.job, taken))
+        allocated[job.job] = [processor for _, processor in taken]
+    return allocated
+
+
+def _places(job: JobRow) -> Iterable[str]:
+    """The cluster of each of a job's processors."""
+    for size, cluster in zip(job.components, job.execution_clusters, strict=True):
+        yield from [cluster] * size
+
+
+def _lowest(idle: list[int], cluster: str, job: JobRow) -> int:
+    if not idle:
+        raise InvalidInput(f"job {job.job}: more processors of {cluster} executed at a time than it has.")
+    return heapq.heappop(idle)

@@ -1,0 +1,88 @@
+"""A run as a log in the Standard Workload Format, and what that format has no field for in a table beside it.
+
+Times are emulated seconds. A job's components and their clusters are lost in the log: they stand in the table, by the
+job's number. An executable is an application, numbered in the log's header; what the run does not know is -1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from emulator.campaigns.run_directory import RunRecords
+from emulator.model.job import JobState
+from emulator.model.records import JobRow, Manifest
+from emulator.reports.exports.one_log import jobs_in_order
+from workloads.swf import MISSING, SwfRecord
+
+COMPONENT_COLUMNS: Final = ("job", "component", "processors", "cluster")
+
+_STATUS: Final = {JobState.FINISHED.value: 1, JobState.FAILED.value: 0, JobState.CANCELLED.value: 5}
+
+
+def swf_log(run: RunRecords) -> tuple[list[str], list[SwfRecord]]:
+    """The header's lines and the records of `run`, in order of submission.
+
+    Raises:
+        InvalidInput: if the run has no jobs, or was resumed.
+    """
+    jobs = jobs_in_order(run)
+    applications = sorted({job.application for job in jobs})
+    return _header(run.manifest, len(jobs), applications), [_record(job, applications) for job in jobs]
+
+
+def component_lines(run: RunRecords) -> Iterable[str]:
+    """The table of components, as lines of CSV; the cluster is empty where a job was never placed.
+
+    Raises:
+        InvalidInput: as `swf_log`.
+    """
+    yield ",".join(COMPONENT_COLUMNS)
+    for job in jobs_in_order(run):
+        clusters = job.execution_clusters or ("",) * len(job.components)
+        for index, (size, cluster) in enumerate(zip(job.components, clusters, strict=True)):
+            yield f"{job.job},{index},{size},{cluster}"
+
+
+def _header(manifest: Manifest, jobs: int, applications: Sequence[str]) -> list[str]:
+    topology = manifest.topology
+    return [
+        "Version: 2.2",
+        f"Computer: {topology.name}, emulated by the Multicluster Testbed",
+        f"MaxJobs: {jobs}",
+        f"MaxRecords: {jobs}",
+        f"MaxNodes: {sum(cluster.nodes for cluster in topology.clusters)}",
+        f"MaxProcs: {topology.processors}",
+        f"Note: run {manifest.name}, policy {manifest.policy}, queue {manifest.queue}, seed {manifest.seed}",
+        f"Note: times are emulated seconds since the run's start; dilation {manifest.dilation:g}",
+        f"Note: the run's verdict is {manifest.verdict}",
+        *(f"Executable: {number} {name}" for number, name in enumerate(applications, start=1)),
+    ]
+
+
+def _record(job: JobRow, applications: Sequence[str]) -> SwfRecord:
+    ran = job.started_s is not None
+    return SwfRecord(
+        job=job.job,
+        submit_s=job.submitted_s,
+        wait_s=_known(job.wait_time_s),
+        run_s=_known(job.execution_time_s),
+        allocated_processors=job.processors if ran else MISSING,
+        cpu_s=MISSING,
+        memory_kilobytes=MISSING,
+        requested_processors=job.processors,
+        requested_s=MISSING,
+        requested_memory_kilobytes=MISSING,
+        status=_STATUS.get(job.state, MISSING),
+        user=MISSING,
+        group=MISSING,
+        executable=applications.index(job.application) + 1,
+        queue=MISSING,
+        partition=MISSING,
+        preceding_job=MISSING,
+        think_s=MISSING,
+    )
+
+
+def _known(value_s: float | None) -> float:
+    return MISSING if value_s is None else value_s

@@ -1,0 +1,144 @@
+"""A run's jobs in the formats of other tools: read back they are the run's; what a format cannot hold stands beside."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from emulator.campaigns.run_directory import RunDirectory, RunRecords, read_run
+from emulator.model.catalogue import topology_named
+from emulator.model.errors import InvalidInput
+from emulator.model.records import JobRow, Manifest, RunKind
+from emulator.reports.exports.batsim import COLUMNS, batsim_files, interval_set
+from emulator.reports.exports.swf import component_lines, swf_log
+from workloads.swf import MISSING, read_swf, write_swf
+
+TOPOLOGY = topology_named("mini")
+MANIFEST = Manifest(
+    kind=RunKind.CAMPAIGN, name="first", verdict="valid", topology=TOPOLOGY, workload={}, jobs=4, policy="wf",
+    queue="placement", seed=1, dilation=2, paced_middleware=True, host_began_at="", host={}, versions={},
+)  # fmt: skip
+
+
+def row(number: int, submitted_s: float, *, places: dict[str, int], start_s: float | None = None, run_s: float = 10.0,
+        state: str = "finished", application: str = "poisson") -> JobRow:  # fmt: skip
+    moments: dict[str, float] = {}
+    if start_s is not None:
+        moments = {
+            "started_s": start_s, "finished_s": start_s + run_s, "wait_time_s": start_s - submitted_s,
+            "execution_time_s": run_s, "response_time_s": start_s + run_s - submitted_s,
+        }  # fmt: skip
+    return JobRow(
+        job=number, name=f"job-{number}", application=application, request="non-fixed", state=state,
+        components=tuple(places.values()), processors=sum(places.values()), submitted_s=submitted_s, verdict="valid",
+        execution_clusters=tuple(places) if start_s is not None else (), **moments,
+    )  # fmt: skip
+
+
+JOBS = [
+    row(2, 4.0, places={"delft": 6}, start_s=9.0, run_s=20.0, state="failed", application="heat"),
+    row(1, 0.5, places={"amsterdam": 8, "delft": 8}, start_s=2.0),
+    row(3, 5.0, places={"leiden": 4, "utrecht": 4}, state="cancelled"),
+    row(4, 6.0, places={"delft": 8}, start_s=12.0, run_s=8.0),
+]
+
+
+def run_of(jobs: list[JobRow], tmp_path: Path) -> RunRecords:
+    with RunDirectory(tmp_path / "run", MANIFEST) as directory:
+        for job in jobs:
+            directory.append(job)
+    return read_run(tmp_path / "run")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunRecords:
+    return run_of(JOBS, tmp_path)
+
+
+def outcomes(run: RunRecords) -> dict[str, dict[str, str]]:
+    return {found["job_id"]: found for found in csv.DictReader(io.StringIO(batsim_files(run)["jobs.csv"]))}
+
+
+def test_a_log_reads_back_as_the_runs_jobs_in_order_of_submission(run: RunRecords, tmp_path: Path) -> None:
+    header, records = swf_log(run)
+    write_swf(header, records, tmp_path / "jobs.swf")
+    log = read_swf(tmp_path / "jobs.swf")
+    assert [(it.job, it.submit_s, it.wait_s, it.run_s, it.requested_processors, it.status) for it in log.records] == [
+        (1, 0.5, 1.5, 10, 16, 1), (2, 4, 5, 20, 6, 0), (3, 5, MISSING, MISSING, 8, 5), (4, 6, 6, 8, 8, 1),
+    ]  # fmt: skip
+    assert [it.allocated_processors for it in log.records] == [16, 6, MISSING, 8]
+    assert [str(remark) for remark in log.remarks] == ["line 14: run_s: the execution time is missing"]
+
+
+def test_the_header_says_what_the_numbers_mean(run: RunRecords) -> None:
+    header, records = swf_log(run)
+    assert {"Version: 2.2", "MaxJobs: 4", "MaxNodes: 32", "MaxProcs: 64"} <= set(header)
+    assert {"Executable: 1 heat", "Executable: 2 poisson"} <= set(header)
+    assert [it.executable for it in records] == [2, 1, 2, 2]
+
+
+def test_components_stand_beside_the_log(run: RunRecords) -> None:
+    assert list(component_lines(run)) == [
+        "job,component,processors,cluster", "1,0,8,amsterdam", "1,1,8,delft", "2,0,6,delft", "3,0,4,", "3,1,4,",
+        "4,0,8,delft",
+    ]  # fmt: skip
+
+
+def test_batsims_workload_holds_each_job_that_executed(run: RunRecords) -> None:
+    found = json.loads(batsim_files(run)["workload.json"])
+    assert found["nb_res"] == 64
+    assert [(job["id"], job["subtime"], job["res"]) for job in found["jobs"]] == [
+        ("1", 0.5, 16), ("2", 4, 6), ("4", 6, 8)
+    ]  # fmt: skip
+    delays = [found["profiles"][job["profile"]] for job in found["jobs"]]
+    assert delays == [{"type": "delay", "delay": delay_s} for delay_s in (10, 20, 8)]
+
+
+def test_batsims_outcomes_are_the_runs_moments(run: RunRecords) -> None:
+    found = outcomes(run)
+    assert list(found) == ["1", "4", "2"]
+    assert list(found["1"]) == list(COLUMNS)
+    first = found["1"]
+    assert [float(first[name]) for name in ("submission_time", "starting_time", "finish_time")] == [0.5, 2, 12]
+    assert [float(first[name]) for name in ("waiting_time", "execution_time", "turnaround_time")] == [1.5, 10, 11.5]
+    assert float(first["stretch"]) == 1.15
+    assert (first["success"], first["final_state"]) == ("1", "COMPLETED_SUCCESSFULLY")
+    assert (found["2"]["success"], found["2"]["final_state"]) == ("0", "COMPLETED_FAILED")
+
+
+def test_processors_are_of_the_right_cluster_and_held_by_one_job_at_a_time(run: RunRecords) -> None:
+    # Amsterdam's are 0 to 15, Delft's 16 to 31; job 4 starts at the moment at which job 1 ends.
+    assert {job: it["allocated_resources"] for job, it in outcomes(run).items()} == {
+        "1": "0-7 16-23", "2": "24-29", "4": "16-23",
+    }  # fmt: skip
+
+
+def test_processors_that_are_not_neighbours_are_intervals_of_their_own() -> None:
+    assert interval_set([10, 2, 1, 5, 11, 12]) == "1-2 5 10-12"
+    assert interval_set([]) == ""
+
+
+def test_a_cluster_never_holds_more_than_it_has(tmp_path: Path) -> None:
+    crowded = [row(1, 0, places={"delft": 10}, start_s=1), row(2, 0, places={"delft": 7}, start_s=5)]
+    with pytest.raises(InvalidInput, match="job 2: more processors of delft"):
+        batsim_files(run_of(crowded, tmp_path))
+
+
+def test_a_run_without_jobs_is_no_log(tmp_path: Path) -> None:
+    empty = run_of([], tmp_path)
+    with pytest.raises(InvalidInput, match="no job that has ended"):
+        swf_log(empty)
+
+
+def test_a_run_whose_jobs_never_executed_is_nothing_for_batsim(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="no job that executed"):
+        batsim_files(run_of([JOBS[2]], tmp_path))
+
+
+def test_a_resumed_run_has_more_than_one_clock(run: RunRecords) -> None:
+    with RunDirectory(run.path / "resumed-1", MANIFEST):
+        pass
+    with pytest.raises(InvalidInput, match="was resumed"):
+        swf_log(run)
