@@ -17,8 +17,9 @@ class JobMeasures:
     """A finished job's measures.
 
     `late_phase_share` counts the compute phases that ended late, of all phases of all processors. `lateness_share`
-    adds up, over the iterations, how far the latest of all processors was past its phase's end, relative to the job's
-    runtime: the processors meet in every iteration, so a runtime is too long by at most that much.
+    bounds by how much the runtime is too long, relative to it: it adds up, from one meeting of all processors to the
+    next, how far the latest was past its phase's end; where all messages are paced, a processor makes up for lateness,
+    and what it is behind by at the end counts.
     `arrival_lateness_share` is how long after its intended arrival the job was submitted, relative to its response
     time. `overhead_lateness_share` is the time by which the middleware exceeded its stated overhead, relative to
     placement-to-start. None: not measured. `unpaced` is True if the processors computed at the host's own speed.
