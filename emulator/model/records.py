@@ -62,7 +62,7 @@ class JobRow(Row):
 
     `components` are sizes in processors in the order of the request, `execution_clusters` the cluster of each.
     `runtime_s` is the application's own time from its first to its last iteration, within `execution_time_s`.
-    `host_lateness_s` sums, over the iterations, the host time by which the latest processor's phase was late.
+    `host_lateness_s` bounds the host time by which `runtime_s` is too long because phases ended late.
     `interconnects` names what its messages went over.
     """
 
