@@ -56,7 +56,7 @@ class Messages(Protocol):
         ...
 
     def wait(self) -> None:
-        """Waits until all messages of this set are sent and received; then the views hold what came."""
+        """Waits until all messages of this set have come; then the views hold them, and what was sent may change."""
         ...
 
     def run(self) -> None:

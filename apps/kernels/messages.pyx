@@ -63,7 +63,7 @@ cdef extern from "doorbell.h" nogil:
 cdef enum:
     SOCKETS = 256
     # Host times. A long sleep for messages that need nobody's help to arrive, and a short one where MPI may have to.
-    LONG_SLEEP_NS = 100000000
+    LONG_SLEEP_NS = 20000000
     NAP_NS = 50000
     POLL_MS = 10
     LATE_NS = 100000
@@ -218,7 +218,8 @@ cdef class MessageSet:
     cdef int* to_ring
     cdef int n_to_ring
     cdef bint paced_receives, unpaced_receives, unpaced_sends, needs_help
-    cdef Requests near, far
+    # Sends to this node are not waited for: MPI calls them complete only once their receiver has looked.
+    cdef Requests near, far, sent
 
     def __cinit__(self, Post post not None, sends, receives):
         cdef int index
@@ -232,7 +233,8 @@ cdef class MessageSet:
             raise MemoryError()
         for index, (view, peer, _) in enumerate([*receives, *sends]):
             self.prepare(&self.messages[index], view, peer)
-        self.near, self.far = Requests(len(receives) + len(sends)), Requests(len(receives) + len(sends))
+        self.near, self.sent = Requests(len(receives)), Requests(len(sends))
+        self.far = Requests(len(receives) + len(sends))
         for index, (_, peer, tag) in enumerate(receives):
             self.add_receive(&self.messages[index], tag)
         for index, (_, peer, tag) in enumerate(sends):
@@ -273,7 +275,7 @@ cdef class MessageSet:
 
     cdef add_send(self, Message* message, int tag):
         near = self.post.is_near(message.peer)
-        cdef Requests requests = self.near if near else self.far
+        cdef Requests requests = self.sent if near else self.far
         checked(MPI_Send_init(
             message.buffer, 1 + message.values, MPI_DOUBLE, message.peer, tag, self.post.communicator,
             &requests.requests[requests.receives + requests.sends],
@@ -292,14 +294,18 @@ cdef class MessageSet:
         if self.unpaced_sends and post.moment_ns > host_now_ns():
             # A message into the host's time must not leave before its processor has come to it.
             host_sleep_until_ns(post.moment_ns)
+        while self.sent.test() > 0:
+            host_sleep_until_ns(host_now_ns() + NAP_NS)
         for index in range(self.n_receives, self.n_receives + self.n_sends):
             self.pack(&self.messages[index])
         start_requests(self.near)
+        start_requests(self.sent)
         start_requests(self.far)
-        self.ring()
+        for index in range(self.n_to_ring):
+            doorbell_ring(&post.bells[self.to_ring[index]])
 
     cpdef wait(self):
-        """Waits until all messages of this set are sent and received; then the views hold what came."""
+        """Waits until all messages of this set have come; then the views hold them, and what was sent may change."""
         cdef int index
         self.wait_near()
         self.wait_far()
@@ -313,14 +319,12 @@ cdef class MessageSet:
         self.wait()
 
     def free(self):
-        """Gives the messages back to MPI."""
+        """Gives the messages back to MPI, once the last ones have been taken."""
+        while self.sent.test() > 0:
+            host_sleep_until_ns(host_now_ns() + NAP_NS)
         self.near.free()
+        self.sent.free()
         self.far.free()
-
-    cdef void ring(self):
-        cdef int index
-        for index in range(self.n_to_ring):
-            doorbell_ring(&self.post.bells[self.to_ring[index]])
 
     cdef int pack(self, Message* message) except -1:
         cdef Post post = self.post
@@ -344,18 +348,16 @@ cdef class MessageSet:
         cdef Requests near = self.near
         cdef doorbell* bell = &self.post.bells[self.post.rank]
         cdef uint32_t seen
-        if near.receives > 0 and not self.needs_help:
-            doorbell_sleep(bell, self.post.heard, near.receives, LONG_SLEEP_NS)
         self.post.heard += near.receives
+        if self.needs_help:
+            while near.test() + self.sent.test() > 0:
+                host_sleep_until_ns(host_now_ns() + NAP_NS)
+            return 0
+        if near.receives > 0:
+            doorbell_sleep(bell, self.post.heard - near.receives, near.receives, LONG_SLEEP_NS)
         seen = doorbell_rings(bell)
         while near.test() > 0:
-            if self.needs_help or near.missing_sends > 0:
-                doorbell_sleep(bell, seen, 1, NAP_NS)
-                near.test()
-                # What MPI sends only now was rung for too early.
-                self.ring()
-            else:
-                doorbell_sleep(bell, seen, near.missing_receives, LONG_SLEEP_NS)
+            doorbell_sleep(bell, seen, near.missing_receives, LONG_SLEEP_NS)
             seen = doorbell_rings(bell)
         return 0
 
