@@ -14,6 +14,8 @@ from typing import Annotated, Final, Self
 from pydantic import Field, PositiveInt, field_validator, model_validator
 
 from emulator.campaigns.measured_applications import MeasuredApplication, measured_application
+from emulator.campaigns.work import largest_share
+from emulator.fidelity.calibration import predicted_compute_s
 from emulator.model.applications import check_program
 from emulator.model.documents import DocumentModel, validate
 from emulator.model.errors import ImpossibleRequest, InvalidInput
@@ -232,8 +234,8 @@ def _specification(
 
 def default_iterations(problem: Problem, processor: Processor) -> int:
     """Iterations that compute for some emulated seconds: enough for a mean, short enough to wait for."""
-    points = (problem.grid or 1) ** 2 // problem.processors
-    if processor.costs is None or points == 0:
+    if processor.unpaced or problem.grid is None:
         return _MOST_ITERATIONS
-    compute_s = processor.costs.duration_s(points) * processor.weight(problem.application)
+    work = largest_share(problem.application, problem.grid, problem.processors)
+    compute_s = predicted_compute_s(processor, problem.application, work)
     return round(min(max(_COMPUTE_AIM_S / compute_s, _FEWEST_ITERATIONS), _MOST_ITERATIONS))
