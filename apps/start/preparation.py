@@ -38,14 +38,14 @@ def prepare(arguments: Sequence[str]) -> None:
 def import_all(application: str | None) -> None:
     """Imports what a rank imports while it runs; an application that does not exist is the rank's to refuse."""
     from apps import kernels
-    from apps.run import APPLICATIONS
+    from apps.run import make_parser
 
     import_module("apps.application")
     import_module("apps.record")
     for kernel in pkgutil.iter_modules(kernels.__path__, "apps.kernels."):
         import_module(kernel.name)
-    if application in APPLICATIONS:
-        import_module(APPLICATIONS[application].module)
+    # Made for what making it imports: the application's module, and what argparse needs when it is first used.
+    make_parser(application)
 
 
 def load_components(names: Iterable[str]) -> None:
