@@ -1,0 +1,198 @@
+"""Messages and collectives in the node image: what arrives, and no earlier than the interconnect allows.
+
+A cluster's boundary is simulated inside one container where a test needs one: messages across it are not paced.
+"""
+
+import itertools
+
+import pytest
+
+from tests.live.node_container import NodeContainer
+
+INTERCONNECT = "Interconnect('slow', 5e-3, 80.0, 1e-3)"
+SETTING = """
+import json, time
+import numpy as np
+from apps.application import JobContext
+from apps.interconnect import Interconnect
+from apps.pacing import DilatedPacer, ProcessorProfile
+from apps.record import JobSetting
+from apps.start.mpi import end, world
+from emulator.model.clock import Dilation
+
+communicator = world()
+rank, size = communicator.rank, communicator.size
+dilation = Dilation({dilation})
+setting = JobSetting(
+    dilation, {clusters}, {components}, ProcessorProfile(100.0, 200.0, 1000), interconnect={interconnect}
+)
+job = JobContext.of_rank(communicator, setting, DilatedPacer(dilation))
+messenger, collectives = job.messenger, job.collectives
+job.collectives.barrier()
+
+def tell(**values):
+    gathered = communicator.gather(values, root=0)
+    if gathered is not None:
+        print(json.dumps({{"event": "told", "ranks": gathered}}), flush=True)
+"""
+
+
+def told(node: NodeContainer, processes: int, program: str, **setting: object) -> list[dict[str, object]]:
+    """What each rank of a job tells that runs `program` in this setting."""
+    given = {"dilation": 1.0, "clusters": 1, "components": (processes,), "interconnect": "None"} | setting
+    outcome = node.run_program(processes, SETTING.format(**given) + program + "\ncollectives.free()\nend()\n")
+    assert outcome.exit_code == 0, outcome.errors
+    ranks: list[dict[str, object]] = outcome.events["told"]["ranks"]
+    return ranks
+
+
+COLLECTIVES = """
+own = np.random.default_rng(rank).normal(size=(3, 5))
+everybody = [np.random.default_rng(other).normal(size=(3, 5)) for other in range(size)]
+added, largest = collectives.all_reduce(own), collectives.all_reduce(own, "max")
+reduction = job.reduction(2, "sum")
+reduced = [reduction.reduce([rank, 1.0]).tolist() for _ in range(3)]
+reduction.free()
+told = np.full(1000, float(rank))
+collectives.broadcast(told, root=size - 1)
+gathered = collectives.all_gather(own.reshape(-1))
+outgoing = np.arange(size * 4.0).reshape(size, 4) + 100.0 * rank
+incoming = collectives.all_to_all(outgoing)
+mine = np.empty(2 + rank)
+collectives.scatter([np.full(2 + other, other + 0.5) for other in range(size)] if rank == 0 else None, mine)
+blocks = [np.empty(2 + other) for other in range(size)]
+collectives.gather(mine * 2, blocks if rank == 0 else None)
+tell(
+    added=bool(np.allclose(added, sum(everybody))),
+    bits=added.tobytes().hex(),
+    largest=bool(np.array_equal(largest, np.maximum.reduce(everybody))),
+    reduced=reduced == [[size * (size - 1) / 2, float(size)]] * 3,
+    told=bool((told == size - 1).all()),
+    gathered=bool(np.array_equal(gathered, np.array(everybody).reshape(size, -1))),
+    exchanged=all((incoming[other] == np.arange(4.0) + 4 * rank + 100.0 * other).all() for other in range(size)),
+    scattered=bool((mine == rank + 0.5).all()),
+    collected=rank > 0 or all((block == 2 * other + 1).all() for other, block in enumerate(blocks)),
+)
+"""
+
+
+@pytest.mark.parametrize(
+    ("processes", "clusters", "components"), [(1, 1, (1,)), (2, 2, (1, 1)), (7, 1, (7,)), (7, 3, (2, 4, 1))]
+)
+@pytest.mark.parametrize("interconnect", ["None", "Interconnect('quick', 1e-5, 1000.0)"])
+def test_collectives_are_numpys(
+    node: NodeContainer, processes: int, clusters: int, components: tuple[int, ...], interconnect: str
+) -> None:
+    ranks = told(node, processes, COLLECTIVES, clusters=clusters, components=components, interconnect=interconnect)
+    assert len({rank.pop("bits") for rank in ranks}) == 1
+    assert all(all(rank.values()) for rank in ranks), ranks
+
+
+def test_strided_views_and_messages_larger_than_are_sent_at_once(node: NodeContainer) -> None:
+    program = """
+values = np.arange(300_000.0).reshape(3, 100_000) * (rank + 1)
+column, row = np.empty((3, 2)), np.empty(100_000)
+other = 1 - rank
+for _ in range(3):
+    messenger.exchange(
+        sends=[(values[:, 7], other, 1), (values[2], other, 2)],
+        receives=[(column[:, 1], other, 1), (row, other, 2)],
+    )
+expected = np.arange(300_000.0).reshape(3, 100_000) * (other + 1)
+tell(column=bool((column[:, 1] == expected[:, 7]).all()), row=bool((row == expected[2]).all()))
+"""
+    assert all(all(rank.values()) for rank in told(node, 2, program))
+
+
+PING = """
+values = np.zeros(10_000)
+messenger.moment_ns = started_ns = time.monotonic_ns()
+for _ in range({rounds}):
+    if rank == 0:
+        messenger.send(values, 1)
+        messenger.receive(values, 1)
+    elif rank == 1:
+        messenger.receive(values, 0)
+        messenger.send(values, 0)
+moment_s = (messenger.moment_ns - started_ns) / 1e9
+messenger.wait_for_moment()
+tell(moment_s=moment_s, host_s=(time.monotonic_ns() - started_ns) / 1e9, paced=messenger.count.paced_messages)
+"""
+
+
+def test_a_message_takes_the_interconnects_latency_rate_and_overhead(node: NodeContainer) -> None:
+    # 10,000 values are 80,000 bytes: 8 ms at 80 Mbit/s, and 1 ms for the message, and 5 ms of latency.
+    for dilation in (1.0, 2.0):
+        first, _ = told(node, 2, PING.format(rounds=3), interconnect=INTERCONNECT, dilation=dilation)
+        assert first["moment_s"] >= 6 * 0.014 * dilation
+        assert first["moment_s"] == pytest.approx(6 * 0.014 * dilation, rel=0.2)
+        assert first["host_s"] >= first["moment_s"]
+
+
+def test_messages_between_clusters_are_not_paced(node: NodeContainer) -> None:
+    ranks = told(node, 2, PING.format(rounds=3), interconnect=INTERCONNECT, clusters=2, components=(1, 1))
+    assert all(float(str(rank["moment_s"])) < 0.014 for rank in ranks)
+
+
+def test_messages_of_one_sender_leave_one_after_another(node: NodeContainer) -> None:
+    program = """
+values, incoming = np.zeros(10_000), np.zeros((4, 10_000))
+messenger.moment_ns = started_ns = time.monotonic_ns()
+if rank == 0:
+    messenger.exchange(sends=[(values, other, 0) for other in range(1, size)])
+else:
+    messenger.receive(values, 0)
+tell(taken_s=(messenger.moment_ns - started_ns) / 1e9, moment_ns=messenger.moment_ns)
+"""
+    first, *others = told(node, 5, program, interconnect=INTERCONNECT)
+    assert float(str(first["taken_s"])) >= 4 * 0.009
+    for earlier_ns, later_ns in itertools.pairwise(sorted(int(str(rank["moment_ns"])) for rank in others)):
+        assert later_ns - earlier_ns == 9_000_000
+
+
+def test_messages_to_one_receiver_come_in_one_after_another(node: NodeContainer) -> None:
+    program = """
+values, incoming = np.zeros(10_000), np.zeros((4, 10_000))
+collectives.barrier()
+messenger.moment_ns = started_ns = time.monotonic_ns()
+if rank == 0:
+    messenger.exchange(receives=[(incoming[other - 1], other, 0) for other in range(1, size)])
+else:
+    messenger.send(values, 0)
+tell(moment_s=(messenger.moment_ns - started_ns) / 1e9)
+"""
+    first, *_ = told(node, 5, program, interconnect=INTERCONNECT)
+    # The first is there after 14 ms, and each of the other three takes 8 ms more.
+    assert float(str(first["moment_s"])) >= 0.014 + 3 * 0.008 - 0.004
+
+
+def test_a_message_across_clusters_leaves_no_earlier_than_its_processor_has_come_to_it(node: NodeContainer) -> None:
+    program = """
+values = np.zeros(1)
+started_ns = time.monotonic_ns()
+if rank == 0:
+    messenger.moment_ns = started_ns + 200_000_000
+    messenger.send(values, 1)
+else:
+    messenger.receive(values, 0)
+tell(host_s=(time.monotonic_ns() - started_ns) / 1e9)
+"""
+    ranks = told(node, 2, program, interconnect=INTERCONNECT, clusters=2, components=(1, 1))
+    assert float(str(ranks[0]["host_s"])) >= 0.2
+    assert float(str(ranks[1]["host_s"])) > 0.15
+
+
+def test_waiting_for_a_neighbour_costs_no_cpu(node: NodeContainer) -> None:
+    program = """
+values = np.zeros(1)
+cpu_s = 0.0
+if rank == 0:
+    time.sleep(1.0)
+    messenger.send(values, 1)
+else:
+    started_s = time.process_time()
+    messenger.receive(values, 0)
+    cpu_s = time.process_time() - started_s
+tell(cpu_s=cpu_s)
+"""
+    assert all(float(str(rank["cpu_s"])) < 0.05 for rank in told(node, 2, program))
