@@ -18,7 +18,7 @@ from emulator.fidelity.measures import LinkCheck
 from emulator.model.documents import first_fault, validate
 from emulator.model.errors import InvalidInput
 from emulator.model.job import JobState
-from emulator.model.records import DECISIONS_FILE, JobRow, Manifest, RunKind, RunProgress
+from emulator.model.records import DECISIONS_FILE, JobRow, RunKind, RunProgress
 from emulator.model.topology import Topology
 from emulator.model.views import EventKind, EventView, JobView
 
@@ -27,7 +27,6 @@ from emulator.model.views import EventKind, EventView, JobView
 class Earlier:
     """What is there of a measurement: `jobs` that finished, in order, and the `checks` of every attempt's links."""
 
-    manifest: Manifest
     matrix: Matrix
     jobs: tuple[JobView, ...]
     checks: tuple[LinkCheck, ...]
@@ -59,7 +58,7 @@ def read_earlier(path: Path, topology: Topology) -> Earlier:
     folders = attempts(path)
     checks = [check for folder in folders for check in _checks(folder)]
     matrix = validate(manifest.workload, Matrix, source=f"{path}: workload")
-    return Earlier(manifest, matrix, tuple(job for folder in folders for job in _finished_jobs(folder)), tuple(checks))
+    return Earlier(matrix, tuple(job for folder in folders for job in _finished_jobs(folder)), tuple(checks))
 
 
 def is_unfinished(path: Path) -> bool:

@@ -12,7 +12,7 @@ from emulator.containers.wan.program import CONGESTION_CONTROL
 from emulator.containers.wan.router import Router
 from emulator.containers.wan.stand import Stand
 from emulator.containers.wan.verify import check_wide_area, verify_wide_area
-from emulator.containers.wan.wide_area import program_wide_area, programmed_dilation, programmed_wide_area
+from emulator.containers.wan.wide_area import program_wide_area, programmed_wide_area
 from emulator.model.clock import REAL_TIME, Dilation
 from emulator.model.topology import Topology
 from tests.live.command_line import CommandLine
@@ -46,9 +46,9 @@ def test_every_ordered_pair_is_as_asked(stand: Stand, topology: Topology, factor
 def test_verification_leaves_the_dilation_it_found(stand: Stand, topology: Topology) -> None:
     program_wide_area(stand, topology, REAL_TIME)
     check_wide_area(stand, topology, Dilation(4))
-    assert programmed_dilation(stand, topology) == Dilation(4)
+    assert programmed_wide_area(stand, topology).is_for(Dilation(4))
     program_wide_area(stand, topology, REAL_TIME)
-    assert programmed_dilation(stand, topology) == REAL_TIME
+    assert programmed_wide_area(stand, topology).is_for(REAL_TIME)
 
 
 def test_a_delay_changed_behind_its_back_is_noticed(stand: Stand, topology: Topology) -> None:

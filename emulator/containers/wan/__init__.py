@@ -8,6 +8,6 @@ To measure: ``probe`` runs inside the clusters and exchanges time-stamped packet
 which streams tell a quantity (pure), ``measurements`` judges them (pure), ``verification`` carries rounds out, and
 ``verify`` is its two forms.
 
-Users of this package call ``wide_area.program_wide_area`` and ``programmed_dilation``, ``verify.verify_wide_area`` and
+Users of this package call ``wide_area.program_wide_area`` and ``programmed_wide_area``, ``verify.verify_wide_area`` and
 ``check_wide_area``, and give ``program.kernel_settings`` to every cluster's container.
 """

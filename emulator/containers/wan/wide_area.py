@@ -69,9 +69,3 @@ def programmed_wide_area(stand: Stand, topology: Topology) -> Programmed:
         edges = list(pool.map(lambda container: edge_queues(stand, container), stand.cluster_containers))
         dilation, differences = dilation_of(topology, edges, router.result(), stand.addresses)
     return Programmed(dilation, tuple(differences))
-
-
-def programmed_dilation(stand: Stand, topology: Topology) -> Dilation | None:
-    """The dilation that the whole wide area is programmed for, or None if it is not as any dilation wants it."""
-    programmed = programmed_wide_area(stand, topology)
-    return programmed.dilation if programmed.whole else None
