@@ -1,7 +1,7 @@
 """Compiles the Cython sources of this directory in place: `python3 apps/kernels/build.py`.
 
-Needs Cython, a C compiler, Python's and MPI's headers, and nothing else; it runs in a build stage of the node image. The code
-is for the architecture's baseline, because an image must run on hosts other than the one that built it.
+Needs Cython, a C compiler, Python's and MPI's headers, and nothing else; it runs in a build stage of the node image.
+The code is for the architecture's baseline, because an image must run on hosts other than the one that built it.
 """
 
 import os
