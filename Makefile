@@ -49,6 +49,7 @@ bench: $(READY)
 	.venv/bin/python -m emulator.simulator.compile
 	.venv/bin/python -m tests.bench
 	.venv/bin/python -m tests.bench.kernels
+	.venv/bin/python -m tests.bench.start --ranks 16 64
 
 lint: $(READY)
 	.venv/bin/ruff check .
