@@ -81,6 +81,47 @@ def test_paced_iterations_take_the_emulated_processors_time(node: NodeContainer)
     assert 0 < record["host_kernel_cpu_s"] < record["host_cpu_s"]
 
 
+@pytest.mark.parametrize(("processes", "where"), [(4, ""), (7, "--components 3,4 --clusters 2")])
+@pytest.mark.parametrize("interconnect", ["", "--interconnect myrinet:20e-6:1000:5e-6"])
+def test_overlapped_borders_give_the_bits_of_the_four_steps(
+    node: NodeContainer, processes: int, where: str, interconnect: str
+) -> None:
+    line = f"poisson --grid 23 --iterations 60 --dilation 0.1 {where} {interconnect} --exchange"
+    stepwise, values = node.solution(processes, f"{line} steps")
+    overlapped, same = node.solution(processes, f"{line} overlapped --synchronized")
+    assert np.array_equal(values, same)
+    assert stepwise["global_error"] == overlapped["global_error"]
+    assert set(stepwise["border_exchange_s"][0]) == {"top", "bottom", "left", "right"}
+    assert set(overlapped["border_exchange_s"][0]) == {"total"}
+    assert overlapped["barrier_s"]["mean"] > stepwise["barrier_s"]["mean"] == 0.0
+    assert (stepwise["interconnects"], stepwise["exchange"]) == (
+        ("myrinet" if interconnect else "shared-memory") + ("+wide-area" if where else ""),
+        "steps",
+    )
+
+
+def test_paced_messages_make_an_iteration_the_same_at_every_dilation(node: NodeContainer) -> None:
+    line = "poisson --grid 60 --iterations 30 --interconnect slow:1e-3:10:1e-3 --dilation"
+    slow, fast = (node.run(4, f"{line} {dilation}").record for dilation in (4, 2))
+    # 900 points of 115 ns; in two dimensions 4 processes send in two steps each way, then collect and distribute.
+    medians_s = [record["iteration_spread_s"]["median"] for record in (slow, fast)]
+    assert medians_s[0] == pytest.approx(medians_s[1], rel=1e-3)
+    borders_s, reduction_s = 4 * (2e-3 + 240 / 1.25e6), 2 * 2e-3
+    assert medians_s[0] > 900 * 115e-9 + borders_s + reduction_s
+    # Eight borders and a reduction in an iteration; before and after the loop three barriers and a broadcast.
+    assert (slow["paced_messages"], slow["weight"]) == (30 * (8 + 6) + 3 * 6 + 3, 1.0)
+
+
+def test_communication_is_measured_as_in_the_study(node: NodeContainer) -> None:
+    record = node.run(6, "poisson --grid 60 --iterations 20 --dilation 4").record
+    by_direction_s, totals_s = record["border_exchange_s"], record["border_exchange_total_s"]
+    assert [sum(process.values()) for process in by_direction_s] == pytest.approx(totals_s)
+    assert 0.0 < record["communication_s"] <= record["runtime_s"]
+    # Of 3 x 2 processes the middle ones move a row of 20 points and two columns of 30, each way.
+    assert record["border_exchange_points"] == 2 * (20 + 30 + 30)
+    assert record["border_exchange_bytes"] == 8 * record["border_exchange_points"]
+
+
 def test_the_dilation_cancels_out_of_emulated_durations(node: NodeContainer) -> None:
     line = "poisson --grid 60 --iterations 30 --in-cache-ns-per-point 10000 --dilation"
     slow, fast = (node.run(4, f"{line} {dilation}").record for dilation in (4, 2))
@@ -112,6 +153,8 @@ def test_ranks_that_are_ready_too_late_say_by_how_much(node: NodeContainer) -> N
         (4, "--grid 0 --iterations 5", 2, "--grid must be at least 1 point"),
         (7, "--grid 6 --iterations 5", 2, "A grid of 6 x 6 points cannot be divided over 7 processes"),
         (4, "--grid 20 --iterations 5 --components 2,3", 2, "but 4 processes run"),
+        (4, "--grid 20 --iterations 5 --interconnect myrinet:nan:100", 2, "latency of myrinet must be"),
+        (4, "--grid 20 --iterations 5 --weight nan", 2, "--weight must be a positive number"),
         (4, "--grid 20 --iterations five", 2, "invalid int value: 'five'"),
         (4, "--grid 20 --iterations 5000 --native --amplitude 1e308", 1, "The values overflowed in iteration"),
         (1, "--grid 20 --iterations 5000 --native --amplitude 1e308", 1, "The values overflowed in iteration"),
