@@ -248,14 +248,14 @@ def test_any_number_of_processes_computes_the_members_of_one(node: NodeContainer
 
 
 def test_a_day_takes_the_emulated_processors_time_and_only_analyses_communicate(node: NodeContainer) -> None:
-    # 3 members each x 12 steps x 64 points x 1000 ns x 20 = 46.08 ms.
+    # Each rank's 3 members, so many steps, 64 points, 1000 ns, the weight: some tens of milliseconds.
     steps = Basin(8).steps_per_day
     line = "ensflow --grid 8 --members 12 --days 20 --in-cache-ns-per-point 1000 --weight 20 --dilation 4"
     record = node.run(4, f"{line} --analysis-every-days 30").record
     day_s = 3 * steps * 64 * 1000e-9 * 20
     assert record["members_each"] == 3
-    assert record["iteration_spread_s"]["median"] == pytest.approx(day_s, rel=0.10)
-    assert record["iteration_spread_s"]["min"] >= day_s
+    assert record["iteration_spread_s"]["min"] == pytest.approx(day_s, rel=1e-6)
+    assert record["iteration_spread_s"]["max"] == pytest.approx(day_s, rel=1e-6)
     assert record["exchange_s"]["max"] == 0.0
     assert record["phases"] == 4 * 20
     analysed = node.run(4, f"{line} --analysis-every-days 10").record
