@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from emulator.model.catalogue import HOUSE
 from emulator.model.errors import UnknownName
+from emulator.model.house import HOUSE
 from emulator.model.request import JobRequest, RequestKind
 from emulator.model.rules import Coallocation, SystemRules
 from workloads.job_mix import JobClass, JobMix

@@ -9,8 +9,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, PositiveInt, model_validator
 
-from emulator.model.catalogue import HOUSE, locate
 from emulator.model.documents import DocumentModel, read_document, validate
+from emulator.model.house import HOUSE, locate
 from emulator.model.job import (
     DEFAULT_RUN_TIME_LIMIT_S,
     MAX_COMPONENT_PROCESSORS,

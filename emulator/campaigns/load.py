@@ -16,8 +16,8 @@ from types import TracebackType
 from typing import IO, Final, Self
 
 from emulator.client import BrokerClient
-from emulator.model.catalogue import HOUSE
 from emulator.model.errors import RunFailed
+from emulator.model.house import HOUSE
 
 MOST_USERS: Final = 8
 """Submissions that may be under way at once; each takes a broker some milliseconds."""

@@ -21,8 +21,8 @@ from emulator.containers.inspection import TestbedStatus, inspect
 from emulator.containers.names import USER
 from emulator.containers.state import StandState, standing
 from emulator.containers.wan.measurements import Quantity, WideAreaReport
-from emulator.model.catalogue import HOUSE, locate
 from emulator.model.errors import EngineUnavailable, InvalidInput, NotStanding, UnknownName, WideAreaUnfaithful
+from emulator.model.house import HOUSE, locate
 
 DEFAULT_NAME: Final = "testbed"
 NameOption = Annotated[

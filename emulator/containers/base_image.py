@@ -18,8 +18,8 @@ import docker.errors
 from emulator.containers.caches import cache_folder
 from emulator.containers.events import Observer, Progress
 from emulator.containers.names import IMAGE_REPOSITORY
-from emulator.model.catalogue import HOUSE
 from emulator.model.errors import EngineUnavailable
+from emulator.model.house import HOUSE
 
 SUITE: Final = "bookworm"
 PUBLIC_IMAGE: Final = "debian:bookworm-slim"

@@ -24,8 +24,8 @@ from emulator.containers.compose import ImageReferences
 from emulator.containers.events import Observer, Progress
 from emulator.containers.names import IMAGE_REPOSITORY
 from emulator.containers.together import together
-from emulator.model.catalogue import HOUSE
 from emulator.model.errors import EngineUnavailable
+from emulator.model.house import HOUSE
 
 LATEST: Final = "dev"
 _TAG_LENGTH: Final = 16

@@ -1,7 +1,6 @@
 """The topologies that come with the testbed, by name.
 
-A topology or campaign is given either as a name (a file of that name in ``compose/`` or ``workloads/campaigns/``) or as
-a path to one's own file.
+One is given either as a name (a file of that name in ``compose/``) or as a path to one's own file.
 """
 
 from __future__ import annotations
@@ -9,8 +8,6 @@ from __future__ import annotations
 from emulator.model.documents import read_document
 from emulator.model.house import HOUSE, locate
 from emulator.model.topology import Topology
-
-__all__ = ["HOUSE", "locate", "topology_named"]
 
 
 def topology_named(name_or_path: str) -> Topology:

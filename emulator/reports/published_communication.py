@@ -13,7 +13,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final
 
-from emulator.model.catalogue import HOUSE
+from emulator.model.house import HOUSE
 from emulator.model.records import CommunicationRow
 from emulator.model.topology import Topology
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from emulator.containers.images import Recipe, broker_recipe, node_recipe
 from emulator.containers.wheels import broker_requirements
-from emulator.model.catalogue import HOUSE
+from emulator.model.house import HOUSE
 
 
 def recipe(folder: Path, content: str, decided_by: str = "") -> Recipe:

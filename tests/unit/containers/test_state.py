@@ -16,8 +16,9 @@ from emulator.containers.state import (
     standing,
     write_secret,
 )
-from emulator.model.catalogue import HOUSE, topology_named
+from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput, NotStanding, TestbedBusy
+from emulator.model.house import HOUSE
 
 MINI = (HOUSE / "compose" / "mini.yaml").read_text()
 

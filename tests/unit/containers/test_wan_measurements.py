@@ -27,9 +27,9 @@ from emulator.containers.wan.rounds import (
 )
 from emulator.containers.wan.router import Backend
 from emulator.containers.wan.schedule import Arrival
-from emulator.model.catalogue import HOUSE
 from emulator.model.clock import Dilation
 from emulator.model.documents import read_document
+from emulator.model.house import HOUSE
 from emulator.model.topology import Path, Topology
 
 MINI = read_document(HOUSE / "compose" / "mini.yaml", Topology)

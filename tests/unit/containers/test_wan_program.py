@@ -21,9 +21,9 @@ from emulator.containers.wan.program import (
 )
 from emulator.containers.wan.router import Backend, Router
 from emulator.containers.wan.stand import Stand
-from emulator.model.catalogue import HOUSE
 from emulator.model.clock import REAL_TIME, Dilation
 from emulator.model.documents import parse_document, read_document
+from emulator.model.house import HOUSE
 from emulator.model.topology import MAX_CLUSTERS, Topology
 from emulator.model.units import rate_bytes_per_s
 

@@ -9,9 +9,9 @@ import pytest
 from emulator.containers.addresses import AddressPlan
 from emulator.containers.wan.program import WideAreaProgram, wide_area_program
 from emulator.containers.wan.readback import dilation_of
-from emulator.model.catalogue import HOUSE
 from emulator.model.clock import Dilation
 from emulator.model.documents import read_document
+from emulator.model.house import HOUSE
 from emulator.model.topology import Topology
 from emulator.model.units import rate_bytes_per_s
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from emulator.campaigns.simulated import Wishes, simulate_workload
-from emulator.model.catalogue import HOUSE
+from emulator.model.house import HOUSE
 
 BLOCKS = re.findall(
     r"```python\n(.*?)```", (HOUSE / "docs" / "write-a-policy.md").read_text(encoding="utf-8"), re.DOTALL

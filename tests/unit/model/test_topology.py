@@ -2,9 +2,10 @@
 
 import pytest
 
-from emulator.model.catalogue import HOUSE, topology_named
+from emulator.model.catalogue import topology_named
 from emulator.model.documents import parse_document
 from emulator.model.errors import InvalidInput, UnknownName
+from emulator.model.house import HOUSE
 from emulator.model.topology import Topology
 
 WHOLE = """
