@@ -2,6 +2,5 @@
 
 `rank.c` is the program that mpirun starts for each rank; `parent` is the Python process, one for a job and node, that
 imports everything once and forks the ranks; `handover` is the message between the two; `mpi` initialises MPI and ends
-it; `priority` keeps ranks that start or end out of the way of those that run. Each is useful without the others, and
-`python3 -m apps` under a plain mpirun needs neither the program nor the parent.
+it; `ending` is a rank's last act. `python3 -m apps` under a plain mpirun needs neither the program nor the parent.
 """
