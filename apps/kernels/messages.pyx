@@ -63,12 +63,19 @@ cdef extern from "doorbell.h" nogil:
 cdef enum:
     SOCKETS = 256
     # Host times. A long sleep for messages that need nobody's help to arrive, and a short one where MPI may have to.
-    LONG_SLEEP_NS = 20000000
+    LONG_SLEEP_NS = 100000000
     NAP_NS = 50000
-    POLL_MS = 10
+    POLL_MS = 100
+    # While a message has yet to be sent, and as long as MPI may still be opening sockets.
+    SHORT_POLL_MS = 2
+    FIRST_WAITS = 100
     LATE_NS = 100000
     # Looks for messages that found none although something had come.
     IN_VAIN = 8
+
+
+# No stamp: what stands where the stamp of a message will be that has not come.
+cdef long long NOTHING = -1
 
 
 cdef struct Message:
@@ -78,6 +85,7 @@ cdef struct Message:
     double* buffer
     int peer
     bint paced
+    bint near
 
 
 cdef struct Arrival:
@@ -109,7 +117,7 @@ cdef class Post:
     cdef Py_ssize_t eager_bytes
     cdef pollfd sockets[SOCKETS]
     cdef int n_sockets
-    cdef unsigned int naps
+    cdef unsigned int naps, far_waits
     cdef uint32_t heard
 
     def __init__(
@@ -254,6 +262,7 @@ cdef class MessageSet:
         message.values = view.shape[0]
         message.peer = peer
         message.paced = self.post.paced_ranks[peer]
+        message.near = self.post.is_near(peer)
         message.buffer = <double*> calloc(1 + message.values, sizeof(double))
         if message.buffer == NULL:
             raise MemoryError()
@@ -298,6 +307,8 @@ cdef class MessageSet:
             host_sleep_until_ns(host_now_ns() + NAP_NS)
         for index in range(self.n_receives, self.n_receives + self.n_sends):
             self.pack(&self.messages[index])
+        for index in range(self.n_receives):
+            memcpy(self.messages[index].buffer, &NOTHING, sizeof(NOTHING))
         start_requests(self.near)
         start_requests(self.sent)
         start_requests(self.far)
@@ -365,19 +376,34 @@ cdef class MessageSet:
         cdef Post post = self.post
         cdef Requests far = self.far
         cdef int missing = far.missing_receives + far.missing_sends, ready = 1, in_vain = 0
+        cdef bint first_waits = post.far_waits < FIRST_WAITS
+        post.far_waits += missing > 0
         while far.test() > 0:
             if ready == 0 and far.missing_receives + far.missing_sends < missing:
                 # It came through a socket that is not watched yet.
                 post.find_sockets()
             missing = far.missing_receives + far.missing_sends
+            if self.has_come_unnoticed():
+                continue
             if post.n_sockets == 0 or in_vain >= IN_VAIN:
                 # No socket is known, or what comes through them is not for us.
                 in_vain = 0
                 post.nap()
             else:
-                ready = poll(post.sockets, post.n_sockets, POLL_MS)
+                ready = poll(
+                    post.sockets, post.n_sockets, SHORT_POLL_MS if first_waits or far.missing_sends > 0 else POLL_MS
+                )
                 in_vain += 1
         return 0
+
+    cdef bint has_come_unnoticed(self):
+        """Whether a far message came while MPI was last asked, after it had looked: no socket would tell of it again."""
+        cdef int index, come = 0
+        cdef long long stamp_ns
+        for index in range(self.n_receives):
+            memcpy(&stamp_ns, self.messages[index].buffer, sizeof(stamp_ns))
+            come += not self.messages[index].near and stamp_ns != NOTHING
+        return come > self.far.receives - self.far.missing_receives
 
     cdef int move_on(self) except -1:
         """Moves the processor's moment to the one at which it has sent and received all."""
