@@ -131,7 +131,7 @@ class Messenger:
         return MessageCount(post.paced_messages, post.late_messages, post.host_lateness_max_ns / NANOSECONDS_PER_SECOND)
 
     def send(self, values: Values, receiver: int, tag: int = 0) -> None:
-        """Sends a contiguous array; returns when it may be overwritten."""
+        """Sends a contiguous array; returns when it may be overwritten, which may be only once it is received."""
         self.exchange(sends=[(flat(values), receiver, tag)])
 
     def receive(self, values: Values, sender: int, tag: int = 0) -> None:
