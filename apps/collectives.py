@@ -137,13 +137,6 @@ class Collectives:
         tree.reduce(values.size if operation == "sum" else 0)
         return tree.values.reshape(values.shape).copy()
 
-    def all_gather(self, values: Values) -> Values:
-        """What each rank gave, one row for a rank."""
-        gathered = np.empty((self._messenger.size, values.size))
-        self.gather(values.reshape(-1), list(gathered) if self._messenger.rank == 0 else None)
-        self.broadcast(gathered)
-        return gathered
-
     def all_to_all(self, outgoing: Values) -> Values:
         """Row r of `outgoing` goes to rank r; row s of the result came from rank s."""
         sent, received, messages = self._pairs(outgoing.shape[1])

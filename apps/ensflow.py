@@ -23,6 +23,7 @@ import numpy.typing as npt
 from apps.application import JobContext
 from apps.assimilation import Assimilation
 from apps.ensemble import EnsembleShare
+from apps.failing import check_together
 from apps.norms import gather_error_norms
 from apps.ocean import (
     CORIOLIS_PER_S,
@@ -34,9 +35,9 @@ from apps.ocean import (
     Basin,
     mean_thickness_m,
 )
-from apps.saving import write_solution
+from apps.saving import save_solution
 from apps.timeline import HostTimes
-from emulator.model.errors import InvalidInput, RunFailed
+from emulator.model.errors import InvalidInput
 
 Values = npt.NDArray[np.float64]
 
@@ -151,19 +152,20 @@ class Ensflow:
         `thickness_change` is the largest relative change of a member's mean thickness since the start.
 
         Raises:
-            RunFailed: at rank 0, if a layer has run dry, or the members cannot be written where `--save` says.
+            RunFailed: at every rank alike, if a layer has run dry, or the members cannot be written as `--save` says.
         """
         options, basin = self._options, self._options.basin
         members = self._communicator.gather(self._states[:, :, 1:-1, 1:-1].copy(), root=0)
         analyses = self._assimilation.gather_analyses()
         ensemble = None if members is None else np.concatenate(members)
+        oceans = [] if ensemble is None or self._hidden is None else [ensemble, self._hidden]
+        dry = not all(np.isfinite(ocean).all() for ocean in oceans)
+        complaint = f"The layer of an ocean ran dry within {options.days} days: use slower --currents."
+        check_together(self._communicator, complaint if dry else None)
+        save_solution(self._communicator, ensemble, options.save)
         if ensemble is None or self._hidden is None:
             gather_error_norms(self._communicator, np.empty(0), 1.0 / basin.side_points)
             return {}
-        if not (np.isfinite(ensemble).all() and np.isfinite(self._hidden).all()):
-            raise RunFailed(f"The layer of an ocean ran dry within {options.days} days: use slower --currents.")
-        if options.save is not None:
-            write_solution(ensemble, options.save)
         error_m = ensemble[:, THICKNESS].mean(axis=0) - self._hidden[THICKNESS, 1:-1, 1:-1]
         norms = gather_error_norms(self._communicator, error_m, 1.0 / basin.side_points) or {}
         return {

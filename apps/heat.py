@@ -26,13 +26,14 @@ import numpy as np
 import numpy.typing as npt
 
 from apps.application import JobContext
-from apps.exchange import EXCHANGE_MODES, BorderExchange, ExchangeMode
+from apps.exchange import BorderExchange, ExchangeMode
+from apps.failing import check_together
 from apps.grid import Block, MasterAndWorkers
 from apps.norms import gather_error_norms
-from apps.options import add_problem_arguments, check_problem
-from apps.saving import write_solution
+from apps.options import add_exchange_argument, add_problem_arguments, check_problem
+from apps.saving import save_solution
 from apps.timeline import HostTimes
-from emulator.model.errors import InvalidInput, RunFailed
+from emulator.model.errors import InvalidInput
 
 Values = npt.NDArray[np.float64]
 Edges = Literal["zero", "insulated"]
@@ -104,10 +105,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="diffusivity x time step / squared spacing, at most 0.25 (%(default)s)",
     )  # fmt: skip
     parser.add_argument("--edges", choices=get_args(Edges), default="zero", help="held at zero (default), or insulated")
-    parser.add_argument(
-        "--exchange", choices=EXCHANGE_MODES, default="steps",
-        help="borders in consecutive steps (default), or all at once",
-    )  # fmt: skip
+    add_exchange_argument(parser, default="steps")
 
 
 def read_options(arguments: argparse.Namespace) -> HeatOptions:
@@ -165,7 +163,7 @@ class Heat:
         """The master distributes the rows, the workers make all steps, the master collects the results.
 
         Raises:
-            RunFailed: at rank 0, if the values overflow.
+            RunFailed: at every rank alike, if the values overflow.
         """
         self._clock.begin()
         self._collectives.scatter(self._shares, self._own)
@@ -175,11 +173,12 @@ class Heat:
         self._collectives.gather(self._own, self._shares)
         self._clock.exchanged()
         self._clock.end()
-        if self._whole is not None and not np.isfinite(self._whole).all():
-            raise RunFailed(
-                f"The values overflowed within {self._options.steps} steps:"
-                f" use a smaller --amplitude than {self._options.problem.amplitude}."
-            )
+        overflowed = self._whole is not None and not np.isfinite(self._whole).all()
+        complaint = (
+            f"The values overflowed within {self._options.steps} steps:"
+            f" use a smaller --amplitude than {self._options.problem.amplitude}."
+        )
+        check_together(self._communicator, complaint if overflowed else None)
 
     def _steps(self, worker: _Worker) -> None:
         clock, exchange, step, phase = self._clock, worker.borders.exchange, worker.step, worker.phase
@@ -199,15 +198,14 @@ class Heat:
         """What this application adds to the record; every rank must call this, rank 0's is complete.
 
         Raises:
-            RunFailed: at rank 0, if the solution cannot be written where `--save` says.
+            RunFailed: at every rank alike, if the solution cannot be written where `--save` says.
         """
         options, problem, whole = self._options, self._options.problem, self._whole
         difference = np.empty((0, 0)) if whole is None else whole - problem.solution(options.steps)
         norms = gather_error_norms(self._communicator, difference, problem.spacing)
+        save_solution(self._communicator, whole, options.save)
         if whole is None or norms is None:
             return {}
-        if options.save is not None:
-            write_solution(whole, options.save)
         return {
             "grid": problem.side_points,
             "workers": self._parts.workers,

@@ -9,6 +9,7 @@ receiver `latency_s` later, and no two messages come in at a receiver faster tha
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 
 from emulator.model.errors import InvalidInput
@@ -17,6 +18,8 @@ from emulator.model.units import rate_bytes_per_s
 SHARED_MEMORY = "shared-memory"
 """The name recorded when no interconnect is stated: messages take what the host's memory takes."""
 
+# As a topology names one (`emulator.model.names`, which needs what a node has not).
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
 _FORM = "NAME:latency_s:rate_mbit:message_s, such as myrinet:20e-6:1000:5e-6"
 
 
@@ -25,7 +28,7 @@ class Interconnect:
     """A named interconnect: one-way latency, rate, and what each message costs whatever its size; all emulated.
 
     Raises:
-        InvalidInput: if the name is empty, or a value is out of range.
+        InvalidInput: if the name or a value is not one that a topology may state.
     """
 
     name: str
@@ -34,8 +37,13 @@ class Interconnect:
     message_s: float = 0.0
 
     def __post_init__(self) -> None:
-        if not self.name or ":" in self.name:
-            raise InvalidInput(f"An interconnect needs a name without a colon, not {self.name!r}.")
+        if not _NAME.fullmatch(self.name):
+            raise InvalidInput(
+                "An interconnect needs a name of at most 31 lower-case letters, digits and hyphens that begins with a"
+                f" letter, not {self.name!r}."
+            )
+        if self.name == SHARED_MEMORY:
+            raise InvalidInput(f"{SHARED_MEMORY!r} stands for messages that are not paced: choose another name.")
         if not 0.0 <= self.latency_s < math.inf:
             raise InvalidInput(f"The latency of {self.name} must be zero or more seconds, not {self.latency_s!r}.")
         if not 0.0 < self.rate_mbit < math.inf:

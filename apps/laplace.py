@@ -26,11 +26,10 @@ import numpy as np
 import numpy.typing as npt
 
 from apps.application import JobContext
-from apps.exchange import EXCHANGE_MODES, BorderExchange, ExchangeMode
+from apps.exchange import BorderExchange, ExchangeMode
 from apps.grid import Block, square_block_of
-from apps.norms import gather_error_norms
-from apps.options import add_iteration_arguments, add_problem_arguments, check_end, check_problem
-from apps.saving import save_solution
+from apps.options import add_exchange_argument, add_iteration_arguments, add_problem_arguments, check_end, check_problem
+from apps.solution import DividedSolution
 from apps.timeline import HostTimes
 from emulator.model.errors import InvalidInput, RunFailed
 
@@ -105,10 +104,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--relaxation", type=float, default=RELAXATION, metavar="W", help="over-relaxation of an update (%(default)s)"
     )
-    parser.add_argument(
-        "--exchange", choices=EXCHANGE_MODES, default="overlapped",
-        help="borders all at once (default), or in four consecutive steps",
-    )  # fmt: skip
+    add_exchange_argument(parser, default="overlapped")
 
 
 def read_options(arguments: argparse.Namespace) -> LaplaceOptions:
@@ -199,25 +195,17 @@ class Laplace:
         """What this application adds to the record; every rank must call this, rank 0's is complete.
 
         Raises:
-            RunFailed: at rank 0, if the solution cannot be written where `--save` says.
+            RunFailed: at every rank alike, if the solution cannot be written where `--save` says.
         """
-        options, problem = self._options, self._options.problem
-        inner = self._values[1:-1, 1:-1]
-        norms = gather_error_norms(self._communicator, inner - problem.solution(self._block), problem.spacing)
-        if options.save is not None:
-            save_solution(self._communicator, self._block, inner, problem.side_points, options.save)
+        options = self._options
+        solved = DividedSolution(self._communicator, self._process_grid, self._block, self._values)
+        common = solved.results(options.problem, options.save)
         self._exchange.free()
         self._reduction.free()
-        if norms is None:
-            return {}
-        return {
-            "grid": problem.side_points,
-            "process_columns": self._process_grid.columns,
-            "process_rows": self._process_grid.rows,
+        return common | {
             "tolerance": options.tolerance,
             "relaxation": options.relaxation,
             "exchange": options.exchange,
             "converged": self._average_change is not None and self._average_change < options.tolerance,
             "average_change": self._average_change,
-            **norms,
         }

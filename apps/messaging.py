@@ -31,8 +31,9 @@ Incoming = tuple[Values, int, int]
 """A view to fill, the sender's rank, a tag."""
 
 _CONNECT_TAG = 20_000
-# How far a rank may run ahead of the host's clock: longer than a core takes to wake up.
-_LEAD_HOST_NS = 1_000_000
+# How far a rank may run ahead of the host's clock: longer than the kernels of other jobs keep the cores busy at a time,
+# and too short for anybody to notice that a job is over before its last moment has come.
+_LEAD_HOST_NS = 100_000_000
 # Open MPI's own default; larger messages through shared memory need their receiver's help to be sent.
 _EAGER_BYTES = ("OMPI_MCA_btl_vader_eager_limit", 4096)
 
@@ -93,7 +94,6 @@ class Messenger:
         self.rank: int = communicator.rank
         self.size: int = communicator.size
         self.cluster_of = setting.cluster_of_ranks()
-        self.lateness_adds_up = setting.interconnect is None or len(set(self.cluster_of)) > 1
         own_cluster = self.cluster_of[self.rank]
         paced = [setting.interconnect is not None and cluster == own_cluster for cluster in self.cluster_of]
         eager_bytes = int(os.environ.get(*map(str, _EAGER_BYTES)))
@@ -123,6 +123,11 @@ class Messenger:
     def host_lead_ns(self) -> int:
         """How far this rank may run ahead of the host's clock: not at all if what it sends lives in the host's time."""
         return _LEAD_HOST_NS if self._post.any_paced and not self._post.any_unpaced_sends else 0
+
+    def take_send_lateness_ns(self) -> int:
+        """How late the latest message that is not paced left since this was last asked, in host nanoseconds."""
+        lateness_ns, self._post.send_lateness_ns = int(self._post.send_lateness_ns), 0
+        return lateness_ns
 
     @property
     def count(self) -> MessageCount:

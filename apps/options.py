@@ -6,6 +6,7 @@ import argparse
 import math
 from pathlib import Path
 
+from apps.exchange import EXCHANGE_MODES, ExchangeMode
 from emulator.model.errors import InvalidInput
 
 
@@ -21,6 +22,14 @@ def add_iteration_arguments(parser: argparse.ArgumentParser, tolerance_help: str
     """Adds what ends an iteration: a number of iterations, a tolerance, or both."""
     parser.add_argument("--iterations", type=int, metavar="N", help="iterate at most so often")
     parser.add_argument("--tolerance", type=float, default=0.0, metavar="E", help=tolerance_help)
+
+
+def add_exchange_argument(parser: argparse.ArgumentParser, default: ExchangeMode) -> None:
+    """Adds how borders are exchanged, `default` unless asked otherwise."""
+    parser.add_argument(
+        "--exchange", choices=EXCHANGE_MODES, default=default,
+        help="borders in consecutive steps, a direction each, or overlapped: all at once (%(default)s)",
+    )  # fmt: skip
 
 
 def check_problem(side_points: int, amplitude: float) -> None:

@@ -7,7 +7,7 @@ as late.
 
 A phase ends when the emulated processor would have finished, and the next begins there, whenever the rank itself wakes
 up: so lateness does not add up where the next phase's sleep can make up for it. A rank whose messages are paced, too,
-may even run ahead of the host's clock by a lead: one sleep then serves several short phases.
+may even run ahead of the host's clock by a lead: what its host is late by, up to the lead, is then late for nobody.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from __future__ import annotations
 import ctypes
 import os
 import time
+from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from emulator.model.clock import Dilation
@@ -26,6 +27,10 @@ from emulator.model.units import NANOSECONDS_PER_SECOND, nanoseconds, seconds_fr
 BYTES_PER_POINT = 8
 LATE_FRACTION = 0.01
 LATE_HOST_S = 100e-6
+
+OVERSHOOT_EDGES_HOST_S = tuple(25e-6 * 2 ** (step / 2) for step in range(26))
+"""What divides overshoots into classes: from a quarter of the smallest tolerance to a seventh of a second."""
+_OVERSHOOT_EDGES_NS = [nanoseconds(edge_s) for edge_s in OVERSHOOT_EDGES_HOST_S]
 
 # Waking a core that has idled, and many ranks at once, takes tenths of a millisecond: so a long sleep ends this much
 # early, and a short one, from which all return faster, follows it.
@@ -80,14 +85,15 @@ class Phase:
 class PhaseCount:
     """How many phases ended, how many of them late, and by how much the late ones were (host seconds).
 
-    `host_overshoot_s` is how far past its end the last phase ended, within its tolerance or not.
+    `overshoots` counts phases by how far past their ends they ended, within the tolerance or not, in the classes
+    between `OVERSHOOT_EDGES_HOST_S`.
     """
 
     phases: int = 0
     late_phases: int = 0
     host_lateness_sum_s: float = 0.0
     host_lateness_max_s: float = 0.0
-    host_overshoot_s: float = 0.0
+    overshoots: list[int] = field(default_factory=lambda: [0] * (len(OVERSHOOT_EDGES_HOST_S) + 1))
 
 
 class Pacer(Protocol):
@@ -141,11 +147,12 @@ class DilatedPacer:
     def _count(self, phase: Phase, host_late_ns: int) -> None:
         count = self.count
         count.phases += 1
-        count.host_overshoot_s = seconds_from_nanoseconds(host_late_ns)
+        count.overshoots[bisect_right(_OVERSHOOT_EDGES_NS, host_late_ns)] += 1
         if host_late_ns > phase.host_tolerance_ns:
             count.late_phases += 1
-            count.host_lateness_sum_s += count.host_overshoot_s
-            count.host_lateness_max_s = max(count.host_lateness_max_s, count.host_overshoot_s)
+            host_late_s = seconds_from_nanoseconds(host_late_ns)
+            count.host_lateness_sum_s += host_late_s
+            count.host_lateness_max_s = max(count.host_lateness_max_s, host_late_s)
 
 
 class NativePacer:

@@ -22,11 +22,10 @@ import numpy as np
 import numpy.typing as npt
 
 from apps.application import JobContext
-from apps.exchange import EXCHANGE_MODES, BorderExchange, ExchangeMode
+from apps.exchange import BorderExchange, ExchangeMode
 from apps.grid import Block, ProcessGrid, block_of
-from apps.norms import gather_error_norms
-from apps.options import add_iteration_arguments, add_problem_arguments, check_end, check_problem
-from apps.saving import save_solution
+from apps.options import add_exchange_argument, add_iteration_arguments, add_problem_arguments, check_end, check_problem
+from apps.solution import DividedSolution
 from apps.timeline import HostTimes
 from emulator.model.errors import RunFailed
 
@@ -86,10 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_iteration_arguments(
         parser, tolerance_help="end when no point changes by E or more (default 0: run all --iterations)"
     )
-    parser.add_argument(
-        "--exchange", choices=EXCHANGE_MODES, default="steps",
-        help="borders in four consecutive steps, as published (default), or all at once",
-    )  # fmt: skip
+    add_exchange_argument(parser, default="steps")
     parser.add_argument("--synchronized", action="store_true", help="meet at a barrier before each border exchange")
 
 
@@ -170,24 +166,17 @@ class Poisson:
         """What this application adds to the record; every rank must call this, rank 0's is complete.
 
         Raises:
-            RunFailed: at rank 0, if the solution cannot be written where `--save` says.
+            RunFailed: at every rank alike, if the solution cannot be written where `--save` says.
         """
-        options, problem, inner = self._options, self._problem, self._values[1:-1, 1:-1]
-        norms = gather_error_norms(self._communicator, inner - problem.solution(self._block), problem.spacing)
-        if options.save is not None:
-            save_solution(self._communicator, self._block, inner, problem.side_points, options.save)
+        options = self._options
+        solved = DividedSolution(self._communicator, self._process_grid, self._block, self._values)
+        common = solved.results(self._problem, options.save)
         self._exchange.free()
         self._reduction.free()
-        if norms is None:
-            return {}
-        return {
-            "grid": problem.side_points,
-            "process_columns": self._process_grid.columns,
-            "process_rows": self._process_grid.rows,
+        return common | {
             "tolerance": options.tolerance,
             "exchange": options.exchange,
             "synchronized": options.synchronized,
             "converged": self._global_error < options.tolerance,
             "global_error": self._global_error,
-            **norms,
         }

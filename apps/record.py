@@ -11,6 +11,8 @@ All durations are emulated seconds but those with `host` in their name. Beside t
 - `interconnects`: what messages went over inside clusters, and `+wide-area` if there is more than one cluster.
 - `paced_messages`, `late_messages`, `host_message_lateness_max_s`: how many messages were paced to the interconnect,
   how many of them reached their rank after the moment at which its processor had to have them, and the latest of all.
+- `overshoots`: how many phases ended how far past their ends, late or not: those below the first of `host_edges_s`,
+  those between each two of them, those from the last on. The planner learns from it how late phases are on this host.
 - `weight`: what an update of a point was taken to cost relative to Poisson's, for which the profile is.
 """
 
@@ -26,7 +28,7 @@ import numpy as np
 
 from apps.interconnect import SHARED_MEMORY, Interconnect
 from apps.messaging import MessageCount
-from apps.pacing import BYTES_PER_POINT, PhaseCount, ProcessorProfile
+from apps.pacing import BYTES_PER_POINT, OVERSHOOT_EDGES_HOST_S, PhaseCount, ProcessorProfile
 from apps.timeline import HostTimes
 from emulator.model.clock import Dilation
 from emulator.model.errors import InvalidInput
@@ -103,6 +105,10 @@ def gather_record(
         **_emulated_times(setting.dilation, iterating, all_times),
         "phases": sum(rank_count.phases for rank_count in counts),
         "late_phases": sum(rank_count.late_phases for rank_count in counts),
+        "overshoots": {
+            "host_edges_s": OVERSHOOT_EDGES_HOST_S,
+            "phases": [sum(classes) for classes in zip(*(it.overshoots for it in counts), strict=True)],
+        },
         "host_lateness_sum_s": sum(rank_count.host_lateness_sum_s for rank_count in counts),
         "host_lateness_max_s": max(rank_count.host_lateness_max_s for rank_count in counts),
         "host_critical_lateness_s": max(rank_times.host_critical_lateness_s for rank_times in all_times),

@@ -1,21 +1,19 @@
 """The entry point of a job: `python3 -m apps APPLICATION ...`, run as every rank of an MPI job.
 
 Reads the arguments, sets the application up, passes the start barrier, iterates, and has rank 0 report `started`,
-`finished` and `result`. A `TestbedError` is raised by every rank alike or by rank 0: rank 0 says its sentence and
-aborts the job, so that no rank is left waiting. Any other error is said by the rank that meets it.
+`finished` and `result`. A `TestbedError` is raised by every rank alike (`failing`).
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from apps.failing import fail_alone, fail_together
 from apps.grid import check_components, equal_components
 from apps.interconnect import Interconnect
 from apps.pacing import DilatedPacer, NativePacer, Pacer, ProcessorProfile, make_timers_exact
@@ -26,9 +24,6 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
     from apps.record import JobSetting
-
-EXIT_FAILED = 1
-EXIT_INVALID_INPUT = 2
 
 # A 1 GHz Pentium III of DAS-2 with 256 KiB of cache. Chosen so that 16 processes in one cluster at dilation 8, with
 # the host's own cost of borders and reduction, come to the study's 1.298 ms an iteration at grid 400 and 267 ms at
@@ -140,9 +135,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         run(world(), arguments, options)
     except TestbedError as error:
-        return _fail_together(error)
+        return fail_together(error)
     except Exception as error:
-        return _fail_alone(error)
+        return fail_alone(error)
     return 0
 
 
@@ -150,7 +145,7 @@ def run(communicator: MPI.Comm, arguments: argparse.Namespace, options: object) 
     """Runs the application on all ranks of `communicator`; rank 0 reports.
 
     Raises:
-        TestbedError: at every rank alike or at rank 0.
+        TestbedError: at every rank alike.
     """
     from apps.application import Application, JobContext
     from apps.kernels.messages import sleep_until
@@ -173,54 +168,3 @@ def run(communicator: MPI.Comm, arguments: argparse.Namespace, options: object) 
     job.collectives.free()
     if record is not None:
         report_event("result", record={"application": arguments.application, **results, **record})
-
-
-def _fail_together(error: TestbedError) -> int:
-    exit_code = EXIT_INVALID_INPUT if isinstance(error, InvalidInput) else EXIT_FAILED
-    if int(os.environ.get("OMPI_COMM_WORLD_SIZE", "1")) > 1:
-        from apps.start.mpi import world
-
-        if world().rank == 0:
-            _say(str(error))
-            world().Abort(exit_code)
-        world().Barrier()
-    else:
-        _say(str(error))
-    return exit_code
-
-
-def _fail_alone(error: Exception) -> int:
-    rank = os.environ.get("OMPI_COMM_WORLD_RANK", "0")
-    if _is_first_to_fail():
-        _say(f"Rank {rank} failed with {type(error).__name__}: {' '.join(str(error).split())}")
-    if int(os.environ.get("OMPI_COMM_WORLD_SIZE", "1")) > 1:
-        from apps.start.mpi import world
-
-        world().Abort(EXIT_FAILED)
-    return EXIT_FAILED
-
-
-def _is_first_to_fail() -> bool:
-    """Whether no other rank of this node has failed yet: what all ranks meet, such as a missing file, one of them says.
-
-    The mark lies in the folder that Open MPI's daemon makes for the job on this node, and removes after it.
-    """
-    folder = os.environ.get("PMIX_SERVER_TMPDIR")
-    if folder is None:
-        return True
-    try:
-        Path(folder, "a-rank-has-failed").touch(exist_ok=False)
-    except FileExistsError:
-        return False
-    except OSError:
-        return True
-    return True
-
-
-def _say(sentence: str) -> None:
-    """Says why the job fails: to a person on standard error, to the broker as an event."""
-    from apps.timeline import report_event
-
-    report_event("failed", reason=sentence)
-    sys.stderr.write(sentence + "\n")
-    sys.stderr.flush()

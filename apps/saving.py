@@ -1,4 +1,4 @@
-"""A solution that is divided over ranks, brought together and written to one file."""
+"""A solution written to one file by rank 0, of which all ranks hear how that went."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from apps.grid import Block
-from emulator.model.errors import RunFailed
+from apps.failing import check_together
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -17,29 +16,20 @@ if TYPE_CHECKING:
 Values = npt.NDArray[np.float64]
 
 
-def save_solution(communicator: MPI.Comm, block: Block, values: Values, side_points: int, path: Path) -> None:
-    """Writes all ranks' `values`, each on its own `block`, as .npy, bottom row first; every rank must call this.
+def save_solution(communicator: MPI.Comm, whole: Values | None, path: Path | None) -> None:
+    """Rank 0 writes the whole solution to `path`, as an .npy array; nothing if no path is given.
+
+    Every rank must call this; only rank 0 has the solution.
 
     Raises:
-        RunFailed: at rank 0, if the file cannot be written.
+        RunFailed: at every rank alike, if the file cannot be written.
     """
-    blocks = communicator.gather((block, values.copy()), root=0)
-    if blocks is None:
+    if path is None:
         return
-    whole = np.empty((side_points, side_points))
-    for owned, part in blocks:
-        rows = slice(owned.first_row, owned.first_row + owned.rows)
-        whole[rows, owned.first_column : owned.first_column + owned.columns] = part
-    write_solution(whole, path)
-
-
-def write_solution(whole: Values, path: Path) -> None:
-    """Writes the whole solution as an .npy array.
-
-    Raises:
-        RunFailed: if the file cannot be written.
-    """
-    try:
-        np.save(path, whole)
-    except OSError as error:
-        raise RunFailed(f"The solution could not be written to {path}: {error.strerror}.") from error
+    complaint = None
+    if whole is not None:
+        try:
+            np.save(path, whole)
+        except OSError as error:
+            complaint = f"The solution could not be written to {path}: {error.strerror}."
+    check_together(communicator, complaint)

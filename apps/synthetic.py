@@ -176,16 +176,14 @@ class Synthetic:
         `messages` and `message_bytes_sent` count those of the pattern at all ranks in the whole run.
 
         Raises:
-            RunFailed: at rank 0, if a message or a sum was not what it should have been.
+            RunFailed: at every rank alike, if a message or a sum was not what it should have been.
         """
         sent = sum(len(exchanged.content.outgoing) for exchanged in self._rounds) * self._options.iterations
         mistaken = sum(exchanged.content.mistaken for exchanged in self._rounds)
-        counts = self._communicator.gather((sent, mistaken, self._sum.mistaken), root=0)
+        counts = self._communicator.allgather((sent, mistaken, self._sum.mistaken))
         for exchanged in self._rounds:
             exchanged.messages.free()
         self._reduction.free()
-        if counts is None:
-            return {}
         messages, mistaken_messages, mistaken_sums = (sum(column) for column in zip(*counts, strict=True))
         if mistaken_messages or mistaken_sums:
             raise RunFailed(

@@ -31,7 +31,7 @@ Result = TypeVar("Result")
 _SAMPLED_EVERY = 63
 
 # What a reduction carries beside the application's values.
-_OVERSHOOT, _COMPUTED, _EXCHANGED = range(3)
+_LATENESS, _COMPUTED, _EXCHANGED = range(3)
 _CARRIED = 3
 
 
@@ -75,10 +75,10 @@ class HostTimes:
     `border_exchange_ns` is this rank's border exchange by direction (one total where directions overlap), in which it
     sends and receives `border_exchange_points` together each time; `barrier_ns` is its waiting at the barrier before
     communication, if there is one.
-    `host_critical_lateness_s` bounds by how much the loop is too long because the host was late. It adds up, from one
-    reduction to the next, how far the latest of all ranks was past the ends of its phases; what is after the last
-    reduction, or all of it if there is none, is this rank's own. Where lateness does not add up, it is how far this
-    rank is behind its emulated processor when the loop has ended.
+    `host_critical_lateness_s` bounds by how much the loop is too long because the host was late. A rank that is behind
+    its emulated processor makes up for it, unless it has to send a message into the host's time: so this adds up, from
+    one reduction to the next, how late such messages left the latest of all ranks - what is after the last reduction,
+    or all of it if there is none, is this rank's own -, and how far this rank is behind when the loop has ended.
     """
 
     iterations_ns: array[int] = field(default_factory=lambda: array("q"))
@@ -99,16 +99,18 @@ class HostTimes:
 class EmulatedProcessor(Protocol):
     """What knows the moment, on the host's monotonic clock, that the emulated processor has come to.
 
-    It may be ahead of the host's clock by `host_lead_ns`. `lateness_adds_up` unless all messages of the job are paced:
-    then a rank that was late makes up for it, and only what it is late by in the end lengthens the runtime.
+    It may be ahead of the host's clock by `host_lead_ns`.
     """
 
     moment_ns: int
-    lateness_adds_up: bool
 
     @property
     def host_lead_ns(self) -> int:
         """How far the rank may run ahead, in host nanoseconds."""
+        ...
+
+    def take_send_lateness_ns(self) -> int:
+        """How late the latest message into the host's time left since this was last asked, in host nanoseconds."""
         ...
 
     def wait_for_moment(self) -> None:
@@ -131,8 +133,8 @@ class PhaseClock:
         self._carried = np.zeros(_CARRIED) if reduction is None else reduction.carried
         self._iteration_started_ns = self._phase_started_ns = self._loop_started_ns = self._cpu_started_ns = 0
         self._samples = self._kernels = 0
-        # Of the phases since the last reduction: not every iteration has one, and an iteration may have more phases.
-        self._overshoot_s = 0.0
+        # Since the last reduction: not every iteration has one.
+        self._host_lateness_s = 0.0
 
     def begin(self) -> None:
         """The loop begins: from here on no garbage is collected, which would come in the middle of a phase."""
@@ -142,6 +144,7 @@ class PhaseClock:
         self._cpu_started_ns = time.process_time_ns()
         moment_ns = time.monotonic_ns()
         self._processor.moment_ns = moment_ns
+        self._processor.take_send_lateness_ns()
         self._loop_started_ns = self._phase_started_ns = self._iteration_started_ns = moment_ns
 
     def begin_iteration(self) -> None:
@@ -167,8 +170,7 @@ class PhaseClock:
         self._processor.moment_ns = ended_ns
         self._times.compute_ns += ended_ns - self._phase_started_ns
         self._phase_started_ns = ended_ns
-        self._overshoot_s += self._pacer.count.host_overshoot_s
-        self._carried[_OVERSHOOT] = self._overshoot_s
+        self._carry_lateness()
         self._carried[_COMPUTED] = ended_ns
 
     def met(self) -> None:
@@ -178,14 +180,15 @@ class PhaseClock:
     def exchanged(self) -> None:
         """Closes a border exchange, or whatever else the application's communication is."""
         self._times.exchange_ns += self._close_phase()
+        self._carry_lateness()
         self._carried[_EXCHANGED] = self._phase_started_ns
 
     def reduced(self) -> None:
         """Closes a reduction, after which all ranks know the latest one's moments."""
         times, carried = self._times, self._carried
         times.reduction_ns += self._close_phase()
-        times.host_critical_lateness_s += carried[_OVERSHOOT]
-        self._overshoot_s = 0.0
+        times.host_critical_lateness_s += carried[_LATENESS]
+        self._host_lateness_s = 0.0
         times.communication_ns += max(0.0, carried[_EXCHANGED] - carried[_COMPUTED])
         times.communications += 1
 
@@ -200,13 +203,16 @@ class PhaseClock:
         processor.wait_for_moment()
         host_ended_ns = time.monotonic_ns()
         times.loop_ns = host_ended_ns - self._loop_started_ns
-        if processor.lateness_adds_up:
-            times.host_critical_lateness_s += self._overshoot_s
-        else:
-            times.host_critical_lateness_s = seconds_from_nanoseconds(max(0, host_ended_ns - processor.moment_ns))
+        self._carry_lateness()
+        behind_s = seconds_from_nanoseconds(max(0, host_ended_ns - processor.moment_ns))
+        times.host_critical_lateness_s += self._host_lateness_s + behind_s
         times.cpu_ns = time.process_time_ns() - self._cpu_started_ns
         times.kernel_cpu_ns *= self._kernels / max(1, self._samples)
         gc.enable()
+
+    def _carry_lateness(self) -> None:
+        self._host_lateness_s += seconds_from_nanoseconds(self._processor.take_send_lateness_ns())
+        self._carried[_LATENESS] = self._host_lateness_s
 
     def _close_phase(self) -> int:
         ended_ns = self._processor.moment_ns

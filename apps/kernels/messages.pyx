@@ -105,6 +105,7 @@ cdef class Post:
     cdef public long long paced_messages
     cdef public long long late_messages
     cdef public long long host_lateness_max_ns
+    cdef public long long send_lateness_ns
     cdef readonly int rank
     cdef MPI_Comm communicator
     cdef object shared, find_sockets
@@ -154,6 +155,12 @@ cdef class Post:
         if self.naps & (self.naps - 1) == 0:
             self.find_sockets()
         host_sleep_until_ns(host_now_ns() + NAP_NS)
+
+    cdef leave_in_time(self):
+        """A message into the host's time must not leave before its processor has come to it; notes how late it leaves."""
+        if self.moment_ns > host_now_ns():
+            host_sleep_until_ns(self.moment_ns)
+        self.send_lateness_ns = max(self.send_lateness_ns, host_now_ns() - self.moment_ns)
 
     def wait_for_moment(self):
         """Sleeps until the host's clock has come to the emulated processor's moment."""
@@ -300,9 +307,8 @@ cdef class MessageSet:
         """Sends what the views hold now and makes ready to receive."""
         cdef Post post = self.post
         cdef int index
-        if self.unpaced_sends and post.moment_ns > host_now_ns():
-            # A message into the host's time must not leave before its processor has come to it.
-            host_sleep_until_ns(post.moment_ns)
+        if self.unpaced_sends and not post.in_host_time:
+            post.leave_in_time()
         while self.sent.test() > 0:
             host_sleep_until_ns(host_now_ns() + NAP_NS)
         for index in range(self.n_receives, self.n_receives + self.n_sends):
@@ -377,6 +383,7 @@ cdef class MessageSet:
         cdef Requests far = self.far
         cdef int missing = far.missing_receives + far.missing_sends, ready = 1, in_vain = 0
         cdef bint first_waits = post.far_waits < FIRST_WAITS
+        cdef int poll_ms = SHORT_POLL_MS if first_waits or missing > far.missing_receives else POLL_MS
         post.far_waits += missing > 0
         while far.test() > 0:
             if ready == 0 and far.missing_receives + far.missing_sends < missing:
@@ -390,9 +397,8 @@ cdef class MessageSet:
                 in_vain = 0
                 post.nap()
             else:
-                ready = poll(
-                    post.sockets, post.n_sockets, SHORT_POLL_MS if first_waits or far.missing_sends > 0 else POLL_MS
-                )
+                ready = poll(post.sockets, post.n_sockets, poll_ms)
+                poll_ms = min(2 * poll_ms, POLL_MS)
                 in_vain += 1
         return 0
 

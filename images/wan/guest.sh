@@ -25,8 +25,8 @@ stty -echo 2>/dev/null
 touch /mnt/ready
 while :; do
     while read -r number; do
-        sh "/mnt/$number.sh" >"/mnt/$number.out" 2>&1
-        echo $? >"/mnt/$number.unread"
-        mv "/mnt/$number.unread" "/mnt/$number.status"
+        # Each program that the guest executes takes it tens of milliseconds: none but those of the script.
+        ( . "/mnt/$number.sh" ) >"/mnt/$number.out" 2>&1
+        echo $? >"/mnt/$number.status"
     done
 done

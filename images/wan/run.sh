@@ -6,20 +6,20 @@ state=/run/wan
 
 await() {
     waits=1500
-    until [ -e "$1" ]; do
+    until [ "$1" "$2" ]; do
         waits=$((waits - 1))
         [ "$waits" -gt 0 ] || { echo "the router does not answer within 30 seconds" >&2; exit 75; }
         sleep 0.02
     done
 }
 
-await "$state/ready"
+await -e "$state/ready"
 [ "$(cat "$state/backend")" = uml ] || exec sh -c "$SCRIPT"
 
 number=$$-$(date +%s%N)
 printf '%s\n' "$SCRIPT" >"$state/$number.sh"
 echo "$number" >"$state/console"
-await "$state/$number.status"
+await -s "$state/$number.status"
 cat "$state/$number.out"
 status=$(cat "$state/$number.status")
 rm -f "$state/$number".*

@@ -23,6 +23,8 @@ def test_bytes_pass_at_the_rate() -> None:
         ("myrinet:1e-6:100:0:0", "is stated as"),
         ("myrinet:fast:100", "is stated as"),
         (":1e-6:100", "needs a name"),
+        ("fast net:1e-6:100", "needs a name"),
+        ("shared-memory:1e-6:100", "choose another name"),
         ("myrinet:-1:100", "latency of myrinet"),
         ("myrinet:nan:100", "latency of myrinet"),
         ("myrinet:inf:100", "latency of myrinet"),

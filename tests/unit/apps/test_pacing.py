@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from apps.pacing import DilatedPacer, NativePacer, ProcessorProfile
+from apps.pacing import OVERSHOOT_EDGES_HOST_S, DilatedPacer, NativePacer, ProcessorProfile
 from emulator.model.clock import Dilation
 from emulator.model.errors import InvalidInput
 
@@ -73,6 +73,17 @@ def test_lateness_within_the_tolerance_is_not_counted() -> None:
     phase = pacer.phase(60.0)
     pacer.finish(phase, time.monotonic_ns() - phase.host_duration_ns - phase.host_tolerance_ns // 2)
     assert (pacer.count.phases, pacer.count.late_phases, pacer.count.host_lateness_sum_s) == (1, 0, 0.0)
+
+
+def test_overshoots_are_counted_by_how_far_late_or_not() -> None:
+    pacer = DilatedPacer(Dilation(1.0))
+    phase = pacer.phase(60.0)
+    for overshoot_s in (0.0, 0.050, 0.050, 1.0):
+        pacer.finish(phase, time.monotonic_ns() - phase.host_duration_ns - int(overshoot_s * 1e9))
+    assert sum(pacer.count.overshoots) == 4
+    assert pacer.count.overshoots[-1] == 1
+    beyond_10_ms = sum(1 for edge_s in OVERSHOOT_EDGES_HOST_S if edge_s < 0.010)
+    assert sum(pacer.count.overshoots[beyond_10_ms:]) == 3
 
 
 def test_pacing_a_phase_costs_microseconds() -> None:

@@ -12,31 +12,42 @@ from apps.timeline import HostTimes, PhaseClock
 PHASE = Phase(host_duration_ns=1000, host_tolerance_ns=10)
 
 
-class PacerThatIsLate:
-    """Ends each phase in time by the emulated clock, and late by the host's as it is told."""
+class PunctualPacer:
+    """Ends each phase in time by the emulated clock."""
 
-    def __init__(self, *host_overshoots_s: float) -> None:
+    def __init__(self) -> None:
         self.count = PhaseCount()
         self.host_lead_ns = 0
-        self._host_overshoots_s: Iterator[float] = iter(host_overshoots_s)
 
     def phase(self, emulated_s: float) -> Phase:
         return PHASE
 
     def finish(self, phase: Phase, host_started_ns: int) -> int:
-        self.count.host_overshoot_s = next(self._host_overshoots_s)
         return host_started_ns + phase.host_duration_ns
 
 
 class Processor:
-    """An emulated processor whose lateness nothing makes up for."""
+    """An emulated processor whose messages into the host's time leave as late as it is told, one for each question."""
 
-    moment_ns = 0
     host_lead_ns = 0
-    lateness_adds_up = True
+
+    def __init__(self, *host_send_lateness_s: float) -> None:
+        self.moment_ns = 0
+        # The first question is asked before the loop, and what happened there does not count.
+        self._lateness_s: Iterator[float] = iter((9.0, *host_send_lateness_s))
+
+    def take_send_lateness_ns(self) -> int:
+        return int(next(self._lateness_s, 0.0) * 1e9)
 
     def wait_for_moment(self) -> None:
         pass
+
+
+class ProcessorBehind(Processor):
+    """An emulated processor that its rank is behind at the end of the loop."""
+
+    def wait_for_moment(self) -> None:
+        self.moment_ns -= 500_000_000
 
 
 class Reduction:
@@ -45,43 +56,53 @@ class Reduction:
     def __init__(self) -> None:
         self.carried = np.zeros(3)
 
-    def meet(self, other_overshoot_s: float) -> None:
-        self.carried[0] = max(self.carried[0], other_overshoot_s)
+    def meet(self, other_lateness_s: float) -> None:
+        self.carried[0] = max(self.carried[0], other_lateness_s)
 
 
-def clock_of(times: HostTimes, pacer: PacerThatIsLate, processor: Processor, reduction: Any = None) -> PhaseClock:
-    clock = PhaseClock(times, pacer, processor, reduction)
+def clock_of(times: HostTimes, processor: Processor, reduction: Any = None) -> PhaseClock:
+    clock = PhaseClock(times, PunctualPacer(), processor, reduction)
     clock.begin()
     return clock
 
 
 def test_lateness_adds_up_from_one_reduction_to_the_next() -> None:
     times, reduction = HostTimes(), Reduction()
-    clock = clock_of(times, PacerThatIsLate(0.1, 0.2, 0.3, 0.5), Processor(), reduction)
-    for _ in range(3):
-        clock.compute(lambda: None, PHASE)
-    reduction.meet(other_overshoot_s=0.4)
+    clock = clock_of(times, Processor(0.1, 0.2, 0.3, 0.5), reduction)
+    clock.compute(lambda: None, PHASE)
+    clock.exchanged()
+    clock.exchanged()
+    reduction.meet(other_lateness_s=0.4)
     clock.reduced()
     assert times.host_critical_lateness_s == pytest.approx(0.6)
     clock.compute(lambda: None, PHASE)
-    reduction.meet(other_overshoot_s=0.7)
+    reduction.meet(other_lateness_s=0.7)
     clock.reduced()
-    clock.end()
     assert times.host_critical_lateness_s == pytest.approx(0.6 + 0.7)
 
 
 def test_lateness_after_the_last_reduction_or_without_any_is_this_ranks_own() -> None:
-    times = HostTimes()
-    clock = clock_of(times, PacerThatIsLate(0.1, 0.2), Processor())
+    times, processor = HostTimes(), Processor(0.1, 0.0, 0.2)
+    clock = clock_of(times, processor)
     clock.compute(lambda: None, PHASE)
     clock.compute(lambda: None, PHASE)
+    clock.exchanged()
+    processor.moment_ns += 10_000_000_000
     clock.end()
     assert times.host_critical_lateness_s == pytest.approx(0.3)
 
 
+def test_what_a_rank_is_behind_by_at_the_end_lengthens_the_runtime() -> None:
+    times = HostTimes()
+    clock = clock_of(times, ProcessorBehind(0.1))
+    clock.compute(lambda: None, PHASE)
+    clock.end()
+    assert times.host_critical_lateness_s >= 0.1 + 0.5
+
+
 def test_an_iteration_may_begin_after_what_prepares_the_loop() -> None:
     times, processor = HostTimes(), Processor()
-    clock = clock_of(times, PacerThatIsLate(0.0, 0.0), processor)
+    clock = clock_of(times, processor)
     processor.moment_ns += 5_000_000
     clock.exchanged()
     clock.begin_iteration()
