@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from emulator.fidelity.conditions import Conditions
 from emulator.model.clock import Dilation
+from emulator.model.evidence import LinkCheck
+from emulator.model.interconnects import SHARED_MEMORY, WIDE_AREA
+from emulator.model.rows import JOINED_BY
 from emulator.model.views import JobView
 
 
@@ -18,32 +22,49 @@ class JobMeasures:
 
     `late_phase_share` counts the compute phases that ended late, of all phases of all processors. `lateness_share`
     bounds by how much the runtime is too long, relative to it: it adds up, from one meeting of all processors to the
-    next, how far the latest was past its phase's end; where all messages are paced, a processor makes up for lateness,
-    and what it is behind by at the end counts.
+    next, how late messages that are not paced left the latest, and what it is behind by at the end. `lateness_adds_up`
+    unless all messages are paced: then only the end counts.
+    `late_message_share` counts the paced messages that came late, of all paced ones.
     `arrival_lateness_share` is how long after its intended arrival the job was submitted, relative to its response
     time. `overhead_lateness_share` is the time by which the middleware exceeded its stated overhead, relative to
     placement-to-start. None: not measured. `unpaced` is True if the processors computed at the host's own speed.
+    `conditions` are those under which it executed, `host_execution_s` long.
     """
 
     late_phase_share: float | None = None
     lateness_share: float | None = None
+    lateness_adds_up: bool = True
+    late_message_share: float | None = None
     arrival_lateness_share: float | None = None
     overhead_lateness_share: float | None = None
     unpaced: bool = False
+    host_execution_s: float | None = None
+    conditions: Conditions | None = None
 
     @classmethod
-    def of(cls, job: JobView, dilation: Dilation) -> JobMeasures:
-        """The measures that the broker's record of a job and the application's own result hold."""
+    def of(cls, job: JobView, dilation: Dilation, conditions: Conditions | None = None) -> JobMeasures:
+        """The measures of a job: from its record, its application's own result, and the evidence about it."""
         result = job.result or {}
+        execution_s = _elapsed(job.started_s, job.finished_s)
         return cls(
             late_phase_share=_share(_number(result, "late_phases"), _number(result, "phases")),
             lateness_share=_lateness_share(result, dilation),
+            lateness_adds_up=_lateness_adds_up(result),
+            late_message_share=_share(_number(result, "late_messages"), _number(result, "paced_messages")),
             arrival_lateness_share=_share(
                 _elapsed(job.intended_arrival_s, job.submitted_s), _elapsed(job.submitted_s, job.finished_s)
             ),
             overhead_lateness_share=_share(job.overhead_late_s, _elapsed(job.placed_s, job.started_s)),
             unpaced=result.get("paced") is False,
+            host_execution_s=None if execution_s is None else dilation.host_duration_s(execution_s),
+            conditions=conditions,
         )
+
+
+def _lateness_adds_up(result: dict[str, object]) -> bool:
+    """Whether messages pass lateness on: real ones do, between clusters or through shared memory."""
+    interconnects = str(result.get("interconnects", SHARED_MEMORY)).split(JOINED_BY)
+    return SHARED_MEMORY in interconnects or WIDE_AREA in interconnects
 
 
 def _lateness_share(result: dict[str, object], dilation: Dilation) -> float | None:
@@ -67,24 +88,14 @@ def _share(part: float | None, whole: float | None) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
-class LinkCheck:
-    """A check of the wide area: when it was made, and the largest relative error outside the checker's tolerance.
-
-    `worst` names the link and quantity of that error; both are None where everything was within tolerance.
-    `carried` is False if the router could not carry full links at the dilation in force.
-    """
-
-    moment: str
-    worst_error: float | None = None
-    worst: str | None = None
-    carried: bool = True
-
-
-@dataclass(frozen=True, slots=True)
 class RunMeasures:
-    """A run's measures: its checks of the wide area, and how many of its jobs ended how."""
+    """A run's measures: its checks of the wide area, how many of its jobs ended how, and its background load.
+
+    `background_outside_s` is for how many emulated seconds that load was outside the band asked for; None without one.
+    """
 
     link_checks: tuple[LinkCheck, ...] = ()
     jobs_expected: int = 0
     jobs_failed: int = 0
     jobs_cancelled: int = 0
+    background_outside_s: float | None = None

@@ -1,40 +1,33 @@
-"""The verdict on a job and on a run - valid, suspect or void - and the thresholds it follows, each with its reason."""
+"""The verdict on a job and on a run: valid, suspect or void, with reasons. What it follows stands in ``thresholds``."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from emulator.fidelity.measures import JobMeasures, LinkCheck, RunMeasures
-
-SUSPECT_ERROR: Final = 0.03
-"""Above this bound on the relative error of a time, the time is suspect.
-
-Three percent is the tolerance to which links are verified, and the difference between measurements at K and 2K above
-which one of them must be wrong.
-"""
-
-VOID_ERROR: Final = 0.10
-"""Above this bound on the relative error of a time, the time is void.
-
-The published extension factors that matter lie between 1.05 and 1.25: an error of a tenth can turn one into another.
-"""
-
-SUSPECT_LATE_PHASES: Final = 0.5
-"""Above this share of late phases a job is suspect, however little they were late.
-
-How much time was lost is judged by the lateness itself. But where most phases cannot end in time, the host's cores are
-contended, and what contention costs the messages between phases shows in no lateness.
-"""
-
-SUSPECT_OVERHEAD: Final = 0.05
-"""Above this share of the time from placement to start, middleware slower than stated makes a job suspect.
-
-It lengthens wait and response times, which queueing dominates, and no execution time: hence more than `SUSPECT_ERROR`.
-"""
+from emulator.fidelity.conditions import Conditions
+from emulator.fidelity.measures import JobMeasures, RunMeasures
+from emulator.fidelity.thresholds import (
+    BACKGROUND_OUTSIDE_S,
+    CONTENDED,
+    HOST_TIMEOUT_S,
+    LEAST_MEMORY,
+    SUSPECT_CPU_PRESSURE,
+    SUSPECT_ERROR,
+    SUSPECT_HOST_WRITE_S,
+    SUSPECT_IO_PRESSURE,
+    SUSPECT_LATE_MESSAGES,
+    SUSPECT_LATE_PHASES,
+    SUSPECT_MEMORY_PRESSURE,
+    SUSPECT_OTHER_CPU,
+    SUSPECT_OVERHEAD,
+    SUSPECT_SWAPPED_PAGES_PER_S,
+    VOID_ERROR,
+)
+from emulator.model.evidence import LinkCheck
 
 UNPACED: Final = "processors unpaced: compute phases took this host's own time, whatever the dilation"
 """Why a job on native processors is suspect: its times are this host's and change with the dilation and the load."""
@@ -72,13 +65,63 @@ def judge_job(measures: JobMeasures) -> Verdict:
     """The verdict on one finished job."""
     return Verdict.worst_of(
         [
-            _by_error(measures.lateness_share, "compute phases late by {} of the runtime"),
-            _suspect_above(measures.late_phase_share, SUSPECT_LATE_PHASES, "{} of compute phases late"),
+            *_judge_lateness(measures),
             _by_error(measures.arrival_lateness_share, "submitted late by {} of the response time"),
             _suspect_above(measures.overhead_lateness_share, SUSPECT_OVERHEAD, "middleware late by {} of the overhead"),
-            Verdict(Judgement.SUSPECT, (UNPACED,)) if measures.unpaced else Verdict(),
+            _suspect_if(measures.unpaced, UNPACED),
+            *(_judge_conditions(measures.conditions, measures.host_execution_s) if measures.conditions else ()),
         ]
     )
+
+
+def _judge_lateness(measures: JobMeasures) -> list[Verdict]:
+    verdicts = [_by_error(measures.lateness_share, "late by {} of the runtime")]
+    if measures.lateness_adds_up:
+        verdicts += [
+            _suspect_above(measures.late_phase_share, SUSPECT_LATE_PHASES, "{} of compute phases late"),
+            _suspect_above(measures.late_message_share, SUSPECT_LATE_MESSAGES, "{} of paced messages late"),
+        ]
+    return verdicts
+
+
+def _judge_conditions(found: Conditions, host_execution_s: float | None) -> list[Verdict]:
+    contended = found.cpu_pressure is None or found.cpu_pressure > CONTENDED
+    swapped_per_s = None if found.swapped_pages is None else found.swapped_pages / found.host_duration_s
+    return [
+        _suspect_above(
+            found.other_cpu_share if contended else None,
+            SUSPECT_OTHER_CPU,
+            "other work took {} of the host's processors",
+        ),
+        _suspect_above(found.cpu_pressure, SUSPECT_CPU_PRESSURE, "some task waited for a processor {} of the time"),
+        _by_error(found.stolen_cpu_share, "{} of the CPU time stolen by the hypervisor"),
+        _by_error(found.throttled_share, f"{found.throttled_part} throttled by its CPU quota {{}} of the time"),
+        _suspect_above(found.memory_pressure, SUSPECT_MEMORY_PRESSURE, "some task waited for memory {} of the time"),
+        _suspect_below(found.least_memory_share, LEAST_MEMORY, "only {} of the host's memory available"),
+        _suspect_if(
+            swapped_per_s is not None and swapped_per_s > SUSPECT_SWAPPED_PAGES_PER_S,
+            f"{found.swapped_pages} pages swapped",
+        ),
+        _suspect_if(bool(found.killed_processes), f"{found.killed_processes} processes killed for want of memory"),
+        _suspect_above(found.io_pressure, SUSPECT_IO_PRESSURE, "some task waited for a disk {} of the time"),
+        _suspect_if(
+            found.host_write_max_s is not None and found.host_write_max_s > SUSPECT_HOST_WRITE_S,
+            f"a record took {found.host_write_max_s:.1f} s of host time to reach the disk"
+            if found.host_write_max_s
+            else "",
+        ),
+        *(Verdict(Judgement.VOID, (f"a link was programmed anew meanwhile: {it}",)) for it in found.changed_links),
+        _by_timeouts(found.timeouts, host_execution_s, "timeouts of TCP"),
+        _by_timeouts(found.unasked_drops, host_execution_s, "packets dropped that nobody asked for"),
+    ]
+
+
+def _by_timeouts(number: int | None, host_execution_s: float | None, what: str) -> Verdict:
+    """Each may have held up a rank for `HOST_TIMEOUT_S`, which does not dilate."""
+    if not number or not host_execution_s:
+        return Verdict()
+    error = min(1.0, number * HOST_TIMEOUT_S / host_execution_s)
+    return _by_error(error, f"{number} {what}, worth {{}} of the execution time")
 
 
 def judge_unfinished(state: str, reason: str) -> Verdict:
@@ -90,25 +133,34 @@ def judge_run(measures: RunMeasures, finished: Sequence[Verdict]) -> Verdict:
     """The verdict on a run whose finished jobs have the verdicts `finished`."""
     return Verdict.worst_of(
         [
-            *(_judge_links(check) for check in measures.link_checks),
+            judge_links(measures.link_checks),
             _judge_completeness(measures, len(finished)),
+            _judge_background(measures.background_outside_s),
             _judge_jobs(finished),
         ]
     )
 
 
-def _judge_links(check: LinkCheck) -> Verdict:
-    """An error in a delay or rate changes a runtime by at most that share, so that the same thresholds hold."""
-    if not check.carried:
-        return Verdict(
-            Judgement.SUSPECT, (f"the router does not carry the links at this dilation ({check.moment} the run)",)
-        )
-    if check.worst_error is None:
+def judge_links(checks: Iterable[LinkCheck], clusters: Collection[str] | None = None) -> Verdict:
+    """The verdict that checks of the wide area lead to, for jobs over `clusters`; for any job if none are given."""
+    return Verdict.worst_of(_judge_check(check, clusters) for check in checks)
+
+
+def _judge_check(check: LinkCheck, clusters: Collection[str] | None) -> Verdict:
+    if not check.carried and (clusters is None or len(set(clusters)) > 1):
+        return _suspect_if(True, f"the router does not carry the links at this dilation ({check.moment} the run)")
+    worst = check.worst(clusters)
+    if worst is None:
         return Verdict()
-    judgement = Judgement.VOID if check.worst_error > VOID_ERROR else Judgement.SUSPECT
-    return Verdict(
-        judgement, (f"link check {check.moment} the run: {check.worst} off by {_percent(check.worst_error)}",)
-    )
+    # An error in a delay or rate changes a runtime by at most that share, so that the same thresholds hold.
+    judgement = Judgement.VOID if worst.error > VOID_ERROR else Judgement.SUSPECT
+    return Verdict(judgement, (f"link check {check.moment} the run: {worst.what} off by {_percent(worst.error)}",))
+
+
+def _judge_background(outside_s: float | None) -> Verdict:
+    if outside_s is None or outside_s <= BACKGROUND_OUTSIDE_S:
+        return Verdict()
+    return Verdict(Judgement.VOID, (f"background load outside its band for {outside_s:.0f} s",))
 
 
 def _judge_completeness(measures: RunMeasures, finished: int) -> Verdict:
@@ -153,6 +205,14 @@ def _suspect_above(share: float | None, threshold: float, reason: str) -> Verdic
     if share is None or share <= threshold:
         return Verdict()
     return Verdict(Judgement.SUSPECT, (reason.format(_percent(share)),))
+
+
+def _suspect_below(share: float | None, threshold: float, reason: str) -> Verdict:
+    return _suspect_if(share is not None and share < threshold, reason.format(_percent(share or 0.0)))
+
+
+def _suspect_if(condition: bool, reason: str) -> Verdict:
+    return Verdict(Judgement.SUSPECT, (reason,)) if condition else Verdict()
 
 
 def _percent(share: float) -> str:

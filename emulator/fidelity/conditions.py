@@ -1,0 +1,160 @@
+"""Under which conditions a job executed, out of the evidence of a run: plain arithmetic on rows.
+
+Evidence is counted from look to look, so a job is judged on all looks whose interval its execution overlaps: looks are
+taken when a job starts and when it ends. A job is concerned by its own clusters' containers, the router's and the
+broker's, and by the links that it crossed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from emulator.model.evidence import (
+    BROKER_PART,
+    HOST_PART,
+    ROUTER_PART,
+    EvidenceRow,
+    EvidenceSummary,
+    LinkFaultRow,
+    concerns,
+)
+from emulator.model.topology import Topology
+
+
+@dataclass(frozen=True, slots=True)
+class HostSize:
+    """The host's processors (hardware threads) and memory."""
+
+    processors: int
+    memory_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What the host and the links did in `host_duration_s`; None: not known, or not to be held against a job.
+
+    Pressures are shares of that time in which some task waited. CPU shares are of all processors; `stolen_cpu_share` is
+    of the CPU time that was wanted. `throttled_share` is of the container `throttled_part`, which a quota held longest.
+    `retransmissions`, `timeouts` and `unasked_drops` are None for a job in one cluster, or over paths of which loss or
+    jitter is asked. `changed_links` says which links the job crossed were programmed anew meanwhile.
+    """
+
+    host_duration_s: float
+    testbed_cpu_share: float | None = None
+    other_cpu_share: float | None = None
+    stolen_cpu_share: float | None = None
+    cpu_pressure: float | None = None
+    memory_pressure: float | None = None
+    io_pressure: float | None = None
+    throttled_share: float | None = None
+    throttled_part: str = ""
+    least_memory_share: float | None = None
+    swapped_pages: int | None = None
+    killed_processes: int | None = None
+    host_write_max_s: float | None = None
+    retransmissions: int | None = None
+    timeouts: int | None = None
+    unasked_drops: int | None = None
+    changed_links: tuple[str, ...] = ()
+
+
+def conditions_of_job(
+    rows: Sequence[EvidenceRow],
+    faults: Sequence[LinkFaultRow],
+    host: HostSize,
+    topology: Topology,
+    clusters: Collection[str],
+) -> Conditions | None:
+    """The conditions of a job over `clusters`, from the rows of all looks that its execution overlaps; None without."""
+    crossed = [fault for fault in faults if concerns(fault.source, fault.target, clusters)]
+    parts = {HOST_PART, ROUTER_PART, BROKER_PART, *clusters}
+    exact = len(set(clusters)) > 1 and not _asks_for_loss(topology, clusters)
+    return _conditions(rows, crossed, host, lambda part: part in parts, set(clusters) if exact else set())
+
+
+def conditions_of_run(rows: Sequence[EvidenceRow], faults: Sequence[LinkFaultRow], host: HostSize) -> Conditions | None:
+    """The conditions of a whole run, every part and every link of it; None if nobody looked."""
+    clusters = {row.part for row in rows} - {HOST_PART, ROUTER_PART, BROKER_PART}
+    return _conditions(rows, faults, host, lambda part: True, clusters)
+
+
+def summary(conditions: Conditions | None, looks: int, missing: Iterable[str]) -> EvidenceSummary:
+    """The conditions of a run as its manifest holds them."""
+    if conditions is None:
+        return EvidenceSummary(looks=looks, host_duration_s=0.0, missing=tuple(missing))
+    named = EvidenceSummary.model_fields.keys() & set(Conditions.__dataclass_fields__)
+    return EvidenceSummary.model_validate(
+        {"looks": looks, "missing": tuple(missing), **{name: getattr(conditions, name) for name in named}}
+    )
+
+
+def _conditions(
+    rows: Sequence[EvidenceRow],
+    faults: Sequence[LinkFaultRow],
+    host: HostSize,
+    of_interest: Callable[[str], bool],
+    exact_clusters: Collection[str],
+) -> Conditions | None:
+    whole = [row for row in rows if row.part == HOST_PART]
+    host_duration_s = sum(row.host_interval_s for row in whole)
+    if host_duration_s <= 0:
+        return None
+    parts = [row for row in rows if row.part != HOST_PART]
+    used_s, parts_used_s = _sum(whole, "host_cpu_s"), _sum(parts, "host_cpu_s")
+    stolen_s, capacity_s = _sum(whole, "host_stolen_s"), host.processors * host_duration_s
+    throttled_s, throttled_part = _most_throttled([row for row in parts if of_interest(row.part)])
+    crossing = [row for row in parts if row.part in exact_clusters]
+    memory_bytes = [row.memory_available_bytes for row in whole if row.memory_available_bytes is not None]
+    return Conditions(
+        host_duration_s=host_duration_s,
+        testbed_cpu_share=_share(parts_used_s, capacity_s),
+        other_cpu_share=None
+        if used_s is None or parts_used_s is None
+        else max(0.0, used_s - parts_used_s) / capacity_s,
+        stolen_cpu_share=_share(stolen_s, (used_s or 0.0) + (stolen_s or 0.0)),
+        cpu_pressure=_share(_sum(whole, "host_cpu_wait_s"), host_duration_s),
+        memory_pressure=_share(_sum(whole, "host_memory_wait_s"), host_duration_s),
+        io_pressure=_share(_sum(whole, "host_io_wait_s"), host_duration_s),
+        # A group is held back on each processor by itself; none stands still longer than the time there was.
+        throttled_share=None if throttled_s is None else min(1.0, throttled_s / host_duration_s),
+        throttled_part=throttled_part,
+        least_memory_share=min(memory_bytes) / host.memory_bytes if memory_bytes else None,
+        swapped_pages=_count(whole, "swapped_pages"),
+        killed_processes=_count(whole, "killed_processes"),
+        host_write_max_s=max((row.host_write_s for row in whole if row.host_write_s is not None), default=None),
+        retransmissions=_count(crossing, "retransmissions"),
+        timeouts=_count(crossing, "timeouts"),
+        unasked_drops=sum(fault.unasked_drops or 0 for fault in faults) if exact_clusters else None,
+        changed_links=tuple(dict.fromkeys(fault.changed for fault in faults if fault.changed)),
+    )
+
+
+def _asks_for_loss(topology: Topology, clusters: Collection[str]) -> bool:
+    """Whether the topology asks for loss between `clusters`, or for jitter, which lets packets overtake each other."""
+    paths = [topology.path(a, b) for a, b in topology.ordered_pairs if a in clusters and b in clusters]
+    return any(path.loss > 0 or path.jitter_s > 0 for path in paths)
+
+
+def _most_throttled(rows: Sequence[EvidenceRow]) -> tuple[float | None, str]:
+    totals: dict[str, float] = {}
+    for row in rows:
+        if row.host_throttled_s is not None:
+            totals[row.part] = totals.get(row.part, 0.0) + row.host_throttled_s
+    part = max(totals, key=lambda name: totals[name], default="")
+    return totals.get(part), part
+
+
+def _sum(rows: Sequence[EvidenceRow], column: str) -> float | None:
+    """What the rows add up to; None if none of them has the column."""
+    known = [value for row in rows if (value := getattr(row, column)) is not None]
+    return sum(known) if known else None
+
+
+def _count(rows: Sequence[EvidenceRow], column: str) -> int | None:
+    total = _sum(rows, column)
+    return None if total is None else int(total)
+
+
+def _share(part: float | None, whole: float) -> float | None:
+    return None if part is None or whole <= 0 else part / whole

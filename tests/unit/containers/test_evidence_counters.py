@@ -1,0 +1,126 @@
+"""Counters of the host and of a container, from the files of kernels that lay them out differently."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from emulator.containers.evidence.control_groups import ControlGroups
+from emulator.containers.evidence.counters import Counters, host_counters, not_told
+from emulator.model.evidence import HOST_PART
+
+CONTAINER = "1a2b3c"
+PROCESS = 42
+SNMP = (
+    "Tcp: RtoAlgorithm RtoMin RtoMax MaxConn ActiveOpens PassiveOpens AttemptFails EstabResets CurrEstab InSegs"
+    " OutSegs RetransSegs InErrs OutRsts InCsumErrors\n"
+    "Tcp: 1 200 120000 -1 437 427 4 1 3 29923 27081 19 0 5 0\n"
+)
+NETSTAT = "TcpExt: SyncookiesSent TCPTimeouts TCPLossProbes\nTcpExt: 0 3 1\nIpExt: InNoRoutes\nIpExt: 0\n"
+PRESSURE = "some avg10=0.00 avg60=0.00 avg300=0.00 total={}\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=7\n"
+
+
+class Host:
+    """A host's /proc and control groups, in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.proc = folder, folder / "proc"
+
+    def write(self, path: str, text: str) -> None:
+        file = self.folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="ascii")
+
+    def has_unified_groups(self) -> None:
+        group = f"/system.slice/docker-{CONTAINER}.scope"
+        self.write(f"proc/{PROCESS}/cgroup", f"0::{group}\n")
+        self.write("proc/self/mountinfo", f"30 23 0:26 / {self.folder}/cg rw - cgroup2 cgroup2 rw\n")
+        self.write(f"cg{group}/cpu.stat", "usage_usec 1500000\nnr_throttled 2\nthrottled_usec 250000\n")
+        self.write(f"cg{group}/cpu.pressure", PRESSURE.format(3_000_000))
+        self.write(f"cg{group}/io.pressure", PRESSURE.format(0))
+        self.write("cg/system.slice/cpu.stat", "usage_usec 9\nthrottled_usec 50000\n")
+        self.write(f"proc/{PROCESS}/net/snmp", SNMP)
+        self.write(f"proc/{PROCESS}/net/netstat", NETSTAT)
+
+    def has_groups_of_version_1(self) -> None:
+        lines = "".join(f"{number}:{name}:/docker/{CONTAINER}\n" for number, name in enumerate(("cpu", "cpuacct"), 1))
+        self.write(f"proc/{PROCESS}/cgroup", lines)
+        mounts = (f"3{number} 23 0:26 / {self.folder}/{name} rw - cgroup cgroup rw,{name}\n" for number, name in
+                  enumerate(("cpu", "cpuacct")))  # fmt: skip
+        self.write("proc/self/mountinfo", "".join(mounts))
+        self.write(f"cpu/docker/{CONTAINER}/cpu.stat", "nr_periods 9\nnr_throttled 2\nthrottled_time 250000000\n")
+        self.write("cpu/docker/cpu.stat", "nr_periods 9\nnr_throttled 1\nthrottled_time 50000000\n")
+        self.write(f"cpuacct/docker/{CONTAINER}/cpuacct.usage", "1500000000\n")
+        self.write(f"proc/{PROCESS}/net/snmp", SNMP)
+        self.write(f"proc/{PROCESS}/net/netstat", NETSTAT)
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    return Host(tmp_path)
+
+
+def counters(host: Host) -> Counters:
+    groups = ControlGroups.of(PROCESS, CONTAINER, host.proc)
+    assert groups is not None
+    return groups.counters()
+
+
+def test_both_versions_of_control_groups_tell_the_same(host):
+    host.has_unified_groups()
+    unified = counters(host)
+    other = Host(host.folder / "other")
+    other.has_groups_of_version_1()
+    assert unified.host_cpu_s == counters(other).host_cpu_s == 1.5
+    assert (unified.retransmissions, unified.segments, unified.timeouts) == (19, 27100, 3)
+    # A quota of a group above holds the container back as its own does.
+    assert unified.host_throttled_s == pytest.approx(0.3)
+    assert counters(other).host_throttled_s == pytest.approx(0.3)
+
+
+def test_pressure_is_the_containers_own_where_the_kernel_counts_it_so(host):
+    host.has_unified_groups()
+    assert counters(host).host_cpu_wait_s == 3.0
+    assert counters(host).host_io_wait_s == 0.0
+    assert counters(host).host_memory_wait_s is None
+
+
+def test_a_process_that_is_not_the_containers_is_not_taken_for_it(host):
+    """As where the engine is in a virtual machine: its process numbers are other processes' here."""
+    host.has_unified_groups()
+    assert ControlGroups.of(PROCESS, "another", host.proc) is None
+    assert ControlGroups.of(PROCESS + 1, CONTAINER, host.proc) is None
+
+
+def test_the_host_counts_what_was_used_stolen_waited_for_swapped_and_killed(host, monkeypatch):
+    monkeypatch.setattr("os.sysconf", lambda name: 100)
+    monkeypatch.setattr("time.monotonic", lambda: 60.0)
+    host.write("proc/stat", "cpu  1000 50 600 9000 30 10 20 40 500 0\ncpu0 1 1\ncpu1 2 2\nintr 5\n")
+    host.write("proc/vmstat", "pswpin 5\npswpout 7\noom_kill 1\n")
+    host.write("proc/meminfo", "MemTotal: 100 kB\nMemAvailable: 25 kB\n")
+    host.write("proc/pressure/cpu", PRESSURE.format(1_500_000))
+    found = host_counters(host.proc)
+    assert (found.host_cpu_s, found.host_stolen_s) == (pytest.approx(2 * 60 - 90.3 - 0.4), 0.4)
+    assert (found.swapped_pages, found.killed_processes, found.memory_available_bytes) == (12, 1, 25600)
+    assert (found.host_cpu_wait_s, found.host_memory_wait_s) == (1.5, None)
+
+
+def test_what_a_host_does_not_tell_is_named(host):
+    phrases = not_told({HOST_PART: host_counters(host.proc), "delft": Counters(host_cpu_s=1.0)}, HOST_PART)
+    assert "the host's pressure: its kernel counts none" in phrases
+    assert "throttling of containers" in phrases
+    assert not any("by containers" in phrase for phrase in phrases)
+    told = Counters(1, 0, 0, 0, 0, 0, 10, 0, 0, 5, 0, 0)
+    assert not_told({HOST_PART: told, "delft": told}, HOST_PART) == []
+
+
+def test_a_row_is_the_difference_of_two_looks(host):
+    before = Counters(host_cpu_s=1.0, segments=100, memory_available_bytes=900, swapped_pages=3)
+    after = Counters(host_cpu_s=1.5, segments=130, memory_available_bytes=700, retransmissions=2)
+    row = after.row_since(before, "delft", 12.0, 1.0)
+    assert (row.host_cpu_s, row.segments, row.memory_available_bytes) == (0.5, 30, 700)
+    assert row.swapped_pages is None
+    assert row.retransmissions is None
+    restarted = Counters(host_cpu_s=0.1).row_since(before, "delft", 13.0, 1.0)
+    assert restarted.host_cpu_s == 0
