@@ -1,0 +1,229 @@
+"""Measuring a host: a small testbed of its own is brought up, jobs run in it one after another, and it is taken down.
+
+What runs there is what runs in any testbed - Slurm, `start-rank`, the router - so that what it costs is what it will
+cost. The jobs are few and short: Poisson for the numbers of ranks between which is interpolated, after phases of
+several lengths, over each kind of interconnect; and each other application with a kernel of its own. It takes about two
+minutes.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from emulator.campaigns.conduct import Progress, Tell, begun_manifest, conclude, recorded
+from emulator.campaigns.following import follow_until
+from emulator.campaigns.holding import Testbed, held
+from emulator.campaigns.measured_applications import measured_application
+from emulator.campaigns.recording import Recorder
+from emulator.campaigns.standing_testbed import testbed_named
+from emulator.containers import engine, lifecycle
+from emulator.containers.lifecycle import Wanted
+from emulator.containers.names import PartNames
+from emulator.containers.usage import Usage, usage_of
+from emulator.fidelity.plan_costs import MessagesOver
+from emulator.model.clock import Dilation
+from emulator.model.documents import validate
+from emulator.model.errors import NotStanding, RunFailed
+from emulator.model.house import HOUSE
+from emulator.model.interconnects import WhichInterconnect
+from emulator.model.job import JobSpecification, JobState
+from emulator.model.records import RunKind
+from emulator.model.request import RequestKind
+from emulator.model.topology import Topology
+from emulator.model.views import EventKind, EventView, JobView, RunRequest, RunView, Submission
+
+PROBE_NAME: Final = "host-probe"
+PROBE_FILE: Final = HOUSE / "compose" / "host-probe.yaml"
+USUAL_DILATION: Final = Dilation(8.0)
+SMALLER_DILATION: Final = Dilation(1.0)
+"""What does not dilate shows as the difference between a job's iterations at both; here ranks hardly ever wait."""
+
+MOST_RANKS: Final = 64
+"""The largest job: by then ranks cost what more of them cost, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A job that is run to see what it costs; its grid gives a process of most of them 10,000 points.
+
+    Messages inside a cluster are `paced` to a stated interconnect, or go through shared memory.
+    """
+
+    application: str
+    grid: int
+    ranks: int
+    iterations: int
+    clusters: int = 1
+    paced: bool = False
+    dilation: Dilation = USUAL_DILATION
+
+    @property
+    def name(self) -> str:
+        """The job's name."""
+        inside = "-paced" if self.paced else ""
+        return (
+            f"{self.application}-{self.grid}-on-{self.ranks}-over-{self.clusters}{inside}-at-{self.dilation.factor:g}"
+        )
+
+    @property
+    def over(self) -> MessagesOver:
+        """What carries its messages."""
+        if self.clusters > 1:
+            return MessagesOver.WIDE_AREA
+        return MessagesOver.INTERCONNECT if self.paced else MessagesOver.SHARED_MEMORY
+
+    def specification(self, clusters: list[str]) -> JobSpecification:
+        """The job, on the first of `clusters`."""
+        known = measured_application(self.application)
+        return JobSpecification(
+            name=self.name,
+            application=self.application,
+            arguments={**known.fixed, "grid": self.grid, known.length: self.iterations},
+            components=(self.ranks // self.clusters,) * self.clusters,
+            request=RequestKind.FIXED,
+            clusters=tuple(clusters[: self.clusters]),
+            interconnect=WhichInterconnect.SINGLE_CLUSTER if self.paced else WhichInterconnect.COALLOCATED,
+        )
+
+
+TRIALS: Final = (
+    Trial("poisson", 200, 4, 200),
+    Trial("poisson", 400, 16, 200),
+    Trial("poisson", 566, 32, 150),
+    Trial("poisson", 800, MOST_RANKS, 150),
+    Trial("poisson", 1000, 16, 30),
+    Trial("poisson", 2000, 16, 8),
+    Trial("poisson", 400, 16, 200, paced=True),
+    Trial("poisson", 800, MOST_RANKS, 150, paced=True),
+    Trial("poisson", 282, 8, 60, clusters=2, paced=True),
+    Trial("poisson", 400, 16, 60, clusters=2, paced=True),
+    Trial("poisson", 800, MOST_RANKS, 40, clusters=2, paced=True),
+    Trial("poisson", 400, 16, 60, clusters=2),
+    Trial("poisson", 800, MOST_RANKS, 30, clusters=2),
+    Trial("laplace", 400, 16, 120),
+    Trial("heat", 400, 16, 150),
+    Trial("ensflow", 64, 20, 2),
+    Trial("poisson", 400, 16, 400, paced=True, dilation=SMALLER_DILATION),
+    Trial("poisson", 400, 16, 100, clusters=2, paced=True, dilation=SMALLER_DILATION),
+)
+"""What is run. Poisson at grid 1000 and 2000 is out of some caches; all others are in them."""
+
+
+@dataclass(slots=True)
+class Probe:
+    """What was seen: each trial's job, the router before and after it, memory idle and in use.
+
+    `idle_bytes` is all the probe's containers hold while nothing runs, `busy_bytes` what its first cluster does while
+    the largest job runs, of which it held `cluster_idle_bytes` before. `record_bytes` is what a job left on the disk.
+    """
+
+    topology: Topology
+    router_backend: str = ""
+    jobs: dict[Trial, JobView] = field(default_factory=dict)
+    router: dict[Trial, tuple[Usage, Usage]] = field(default_factory=dict)
+    idle_bytes: int = 0
+    cluster_idle_bytes: int = 0
+    busy_bytes: int = 0
+    record_bytes: int = 0
+
+
+def probe_host(tell: Tell) -> Probe:
+    """Bring the probe up, run every trial, and take it down again, whatever happens.
+
+    Raises:
+        EngineUnavailable: if Docker is missing, stopped or fails.
+        RunFailed: if a trial failed.
+    """
+    with _standing(tell) as testbed, tempfile.TemporaryDirectory() as folder:
+        probe = Probe(testbed.topology)
+        records = Path(folder) / "records"
+        for dilation in (USUAL_DILATION, SMALLER_DILATION):
+            _run_trials(testbed, dilation, records / f"{dilation.factor:g}", probe, tell)
+        sizes = [file.stat().st_size for file in records.rglob("*") if file.is_file()]
+        probe.record_bytes = sum(sizes) // len(TRIALS)
+    return probe
+
+
+@contextmanager
+def _standing(tell: Tell) -> Iterator[Testbed]:
+    with suppress(NotStanding):
+        lifecycle.down(PROBE_NAME)
+    lifecycle.up(
+        Wanted(PROBE_NAME, PROBE_FILE), lambda step: tell(Progress(f"measuring this host: {step.stage}, {step.detail}"))
+    )
+    try:
+        with testbed_named(PROBE_NAME) as testbed:
+            yield testbed
+    finally:
+        lifecycle.down(PROBE_NAME)
+
+
+def _run_trials(testbed: Testbed, dilation: Dilation, records: Path, probe: Probe, tell: Tell) -> None:
+    """Run the trials of that dilation as one recorded run; at the usual one, look at memory and the router, too."""
+    trials = [trial for trial in TRIALS if trial.dilation == dilation]
+    asked = {"name": PROBE_NAME, "dilation": dilation.factor, "paced_middleware": False}
+    request = validate(asked, RunRequest, source="plan")
+    workload: dict[str, object] = {"trials": [trial.name for trial in trials]}
+    manifest = begun_manifest(testbed, RunKind.MEASUREMENT, request, workload, len(trials))
+    with held(testbed, request) as run, recorded(testbed, run, manifest, records) as recorder:
+        probe.router_backend = testbed.wide_area.program(dilation)
+        look = _Look(testbed, probe)
+        if dilation == USUAL_DILATION:
+            look.at_rest()
+        testbed.client.start_run(run.id)
+        for number, trial in enumerate(trials, start=1):
+            tell(Progress(f"measuring this host: job {number} of {len(trials)} ({trial.name})"))
+            with look.at_router(trial):
+                probe.jobs[trial] = _run_one(testbed, run, recorder, trial, look.at_event(trial))
+        conclude(testbed, run, recorder, [], len(trials))
+
+
+class _Look:
+    """Looks at the containers of the probe, and notes what it sees."""
+
+    def __init__(self, testbed: Testbed, probe: Probe) -> None:
+        self._testbed, self._probe = testbed, probe
+        self._docker, names = engine.connect(), PartNames(testbed.name)
+        self._router, self._first_cluster = names.router, names.cluster(testbed.topology.cluster_names[0])
+
+    def at_rest(self) -> None:
+        """What all containers hold of the memory while nothing runs."""
+        parts = [str(container.name) for container in engine.containers_of(self._docker, self._testbed.name)]
+        held_bytes = {part: usage_of(self._docker, part).memory_bytes for part in parts}
+        self._probe.idle_bytes, self._probe.cluster_idle_bytes = (
+            sum(held_bytes.values()),
+            held_bytes[self._first_cluster],
+        )
+
+    @contextmanager
+    def at_router(self, trial: Trial) -> Iterator[None]:
+        """What the router carries for a job."""
+        before = usage_of(self._docker, self._router)
+        yield
+        self._probe.router[trial] = (before, usage_of(self._docker, self._router))
+
+    def at_event(self, trial: Trial) -> Callable[[EventView], None]:
+        """What the first cluster holds while the largest job runs in it."""
+
+        def look(event: EventView) -> None:
+            if event.kind is EventKind.STARTED and trial.ranks == MOST_RANKS and trial.clusters == 1:
+                self._probe.busy_bytes = usage_of(self._docker, self._first_cluster).memory_bytes
+
+        return look
+
+
+def _run_one(
+    testbed: Testbed, run: RunView, recorder: Recorder, trial: Trial, look: Callable[[EventView], None]
+) -> JobView:
+    specification = trial.specification(testbed.topology.cluster_names)
+    submitted = testbed.client.submit(Submission(specification=specification, run=run.id))
+    follow_until(lambda: submitted.id in recorder.ended, testbed, run.id, recorder, look)
+    job = recorder.ended[submitted.id]
+    if job.state is not JobState.FINISHED or job.result is None:
+        raise RunFailed(f"This host could not be measured: job {trial.name} {job.state.value}: {job.reason}")
+    return job

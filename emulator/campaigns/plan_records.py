@@ -1,0 +1,104 @@
+"""A plan kept with its run: what was predicted, and beside it what the run then showed.
+
+It stands in the run's manifest. A prediction is of every job; of jobs of one name it is what one of them takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+from emulator.campaigns.run_directory import read_manifest, read_run, replace_manifest
+from emulator.fidelity.plan import Plan, PlannedRun
+from emulator.fidelity.plan_costs import HostCosts
+from emulator.model.job import JobState
+from emulator.model.records import JobRow
+
+ALL_JOBS: Final = "all jobs"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was predicted of the jobs of one name, and what they showed: late phases, and CPU seconds of one of them."""
+
+    name: str
+    predicted_late_phase_share: float
+    late_phase_share: float
+    predicted_host_cpu_s: float
+    host_cpu_s: float
+
+
+def keep_plan(path: Path, run: PlannedRun, plan: Plan, costs: HostCosts) -> list[Outcome]:
+    """Writes `plan` and what became of it into the manifest of the run in `path`; what became of it, all jobs last."""
+    found = outcomes(run, plan, read_run(path).jobs)
+    manifest = read_manifest(path)
+    kept = {**described(plan, costs), "outcomes": [asdict(it) for it in found]}
+    replace_manifest(path, manifest.model_copy(update={"plan": kept}))
+    return found
+
+
+def described(plan: Plan, costs: HostCosts) -> dict[str, object]:
+    """The plan as a manifest and `--json` show it."""
+    return {
+        "dilation": plan.dilation,
+        "faithful": plan.faithful,
+        "hopeless": [it.name for it in plan.hopeless],
+        "binding": plan.binding.name,
+        "late_phase_share": plan.late_phase_share,
+        "host_cpu_s": plan.host_cpu_s,
+        "host_packets_per_s": plan.host_packets_per_s,
+        "memory_bytes": plan.memory_bytes,
+        "disk_bytes": plan.disk_bytes,
+        "host_duration_s": plan.host_duration_s,
+        "constraints": {it.name: it.share for it in plan.constraints},
+        "host_measured_at": costs.measured_at,
+        "host_load": costs.load,
+    }
+
+
+def outcomes(run: PlannedRun, plan: Plan, rows: Sequence[JobRow]) -> list[Outcome]:
+    """What was predicted of each planned job beside what the finished jobs of its name showed; all jobs last."""
+    found: list[Outcome] = []
+    total = _Tally()
+    for job, predicted in zip(run.jobs, plan.jobs, strict=True):
+        own = [row for row in rows if row.name == job.name and row.state == JobState.FINISHED and row.phases]
+        if not own:
+            continue
+        late, phases = sum(row.late_phases or 0 for row in own), sum(row.phases or 0 for row in own)
+        cpu_s = sum(row.host_cpu_s or 0.0 for row in own)
+        found.append(
+            Outcome(job.name, predicted.late_phase_share, late / phases, predicted.host_cpu_s, cpu_s / len(own))
+        )
+        total.add(late, phases, cpu_s, predicted.late_phase_share, len(own) * predicted.host_cpu_s)
+    if total.phases:
+        found.append(total.outcome())
+    return found
+
+
+@dataclass(slots=True)
+class _Tally:
+    """All jobs together."""
+
+    late: int = 0
+    phases: int = 0
+    host_cpu_s: float = 0.0
+    predicted_late: float = 0.0
+    predicted_host_cpu_s: float = 0.0
+
+    def add(self, late: int, phases: int, host_cpu_s: float, late_share: float, predicted_host_cpu_s: float) -> None:
+        self.late += late
+        self.phases += phases
+        self.host_cpu_s += host_cpu_s
+        self.predicted_late += late_share * phases
+        self.predicted_host_cpu_s += predicted_host_cpu_s
+
+    def outcome(self) -> Outcome:
+        return Outcome(
+            ALL_JOBS,
+            self.predicted_late / self.phases,
+            self.late / self.phases,
+            self.predicted_host_cpu_s,
+            self.host_cpu_s,
+        )

@@ -1,0 +1,166 @@
+"""Plans of measurements and campaigns: which jobs they have, how these overlap, and the dilation that they need.
+
+What a run of a matrix or a campaign asks of the host is `planned_matrix`'s and `planned_campaign`'s to say; what that
+means on a host is ``emulator.fidelity.plan``'s. A campaign's jobs overlap as the simulator places them, with the
+campaign's own policy and discipline.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import psutil
+
+from emulator.campaigns.matrix import Cell, Layout
+from emulator.campaigns.planned_jobs import planned_job
+from emulator.campaigns.planned_traffic import Part
+from emulator.fidelity.plan import Plan, PlannedRun, Resources, plan, propose
+from emulator.fidelity.plan_costs import HostCosts
+from emulator.model.clock import Dilation
+from emulator.model.errors import Hopeless
+from emulator.model.job import JobSpecification
+from emulator.model.stream import StreamJob
+from emulator.model.topology import Topology
+from emulator.simulator import simulate
+from emulator.simulator.engine import FinishedJob
+from workloads.campaign import Campaign
+from workloads.schedule import Arrival
+
+
+def plan_dilation(run: PlannedRun, costs: HostCosts, resources: Resources | None = None) -> float:
+    """The smallest dilation at which `run` is faithful on the host of these costs.
+
+    Raises:
+        Hopeless: if there is none; the message names what binds.
+    """
+    return settled_plan(run, costs, resources=resources).dilation
+
+
+def settled_plan(
+    run: PlannedRun,
+    costs: HostCosts,
+    dilation: float | None = None,
+    *,
+    even_if_hopeless: bool = False,
+    resources: Resources | None = None,
+) -> Plan:
+    """The plan of `run` at `dilation`, or else at the smallest at which it is faithful.
+
+    Raises:
+        Hopeless: if its verdict would be void, the host cannot hold it, or no dilation was given and none is faithful;
+            unless it is to run `even_if_hopeless`.
+    """
+    room = resources or available_resources()
+    found = propose(run, costs, room) if dilation is None else plan(run, Dilation(dilation), costs, room)
+    if even_if_hopeless or (found.faithful if dilation is None else not found.hopeless):
+        return found
+    worst = max(found.hopeless or (found.binding,), key=lambda it: it.strain)
+    if dilation is None:
+        raise Hopeless(
+            f"No dilation up to {found.dilation:g} is faithful on this host, because of its {worst.name}: "
+            f"{worst.share:.3g} of what there is, where {worst.faithful:.3g} is the most (make the run smaller)."
+        )
+    proposed = propose(run, costs, room)
+    remedy = f"--dilation {proposed.dilation:g}" if proposed.faithful else "a smaller run"
+    raise Hopeless(
+        f"At dilation {dilation:g} this run is hopeless on this host, because of its {worst.name}: {worst.share:.3g} "
+        f"is predicted, and above {worst.hopeless:.3g} it is void (use {remedy}, or --even-if-hopeless)."
+    )
+
+
+def available_resources(path: Path | None = None) -> Resources:
+    """What this host has to give now: memory, and room for records (at `path`, or in the working directory)."""
+    return Resources(psutil.virtual_memory().available, shutil.disk_usage(path or Path()).free)
+
+
+def planned_layout(layout: Layout, topology: Topology) -> PlannedRun:
+    """What measuring the cells of `layout`, one job after another, asks of a host."""
+    return planned_cells(layout.cells, topology)
+
+
+def planned_cells(cells: Sequence[Cell], topology: Topology) -> PlannedRun:
+    """What running `cells` one after another, each once, asks of a host."""
+    jobs = tuple(planned_job(cell.specification, _fixed_parts(cell.specification), topology) for cell in cells)
+    names = {name for cell in cells if cell.clusters > 1 for name in cell.specification.clusters}
+    return PlannedRun(jobs, len(topology.clusters), full_link_mbit=_fastest_link_mbit(topology, names))
+
+
+def planned_campaign(campaign: Campaign, arrivals: Sequence[Arrival], seed: int, topology: Topology) -> PlannedRun:
+    """What `arrivals` under the policy and discipline of `campaign` ask of a host, overlapping as simulated.
+
+    Raises:
+        InvalidInput: if a job cannot be meant or simulated.
+    """
+    specifications = [arrival.specification for arrival in arrivals]
+    lives = _simulated(campaign, arrivals, seed, topology)
+    names = topology.cluster_names
+    jobs = tuple(
+        planned_job(specifications[life.id], [(names[at], size) for at, size in _parts(life)], topology)
+        for life in lives
+    )
+    overheads_s = [topology.middleware.overhead_s(len(life.components)) for life in lives if topology.middleware]
+    crossing = any(len(set(life.clusters)) > 1 for life in lives)
+    return PlannedRun(
+        jobs,
+        len(topology.clusters),
+        beside=_overlaps(lives),
+        span_s=max(life.finish_s for life in lives),
+        overhead_s=min(overheads_s, default=None),
+        full_link_mbit=_fastest_link_mbit(topology, set(names) if crossing else set()),
+    )
+
+
+def _simulated(campaign: Campaign, arrivals: Sequence[Arrival], seed: int, topology: Topology) -> list[FinishedJob]:
+    """The life of each job, in the order of arrival; each takes what it would if the host took no time."""
+    stream = (
+        StreamJob(index, it.arrival_s, _service_s(it.specification, topology), it.specification.request_in(topology))
+        for index, it in enumerate(arrivals)
+    )
+    result = simulate(
+        stream,
+        clusters=topology,
+        queue=campaign.queue,
+        policy=campaign.policy,
+        seed=seed,
+        keep_jobs=True,
+        scan_interval_s=campaign.scan_interval_s,
+        middleware=topology.middleware,
+    )
+    return sorted(result.finished, key=lambda life: life.id)
+
+
+def _service_s(specification: JobSpecification, topology: Topology) -> float:
+    names = topology.cluster_names
+    parts = [(names[index % len(names)], size) for index, size in enumerate(specification.components)]
+    job = planned_job(specification, parts, topology)
+    compute_s = job.phases * (job.phase_s or 0.0)
+    return max(1e-3, job.iterations * (compute_s + job.delays_s))
+
+
+def _parts(life: FinishedJob) -> list[tuple[int, int]]:
+    return list(zip(life.clusters, life.components, strict=True))
+
+
+def _overlaps(lives: Sequence[FinishedJob]) -> Mapping[int, tuple[tuple[int, float], ...]]:
+    """For each job the others that run beside it, and for which share of its time."""
+    beside: dict[int, tuple[tuple[int, float], ...]] = {}
+    for index, life in enumerate(lives):
+        duration_s = life.finish_s - life.start_s
+        shares = (
+            (other, (min(life.finish_s, it.finish_s) - max(life.start_s, it.start_s)) / duration_s)
+            for other, it in enumerate(lives)
+            if other != index and duration_s > 0
+        )
+        beside[index] = tuple((other, share) for other, share in shares if share > 0)
+    return beside
+
+
+def _fixed_parts(specification: JobSpecification) -> list[Part]:
+    return list(zip(specification.clusters, specification.components, strict=True))
+
+
+def _fastest_link_mbit(topology: Topology, names: set[str]) -> float:
+    links = [topology.cluster(name).access_link for name in names]
+    return max((max(link.up_mbit, link.down_mbit) for link in links), default=0.0)

@@ -1,0 +1,212 @@
+"""What this host's processors, memory and router cost a testbed, as measured once: values, and reading between them.
+
+All times are host seconds: they are what does not dilate. Costs are known for a few numbers of ranks only; between two
+of them they are interpolated on the logarithm of the number, beyond the last they stay (CPU of a rank) or grow with the
+number (what ranks do one after another).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from itertools import pairwise
+from typing import Annotated, Final, Literal
+
+from pydantic import Field, PositiveFloat, PositiveInt
+
+from emulator.model.documents import DocumentModel
+from emulator.model.errors import InvalidInput
+from emulator.model.processor import REFERENCE_APPLICATION
+from emulator.model.units import seconds_from_nanoseconds
+
+NonNegative = Annotated[float, Field(ge=0)]
+
+_AGAIN: Final = "measure it again with `testbed plan --again`"
+
+FULL_PACKET_BYTES: Final = 1448
+"""What one TCP segment carries over an Ethernet-sized link."""
+
+
+class MessagesOver(StrEnum):
+    """What carries a job's messages, and with it whose time they take.
+
+    Through shared memory they take the host's time, over a stated interconnect emulated time, between clusters both.
+    """
+
+    SHARED_MEMORY = "shared-memory"
+    INTERCONNECT = "interconnect"
+    WIDE_AREA = "wide-area"
+
+
+class MessageCost(DocumentModel):
+    """What an iteration's messages `over` something cost in a job of `ranks`; over the wide area, of two clusters.
+
+    `host_cpu_s` is the CPU of a rank in an iteration, its kernels taken off. `host_time_s` is by how much an iteration
+    is longer than its compute phases, its emulated delays and its interconnect make it: the host's own time.
+    `host_least_cpu_s` is the CPU of a rank that never waits, because the host only just keeps up.
+    """
+
+    application: str
+    ranks: PositiveInt
+    over: MessagesOver
+    host_cpu_s: NonNegative
+    host_time_s: NonNegative
+    host_least_cpu_s: NonNegative
+
+
+class KernelCost(DocumentModel):
+    """CPU that an update of one grid point takes: of a block of `points`, which fits the host's caches or does not."""
+
+    application: str
+    points: PositiveInt
+    host_ns_per_point: PositiveFloat
+
+
+class Overshoots(DocumentModel):
+    """How far phases of one job ended past their ends: the share of phases `beyond` each of `host_edges_s`.
+
+    Only ranks count that wake for each phase's end, `together` of them in one cluster. Their kernels took
+    `host_kernel_s` in a phase. `host_mean_s` is the mean over their phases, `host_latest_s` by how much an iteration
+    became longer because of the latest of them.
+    """
+
+    together: PositiveInt
+    over: MessagesOver
+    host_kernel_s: PositiveFloat
+    host_edges_s: tuple[PositiveFloat, ...]
+    beyond: tuple[NonNegative, ...]
+    host_mean_s: NonNegative
+    host_latest_s: NonNegative
+
+    def share_beyond(self, host_s: float) -> float:
+        """The share of phases that ended more than `host_s` past their ends, interpolated on the logarithm of time."""
+        known = list(zip(self.host_edges_s, self.beyond, strict=True))
+        if not known or host_s <= known[0][0]:
+            return known[0][1] if known else 0.0
+        for (low_s, low), (high_s, high) in pairwise(known):
+            if host_s <= high_s:
+                along = math.log(host_s / low_s) / math.log(high_s / low_s)
+                return low + (high - low) * along
+        return known[-1][1]
+
+
+class StartCost(DocumentModel):
+    """Host seconds from claimed processors to ranks that iterate: `host_base_s`, and `host_rank_s` for each rank."""
+
+    host_base_s: NonNegative
+    host_rank_s: NonNegative
+
+    def host_s(self, ranks: int) -> float:
+        """Host seconds that starting so many ranks takes."""
+        return self.host_base_s + self.host_rank_s * ranks
+
+
+class RouterCost(DocumentModel):
+    """What carrying a packet costs the router, and how many packets it carried for each that the model counts.
+
+    `backend` names the router's kernel. `host_cpu_s_per_packet` is 0 where packets are carried by the host's own
+    kernel, whose CPU no container is charged for.
+    """
+
+    backend: str
+    host_cpu_s_per_packet: NonNegative
+    packets_per_segment: PositiveFloat
+
+
+class HostCosts(DocumentModel):
+    """All that was measured of a host, under `load` (jobs running or ready to, a core) when the measuring began."""
+
+    fingerprint: str
+    measured_at: str
+    load: NonNegative
+    cores: PositiveInt
+    memory_bytes: PositiveInt
+    kernels: tuple[KernelCost, ...]
+    messages: tuple[MessageCost, ...]
+    overshoots: tuple[Overshoots, ...]
+    start: StartCost
+    router: RouterCost
+    rank_bytes: PositiveInt
+    cluster_bytes: PositiveInt
+    record_bytes: PositiveInt
+
+    def kernel_s(self, application: str, points: int) -> float:
+        """CPU seconds in which the kernel of `application` updates a block of so many points once."""
+        return seconds_from_nanoseconds(points * self._kernel_ns(application, points))
+
+    def message_cpu_s(self, application: str, ranks: int, over: MessagesOver) -> float:
+        """CPU seconds that the messages of an iteration take of each of so many ranks."""
+        return self._of_messages(application, ranks, over, "host_cpu_s")
+
+    def message_least_cpu_s(self, application: str, ranks: int, over: MessagesOver) -> float:
+        """As `message_cpu_s`, of ranks that never wait."""
+        return self._of_messages(application, ranks, over, "host_least_cpu_s")
+
+    def message_time_s(self, application: str, ranks: int, over: MessagesOver) -> float:
+        """Host seconds by which the messages of an iteration lengthen it, whatever the dilation."""
+        return self._of_messages(application, ranks, over, "host_time_s")
+
+    def _kernel_ns(self, application: str, points: int) -> float:
+        own = _by_points(it for it in self.kernels if it.application == application)
+        reference = _by_points(it for it in self.kernels if it.application == REFERENCE_APPLICATION)
+        if not reference:
+            raise InvalidInput(f"This host's costs name no kernel ({_AGAIN}).")
+        if not own:
+            return _between(reference, points)
+        if len(own) > 1:
+            return _between(own, points)
+        # Known for one block only: as much dearer out of cache as the reference.
+        measured_at, cost_ns = own[0]
+        return cost_ns * _between(reference, points) / _between(reference, measured_at)
+
+    def _of_messages(
+        self,
+        application: str,
+        ranks: int,
+        over: MessagesOver,
+        cost: Literal["host_cpu_s", "host_time_s", "host_least_cpu_s"],
+    ) -> float:
+        reference = [
+            (float(it.ranks), float(getattr(it, cost)))
+            for it in self.messages
+            if it.application == REFERENCE_APPLICATION and it.over is over
+        ]
+        if not reference:
+            raise InvalidInput(f"This host's costs name no messages over {over.value} ({_AGAIN}).")
+        growing = cost == "host_time_s"
+        return _between(sorted(reference), ranks, growing=growing) * self._dearer(application, cost)
+
+    def _dearer(self, application: str, cost: str) -> float:
+        """How an iteration's messages of `application` compare with the reference application's on as many ranks."""
+        alike = {
+            (it.application, it.ranks): float(getattr(it, cost))
+            for it in self.messages
+            if it.over is MessagesOver.SHARED_MEMORY
+        }
+        for (measured, ranks), own in alike.items():
+            reference = alike.get((REFERENCE_APPLICATION, ranks))
+            if measured == application and reference:
+                return own / reference
+        return 1.0
+
+
+def interpolated(known: Sequence[tuple[float, float]], at: float) -> float:
+    """The value at `at` among (place, value) in ascending order: linear in the logarithm of the place, ends held."""
+    if at <= known[0][0]:
+        return known[0][1]
+    for (low, low_value), (high, high_value) in pairwise(known):
+        if at <= high:
+            along = math.log(at / low) / math.log(high / low)
+            return low_value + (high_value - low_value) * along
+    return known[-1][1]
+
+
+def _between(known: Sequence[tuple[float, float]], at: float, *, growing: bool = False) -> float:
+    """As `interpolated`; beyond the last place a `growing` value is proportional to the place."""
+    last, value = known[-1]
+    return value * at / last if growing and at > last else interpolated(known, at)
+
+
+def _by_points(kernels: Iterable[KernelCost]) -> list[tuple[float, float]]:
+    return sorted((float(it.points), it.host_ns_per_point) for it in kernels)

@@ -1,0 +1,129 @@
+"""What a run asks of a host, and what each of its jobs will be like at a dilation: `PlannedJob` in, `PredictedJob` out.
+
+All that a job is stands in emulated seconds; what the host needs for it comes from its `HostCosts`. The lateness of its
+phases is ``plan_lateness``', what all jobs together ask of the host ``plan``'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from emulator.fidelity.plan_costs import HostCosts, MessagesOver
+from emulator.fidelity.plan_lateness import Lateness, Neighbour, Waking
+from emulator.model.clock import Dilation
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedJob:
+    """A job as it is to run, in emulated seconds.
+
+    `component` ranks make its largest component. Of all `waking` wake for the end of each phase, `together` of them in
+    one cluster; the others run ahead of the host's clock, since all that they send is paced. An iteration has `phases`
+    compute phases of `phase_s` (None: unpaced), in each of which a rank sweeps `sweeps` times over `points` points; all
+    ranks meet after each `meeting_phases` phases (None: only in the end). `delays_s` is what delays and interconnects
+    add to an iteration, `segments` is how many packets of messages it sends over the wide area. `grid_bytes` is what
+    all ranks hold of the grid.
+    """
+
+    name: str
+    application: str
+    processors: int
+    component: int
+    waking: int
+    together: int
+    over: MessagesOver
+    iterations: int
+    phase_s: float | None
+    points: int
+    phases: int = 1
+    sweeps: float = 1.0
+    meeting_phases: int | None = 1
+    delays_s: float = 0.0
+    segments: float = 0.0
+    grid_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedJob:
+    """What a job will be like at a dilation.
+
+    `late_phase_share` is the share of its phases that end late, `lateness_share` bounds by how much its runtime is too
+    long for it, `own_time_share` is how much of an iteration is the host's own time for messages. `host_cpu_share` is
+    the CPU that it takes while it runs, in cores; `host_burst_s` how long its kernels have all cores in a phase.
+    """
+
+    iteration_s: float
+    runtime_s: float
+    late_phase_share: float
+    lateness_share: float
+    own_time_share: float
+    host_cpu_s: float
+    host_cpu_share: float
+    host_packets_per_s: float
+    host_burst_s: float
+    host_period_s: float
+
+
+def predict_job(
+    job: PlannedJob, dilation: Dilation, costs: HostCosts, lateness: Lateness, neighbours: Sequence[Neighbour] = ()
+) -> PredictedJob:
+    """What `job` will be like beside `neighbours` on the host of these costs."""
+    kernel_s = job.sweeps * costs.kernel_s(job.application, job.points)
+    own_s = costs.message_time_s(job.application, job.processors, job.over)
+    host_burst_s = job.processors * kernel_s / costs.cores
+    host_phase_s = host_burst_s if job.phase_s is None else dilation.host_duration_s(job.phase_s)
+    host_iteration_s = job.phases * max(host_phase_s, host_burst_s) + dilation.host_duration_s(job.delays_s) + own_s
+    messages_s = costs.message_cpu_s(job.application, job.processors, job.over)
+    work_s = job.processors * (job.phases * kernel_s + messages_s)
+    busy_share = job.processors * messages_s / costs.cores / host_iteration_s
+    waking = Waking(
+        job.together, job.waking / job.processors, job.over, host_phase_s, kernel_s, job.component, busy_share
+    )
+    least_s = costs.message_least_cpu_s(job.application, job.processors, job.over)
+    host_work_s = job.processors * (job.phases * kernel_s + least_s) / costs.cores
+    core_share = _core_share(job, host_burst_s, host_phase_s, host_work_s, dilation, neighbours)
+    paced = job.phase_s is not None
+    late = lateness.late_share(waking, core_share, neighbours) if paced else 0.0
+    return PredictedJob(
+        iteration_s=dilation.emulated_duration_s(host_iteration_s),
+        runtime_s=job.iterations * dilation.emulated_duration_s(host_iteration_s),
+        late_phase_share=late,
+        lateness_share=_lateness_share(job, waking, lateness, host_iteration_s, core_share) if paced else 0.0,
+        own_time_share=own_s / host_iteration_s,
+        host_cpu_s=job.iterations * work_s,
+        host_cpu_share=work_s / host_iteration_s,
+        host_packets_per_s=costs.router.packets_per_segment * job.segments / host_iteration_s,
+        host_burst_s=host_burst_s,
+        host_period_s=host_iteration_s / job.phases,
+    )
+
+
+def _core_share(
+    job: PlannedJob,
+    host_burst_s: float,
+    host_phase_s: float,
+    host_work_s: float,
+    dilation: Dilation,
+    neighbours: Sequence[Neighbour],
+) -> float:
+    """What must be done in time, as a share of all cores, with what is done beside it.
+
+    Over an interconnect messages do not wait for the host: it must keep up with all of an iteration. Elsewhere it must
+    do the kernels while the phases last.
+    """
+    beside = sum(other.share * other.core_share for other in neighbours)
+    if job.over is MessagesOver.INTERCONNECT:
+        emulated_s = job.phases * host_phase_s + dilation.host_duration_s(job.delays_s)
+        return host_work_s / emulated_s + beside
+    return host_burst_s / host_phase_s + beside
+
+
+def _lateness_share(
+    job: PlannedJob, waking: Waking, lateness: Lateness, host_iteration_s: float, core_share: float
+) -> float:
+    """By how much the runtime is too long, relative to it: lateness that adds up, and what the cores cannot do."""
+    phases = job.iterations * job.phases
+    meeting_phases = min(phases, job.meeting_phases or phases)
+    meetings_s = phases / meeting_phases * lateness.meeting_lateness_s(waking, meeting_phases)
+    return meetings_s / (job.iterations * host_iteration_s) + max(0.0, core_share - 1.0)

@@ -1,0 +1,95 @@
+"""The costs of a host that is no host: round numbers of the size that two cores show, for tests of the planner."""
+
+from __future__ import annotations
+
+from emulator.fidelity.plan import Resources
+from emulator.fidelity.plan_costs import (
+    HostCosts,
+    KernelCost,
+    MessageCost,
+    MessagesOver,
+    Overshoots,
+    RouterCost,
+    StartCost,
+)
+
+EDGES_S = tuple(25e-6 * 2 ** (step / 2) for step in range(20))
+ROOM = Resources(memory_bytes=16_000_000_000, disk_bytes=100_000_000_000)
+
+
+def overshoots(together: int, over: MessagesOver, host_kernel_s: float, host_typical_s: float) -> Overshoots:
+    """Overshoots of which half are beyond `host_typical_s`, and half as many beyond twice of it."""
+    beyond = tuple(min(1.0, 0.5 * host_typical_s / edge_s) for edge_s in EDGES_S)
+    return Overshoots(
+        together=together, over=over, host_kernel_s=host_kernel_s, host_edges_s=EDGES_S, beyond=beyond,
+        host_mean_s=host_typical_s, host_latest_s=3 * host_typical_s,
+    )  # fmt: skip
+
+
+def host_costs(cores: int = 2) -> HostCosts:
+    """Costs as they are measured, in round numbers."""
+    shared, paced, wide = MessagesOver.SHARED_MEMORY, MessagesOver.INTERCONNECT, MessagesOver.WIDE_AREA
+    return HostCosts(
+        fingerprint="none",
+        measured_at="2026-01-01T00:00:00+00:00",
+        load=0.0,
+        cores=cores,
+        memory_bytes=24_000_000_000,
+        kernels=(
+            KernelCost(application="poisson", points=10_000, host_ns_per_point=2.0),
+            KernelCost(application="poisson", points=250_000, host_ns_per_point=3.0),
+            KernelCost(application="laplace", points=10_000, host_ns_per_point=4.0),
+        ),
+        messages=(
+            MessageCost(
+                application="poisson",
+                ranks=4,
+                over=shared,
+                host_cpu_s=80e-6,
+                host_time_s=200e-6,
+                host_least_cpu_s=80e-6,
+            ),
+            MessageCost(
+                application="poisson",
+                ranks=16,
+                over=shared,
+                host_cpu_s=100e-6,
+                host_time_s=800e-6,
+                host_least_cpu_s=100e-6,
+            ),
+            MessageCost(
+                application="poisson",
+                ranks=64,
+                over=shared,
+                host_cpu_s=120e-6,
+                host_time_s=4e-3,
+                host_least_cpu_s=120e-6,
+            ),
+            MessageCost(
+                application="laplace",
+                ranks=16,
+                over=shared,
+                host_cpu_s=150e-6,
+                host_time_s=1e-3,
+                host_least_cpu_s=150e-6,
+            ),
+            MessageCost(
+                application="poisson", ranks=16, over=paced, host_cpu_s=90e-6, host_time_s=0.0, host_least_cpu_s=90e-6
+            ),
+            MessageCost(
+                application="poisson", ranks=16, over=wide, host_cpu_s=400e-6, host_time_s=2e-3, host_least_cpu_s=400e-6
+            ),
+        ),
+        overshoots=(
+            overshoots(4, shared, 20e-6, 30e-6),
+            overshoots(16, shared, 20e-6, 90e-6),
+            overshoots(64, shared, 20e-6, 400e-6),
+            overshoots(16, shared, 750e-6, 45e-6),
+            overshoots(8, wide, 20e-6, 80e-6),
+        ),
+        start=StartCost(host_base_s=1.0, host_rank_s=0.02),
+        router=RouterCost(backend="uml", host_cpu_s_per_packet=40e-6, packets_per_segment=1.8),
+        rank_bytes=10_000_000,
+        cluster_bytes=100_000_000,
+        record_bytes=5_000,
+    )
