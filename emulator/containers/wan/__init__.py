@@ -1,6 +1,7 @@
 """The wide area: access links at the clusters' edges and delays in the router, programmed for a dilation and measured.
 
 To program: ``program`` turns a topology into tc commands (pure), ``stand`` says which containers it is about,
+``unshared`` gives connections links of their own, ``controls`` says how the wide area of a control run differs,
 ``router`` and ``edges`` apply the commands, ``readback`` compares what tc reports with the topology, and ``wide_area``
 is all of that as one thing.
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from emulator.containers.addresses import AddressPlan
+from emulator.containers.wan.unshared import unshared_lines
 from emulator.model.clock import Dilation
 from emulator.model.topology import Topology
 from emulator.model.units import BITS_PER_MBIT, microseconds, rate_bytes_per_s
@@ -50,7 +51,10 @@ class Shaper:
 
 @dataclass(frozen=True, slots=True)
 class EdgeProgram:
-    """A cluster's end of its access link, and the way into the wide area."""
+    """A cluster's end of its access link, and the way into the wide area.
+
+    A link that is not `shared` gives every connection its rate (``unshared``).
+    """
 
     cluster: str
     address: str
@@ -58,6 +62,7 @@ class EdgeProgram:
     all_sites: str
     up: Shaper
     down: Shaper
+    shared: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +100,20 @@ class WideAreaProgram:
     router: RouterProgram
 
 
-def wide_area_program(topology: Topology, dilation: Dilation, addresses: AddressPlan) -> WideAreaProgram:
-    """The program of `topology` at `dilation`."""
+def wide_area_program(
+    topology: Topology, dilation: Dilation, addresses: AddressPlan, *, shared: bool = True
+) -> WideAreaProgram:
+    """The program of `topology` at `dilation`, its access links `shared` by all that crosses them or not."""
     return WideAreaProgram(
         dilation,
-        tuple(edge_program(topology, name, dilation, addresses) for name in topology.cluster_names),
+        tuple(edge_program(topology, name, dilation, addresses, shared=shared) for name in topology.cluster_names),
         router_program(topology, dilation, addresses),
     )
 
 
-def edge_program(topology: Topology, cluster: str, dilation: Dilation, addresses: AddressPlan) -> EdgeProgram:
+def edge_program(
+    topology: Topology, cluster: str, dilation: Dilation, addresses: AddressPlan, *, shared: bool = True
+) -> EdgeProgram:
     """The program of one cluster's access link."""
     index = topology.index(cluster)
     link = topology.cluster(cluster).access_link
@@ -116,6 +125,7 @@ def edge_program(topology: Topology, cluster: str, dilation: Dilation, addresses
         all_sites=addresses.all_sites,
         up=_shaper(link.up_mbit, round_trip_s, dilation),
         down=_shaper(link.down_mbit, round_trip_s, dilation),
+        shared=shared,
     )
 
 
@@ -148,7 +158,8 @@ def kernel_settings(topology: Topology) -> dict[str, str]:
     """The sysctls of every cluster's container: TCP pinned instead of inherited from the host, at every dilation.
 
     The largest buffers hold eight bandwidth-delay products (half of a buffer is the kernel's own overhead, and queues
-    delay too). Idle connections keep their window, because TCP's own timers do not dilate.
+    delay too). TCP's own timers do not dilate: so idle connections keep their window, and whoever waits a little long
+    for an answer sends no segment again to probe for a loss (nor did the kernels of DAS-2's years).
     """
     largest_bytes = max(
         (
@@ -164,6 +175,7 @@ def kernel_settings(topology: Topology) -> dict[str, str]:
         "net.ipv4.tcp_wmem": f"4096 65536 {buffer_bytes}",
         "net.ipv4.tcp_no_metrics_save": "1",
         "net.ipv4.tcp_slow_start_after_idle": "0",
+        "net.ipv4.tcp_early_retrans": "0",
     }
 
 
@@ -181,8 +193,8 @@ ip link set dev ifb0 up
 tc qdisc del dev "$link" root 2>/dev/null || true
 tc qdisc del dev "$link" ingress 2>/dev/null || true
 tc qdisc del dev ifb0 root 2>/dev/null || true
-tc qdisc add dev "$link" root handle 1: {shaper_arguments(program.up)}
-tc qdisc add dev ifb0 root handle 1: {shaper_arguments(program.down)}
+{_shaping('"$link"', program.up, program.shared)}
+{_shaping("ifb0", program.down, program.shared)}
 tc qdisc add dev "$link" handle ffff: ingress
 tc filter add dev "$link" parent ffff: protocol ip prio 1 u32 match u32 0 0 action mirred egress redirect dev ifb0
 ip route replace {program.all_sites} via {program.gateway} dev "$link"
@@ -255,6 +267,14 @@ def shaper_arguments(shaper: Shaper) -> str:
         f"tbf rate {round(shaper.host_rate_mbit * BITS_PER_MBIT)}bit"
         f" burst {shaper.burst_bytes}b limit {shaper.queue_bytes}b"
     )
+
+
+def _shaping(device: str, shaper: Shaper, shared: bool) -> str:
+    """Shell lines that shape what leaves by `device`, which has no root discipline."""
+    if shared:
+        return f"tc qdisc add dev {device} root handle 1: {shaper_arguments(shaper)}"
+    queue_packets = math.ceil(shaper.queue_bytes / FRAME_BYTES)
+    return unshared_lines(device, round(shaper.host_rate_mbit * BITS_PER_MBIT), shaper.burst_bytes, queue_packets)
 
 
 def delay_arguments(line: DelayLine) -> str:

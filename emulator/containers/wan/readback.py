@@ -24,18 +24,24 @@ Queue = Mapping[str, Any]
 
 
 def dilation_of(
-    topology: Topology, edges: Sequence[Iterable[Queue]], router: Iterable[Queue], addresses: AddressPlan
+    topology: Topology,
+    edges: Sequence[Iterable[Queue]],
+    router: Iterable[Queue],
+    addresses: AddressPlan,
+    *,
+    shared: bool = True,
 ) -> tuple[Dilation | None, list[str]]:
     """The dilation that the queues of the clusters (in order) and of the router were programmed for.
 
     Returns it with every difference from that program, one phrase each; without a dilation if the first access link has
-    no rate. Differences mean that somebody else changed the wide area, or that it was never programmed as a whole.
+    no rate, or one that is not `shared` as it should be. Differences mean that somebody else changed the wide area, or
+    that it was never programmed as a whole.
     """
     listed = [list(queues) for queues in edges]
-    dilation = _dilation_of_first(topology, listed[0]) if listed else None
+    dilation = _dilation_of_first(topology, listed[0], shared) if listed else None
     if dilation is None:
         return None, [f"the access link of {topology.cluster_names[0]} has no rate"]
-    program = wide_area_program(topology, dilation, addresses)
+    program = wide_area_program(topology, dilation, addresses, shared=shared)
     differences = [
         difference
         for edge, queues in zip(program.edges, listed, strict=True)
@@ -48,8 +54,8 @@ def dilation_of(
     return dilation, differences
 
 
-def _dilation_of_first(topology: Topology, queues: Sequence[Queue]) -> Dilation | None:
-    rate = _uplink_rate_bytes_per_s(queues)
+def _dilation_of_first(topology: Topology, queues: Sequence[Queue], shared: bool) -> Dilation | None:
+    rate = _uplink_rate_bytes_per_s(queues, shared)
     if not rate:
         return None
     factor = topology.clusters[0].access_link.up_mbit / rate_mbit(rate, 1.0)
@@ -60,8 +66,8 @@ def _dilation_of_first(topology: Topology, queues: Sequence[Queue]) -> Dilation 
 def _edge_differences(edge: EdgeProgram, queues: Sequence[Queue]) -> list[str]:
     differences = []
     for direction, shaper, rate in (
-        ("up", edge.up, _uplink_rate_bytes_per_s(queues)),
-        ("down", edge.down, _downlink_rate_bytes_per_s(queues)),
+        ("up", edge.up, _uplink_rate_bytes_per_s(queues, edge.shared)),
+        ("down", edge.down, _downlink_rate_bytes_per_s(queues, edge.shared)),
     ):
         if not _rate_agrees(shaper, rate):
             shown = f"{rate_mbit(rate, 1.0):g} Mbit/s" if rate else "no rate"
@@ -98,19 +104,20 @@ def _line_differences(topology: Topology, line: DelayLine, queues: Sequence[Queu
     ] + ([] if int(options.get("limit", 0)) == line.queue_packets else [f"{path}: the queue's limit differs"])
 
 
-def _uplink_rate_bytes_per_s(queues: Sequence[Queue]) -> float:
-    return _tbf_rate(queue for queue in queues if queue.get("dev") != "ifb0")
+def _uplink_rate_bytes_per_s(queues: Sequence[Queue], shared: bool) -> float:
+    return _rate_bytes_per_s([queue for queue in queues if queue.get("dev") != "ifb0"], shared)
 
 
-def _downlink_rate_bytes_per_s(queues: Sequence[Queue]) -> float:
+def _downlink_rate_bytes_per_s(queues: Sequence[Queue], shared: bool) -> float:
     # Without the ingress hook nothing that arrives is shaped, whatever the ifb says.
     if not any(queue.get("kind") == "ingress" for queue in queues):
         return 0.0
-    return _tbf_rate(queue for queue in queues if queue.get("dev") == "ifb0")
+    return _rate_bytes_per_s([queue for queue in queues if queue.get("dev") == "ifb0"], shared)
 
 
-def _tbf_rate(queues: Iterable[Queue]) -> float:
-    return next((float(queue["options"]["rate"]) for queue in queues if queue.get("kind") == "tbf"), 0.0)
+def _rate_bytes_per_s(queues: Sequence[Queue], shared: bool) -> float:
+    kind = "tbf" if shared else "htb"
+    return next((float(queue["options"]["rate"]) for queue in queues if queue.get("kind") == kind), 0.0)
 
 
 def _rate_agrees(shaper: Shaper, rate: float) -> bool:

@@ -64,12 +64,16 @@ Item = TypeVar("Item")
 
 @dataclass
 class Verification:
-    """A verification of `topology` at `dilation`: what is programmed now, and how often something was repeated."""
+    """A verification of `topology` at `dilation`: what is programmed now, and how often something was repeated.
+
+    Its access links are `shared` by all that crosses them, unless it is that of a control run.
+    """
 
     stand: Stand
     topology: Topology
     dilation: Dilation
     observe: Observer
+    shared: bool = True
     host_begun_s: float = field(default_factory=time.monotonic)
     repetitions: int = 0
     backend: Backend | None = None
@@ -79,7 +83,9 @@ class Verification:
         """Program the wide area unless it is so already; the access links only where the dilation changes."""
         before, self.programmed = self.programmed, None
         if before is None or before[0] != dilation:
-            self.backend = program_wide_area(self.stand, self.topology, dilation, with_delays=with_delays)
+            self.backend = program_wide_area(
+                self.stand, self.topology, dilation, with_delays=with_delays, shared=self.shared
+            )
         elif before[1] != with_delays:
             addresses = self.stand.addresses
             program = router_program(self.topology, dilation, addresses, with_delays=with_delays)

@@ -50,18 +50,25 @@ def verify_wide_area(
 
 
 def check_wide_area(
-    stand: Stand, topology: Topology, dilation: Dilation, observe: Observer = ignore, *, carrying: bool = False
+    stand: Stand,
+    topology: Topology,
+    dilation: Dilation,
+    observe: Observer = ignore,
+    *,
+    carrying: bool = False,
+    shared: bool = True,
 ) -> WideAreaReport:
     """The short form: the delay of every pair, and the rate of every access link, in a few seconds.
 
     Programs the wide area for `dilation`, and leaves it so. Rates are measured at a dilation at which they are no
-    burden. With `carrying` it also looks whether the router carries full links at `dilation`; the full form does.
+    burden. With `carrying` it also looks whether the router carries full links at `dilation`; the full form does. With
+    `shared` False every connection has the rate of the links it crosses.
 
     Raises:
         NotStanding: if a container does not run.
         WideAreaUnfaithful: if the wide area cannot be programmed or measured at all.
     """
-    verification = Verification(stand, topology, dilation, observe)
+    verification = Verification(stand, topology, dilation, observe, shared=shared)
     rate_dilation = verification.light_dilation()
     measurements = verification.rates_of_links(rate_dilation)
     carries_asked = not carrying or verification.carries(dilation)

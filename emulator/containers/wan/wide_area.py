@@ -36,17 +36,20 @@ class Programmed:
         )
 
 
-def program_wide_area(stand: Stand, topology: Topology, dilation: Dilation, *, with_delays: bool = True) -> Backend:
+def program_wide_area(
+    stand: Stand, topology: Topology, dilation: Dilation, *, with_delays: bool = True, shared: bool = True
+) -> Backend:
     """Program every access link and delay line for `dilation`, replacing what was there; the testbed should be idle.
 
     Waits until the router forwards (seconds after its start) and returns the kernel that does. `with_delays` False
-    leaves the path's own delay alone, which `verify` measures.
+    leaves the path's own delay alone, which `verify` measures; `shared` False gives every connection the rate of the
+    access links that it crosses, for control runs.
 
     Raises:
         NotStanding: if a container does not run.
         WideAreaUnfaithful: if a kernel refuses a command, or the router does not answer.
     """
-    program = wide_area_program(topology, dilation, stand.addresses)
+    program = wide_area_program(topology, dilation, stand.addresses, shared=shared)
     router = Router(stand)
     delays = program.router if with_delays else router_program(topology, dilation, stand.addresses, with_delays=False)
     backend = router.backend()
@@ -57,8 +60,10 @@ def program_wide_area(stand: Stand, topology: Topology, dilation: Dilation, *, w
     return backend
 
 
-def programmed_wide_area(stand: Stand, topology: Topology) -> Programmed:
+def programmed_wide_area(stand: Stand, topology: Topology, *, shared: bool = True) -> Programmed:
     """What is programmed now, read back from every container; cheap, and disturbs nothing.
+
+    It is held against `topology` with its access links `shared` or not.
 
     Raises:
         NotStanding: if a container does not run.
@@ -67,5 +72,5 @@ def programmed_wide_area(stand: Stand, topology: Topology) -> Programmed:
     with ThreadPoolExecutor(max_workers=len(stand.cluster_containers) + 1) as pool:
         router = pool.submit(Router(stand).queues)
         edges = list(pool.map(lambda container: edge_queues(stand, container), stand.cluster_containers))
-        dilation, differences = dilation_of(topology, edges, router.result(), stand.addresses)
+        dilation, differences = dilation_of(topology, edges, router.result(), stand.addresses, shared=shared)
     return Programmed(dilation, tuple(differences))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from emulator.fidelity.measures import JobMeasures, LinkCheck, RunMeasures
-from emulator.fidelity.verdict import Judgement, Verdict, judge_job, judge_run, judge_unfinished
+from emulator.fidelity.conditions import Conditions
+from emulator.fidelity.measures import JobMeasures, RunMeasures
+from emulator.fidelity.verdict import Judgement, Verdict, judge_job, judge_links, judge_run, judge_unfinished
 from emulator.model.clock import Dilation
+from emulator.model.evidence import LinkCheck, LinkFault
 from emulator.model.views import JobView
 
 VALID = Verdict()
@@ -27,12 +29,105 @@ VOID = Verdict(Judgement.VOID, ("why",))
         (JobMeasures(overhead_lateness_share=0.03), Judgement.VALID),
         (JobMeasures(overhead_lateness_share=0.5), Judgement.SUSPECT),
         (JobMeasures(unpaced=True), Judgement.SUSPECT),
+        (JobMeasures(late_phase_share=0.9, lateness_share=0.0, lateness_adds_up=False), Judgement.VALID),
+        (JobMeasures(late_message_share=0.6), Judgement.SUSPECT),
+        (JobMeasures(late_message_share=0.6, lateness_adds_up=False), Judgement.VALID),
     ],
 )
 def test_a_job_is_judged_by_how_wrong_its_times_may_be(measures: JobMeasures, judgement: Judgement) -> None:
     verdict = judge_job(measures)
     assert verdict.judgement is judgement
     assert bool(verdict.reasons) is (judgement is not Judgement.VALID)
+
+
+QUIET = {
+    "other_cpu_share": 0.04,
+    "cpu_pressure": 0.3,
+    "memory_pressure": 0.0,
+    "io_pressure": 0.05,
+    "stolen_cpu_share": 0.001,
+    "throttled_share": 0.0,
+    "least_memory_share": 0.5,
+    "swapped_pages": 0,
+    "killed_processes": 0,
+    "host_write_max_s": 0.02,
+    "timeouts": 0,
+    "unasked_drops": 0,
+}
+
+
+def judged_under(**disturbance: object) -> Verdict:
+    conditions = Conditions(host_duration_s=10, **{**QUIET, **disturbance})  # type: ignore[arg-type]
+    return judge_job(JobMeasures(host_execution_s=10, conditions=conditions))
+
+
+def test_a_quiet_host_spoils_nothing() -> None:
+    assert judged_under() == VALID
+
+
+def test_what_tcp_sends_again_without_a_timeout_is_its_answer_to_a_full_link() -> None:
+    assert judged_under(retransmissions=170) == VALID
+
+
+@pytest.mark.parametrize(
+    ("disturbance", "judgement", "named"),
+    [
+        ({"other_cpu_share": 0.5}, Judgement.SUSPECT, "other work took 50.0% of the host's processors"),
+        ({"cpu_pressure": 0.9}, Judgement.SUSPECT, "waited for a processor 90.0% of the time"),
+        ({"stolen_cpu_share": 0.05}, Judgement.SUSPECT, "stolen by the hypervisor"),
+        ({"stolen_cpu_share": 0.2}, Judgement.VOID, "stolen by the hypervisor"),
+        ({"throttled_share": 0.05, "throttled_part": "delft"}, Judgement.SUSPECT, "delft throttled by its CPU quota"),
+        ({"throttled_share": 0.5, "throttled_part": "wan"}, Judgement.VOID, "wan throttled"),
+        ({"memory_pressure": 0.1}, Judgement.SUSPECT, "waited for memory 10.0%"),
+        ({"least_memory_share": 0.01}, Judgement.SUSPECT, "only 1.0% of the host's memory available"),
+        ({"swapped_pages": 100_000}, Judgement.SUSPECT, "100000 pages swapped"),
+        ({"killed_processes": 1}, Judgement.SUSPECT, "killed for want of memory"),
+        ({"io_pressure": 0.5}, Judgement.SUSPECT, "waited for a disk 50.0%"),
+        ({"host_write_max_s": 2.0}, Judgement.SUSPECT, "2.0 s of host time to reach the disk"),
+        ({"timeouts": 3}, Judgement.SUSPECT, "3 timeouts of TCP, worth 6.0% of the execution time"),
+        ({"timeouts": 30}, Judgement.VOID, "timeouts of TCP"),
+        ({"unasked_drops": 2}, Judgement.SUSPECT, "2 packets dropped that nobody asked for"),
+        ({"changed_links": ("delft up: tbf rate 2 to 1",)}, Judgement.VOID, "programmed anew meanwhile: delft up"),
+    ],
+)
+def test_a_disturbance_is_held_against_a_job_and_named(
+    disturbance: dict[str, object], judgement: Judgement, named: str
+) -> None:
+    verdict = judged_under(**disturbance)
+    assert verdict.judgement is judgement
+    assert len(verdict.reasons) == 1
+    assert named in verdict.reasons[0]
+
+
+def test_other_work_on_a_host_with_processors_to_spare_does_not_matter() -> None:
+    assert judged_under(other_cpu_share=0.5, cpu_pressure=0.01) == VALID
+    assert judged_under(other_cpu_share=0.5, cpu_pressure=None).judgement is Judgement.SUSPECT
+
+
+def test_what_a_host_does_not_tell_is_not_held_against_a_job() -> None:
+    assert judged_under(**dict.fromkeys(QUIET)) == VALID
+
+
+@pytest.mark.parametrize(
+    ("interconnects", "adds_up"),
+    [("myrinet", False), ("shared-memory", True), ("ethernet+wide-area", True), ("shared-memory+wide-area", True)],
+)
+def test_lateness_adds_up_where_messages_are_real(interconnects: str, adds_up: bool) -> None:
+    job = JobView.model_validate(
+        {
+            "id": 1,
+            "run": 1,
+            "state": "finished",
+            "specification": {"application": "poisson", "components": [4]},
+            "submitted_s": 0.0,
+            "result": {"interconnects": interconnects, "paced_messages": 100, "late_messages": 60, "runtime_s": 10.0,
+                       "host_message_lateness_max_s": 1.6},
+        }
+    )  # fmt: skip
+    measures = JobMeasures.of(job, Dilation(8))
+    assert measures.lateness_adds_up is adds_up
+    assert measures.late_message_share == 0.6
+    assert judge_job(measures).judgement is (Judgement.SUSPECT if adds_up else Judgement.VALID)
 
 
 def test_the_measures_of_a_job_come_from_its_record() -> None:
@@ -72,16 +167,39 @@ def test_a_job_that_did_not_finish_is_void() -> None:
     ("check", "judgement"),
     [
         (LinkCheck("before"), Judgement.VALID),
-        (LinkCheck("before", 0.04, "rate from delft to leiden"), Judgement.SUSPECT),
-        (LinkCheck("after", 0.5, "delay from delft to leiden"), Judgement.VOID),
+        (LinkCheck("before", (LinkFault("rate from delft to leiden", 0.04),)), Judgement.SUSPECT),
+        (LinkCheck("after", (LinkFault("delay from delft to leiden", 0.5),)), Judgement.VOID),
         (LinkCheck("before", carried=False), Judgement.SUSPECT),
     ],
 )
 def test_a_failed_link_check_is_held_against_the_run_and_names_the_link(check: LinkCheck, judgement: Judgement) -> None:
     verdict = judge_run(RunMeasures((check,)), [VALID])
     assert verdict.judgement is judgement
-    if check.worst is not None:
-        assert check.worst in verdict.reasons[0]
+    for fault in check.faults:
+        assert fault.what in verdict.reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("fault", "clusters", "judgement"),
+    [
+        (LinkFault("delay", 0.5, "delft", "leiden"), ("delft", "leiden"), Judgement.VOID),
+        (LinkFault("delay", 0.5, "delft", "leiden"), ("amsterdam", "delft"), Judgement.VALID),
+        (LinkFault("rate", 0.05, source="delft"), ("amsterdam", "delft"), Judgement.SUSPECT),
+        (LinkFault("rate", 0.05, source="delft"), ("delft",), Judgement.VALID),
+        (LinkFault("the check itself", 1.0), ("amsterdam", "delft"), Judgement.VOID),
+        (LinkFault("the check itself", 1.0), ("amsterdam",), Judgement.VALID),
+    ],
+)
+def test_a_fault_of_a_link_concerns_the_jobs_that_crossed_it(
+    fault: LinkFault, clusters: tuple[str, ...], judgement: Judgement
+) -> None:
+    assert judge_links([LinkCheck("before", (fault,))], clusters).judgement is judgement
+    assert judge_links([LinkCheck("before", (fault,))]).judgement is not Judgement.VALID
+
+
+def test_a_run_whose_background_load_left_its_band_for_a_minute_is_void() -> None:
+    assert judge_run(RunMeasures(background_outside_s=59), [VALID]) == VALID
+    assert judge_run(RunMeasures(background_outside_s=61), [VALID]).judgement is Judgement.VOID
 
 
 def test_one_void_job_among_many_makes_a_run_suspect_and_many_make_it_void() -> None:

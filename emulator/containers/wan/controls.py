@@ -1,0 +1,74 @@
+"""Control runs: the wide area programmed otherwise than asked, so that what a part of it costs is a difference. Pure.
+
+A control is the topology with something taken out of its wide area, and whether access links are shared. What a control
+run measures is then held against that topology, as any other run against its own.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Final
+
+from emulator.model.clock import Dilation
+from emulator.model.topology import Topology
+
+UNLIMITED_HOST_MBIT: Final = 100.0
+"""The rate on the host of the fastest access link where rates are unlimited: what a guest's kernel forwards."""
+
+LEAST_SPEEDUP: Final = 4.0
+"""Where rates are unlimited they are at least this many times those asked for, whatever the host can carry."""
+
+
+class Control(StrEnum):
+    """What is left of the wide area in a run."""
+
+    AS_ASKED = "as-asked"
+    """All of it."""
+    WITHOUT_WIDE_AREA = "without-wide-area"
+    """Nothing: no delay, jitter or loss, and unlimited rates."""
+    LATENCY_ALONE = "latency-alone"
+    """Its delays, jitter and loss, with unlimited rates."""
+    RATE_ALONE = "rate-alone"
+    """The rate of its access links, which every connection has for itself; no delay, jitter or loss."""
+    UNSHARED = "unshared"
+    """Delays, jitter and loss, and the rate of its access links, which every connection has for itself."""
+
+    @property
+    def shared(self) -> bool:
+        """Whether all connections that cross an access link share its rate."""
+        return self not in (Control.RATE_ALONE, Control.UNSHARED)
+
+    def of(self, topology: Topology, dilation: Dilation) -> Topology:
+        """`topology` with what this control leaves of its wide area, in a run at `dilation`."""
+        if self in (Control.WITHOUT_WIDE_AREA, Control.LATENCY_ALONE):
+            topology = _sped_up(topology, speedup(topology, dilation))
+        if self in (Control.WITHOUT_WIDE_AREA, Control.RATE_ALONE):
+            topology = _undelayed(topology)
+        return topology
+
+
+def speedup(topology: Topology, dilation: Dilation) -> float:
+    """How many times the rate asked for an access link has where rates are unlimited, in a run at `dilation`.
+
+    Unlimited is as fast as the router carries, which differs less from infinite the larger the dilation is.
+    """
+    links = [cluster.access_link for cluster in topology.clusters]
+    fastest_mbit = max(max(link.up_mbit, link.down_mbit) for link in links)
+    return max(LEAST_SPEEDUP, UNLIMITED_HOST_MBIT / dilation.host_rate_mbit(fastest_mbit))
+
+
+def _sped_up(topology: Topology, factor: float) -> Topology:
+    clusters = []
+    for cluster in topology.clusters:
+        link = cluster.access_link
+        faster = link.model_copy(update={"up_mbit": factor * link.up_mbit, "down_mbit": factor * link.down_mbit})
+        clusters.append(cluster.model_copy(update={"access_link": faster}))
+    return topology.model_copy(update={"clusters": tuple(clusters)})
+
+
+def _undelayed(topology: Topology) -> Topology:
+    nothing = {"delay_s": 0.0, "jitter_s": 0.0, "loss": 0.0}
+    changes: dict[str, object] = {"links": tuple(link.model_copy(update=nothing) for link in topology.links)}
+    if topology.default_link is not None:
+        changes["default_link"] = topology.default_link.model_copy(update=nothing)
+    return topology.model_copy(update=changes)

@@ -1,0 +1,93 @@
+"""What extension factors are made of, as a picture: a bar as high as each factor, made of its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from emulator.fidelity.attribution import WHOLE, Part
+from emulator.model.attribution import AttributionRow
+from emulator.reports.attribution_tables import PARTS, Key, by_factor
+from emulator.reports.pictures import as_png, blank_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+ATTRIBUTION_FIGURE: Final = "attribution.png"
+
+_COLOURS: Final[Mapping[str, str]] = {
+    Part.COMPUTE: "#4c4c4c",
+    Part.INTERCONNECT: "#a6a6a6",
+    Part.LATENCY: "#1f77b4",
+    Part.RATE: "#2ca02c",
+    Part.CONTENTION: "#ff7f0e",
+    Part.EMULATOR: "#d62728",
+}
+_LEGIBLE: Final = 0.06
+"""Share of the highest bar from which on a part is high enough for its number."""
+
+Parts = Mapping[str, float]
+
+
+def write_attribution(directory: Path, rows: Sequence[AttributionRow]) -> list[Path]:
+    """Write the figure into `directory`, if there is anything to draw; returns its path."""
+    if not rows:
+        return []
+    path = directory / ATTRIBUTION_FIGURE
+    path.write_bytes(attribution_figure(rows))
+    return [path]
+
+
+def attribution_figure(rows: Sequence[AttributionRow]) -> bytes:
+    """Bars by problem: one cluster, which is 1, then each number of clusters, as high as its factor and with its CI."""
+    bars = _bars(rows)
+    figure = blank_figure((max(4.5, 0.9 * len(bars) + 2.2), 3.8))
+    axis = figure.subplots()
+    highest = max(sum(value for value in parts.values() if value > 0) for _, parts, _ in bars)
+    for place, (_, parts, whole) in enumerate(bars):
+        top = _stack(axis, place, parts, highest)
+        if whole is not None and whole.ci_low is not None and whole.ci_high is not None:
+            errors = [[whole.added - whole.ci_low], [whole.ci_high - whole.added]]
+            axis.errorbar([place], [top], yerr=errors, color="black", capsize=3, linewidth=0.8)
+    axis.axhline(1.0, color="black", linewidth=0.6, linestyle=":")
+    axis.axhline(0.0, color="black", linewidth=0.8)
+    axis.set_xticks(range(len(bars)), [label for label, _, _ in bars], fontsize=7)
+    axis.tick_params(axis="y", labelsize=7)
+    axis.set_ylabel("runtime over that in one cluster", fontsize=8)
+    axis.set_title("What extension factors are made of", fontsize=10)
+    handles = [axis.bar([0], [0], color=_COLOURS[part], label=part) for part in PARTS]
+    figure.legend(handles=handles, fontsize=7, loc="outside lower center", ncols=len(PARTS) // 2)
+    return as_png(figure)
+
+
+def _bars(rows: Sequence[AttributionRow]) -> list[tuple[str, Parts, AttributionRow | None]]:
+    """A label, the height of each part, and the whole of each bar; of one cluster there is no interval."""
+    bars: list[tuple[str, Parts, AttributionRow | None]] = []
+    for _, group in groupby(by_factor(rows), key=lambda factor: factor[0][:3]):
+        factors = list(group)
+        key, first = factors[0]
+        bars.append((_label((*key[:3], 1)), {part: first[part].single_share for part in PARTS}, None))
+        for key, parts in factors:
+            heights = {part: parts[part].single_share + parts[part].added for part in PARTS}
+            bars.append((_label(key), heights, parts[WHOLE]))
+    return bars
+
+
+def _label(key: Key) -> str:
+    application, grid, processors, clusters = key
+    on_grid = "" if grid is None else f" {grid}"
+    return f"{application}{on_grid}\n{processors} processors\n{clusters} cluster{'s' if clusters > 1 else ''}"
+
+
+def _stack(axis: Axes, place: int, parts: Parts, highest: float) -> float:
+    """Draw one bar, what is negative below zero; returns its height, the sum of all parts."""
+    above, below = 0.0, 0.0
+    for part, value in parts.items():
+        bottom = above if value >= 0 else below
+        axis.bar([place], [value], 0.6, bottom=bottom, color=_COLOURS[part])
+        if abs(value) >= _LEGIBLE * highest:
+            axis.text(place, bottom + value / 2, f"{value:.2f}", ha="center", va="center", fontsize=6, color="white")
+        above, below = (above + value, below) if value >= 0 else (above, below + value)
+    return above + below
