@@ -1,0 +1,140 @@
+"""A reproduction as tables: published, measured and error of each cell, mean errors, and what became of the claims."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+from emulator.campaigns.reproduction_claims import DecidedClaim
+from emulator.campaigns.reproduction_rows import COMMUNICATION, RUNTIME, Errors, mean_errors
+from emulator.model.reproduction import ReproductionRow
+from emulator.reports.intervals import with_interval
+from emulator.simulator.studies.comparisons import Verdict
+
+QUANTITIES: Final = (RUNTIME, *COMMUNICATION.values())
+_GROUPS: Final = {True: "calibrated on", False: "predicted"}
+
+
+def total_table(rows: Sequence[ReproductionRow]) -> list[dict[str, str]]:
+    """The total of each cell of one quantity, for people; times are as scaled, if they are."""
+    return [
+        {
+            **_cell(row),
+            "K": f"{row.dilation:g}",
+            "iteration (ms)": f"{row.iteration_s * 1000:.4g}",
+            "published (s)": _number(None if row.published_s is None else row.published_s / row.time_scale),
+            "measured (s)": _number(row.measured_s),
+            "error": _percent(row.error),
+            "calibrated on": "yes" if row.calibrated else "",
+            "verdict": row.verdict,
+        }
+        for row in rows
+    ]
+
+
+def factor_table(rows: Sequence[ReproductionRow]) -> list[dict[str, str]]:
+    """The extension factor of each cell that has one."""
+    return [
+        {
+            **_cell(row),
+            "published": _number(row.published_factor),
+            "measured [95%]": with_interval(row.factor, row.ci_low, row.ci_high),
+            "error": _percent(row.factor_error),
+            "calibrated on": "yes" if row.calibrated else "",
+        }
+        for row in rows
+        if row.factor is not None
+    ]
+
+
+def _cell(row: ReproductionRow) -> dict[str, str]:
+    grid = "" if row.grid is None else str(row.grid)
+    return {"grid": grid, "processors": str(row.processors), "setup": row.setup}
+
+
+def error_table(rows: Sequence[ReproductionRow]) -> list[dict[str, str]]:
+    """Mean absolute errors, of what was calibrated on and of what was predicted."""
+    return [
+        {
+            "quantity": quantity,
+            "cells": _GROUPS[calibrated],
+            "error of totals": _mean(errors.totals, errors.n_totals),
+            "error of factors": _mean(errors.factors, errors.n_factors),
+        }
+        for quantity, calibrated, errors in _errors(rows)
+    ]
+
+
+def claim_table(claims: Sequence[DecidedClaim]) -> list[dict[str, str]]:
+    """A row for each claim: what it says, and how many of its parts show."""
+    return [
+        {
+            "claim": claim.id,
+            "says": claim.statement,
+            "verdict": claim.verdict.value,
+            "parts shown": f"{sum(it.verdict is Verdict.SHOWN for it in claim.decisions)} of {len(claim.decisions)}",
+        }
+        for claim in claims
+    ]
+
+
+def part_table(claims: Sequence[DecidedClaim]) -> list[dict[str, str]]:
+    """A row for each part of each claim, with the value it was decided on."""
+    return [
+        {
+            "claim": claim.id,
+            "part": decision.says,
+            "value [95%]": with_interval(decision.value, decision.low, decision.high, ".3g"),
+            "verdict": decision.verdict.value,
+        }
+        for claim in claims
+        for decision in claim.decisions
+    ]
+
+
+def reproduction_object(
+    name: str, rows: Sequence[ReproductionRow], claims: Sequence[DecidedClaim], left_out: Sequence[str]
+) -> dict[str, Any]:
+    """Everything found, for programs."""
+    return {
+        "name": name,
+        "cells": [row.model_dump(mode="json") for row in rows],
+        "errors": [
+            {"quantity": quantity, "calibrated": calibrated, **asdict(errors)}
+            for quantity, calibrated, errors in _errors(rows)
+        ],
+        "claims": [
+            {
+                "claim": claim.id,
+                "source": claim.source,
+                "says": claim.statement,
+                "verdict": claim.verdict.value,
+                "parts": [asdict(decision) for decision in claim.decisions],
+            }
+            for claim in claims
+        ],
+        "left_out": list(left_out),
+    }
+
+
+def _errors(rows: Sequence[ReproductionRow]) -> list[tuple[str, bool, Errors]]:
+    """The mean errors of each quantity and kind of cell that has any."""
+    found = [
+        (quantity, calibrated, mean_errors(rows, quantity, calibrated=calibrated))
+        for quantity in QUANTITIES
+        for calibrated in (True, False)
+    ]
+    return [it for it in found if it[2].n_totals]
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"
+
+
+def _percent(error: float | None) -> str:
+    return "" if error is None else f"{error:+.1%}"
+
+
+def _mean(error: float | None, count: int) -> str:
+    return "" if error is None else f"{error:.1%} ({count})"
