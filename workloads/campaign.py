@@ -36,8 +36,9 @@ class Campaign(DocumentModel):
 
     Each job has one of `component_counts` components, all of the same one of `component_sizes` processors; both are
     uniform choices. Where that is not enough, `choices` takes the place of `application`, `arguments` and both.
-    `dilation` is the default that a command may override. `service_s` is how long jobs run in one cluster where they
-    are simulated; `input_files` is what they need to read. A job is ended when it has run for `run_time_limit_s`.
+    `dilation` is the default that a command may override; where neither states one, the planner chooses. `service_s` is
+    how long jobs run in one cluster where they are simulated; `input_files` is what they need to read. A job is ended
+    when it has run for `run_time_limit_s`.
     """
 
     name: Name
@@ -71,6 +72,11 @@ class Campaign(DocumentModel):
             if "application" not in self.model_fields_set:
                 raise ValueError("application: this key is missing")
         return self
+
+    @property
+    def states_dilation(self) -> bool:
+        """Whether it names the dilation to run at."""
+        return "dilation" in self.model_fields_set
 
     def changed(self, **changes: object) -> Campaign:
         """This campaign with those `changes` that are not None.

@@ -50,6 +50,10 @@ class SwfRecord(NamedTuple):
         """Processors requested, or those allocated where the request is missing."""
         return self.requested_processors if self.requested_processors != MISSING else self.allocated_processors
 
+    def cells(self) -> list[str]:
+        """The fields as they stand in a log."""
+        return [str(int(value)) if float(value).is_integer() else repr(value) for value in self]
+
 
 @dataclass(frozen=True, slots=True)
 class Remark:
@@ -108,7 +112,7 @@ def write_swf(header: Iterable[str], records: Iterable[SwfRecord], path: Path) -
         for line in header:
             text.write(f"; {line}\n" if line else ";\n")
         for record in records:
-            text.write(" ".join(_number(getattr(record, name)) for name in _FIELDS) + "\n")
+            text.write(" ".join(record.cells()) + "\n")
 
 
 def _text_lines(path: Path) -> Iterator[str]:
@@ -146,10 +150,6 @@ def _unreadable(cells: list[str], place: str) -> InvalidInput:
         if not finite:
             return InvalidInput(f"{place}: {name}: must be finite, not {cell!r}.")
     return InvalidInput(f"{place}: the numbers are too large to be a job's.")
-
-
-def _number(value: float) -> str:
-    return str(int(value)) if float(value).is_integer() else repr(value)
 
 
 def _remarks(records: list[SwfRecord], lines: list[int]) -> Iterator[Remark]:

@@ -30,23 +30,23 @@ def command_line(
         "dilation": dilation.factor,
         "clusters": len(part_sizes),
         "components": ",".join(str(size) for size in part_sizes),
-        **_processor(topology.processor, specification.application),
-        **_interconnect(topology.interconnects.of(len(part_sizes))),
+        **_processor(topology.processor, specification),
+        **_interconnect(topology.interconnects.of(len(part_sizes), specification.interconnect)),
     }
     if host_start_moment_s is not None:
         ours["start-at"] = f"{host_start_moment_s:.6f}"
     return [RANK, specification.application, *_words(specification.arguments), *_words(ours)]
 
 
-def _processor(processor: Processor, application: str) -> dict[str, Value]:
+def _processor(processor: Processor, specification: JobSpecification) -> dict[str, Value]:
     costs = processor.costs
     if costs is None:
         return {"native": True}
     return {
-        "in-cache-ns-per-point": costs.in_cache_ns_per_point,
-        "out-of-cache-ns-per-point": costs.out_of_cache_ns_per_point,
+        "in-cache-ns-per-point": costs.in_cache_ns_per_point / specification.time_scale,
+        "out-of-cache-ns-per-point": costs.out_of_cache_ns_per_point / specification.time_scale,
         "cache-bytes": costs.cache_bytes,
-        "weight": processor.weight(application),
+        "weight": processor.weight(specification.application),
     }
 
 

@@ -9,6 +9,8 @@ extension                   measuring extension factors, with
     matrix, measured_applications   which cells there are, and what is known of each application
     cell_runs, resuming             running them in turn, and what an earlier attempt has already run
     extension_rows, communication   the rows of factors, and those of communication
+    recorded_cells, control_runs    cells as one recorded run, and those with the wide area or the dilation changed
+    attribution, invariance         what factors are made of, and whether they hold at twice the dilation
 calibration                 measuring what a processor profile is solved from, with
     work, published                 what an application computes in an iteration, and the runtimes that are printed
     profile_files                   the profile into a file

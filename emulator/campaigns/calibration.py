@@ -15,7 +15,7 @@ from typing import Annotated
 from pydantic import Field, PositiveInt
 
 from emulator.campaigns.cell_runs import run_in_turn
-from emulator.campaigns.conduct import Tell, begun_manifest, conclude, recorded
+from emulator.campaigns.conduct import Tell, begun_manifest, conclude, looked_at, recorded
 from emulator.campaigns.extension_rows import judged, values
 from emulator.campaigns.holding import Testbed, held
 from emulator.campaigns.matrix import DEFAULT_DILATION, DEFAULT_REPEAT, Matrix, lay_out
@@ -149,7 +149,8 @@ def _run(
     expected = trial.repeat * len(layout.cells)
     manifest = begun_manifest(testbed, RunKind.MEASUREMENT, request, trial.model_dump(mode="json"), expected)
     with held(testbed, request) as run, recorded(testbed, run, manifest, path) as recorder:
-        runs = run_in_turn(testbed, run, recorder, layout, trial.repeat, {}, tell)
+        with looked_at(testbed, recorder):
+            runs = run_in_turn(testbed, run, recorder, layout, trial.repeat, {}, tell)
         conclude(testbed, run, recorder, [], expected)
     if runs.failures:
         raise RunFailed(f"{runs.failures[0]}.")

@@ -18,8 +18,9 @@ from emulator.campaigns.cell_runs import Finished
 from emulator.campaigns.extension_rows import interconnect, judged, values
 from emulator.campaigns.matrix import Cell, Layout
 from emulator.campaigns.statistics import Estimate, mean_of_positive
-from emulator.fidelity.verdict import Verdict
+from emulator.fidelity.verdict import judge_links
 from emulator.model.clock import Dilation
+from emulator.model.evidence import LinkCheck
 from emulator.model.records import BorderExchangeRow, CommunicationRow
 from emulator.model.units import rate_mbit
 from emulator.model.views import JobView
@@ -35,14 +36,16 @@ class CommunicationRows:
     processes: tuple[BorderExchangeRow, ...] = ()
 
 
-def communication_rows(layout: Layout, finished: Finished, dilation: Dilation, links: Verdict) -> CommunicationRows:
-    """The rows of the cells that have finished runs, in the order of the matrix; `links` is the wide area's verdict."""
+def communication_rows(
+    layout: Layout, finished: Finished, dilation: Dilation, checks: Sequence[LinkCheck]
+) -> CommunicationRows:
+    """The rows of the cells that have finished runs, in the order of the matrix; `checks` are the wide area's."""
     measured = [(cell, finished[cell.name]) for cell in layout.cells if values(finished[cell.name], "communication_s")]
-    totals = tuple(_total(cell, jobs, dilation, links) for cell, jobs in measured)
+    totals = tuple(_total(cell, jobs, dilation, checks) for cell, jobs in measured)
     return CommunicationRows(totals, tuple(row for cell, jobs in measured for row in _processes(cell, jobs)))
 
 
-def _total(cell: Cell, jobs: Sequence[JobView], dilation: Dilation, links: Verdict) -> CommunicationRow:
+def _total(cell: Cell, jobs: Sequence[JobView], dilation: Dilation, checks: Sequence[LinkCheck]) -> CommunicationRow:
     times_s = values(jobs, "communication_s")
     around = mean_of_positive(times_s) or Estimate(0.0, None, None, len(times_s))
     record = _record(jobs[0])
@@ -51,11 +54,7 @@ def _total(cell: Cell, jobs: Sequence[JobView], dilation: Dilation, links: Verdi
     if cell.synchronized and around.value > 0:
         data_rate_mbit = rate_mbit(moved_bytes * iterations, around.value)
     return CommunicationRow(
-        application=cell.problem.application,
-        grid=cell.problem.grid,
-        processors=cell.problem.processors,
-        components=cell.specification.components,
-        clusters=cell.clusters,
+        **cell.columns,
         interconnect=interconnect(jobs),
         dilation=dilation.factor,
         exchange=str(record.get("exchange", "")),
@@ -69,7 +68,7 @@ def _total(cell: Cell, jobs: Sequence[JobView], dilation: Dilation, links: Verdi
         border_exchange_bytes=moved_bytes,
         data_rate_mbit=data_rate_mbit,
         n=len(times_s),
-        verdict=judged(jobs, dilation, links).judgement,
+        verdict=judged(jobs, dilation, judge_links(checks, cell.specification.clusters)).judgement,
     )
 
 
@@ -88,6 +87,7 @@ def _processes(cell: Cell, jobs: Sequence[JobView]) -> Iterator[BorderExchangeRo
             grid=cell.problem.grid,
             processors=cell.problem.processors,
             clusters=cell.clusters,
+            interconnect=interconnect(jobs),
             synchronized=cell.synchronized,
             process=process,
             column=process // per_column,

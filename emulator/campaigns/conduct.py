@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
+from emulator.campaigns.evidence import gathering
 from emulator.campaigns.following import record_rest
 from emulator.campaigns.holding import Testbed, uninterrupted
 from emulator.campaigns.recording import Recorder
 from emulator.campaigns.run_directory import RunDirectory
-from emulator.campaigns.surroundings import host, host_now, versions
-from emulator.fidelity.measures import LinkCheck, RunMeasures
+from emulator.campaigns.surroundings import host, host_now, host_size, versions
+from emulator.fidelity.measures import RunMeasures
 from emulator.fidelity.verdict import Judgement, Verdict, judge_run
 from emulator.model.clock import Dilation
 from emulator.model.errors import TestbedError
+from emulator.model.evidence import LinkCheck
 from emulator.model.job import JobState
 from emulator.model.records import Manifest, RunKind, RunProgress
 from emulator.model.views import RunRequest, RunView
@@ -101,7 +103,10 @@ def recorded(testbed: Testbed, run: RunView, manifest: Manifest, path: Path) -> 
 
 @contextmanager
 def checked_links(testbed: Testbed, recorder: Recorder, tell: Tell) -> Iterator[list[LinkCheck]]:
-    """Program the links to the run's dilation and check them, now and (unless the run fails) at the end."""
+    """Program the links to the run's dilation and check them, now and (unless the run fails) at the end.
+
+    Meanwhile evidence is gathered.
+    """
     checks: list[LinkCheck] = []
 
     def check(moment: str) -> None:
@@ -110,13 +115,25 @@ def checked_links(testbed: Testbed, recorder: Recorder, tell: Tell) -> Iterator[
         checks.append(made)
         for row in rows:
             recorder.directory.append(row)
-        recorder.directory.update_manifest({"link_checks": tuple(asdict(it) for it in checks)})
+        recorder.directory.update_manifest({"link_checks": tuple(checks)})
 
     tell(Progress(f"programming the wide area to dilation {recorder.dilation.factor:g}"))
     recorder.directory.update_manifest({"router_backend": testbed.wide_area.program(recorder.dilation)})
     check("before")
-    yield checks
+    recorder.link_checks = checks
+    with looked_at(testbed, recorder):
+        yield checks
     check("after")
+
+
+@contextmanager
+def looked_at(testbed: Testbed, recorder: Recorder) -> Iterator[None]:
+    """Gather evidence meanwhile, for the verdicts on the jobs that `recorder` records and for the manifest."""
+    with (
+        testbed.observed() as lookout,
+        gathering(lookout, recorder.directory, testbed.topology, host_size()) as recorder.evidence,
+    ):
+        yield
 
 
 def conclude(testbed: Testbed, run: RunView, recorder: Recorder, checks: list[LinkCheck], expected: int) -> Verdict:

@@ -2,21 +2,26 @@
 
 A `Matrix` says what to measure; `measure` runs it in a new directory, `resume` what an earlier attempt left to run. The
 product is a row for each cell, and the directory with every single job behind it. Which cells there are is ``matrix``'s
-affair, running them ``cell_runs``', the rows ``extension_rows``' and ``communication``'s.
+affair, running them ``recorded_cells``' and ``control_runs``', the rows ``extension_rows``', ``communication``'s,
+``attribution``'s and ``invariance``'s.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from emulator.campaigns.cell_runs import CellRuns, Finished, run_in_turn, turns
+from emulator.campaigns.attribution import attribution_rows
+from emulator.campaigns.cell_runs import Finished
 from emulator.campaigns.communication import CommunicationRows, communication_rows
-from emulator.campaigns.conduct import Tell, begun_manifest, checked_links, conclude, recorded
+from emulator.campaigns.conduct import Tell
+from emulator.campaigns.control_runs import CHECK, control_runs_of, run_controls
 from emulator.campaigns.extension_rows import MeasuredCell, judged, measured_cells
-from emulator.campaigns.holding import Testbed, held
+from emulator.campaigns.holding import Testbed
+from emulator.campaigns.invariance import defects, invariance_rows
 from emulator.campaigns.matrix import Layout, Matrix, lay_out
+from emulator.campaigns.recorded_cells import Session, SessionRuns
 from emulator.campaigns.resuming import read_earlier
 from emulator.campaigns.run_directory import (
     check_free,
@@ -26,22 +31,36 @@ from emulator.campaigns.run_directory import (
     replace_rows,
 )
 from emulator.campaigns.surroundings import host_now
-from emulator.fidelity.measures import LinkCheck, RunMeasures
+from emulator.fidelity.measures import RunMeasures
 from emulator.fidelity.verdict import Verdict, judge_run
-from emulator.model.clock import Dilation
-from emulator.model.documents import validate
-from emulator.model.records import BorderExchangeRow, CommunicationRow, ExtensionFactorRow, RunKind, RunProgress
-from emulator.model.views import RunRequest
+from emulator.model.attribution import AttributionRow, InvarianceRow
+from emulator.model.evidence import LinkCheck
+from emulator.model.records import (
+    BorderExchangeRow,
+    CommunicationRow,
+    ExtensionFactorRow,
+    RunProgress,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A measurement's product; `failures` says of each cell that was given up why, in a sentence."""
+    """A measurement's product; `failures` says of each cell that was given up why, in a sentence.
+
+    `attribution` and `invariance` are there if the matrix asked for them.
+    """
 
     cells: tuple[MeasuredCell, ...]
     communication: CommunicationRows
     verdict: Verdict
     failures: tuple[str, ...]
+    attribution: tuple[AttributionRow, ...] = ()
+    invariance: tuple[InvarianceRow, ...] = ()
+
+    @property
+    def defects(self) -> tuple[str, ...]:
+        """The figures that were valid and did not hold at twice the dilation, a sentence each."""
+        return defects(self.invariance)
 
 
 def measure(testbed: Testbed, matrix: Matrix, path: Path, tell: Tell) -> Measured:
@@ -84,41 +103,58 @@ class _Attempt:
     checks: tuple[LinkCheck, ...] = ()
 
     def carry_out(self, testbed: Testbed, tell: Tell) -> Measured:
-        """Run what is left, and write the product."""
-        matrix, earlier = self.matrix, self.finished or {}
-        asked = {"name": matrix.name, "dilation": matrix.dilation, "paced_middleware": False}
-        request = validate(asked, RunRequest, source="measure")
-        jobs = len(turns(self.layout, matrix.repeat, earlier))
-        manifest = begun_manifest(testbed, RunKind.MEASUREMENT, request, matrix.model_dump(mode="json"), jobs)
-        with held(testbed, request) as run, recorded(testbed, run, manifest, self.records) as recorder:
-            with checked_links(testbed, recorder, tell) as checks:
-                runs = run_in_turn(testbed, run, recorder, self.layout, matrix.repeat, earlier, tell)
-            conclude(testbed, run, recorder, checks, jobs)
-            return self._product(runs, [*self.checks, *checks])
+        """Run what is left, of the measurement and then of its controls, and write the product."""
+        finished = self.finished or {}
+        session = Session(self.matrix, self.layout, self.records, finished=finished, checks=self.checks)
+        with session.carried_out(testbed, tell) as made:
+            measured = self._product(made)
+        return self._controlled(testbed, made, measured, tell) if control_runs_of(self.matrix) else measured
 
-    def _product(self, runs: CellRuns, checks: Sequence[LinkCheck]) -> Measured:
+    def _product(self, made: SessionRuns) -> Measured:
         """The rows of all cells, written beside what they come from, and the verdict on all attempts together."""
-        dilation, links = Dilation(self.matrix.dilation), judge_run(RunMeasures(tuple(checks)), [])
-        cells = measured_cells(self.layout, runs.finished, dilation, links)
+        runs, dilation = made.runs, made.dilation
+        cells = measured_cells(self.layout, runs.finished, dilation, made.checks)
         communication = CommunicationRows()
         if self.matrix.communication:
-            communication = communication_rows(self.layout, runs.finished, dilation, links)
+            communication = communication_rows(self.layout, runs.finished, dilation, made.checks)
         replace_rows(self.path, ExtensionFactorRow, [cell.row for cell in cells])
         replace_rows(self.path, CommunicationRow, communication.totals)
         replace_rows(self.path, BorderExchangeRow, communication.processes)
-        verdict = self._judged(runs, checks, dilation)
-        progress = RunProgress.INCOMPLETE if runs.failures else RunProgress.COMPLETE
-        changes = {
-            "progress": progress,
-            "verdict": verdict.judgement,
-            "verdict_reasons": verdict.reasons,
-            "jobs": self.matrix.repeat * len(self.layout.cells),
-            "host_ended_at": host_now(),
-        }
-        replace_manifest(self.path, read_manifest(self.path).model_copy(update=changes))
+        verdict = self._judged(made)
+        self._update_manifest(
+            {
+                "progress": _progress(whole=not runs.failures and not control_runs_of(self.matrix)),
+                "verdict": verdict.judgement,
+                "verdict_reasons": verdict.reasons,
+                "jobs": self.matrix.repeat * len(self.layout.cells),
+                "host_ended_at": host_now(),
+            }
+        )
         return Measured(cells, communication, verdict, runs.failures)
 
-    def _judged(self, runs: CellRuns, checks: Sequence[LinkCheck], dilation: Dilation) -> Verdict:
-        verdicts = [judged([job], dilation, Verdict()) for jobs in runs.finished.values() for job in jobs]
+    def _controlled(self, testbed: Testbed, made: SessionRuns, measured: Measured, tell: Tell) -> Measured:
+        """`measured` with what the control runs say of it, made as far as they are not, written beside it."""
+        controls = run_controls(testbed, self.matrix, self.layout, self.path, tell)
+        failures = measured.failures + tuple(it for control in controls.values() for it in control.runs.failures)
+        attribution = attribution_rows(self.layout, testbed.topology, made, controls) if self.matrix.attribute else ()
+        invariance = invariance_rows(self.layout, made, controls[CHECK]) if self.matrix.check else ()
+        measured = replace(measured, failures=failures, attribution=attribution, invariance=invariance)
+        replace_rows(self.path, AttributionRow, attribution)
+        replace_rows(self.path, InvarianceRow, invariance)
+        self._update_manifest(
+            {"progress": _progress(whole=not failures), "defects": measured.defects, "host_ended_at": host_now()}
+        )
+        return measured
+
+    def _update_manifest(self, changes: Mapping[str, object]) -> None:
+        replace_manifest(self.path, read_manifest(self.path).model_copy(update=dict(changes)))
+
+    def _judged(self, made: SessionRuns) -> Verdict:
+        runs = made.runs
+        verdicts = [judged([job], made.dilation, Verdict()) for jobs in runs.finished.values() for job in jobs]
         expected = self.matrix.repeat * len(self.layout.cells)
-        return judge_run(RunMeasures(tuple(checks), expected, jobs_failed=len(runs.failures)), verdicts)
+        return judge_run(RunMeasures(made.checks, expected, jobs_failed=len(runs.failures)), verdicts)
+
+
+def _progress(*, whole: bool) -> RunProgress:
+    return RunProgress.COMPLETE if whole else RunProgress.INCOMPLETE

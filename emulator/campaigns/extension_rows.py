@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from emulator.campaigns.cell_runs import Finished
 from emulator.campaigns.matrix import Cell, Layout
+from emulator.campaigns.recording import EndedJob
 from emulator.campaigns.statistics import ratio_of_means
 from emulator.fidelity.measures import JobMeasures
-from emulator.fidelity.verdict import Verdict, judge_job
+from emulator.fidelity.verdict import Verdict, judge_job, judge_links
 from emulator.model.clock import Dilation
-from emulator.model.records import JOINED_BY, ExtensionFactorRow
+from emulator.model.evidence import LinkCheck
+from emulator.model.interconnects import WIDE_AREA
+from emulator.model.records import ExtensionFactorRow
+from emulator.model.rows import JOINED_BY
 from emulator.model.views import JobView
-
-WIDE_AREA: Final = "wide-area"
-"""What an application's record adds to its interconnect when it ran over several clusters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,30 +33,32 @@ class MeasuredCell:
     late_phase_share: float | None
 
 
-def measured_cells(layout: Layout, finished: Finished, dilation: Dilation, links: Verdict) -> tuple[MeasuredCell, ...]:
-    """The cells that have finished runs, in the order of the matrix; `links` is the verdict on the wide area."""
+def measured_cells(
+    layout: Layout, finished: Finished, dilation: Dilation, checks: Sequence[LinkCheck]
+) -> tuple[MeasuredCell, ...]:
+    """The cells that have finished runs, in the order of the matrix; `checks` are those of the wide area."""
     found: list[MeasuredCell] = []
     for cells in layout.problems:
-        single = next((finished[it.name] for it in cells if it.clusters == 1 and not it.synchronized), [])
+        single = next((finished[it.name] for it in cells if it.way.is_single), [])
         for cell in cells:
             if finished[cell.name] and not cell.synchronized:
-                found.append(_measured(cell, finished[cell.name], single, dilation, links))
+                found.append(_measured(cell, finished[cell.name], single, dilation, checks))
     return tuple(found)
 
 
 def _measured(
-    cell: Cell, jobs: Sequence[JobView], single: Sequence[JobView], dilation: Dilation, links: Verdict
+    cell: Cell,
+    jobs: Sequence[JobView],
+    single: Sequence[JobView],
+    dilation: Dilation,
+    checks: Sequence[LinkCheck],
 ) -> MeasuredCell:
     runtimes_s, single_runtimes_s = values(jobs, "runtime_s"), values(single, "runtime_s")
-    is_single = cell.clusters == 1
+    is_single = cell.way.is_single
     factor = None if is_single else ratio_of_means(runtimes_s, single_runtimes_s)
-    verdict = judged([*jobs, *single], dilation, links)
+    verdict = judged([*jobs, *single], dilation, judge_links(checks, cell.specification.clusters))
     row = ExtensionFactorRow(
-        application=cell.problem.application,
-        grid=cell.problem.grid,
-        processors=cell.problem.processors,
-        components=cell.specification.components,
-        clusters=cell.clusters,
+        **cell.columns,
         interconnect_single=interconnect(single),
         interconnect_coallocated="" if is_single else interconnect(jobs),
         dilation=dilation.factor,
@@ -73,7 +76,12 @@ def _measured(
 
 def judged(jobs: Sequence[JobView], dilation: Dilation, links: Verdict) -> Verdict:
     """The worst of the verdicts on `jobs` and `links`, with every reason."""
-    return Verdict.worst_of([links, *(judge_job(JobMeasures.of(job, dilation)) for job in jobs)])
+    return Verdict.worst_of([links, *(_verdict_on(job, dilation) for job in jobs)])
+
+
+def _verdict_on(job: JobView, dilation: Dilation) -> Verdict:
+    """The verdict that was given when the job ended, by all evidence; else what its record alone says."""
+    return job.verdict if isinstance(job, EndedJob) else judge_job(JobMeasures.of(job, dilation))
 
 
 def values(jobs: Sequence[JobView], key: str) -> list[float]:

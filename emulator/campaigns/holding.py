@@ -14,10 +14,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
+from emulator.campaigns.lookouts import Observatory, unobserved
 from emulator.client import BrokerClient
-from emulator.fidelity.measures import LinkCheck
+from emulator.containers.wan.controls import Control
 from emulator.model.clock import REAL_TIME, Dilation
 from emulator.model.errors import TestbedError
+from emulator.model.evidence import LinkCheck
 from emulator.model.records import LinkRow
 from emulator.model.topology import Topology
 from emulator.model.views import RunRequest, RunView
@@ -25,6 +27,9 @@ from emulator.model.views import RunRequest, RunView
 
 class WideArea(Protocol):
     """The wide area of a standing testbed, as a run uses it."""
+
+    def under(self, control: Control) -> WideArea:
+        """The same wide area with what `control` leaves of it; what it is programmed and checked for from then on."""
 
     def program(self, dilation: Dilation) -> str:
         """Set every link to `dilation`; returns what kind of router carries them."""
@@ -35,13 +40,14 @@ class WideArea(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Testbed:
-    """A standing testbed: its broker, what it emulates, its links, and which of its containers do not run."""
+    """A standing testbed: its broker, what it emulates, its links, which containers do not run, and a lookout on it."""
 
     name: str
     client: BrokerClient
     topology: Topology
     wide_area: WideArea
     stopped_containers: Callable[[], list[str]]
+    observed: Observatory = unobserved
 
 
 @contextmanager

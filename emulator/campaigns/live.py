@@ -53,9 +53,19 @@ def planned(testbed: Testbed, campaign: Campaign, seed: int) -> list[Arrival]:
         raise InvalidInput(
             f"Campaign {campaign.name!r}: input_files: jobs on a testbed read no files yet; use `testbed simulate`."
         )
+    return arrivals_on(testbed.topology, campaign, seed)
+
+
+def arrivals_on(topology: Topology, campaign: Campaign, seed: int) -> list[Arrival]:
+    """The schedule of `campaign`, each of its jobs possible on `topology` and as its policy takes it.
+
+    Raises:
+        InvalidInput: if one of its jobs could never run, or its policy takes none of their kind.
+        UnknownName: if there is no such policy, or no such application.
+    """
     policy = placement_policy(campaign.policy)
     return [
-        arrival.model_copy(update={"specification": _runnable(arrival.specification, testbed.topology, policy)})
+        arrival.model_copy(update={"specification": _runnable(arrival.specification, topology, policy)})
         for arrival in schedule(campaign, seed)
     ]
 

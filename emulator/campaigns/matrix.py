@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Annotated, Final, Self
+from typing import Annotated, Any, Final, Self
 
 from pydantic import Field, PositiveInt, field_validator, model_validator
 
@@ -19,7 +19,8 @@ from emulator.fidelity.calibration import predicted_compute_s
 from emulator.model.applications import check_program
 from emulator.model.documents import DocumentModel, validate
 from emulator.model.errors import ImpossibleRequest, InvalidInput
-from emulator.model.job import MAX_COMPONENT_PROCESSORS, ArgumentName, JobName, JobSpecification
+from emulator.model.interconnects import WhichInterconnect
+from emulator.model.job import MAX_COMPONENT_PROCESSORS, ArgumentName, JobName, JobSpecification, TimeScale
 from emulator.model.processor import Processor
 from emulator.model.request import RequestKind
 from emulator.model.topology import Name, Topology
@@ -43,7 +44,10 @@ class Matrix(DocumentModel):
 
     `iterations` is the length of each run in the application's own unit (None: chosen for each problem). `on` names the
     clusters in the order in which cells use them; empty: the topology's order. `arguments` go to every application,
-    `own_arguments` to the one named. With `communication` every cell is run synchronized too.
+    `own_arguments` to the one named. With `communication` every cell is run synchronized too, with `as_coallocated` one
+    cluster also over the interconnect of co-allocated jobs. `time_scale` divides what computing takes. With `attribute`
+    the control runs are made that split each extension factor into parts, with `check` all is repeated at twice the
+    dilation.
     """
 
     applications: Annotated[tuple[Name, ...], Field(min_length=1)]
@@ -57,6 +61,10 @@ class Matrix(DocumentModel):
     arguments: Values = Field(default_factory=dict)
     own_arguments: dict[Name, Values] = Field(default_factory=dict)
     communication: bool = False
+    as_coallocated: bool = False
+    time_scale: TimeScale = 1.0
+    attribute: bool = False
+    check: bool = False
 
     @field_validator("applications", "grids", "processors", "clusters", "on")
     @classmethod
@@ -71,6 +79,12 @@ class Matrix(DocumentModel):
         for application in self.own_arguments:
             if application not in self.applications:
                 raise ValueError(f"own_arguments: {application!r} is not among the applications measured")
+        return self
+
+    @model_validator(mode="after")
+    def _attributes_factors(self) -> Self:
+        if self.attribute and not (1 in self.clusters and max(self.clusters) > 1):
+            raise ValueError("attribute: there is a factor to attribute where 1 cluster is measured and another number")
         return self
 
     @property
@@ -101,13 +115,48 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
+class Way:
+    """A way of running a problem: over so many clusters, synchronized or not, over which interconnect inside them."""
+
+    clusters: int
+    synchronized: bool = False
+    interconnect: WhichInterconnect | None = None
+
+    @property
+    def is_single(self) -> bool:
+        """Whether an extension factor is relative to this: a job in one cluster, as such jobs are, not synchronized."""
+        return self.clusters == 1 and not self.synchronized and self.interconnect is None
+
+    @property
+    def suffix(self) -> str:
+        """The end of the name of its jobs."""
+        as_coallocated = "" if self.interconnect is None else f"-as-{self.interconnect.value}"
+        return f"-over-{self.clusters}{as_coallocated}{f'-{SYNCHRONIZED}' if self.synchronized else ''}"
+
+    @property
+    def shown(self) -> str:
+        """The way in words."""
+        as_coallocated = "" if self.interconnect is None else f" as {self.interconnect.value}"
+        return f"{_over(self.clusters)}{as_coallocated}{', synchronized' if self.synchronized else ''}"
+
+
+@dataclass(frozen=True, slots=True)
 class Cell:
-    """A problem spread over so many clusters, synchronized or not: what is run again and again, and as which job."""
+    """A problem, run in one way: what is run again and again, and as which job."""
 
     problem: Problem
-    clusters: int
-    synchronized: bool
+    way: Way
     specification: JobSpecification
+
+    @property
+    def clusters(self) -> int:
+        """How many clusters it is spread over."""
+        return self.way.clusters
+
+    @property
+    def synchronized(self) -> bool:
+        """Whether a barrier precedes each border exchange."""
+        return self.way.synchronized
 
     @property
     def name(self) -> str:
@@ -115,9 +164,21 @@ class Cell:
         return self.specification.name
 
     @property
+    def columns(self) -> dict[str, Any]:
+        """What says in any table of cells which one a row is about."""
+        problem = self.problem
+        return {
+            "application": problem.application,
+            "grid": problem.grid,
+            "processors": problem.processors,
+            "components": self.specification.components,
+            "clusters": self.clusters,
+        }
+
+    @property
     def shown(self) -> str:
         """The cell in words."""
-        return f"{self.problem.shown} {_over(self.clusters)}{', synchronized' if self.synchronized else ''}"
+        return f"{self.problem.shown} {self.way.shown}"
 
 
 def _over(clusters: int) -> str:
@@ -190,22 +251,34 @@ def _cells(
         matrix.iterations or known.default_length or default_iterations(problem, topology.processor)
     )
     cells: list[Cell] = []
-    for clusters, synchronized in product(matrix.clusters, (False, True) if matrix.communication else (False,)):
-        asked = {**arguments, SYNCHRONIZED: True} if synchronized else arguments
+    for way in _ways(matrix):
+        asked = {**arguments, SYNCHRONIZED: True} if way.synchronized else arguments
         try:
-            specification = _specification(matrix, problem, clusters, asked, topology)
+            specification = _specification(matrix, problem, way, asked, topology)
         except ImpossibleRequest as error:
-            if not synchronized:
-                left_out.append(f"{problem.shown} {_over(clusters)}: {error}")
+            if way == Way(way.clusters):
+                left_out.append(f"{problem.shown} {way.shown}: {error}")
             continue
-        cells.append(Cell(problem, clusters, synchronized, specification))
+        cells.append(Cell(problem, way, specification))
     return tuple(cells)
 
 
+def _ways(matrix: Matrix) -> list[Way]:
+    """The ways in which each problem is run, in order."""
+    found: list[Way] = []
+    for clusters in matrix.clusters:
+        as_coallocated = matrix.as_coallocated and clusters == 1
+        for interconnect in (None, WhichInterconnect.COALLOCATED) if as_coallocated else (None,):
+            modes = (False, True) if matrix.communication else (False,)
+            found += [Way(clusters, synchronized, interconnect) for synchronized in modes]
+    return found
+
+
 def _specification(
-    matrix: Matrix, problem: Problem, clusters: int, arguments: Values, topology: Topology
+    matrix: Matrix, problem: Problem, way: Way, arguments: Values, topology: Topology
 ) -> JobSpecification:
     """The job of a cell: equal components on the first so many clusters."""
+    clusters = way.clusters
     names = list(matrix.on) or topology.cluster_names
     if clusters > len(names):
         where = "named by --on" if matrix.on else f"of topology {topology.name!r}"
@@ -214,15 +287,16 @@ def _specification(
         raise ImpossibleRequest(
             f"{problem.processors} processors do not divide equally among {clusters} clusters (choose a multiple)."
         )
-    synchronized = f"-{SYNCHRONIZED}" if arguments.get(SYNCHRONIZED) else ""
     specification = validate(
         {
-            "name": f"{problem.name}-over-{clusters}{synchronized}",
+            "name": f"{problem.name}{way.suffix}",
             "application": problem.application,
             "arguments": arguments,
             "components": (problem.processors // clusters,) * clusters,
             "request": RequestKind.FIXED,
             "clusters": tuple(names[:clusters]),
+            "interconnect": way.interconnect,
+            "time_scale": matrix.time_scale,
         },
         JobSpecification,
         source="measure",

@@ -7,25 +7,42 @@ for is followed from the components that jobs claim and give back.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
+from emulator.campaigns.evidence import Gathering
 from emulator.campaigns.run_directory import RunDirectory
 from emulator.fidelity.measures import JobMeasures
-from emulator.fidelity.verdict import Judgement, Verdict, judge_job, judge_unfinished
-from emulator.model.clock import Dilation
+from emulator.fidelity.verdict import Judgement, Verdict, judge_job, judge_links, judge_unfinished
+from emulator.model.clock import Dilation, EmulatedClock
+from emulator.model.evidence import LinkCheck
 from emulator.model.job import JobState, Timeline
 from emulator.model.records import ComponentRow, JobRow, UtilizationRow
 from emulator.model.topology import Topology
 from emulator.model.views import EventKind, EventView, JobView
+
+_REASONS_JOINED_BY: Final = "; "
+
+
+class EndedJob(JobView):
+    """A job that has ended, and the verdict on it."""
+
+    verdict: Verdict
+
+    @classmethod
+    def of(cls, job: JobView, verdict: Verdict) -> EndedJob:
+        """`job` with that verdict."""
+        return cls.model_construct(**dict(job), verdict=verdict)
 
 
 @dataclass(slots=True)
 class Recorder:
     """Records the events of one run in `directory`, and knows how far its jobs are.
 
-    `ended` holds the last view of every job that ended, by id, `verdicts` the verdict on each that finished;
-    `last_sequence` is the number of the last event recorded.
+    `ended` holds every job that ended, by id, `verdicts` the verdict on each that finished; `last_sequence` is the
+    number of the last event recorded. A job is judged by what its record says, by the `evidence` of its time, and by
+    the `link_checks` made until then.
     """
 
     directory: RunDirectory
@@ -34,8 +51,10 @@ class Recorder:
     last_sequence: int = 0
     submitted: int = 0
     running: set[int] = field(default_factory=set)
-    ended: dict[int, JobView] = field(default_factory=dict)
+    ended: dict[int, EndedJob] = field(default_factory=dict)
     verdicts: dict[int, Verdict] = field(default_factory=dict)
+    evidence: Gathering | None = None
+    link_checks: Sequence[LinkCheck] = ()
     _held: dict[int, JobView] = field(default_factory=dict)
     _usage: dict[str, tuple[int, int]] = field(default_factory=dict)
 
@@ -47,8 +66,13 @@ class Recorder:
         self.directory.append_event(event)
         if event.kind is EventKind.RUN_STARTED:
             self._write_usage(event.time_s)
+            if self.evidence is not None:
+                host_origin_s = event.host_moment_s - self.dilation.host_duration_s(event.time_s)
+                self.evidence.begin(EmulatedClock(self.dilation, host_origin_s))
         if event.kind is EventKind.SUBMITTED:
             self.submitted += 1
+        if event.kind is EventKind.PLACED and self.evidence is not None:
+            self.evidence.look_at_links_after(event.time_s)
         if event.job is not None:
             self._follow(event.job, event.time_s)
 
@@ -61,23 +85,36 @@ class Recorder:
             self._held.pop(job.id, None)
             self.running.discard(job.id)
             if job.id not in self.ended:
-                self.ended[job.id] = job
-                self._write_job(job)
+                self._end(job)
         elif job.id not in self.ended:
             self._held[job.id] = job
-            if job.state is JobState.RUNNING:
+            if job.state is JobState.RUNNING and job.id not in self.running:
                 self.running.add(job.id)
+                if self.evidence is not None and job.started_s is not None:
+                    self.evidence.look_after(job.started_s)
         self._write_usage(time_s)
 
-    def _write_job(self, job: JobView) -> None:
+    def _end(self, job: JobView) -> None:
         if job.state is JobState.FINISHED:
-            verdict = judge_job(JobMeasures.of(job, self.dilation))
-            self.verdicts[job.id] = verdict
+            verdict = self.verdicts[job.id] = self._judged(job)
         else:
             verdict = judge_unfinished(job.state, job.reason)
+        self.ended[job.id] = EndedJob.of(job, verdict)
         for row in component_rows(job):
             self.directory.append(row)
         self.directory.append(job_row(job, verdict))
+
+    def _judged(self, job: JobView) -> Verdict:
+        clusters = {part.cluster for part in job.components}
+        conditions = None
+        if self.evidence is not None and job.started_s is not None and job.finished_s is not None:
+            self.evidence.look_after(job.finished_s)
+            self.evidence.look_at_links_after(job.finished_s)
+            conditions = self.evidence.conditions(job.started_s, job.finished_s, clusters)
+            under_way = [it.started_s for it in self._held.values() if it.started_s is not None]
+            self.evidence.forget_before(min(under_way, default=job.finished_s))
+        by_record_and_evidence = judge_job(JobMeasures.of(job, self.dilation, conditions))
+        return Verdict.worst_of([judge_links(self.link_checks, clusters), by_record_and_evidence])
 
     def _write_usage(self, time_s: float) -> None:
         """Write a row for each cluster whose use changed."""
@@ -147,8 +184,14 @@ def job_row(job: JobView, verdict: Verdict) -> JobRow:
         host_lateness_s=result.get("host_critical_lateness_s"),
         host_cpu_s=result.get("host_cpu_s"),
         verdict=verdict.judgement,
-        verdict_reasons="" if verdict.judgement is Judgement.VALID else "; ".join(verdict.reasons),
+        verdict_reasons="" if verdict.judgement is Judgement.VALID else _REASONS_JOINED_BY.join(verdict.reasons),
     )
+
+
+def verdict_in(row: JobRow) -> Verdict:
+    """The verdict that the row of a job holds."""
+    reasons = tuple(reason for reason in row.verdict_reasons.split(_REASONS_JOINED_BY) if reason)
+    return Verdict(Judgement(row.verdict), reasons)
 
 
 def component_rows(job: JobView) -> list[ComponentRow]:

@@ -13,10 +13,11 @@ from pydantic import ValidationError
 
 from emulator.campaigns.cell_runs import Finished
 from emulator.campaigns.matrix import Layout, Matrix
+from emulator.campaigns.recording import EndedJob, verdict_in
 from emulator.campaigns.run_directory import attempts, read_manifest, read_rows
-from emulator.fidelity.measures import LinkCheck
 from emulator.model.documents import first_fault, validate
 from emulator.model.errors import InvalidInput
+from emulator.model.evidence import LinkCheck
 from emulator.model.job import JobState
 from emulator.model.records import DECISIONS_FILE, JobRow, RunKind, RunProgress
 from emulator.model.topology import Topology
@@ -55,9 +56,18 @@ def read_earlier(path: Path, topology: Topology) -> Earlier:
             f"{path}: was measured on topology {manifest.topology.name!r} as it then was, which is not what stands "
             f"({topology.name!r}): measure anew."
         )
+    return read_attempts(path)
+
+
+def read_attempts(path: Path) -> Earlier:
+    """What all attempts at the measurement in `path`, or at a control run of one, left so far.
+
+    Raises:
+        InvalidInput: if it cannot be read.
+    """
     folders = attempts(path)
-    checks = [check for folder in folders for check in _checks(folder)]
-    matrix = validate(manifest.workload, Matrix, source=f"{path}: workload")
+    checks = [check for folder in folders for check in read_manifest(folder).link_checks]
+    matrix = validate(read_manifest(path).workload, Matrix, source=f"{path}: workload")
     return Earlier(matrix, tuple(job for folder in folders for job in _finished_jobs(folder)), tuple(checks))
 
 
@@ -72,13 +82,9 @@ def is_unfinished(path: Path) -> bool:
     return any(job.state == JobState.FINISHED for folder in folders for job in read_rows(folder, JobRow))
 
 
-def _checks(folder: Path) -> Iterator[LinkCheck]:
-    for check in read_manifest(folder).link_checks:
-        yield LinkCheck(**check)
-
-
-def _finished_jobs(folder: Path) -> Iterator[JobView]:
+def _finished_jobs(folder: Path) -> Iterator[EndedJob]:
     """The jobs that the events in `folder` say finished; a torn last line is left out."""
+    verdicts = {row.job: verdict_in(row) for row in read_rows(folder, JobRow)}
     path = folder / DECISIONS_FILE
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
     for number, line in enumerate(text.split("\n")[:-1], start=1):
@@ -86,5 +92,7 @@ def _finished_jobs(folder: Path) -> Iterator[JobView]:
             event = EventView.model_validate_json(line)
         except ValidationError as error:
             raise InvalidInput(f"{path}, line {number}: {first_fault(error)}") from error
-        if event.kind is EventKind.FINISHED and event.job is not None and event.job.result is not None:
-            yield event.job
+        job = event.job
+        # The event is written before the row: a job without a row was never judged, and does not count as finished.
+        if event.kind is EventKind.FINISHED and job is not None and job.result is not None and job.id in verdicts:
+            yield EndedJob.of(job, verdicts[job.id])

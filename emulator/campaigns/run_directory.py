@@ -18,6 +18,7 @@ from typing import Self, TextIO, TypeVar
 
 from pydantic import ValidationError
 
+from emulator.model.attribution import AttributionRow, InvarianceRow
 from emulator.model.documents import first_fault
 from emulator.model.errors import InvalidInput
 from emulator.model.records import (
@@ -31,9 +32,9 @@ from emulator.model.records import (
     JobRow,
     LinkRow,
     Manifest,
-    Row,
     UtilizationRow,
 )
+from emulator.model.rows import Row
 from emulator.model.views import EventView
 
 AnyRow = TypeVar("AnyRow", bound=Row)
@@ -86,6 +87,14 @@ class RunDirectory:
         file.write(_line(row.cells()))
         file.flush()
 
+    def write_through(self, row_type: type[Row]) -> bool:
+        """Have all rows of a type reach the disk; False if there are none yet."""
+        file = self._files.get(ROW_FILES[row_type])
+        if file is None:
+            return False
+        os.fsync(file.fileno())
+        return True
+
     def append_event(self, event: EventView) -> None:
         """Append one event, with the decision or job it holds, to the decisions' file."""
         file = self._files.get(DECISIONS_FILE) or self._open(DECISIONS_FILE)
@@ -134,6 +143,8 @@ class RunRecords:
     extension_factors: list[ExtensionFactorRow]
     communication: list[CommunicationRow]
     border_exchange: list[BorderExchangeRow]
+    attribution: list[AttributionRow]
+    invariance: list[InvarianceRow]
 
 
 def read_manifest(path: Path) -> Manifest:
@@ -183,6 +194,8 @@ def read_run(path: Path) -> RunRecords:
         read_rows(path, ExtensionFactorRow),
         read_rows(path, CommunicationRow),
         read_rows(path, BorderExchangeRow),
+        read_rows(path, AttributionRow),
+        read_rows(path, InvarianceRow),
     )
 
 

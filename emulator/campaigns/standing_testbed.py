@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from emulator.campaigns.holding import Testbed, held
 from emulator.client import BrokerClient
 from emulator.containers import engine
 from emulator.containers.events import Observer, ignore
+from emulator.containers.evidence.lookout import looking_out
 from emulator.containers.lifecycle import part_containers
 from emulator.containers.state import StandState, standing
-from emulator.containers.wan.measurements import LinkMeasurement, WideAreaReport
+from emulator.containers.wan.controls import Control
+from emulator.containers.wan.measurements import LinkMeasurement, Quantity, WideAreaReport
 from emulator.containers.wan.stand import Stand
 from emulator.containers.wan.verify import check_wide_area, verify_wide_area
 from emulator.containers.wan.wide_area import program_wide_area, programmed_wide_area
-from emulator.fidelity.measures import LinkCheck
 from emulator.model.clock import Dilation
 from emulator.model.documents import validate
 from emulator.model.errors import WideAreaUnfaithful
+from emulator.model.evidence import LinkCheck, LinkFault
 from emulator.model.records import LinkRow
 from emulator.model.topology import Topology
 from emulator.model.views import RunRequest
@@ -32,28 +35,35 @@ WHOLLY_WRONG: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class ContainerWideArea:
-    """The wide area between the clusters' containers."""
+    """The wide area between the clusters' containers, or what a control leaves of it."""
 
     stand: Stand
     topology: Topology
+    control: Control = Control.AS_ASKED
+
+    def under(self, control: Control) -> ContainerWideArea:
+        """The same wide area with what `control` leaves of it."""
+        return replace(self, control=control)
 
     def program(self, dilation: Dilation) -> str:
         """Set every link to `dilation`; returns what kind of router carries them."""
-        return program_wide_area(self.stand, self.topology, dilation).shown
+        asked, shared = self.control.of(self.topology, dilation), self.control.shared
+        return program_wide_area(self.stand, asked, dilation, shared=shared).shown
 
     def check(self, dilation: Dilation, moment: str) -> tuple[LinkCheck, list[LinkRow]]:
         """Read back what is programmed, which nobody should have changed, then measure every link briefly."""
+        asked, shared = self.control.of(self.topology, dilation), self.control.shared
         try:
-            programmed = programmed_wide_area(self.stand, self.topology)
-            report = check_wide_area(self.stand, self.topology, dilation)
+            programmed = programmed_wide_area(self.stand, asked, shared=shared)
+            report = check_wide_area(self.stand, asked, dilation, shared=shared)
         except WideAreaUnfaithful as failure:
             # What was measured so far is kept, and its verdict says that nobody knows over which links.
-            return LinkCheck(moment, WHOLLY_WRONG, f"the check itself ({str(failure).rstrip('.')})"), []
+            return LinkCheck(moment, (LinkFault(f"the check itself ({str(failure).rstrip('.')})", WHOLLY_WRONG),)), []
         rows = [link_row(measurement, dilation, moment) for measurement in report.measurements]
         if programmed.is_for(dilation):
             return link_check(report, moment), rows
         first = next(iter(programmed.differences), f"not at dilation {dilation.factor:g}")
-        return LinkCheck(moment, WHOLLY_WRONG, f"the program of the links ({first.rstrip('.')})"), rows
+        return LinkCheck(moment, (LinkFault(f"the program of the links ({first.rstrip('.')})", WHOLLY_WRONG),)), rows
 
 
 @contextmanager
@@ -74,7 +84,8 @@ def testbed_named(name: str) -> Iterator[Testbed]:
 
     with BrokerClient(state.api_url, state.token) as client:
         wide_area = ContainerWideArea(_stand(state), state.topology)
-        yield Testbed(name, client, state.topology, wide_area, stopped_containers)
+        observed = partial(looking_out, docker_client, state.names, tuple(state.topology.cluster_names))
+        yield Testbed(name, client, state.topology, wide_area, stopped_containers, observed)
 
 
 def verify(name: str, factor: float, observe: Observer = ignore) -> WideAreaReport:
@@ -114,15 +125,17 @@ def link_row(measurement: LinkMeasurement, dilation: Dilation, moment: str) -> L
 
 def link_check(report: WideAreaReport, moment: str) -> LinkCheck:
     """What a check found, as the verdict wants it."""
-    worst = _worst(report.failures)
-    if worst is None:
-        return LinkCheck(moment, carried=report.carries_asked)
-    what = f"{worst.quantity.name.lower().replace('_', ' ')} from {worst.source} to {worst.target}"
-    return LinkCheck(moment, _relative_error(worst), what, report.carries_asked)
+    faults = tuple(fault for failure in report.failures for fault in _faults(failure))
+    return LinkCheck(moment, faults, report.carries_asked)
 
 
-def _worst(failures: Sequence[LinkMeasurement]) -> LinkMeasurement | None:
-    return max(failures, key=_relative_error, default=None)
+def _faults(failure: LinkMeasurement) -> list[LinkFault]:
+    """A rate may be wrong at either end, so that jobs at both are concerned; all else lies on the way in between."""
+    source, target, error = failure.source, failure.target, _relative_error(failure)
+    what = f"{failure.quantity.name.lower().replace('_', ' ')} from {source} to {target}"
+    if failure.quantity is Quantity.RATE:
+        return [LinkFault(what, error, source=source), LinkFault(what, error, target=target)]
+    return [LinkFault(what, error, source, target)]
 
 
 def _relative_error(measurement: LinkMeasurement) -> float:

@@ -7,9 +7,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scipy.special import stdtrit
-
-CONFIDENCE = 0.95
+from emulator.fidelity.student import pooled_freedom, student_quantile
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +27,7 @@ def mean(values: Sequence[float]) -> Estimate | None:
     average = statistics.fmean(values)
     if len(values) < 2:
         return Estimate(average, None, None, len(values))
-    quantile = _student_quantile(len(values) - 1)
+    quantile = student_quantile(len(values) - 1)
     half = quantile * statistics.stdev(values) / math.sqrt(len(values))
     return Estimate(average, average - half, average + half, len(values))
 
@@ -44,7 +42,7 @@ def mean_of_positive(values: Sequence[float]) -> Estimate | None:
     average = statistics.fmean(values)
     if len(values) < 2:
         return Estimate(average, None, None, len(values))
-    spread = math.exp(_student_quantile(len(values) - 1) * math.sqrt(_log_mean_variance(values)))
+    spread = math.exp(student_quantile(len(values) - 1) * math.sqrt(_log_mean_variance(values)))
     return Estimate(average, average / spread, average * spread, len(values))
 
 
@@ -54,25 +52,26 @@ def ratio_of_means(numerators: Sequence[float], denominators: Sequence[float]) -
     The interval is that of Welch's t on the logarithm of the ratio: the variance of the logarithm of a mean is, by
     the delta method, that of the mean over its square; degrees of freedom are Welch and Satterthwaite's.
     """
-    if not numerators or not denominators or min(*numerators, *denominators) <= 0:
+    return ratio_of_products([numerators], [denominators])
+
+
+def ratio_of_products(
+    numerators: Sequence[Sequence[float]], denominators: Sequence[Sequence[float]]
+) -> Estimate | None:
+    """The product of the means of `numerators` over that of the means of `denominators`, as `ratio_of_means`."""
+    samples = [*numerators, *denominators]
+    if not all(samples) or min(map(min, samples)) <= 0:
         return None
-    ratio, n = statistics.fmean(numerators) / statistics.fmean(denominators), len(numerators)
-    if len(numerators) < 2 or len(denominators) < 2:
+    ratio = math.prod(map(statistics.fmean, numerators)) / math.prod(map(statistics.fmean, denominators))
+    n = len(numerators[0])
+    if any(len(values) < 2 for values in samples):
         return Estimate(ratio, None, None, n)
-    variances = [_log_mean_variance(values) for values in (numerators, denominators)]
+    variances = [_log_mean_variance(values) for values in samples]
     total = sum(variances)
     if total == 0:
         return Estimate(ratio, ratio, ratio, n)
-    freedom = total**2 / sum(
-        variance**2 / (len(values) - 1) for variance, values in zip(variances, (numerators, denominators), strict=True)
-    )
-    spread = math.exp(_student_quantile(freedom) * math.sqrt(total))
+    spread = math.exp(student_quantile(pooled_freedom(variances, list(map(len, samples)))) * math.sqrt(total))
     return Estimate(ratio, ratio / spread, ratio * spread, n)
-
-
-def _student_quantile(freedom: float) -> float:
-    # scipy.special and not scipy.stats, whose import would take longer than most commands.
-    return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
 
 
 def _log_mean_variance(values: Sequence[float]) -> float:

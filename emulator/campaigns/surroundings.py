@@ -9,6 +9,8 @@ from pathlib import Path
 
 import psutil
 
+from emulator.fidelity.conditions import HostSize
+
 _RECORDED_PACKAGES = ("multicluster-testbed", "docker", "httpx", "locust", "numpy", "pydantic", "scipy")
 
 
@@ -23,6 +25,11 @@ def host() -> dict[str, object]:
         "kernel": platform.release(),
         "machine": platform.machine(),
     }
+
+
+def host_size() -> HostSize:
+    """The host's processors and memory, as shares of them are judged."""
+    return HostSize(psutil.cpu_count() or 1, psutil.virtual_memory().total)
 
 
 def versions() -> dict[str, str]:

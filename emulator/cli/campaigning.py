@@ -9,9 +9,17 @@ import typer
 from rich.console import Console
 
 from emulator.campaigns.holding import give_back
-from emulator.campaigns.live import run_campaign
+from emulator.campaigns.live import planned, run_campaign
+from emulator.campaigns.planning import planned_campaign
 from emulator.campaigns.run_directory import read_run
 from emulator.campaigns.standing_testbed import testbed_named
+from emulator.cli.dilations import (
+    EvenIfHopelessOption,
+    announce,
+    asked_dilation,
+    keep_and_show,
+    settle,
+)
 from emulator.cli.reporting import show_summaries
 from emulator.cli.run_paths import OutOption, run_path
 from emulator.cli.run_progress import run_progress
@@ -36,7 +44,13 @@ def run(
     queue: Annotated[str | None, typer.Option(help="Queue discipline, instead of the campaign's.")] = None,
     jobs: Annotated[int | None, typer.Option(help="Number of jobs, instead of the campaign's.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
-    dilation: Annotated[float | None, typer.Option(help="Host seconds per emulated second.")] = None,
+    dilation: Annotated[
+        str | None,
+        typer.Option(
+            metavar="K|auto", help="Host seconds per emulated second; auto: as planned. [the campaign's, or auto]"
+        ),
+    ] = None,
+    even_if_hopeless: EvenIfHopelessOption = False,
     out: OutOption = None,
     name: NameOption = DEFAULT_NAME,
     as_json: JsonOption = False,
@@ -45,10 +59,17 @@ def run(
 
     Example: testbed campaign run first --jobs 20 --seed 1
     """
-    chosen = campaign_named(campaign).changed(policy=policy, queue=queue, jobs=jobs, dilation=dilation)
+    asked = None if dilation is None else asked_dilation(dilation)
+    chosen = campaign_named(campaign).changed(policy=policy, queue=queue, jobs=jobs, dilation=asked)
+    if dilation is None and chosen.states_dilation:
+        asked = chosen.dilation
     path = run_path(out, chosen.name)
     with testbed_named(name) as testbed, run_progress() as tell:
-        run_campaign(testbed, chosen, seed=seed, path=path, tell=tell)
+        planned_run = planned_campaign(chosen, planned(testbed, chosen, seed), seed, testbed.topology)
+        settled = settle(planned_run, asked, tell, even_if_hopeless=even_if_hopeless)
+        announce(settled, planned=asked is None)
+        run_campaign(testbed, chosen.changed(dilation=settled.dilation), seed=seed, path=path, tell=tell)
+    keep_and_show(settled, path, as_json=as_json)
     show_summaries([summarize(read_run(path))], as_json=as_json)
     print(f"Records: {path}", file=sys.stderr)
 

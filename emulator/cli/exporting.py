@@ -17,9 +17,10 @@ from emulator.cli.run_paths import run_path
 from emulator.cli.tables import JsonOption, show_rows
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import ImpossibleRequest, InvalidInput, UnknownName
-from emulator.model.interconnects import Interconnect
+from emulator.model.interconnects import Interconnect, WhichInterconnect
 from emulator.model.topology import Topology
 from emulator.reports.exports.batsim import batsim_files
+from emulator.reports.exports.gwf import gwf_lines
 from emulator.reports.exports.poisson_skeleton import SkeletonJob
 from emulator.reports.exports.simgrid import COMMANDS_FILE, commands, simgrid_files
 from emulator.reports.exports.swf import component_lines, swf_log
@@ -28,14 +29,8 @@ from workloads.whole_files import written_whole
 
 DEFAULT_ITERATIONS: Final = 20
 LOG_FILE: Final = "jobs.swf"
+GRID_LOG_FILE: Final = "jobs.gwf"
 COMPONENTS_FILE: Final = "components.csv"
-
-
-class WhichInterconnect(StrEnum):
-    """Which of a topology's interconnects carries messages inside clusters."""
-
-    SINGLE_CLUSTER = "single-cluster"
-    COALLOCATED = "coallocated"
 
 
 class Exchange(StrEnum):
@@ -52,7 +47,7 @@ def register(app: typer.Typer) -> None:
 
 def export(
     source: Annotated[str, typer.Argument(help="A topology, or a run's directory.", metavar="TOPOLOGY|RUN_DIR")],
-    format_name: Annotated[str, typer.Option("--format", help="simgrid; or, of a run, swf or batsim.")],
+    format_name: Annotated[str, typer.Option("--format", help="simgrid; or, of a run, swf, gwf or batsim.")],
     grid: Annotated[int, typer.Option(help="simgrid: the Poisson job's grid points along a side.")] = 400,
     processors: Annotated[int, typer.Option(help="Its processors.")] = 16,
     clusters: Annotated[int, typer.Option(help="The clusters that it is spread over, in equal components.")] = 1,
@@ -104,10 +99,7 @@ class _Job:
 
     def interconnect_of(self, topology: Topology) -> Interconnect | None:
         """What carries its messages inside clusters."""
-        stated = topology.interconnects
-        if self.interconnect is None:
-            return stated.of(self.clusters)
-        return stated.single_cluster if self.interconnect is WhichInterconnect.SINGLE_CLUSTER else stated.coallocated
+        return topology.interconnects.of(self.clusters, self.interconnect)
 
 
 def _topology_of(source: str) -> Topology:
@@ -136,6 +128,14 @@ def _export_swf(source: str, asked: _Job, out: Path | None, as_json: bool) -> No
     write_swf(header, records, folder / LOG_FILE)
     _write(folder, {COMPONENTS_FILE: "".join(f"{line}\n" for line in component_lines(run))})
     _show(folder, [LOG_FILE, COMPONENTS_FILE], as_json)
+
+
+def _export_gwf(source: str, asked: _Job, out: Path | None, as_json: bool) -> None:
+    run = read_run(Path(source))
+    content = "".join(f"{line}\n" for line in gwf_lines(run))
+    folder = _folder(out, f"gwf-{run.manifest.name}")
+    _write(folder, {GRID_LOG_FILE: content})
+    _show(folder, [GRID_LOG_FILE], as_json)
 
 
 def _export_batsim(source: str, asked: _Job, out: Path | None, as_json: bool) -> None:
@@ -173,5 +173,6 @@ def _show(folder: Path, files: list[str], as_json: bool, beside: Mapping[str, ob
 _FORMATS: Final[Mapping[str, Callable[[str, _Job, Path | None, bool], None]]] = {
     "simgrid": _export_simgrid,
     "swf": _export_swf,
+    "gwf": _export_gwf,
     "batsim": _export_batsim,
 }

@@ -10,9 +10,11 @@ from pathlib import Path
 from emulator.campaigns.communication import CommunicationRows
 from emulator.campaigns.extension import Measured
 from emulator.campaigns.extension_rows import MeasuredCell
+from emulator.cli.controlled_tables import show_controls, with_controls
 from emulator.cli.tables import show_rows
 from emulator.model.records import ExtensionFactorRow
 from emulator.model.topology import Topology
+from emulator.reports.attribution_figure import write_attribution
 from emulator.reports.communication_figures import write_figures
 from emulator.reports.communication_tables import (
     COMMUNICATION_TITLE,
@@ -27,19 +29,20 @@ from emulator.reports.intervals import with_interval
 
 
 def show_measured(measured: Measured, path: Path, topology: Topology, *, as_json: bool) -> None:
-    """Print what was measured, and draw the figures of communication into the run's directory `path`."""
+    """Print what was measured, and draw its figures into the run's directory `path`."""
     communication = measured.communication
-    figures: list[Path] = []
+    figures = write_attribution(path, measured.attribution)
     if communication.totals:
-        figures = write_figures(path, communication.totals, communication.processes, topology)
+        figures += write_figures(path, communication.totals, communication.processes, topology)
     if as_json:
-        factors = [it.row.model_dump(mode="json") for it in measured.cells]
+        factors = [with_controls(it.row, measured.attribution, measured.invariance) for it in measured.cells]
         found = communication_objects(communication.totals, communication.processes)
         show_rows(found or factors, as_json=True)
         return
     _show_factors(measured.cells)
     if communication.totals:
         _show_communication(communication, topology)
+    show_controls(measured.attribution, measured.invariance)
     reasons = "".join(f"\n  {reason}" for reason in [*measured.verdict.reasons, *_cells_reasons(measured.cells)])
     print(f"Verdict: {measured.verdict.judgement}{reasons}")
     for figure in figures:
@@ -82,7 +85,8 @@ def _cells_reasons(cells: Sequence[MeasuredCell]) -> list[str]:
         first, *more = cell.verdict.reasons or ("",)
         also = f" (and {len(more)} more)" if more else ""
         row = cell.row
-        title = cell_title((row.application, row.grid, row.processors, row.clusters))
+        interconnect = row.interconnect_coallocated or row.interconnect_single
+        title = cell_title((row.application, row.grid, row.processors, row.clusters, interconnect))
         if first:
             found.append(f"{title}: {row.verdict}, {first}{also}")
     return found

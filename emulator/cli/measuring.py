@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,10 +11,21 @@ from typing import Annotated, Final
 import typer
 
 from emulator.campaigns.extension import Measured, measure, resume
-from emulator.campaigns.matrix import DEFAULT_DILATION, DEFAULT_REPEAT, Matrix, lay_out
-from emulator.campaigns.measured_applications import ArgumentValue
+from emulator.campaigns.matrix import DEFAULT_REPEAT, Matrix, lay_out
+from emulator.campaigns.planning import planned_layout
 from emulator.campaigns.resuming import is_unfinished
 from emulator.campaigns.standing_testbed import testbed_named
+from emulator.cli.dilations import (
+    AUTO,
+    DilationOption,
+    EvenIfHopelessOption,
+    announce,
+    asked_dilation,
+    keep_and_show,
+    settle,
+)
+from emulator.cli.matrix_words import names, numbers
+from emulator.cli.matrix_words import settings as settings_of
 from emulator.cli.measured_tables import show_measured
 from emulator.cli.run_paths import OutOption, run_path
 from emulator.cli.run_progress import run_progress
@@ -45,7 +55,8 @@ def measure_factors(
         int | None,
         typer.Option(help="Length of a run: iterations, heat's steps, ensflow's days; chosen by default."),
     ] = None,
-    dilation: Annotated[float, typer.Option(help="Host seconds per emulated second.")] = DEFAULT_DILATION,
+    dilation: DilationOption = AUTO,
+    even_if_hopeless: EvenIfHopelessOption = False,
     on: Annotated[str, typer.Option(help="Names of the clusters to use, in order, for instance delft,leiden.")] = "",
     settings: Annotated[
         list[str] | None,
@@ -56,6 +67,14 @@ def measure_factors(
     communication: Annotated[
         bool, typer.Option("--communication", help="Measure border exchange too, synchronized and not.")
     ] = False,
+    as_coallocated: Annotated[
+        bool, typer.Option("--as-coallocated", help="One cluster also over the interconnect of co-allocated jobs.")
+    ] = False,
+    time_scale: Annotated[float, typer.Option(help="Divides what computing takes; times stay scaled.")] = 1.0,
+    attribute: Annotated[
+        bool, typer.Option("--attribute", help="Split each factor into its parts, by control runs.")
+    ] = False,
+    check: Annotated[bool, typer.Option("--check", help="Repeat all at twice the dilation, which must agree.")] = False,
     resume_directory: Annotated[
         Path | None, typer.Option("--resume", metavar="DIR", help="Run what an interrupted measurement still lacks.")
     ] = None,
@@ -73,30 +92,45 @@ def measure_factors(
         _refuse_beside_resume(context)
         _resume(resume_directory, name, as_json)
         return
-    own_arguments, arguments = _settings(settings or [])
+    own_arguments, arguments = settings_of(settings or [])
     asked = {
-        "applications": _names(applications),
-        "grids": _numbers("grid", grids),
-        "processors": _numbers("processors", processors),
-        "clusters": _numbers("clusters", clusters),
+        "applications": names(applications),
+        "grids": numbers("grid", grids),
+        "processors": numbers("processors", processors),
+        "clusters": numbers("clusters", clusters),
         "repeat": repeat,
         "iterations": iterations,
-        "dilation": dilation,
-        "on": _names(on),
+        "on": names(on),
         "arguments": arguments,
         "own_arguments": own_arguments,
         "communication": communication,
+        "as_coallocated": as_coallocated,
+        "time_scale": time_scale,
+        "attribute": attribute,
+        "check": check,
     }
-    _measure(validate(asked, Matrix, source="measure"), out, name, as_json)
+    factor = asked_dilation(dilation)
+    if factor is not None:
+        asked["dilation"] = factor
+    matrix = validate(asked, Matrix, source="measure")
+    _measure(matrix, out, name, as_json, planned=factor is None, even_if_hopeless=even_if_hopeless)
 
 
-def _measure(matrix: Matrix, out: Path | None, name: str, as_json: bool) -> None:
+def _measure(
+    matrix: Matrix, out: Path | None, name: str, as_json: bool, *, planned: bool, even_if_hopeless: bool
+) -> None:
+    """Measure, at the dilation of `matrix` or at one that is `planned`."""
     with testbed_named(name) as testbed:
-        for sentence in lay_out(matrix, testbed.topology).left_out:
+        layout = lay_out(matrix, testbed.topology)
+        for sentence in layout.left_out:
             print(f"left out: {sentence}", file=sys.stderr)
         path = run_path(out, matrix.name)
         with _resumable(path), run_progress() as tell:
-            measured = measure(testbed, matrix, path, tell)
+            run = planned_layout(layout, testbed.topology)
+            settled = settle(run, None if planned else matrix.dilation, tell, even_if_hopeless=even_if_hopeless)
+            announce(settled, planned=planned)
+            measured = measure(testbed, matrix.model_copy(update={"dilation": settled.dilation}), path, tell)
+        keep_and_show(settled, path, as_json=as_json)
         _report(measured, path, testbed.topology, as_json)
 
 
@@ -126,6 +160,9 @@ def _report(measured: Measured, path: Path, topology: Topology, as_json: bool) -
             f"{'A cell was' if count == 1 else f'{count} cells were'} given up: {measured.failures[0]} "
             f"(try again with `testbed measure --resume {path}`)."
         )
+    if measured.defects:
+        more = f" (And {len(measured.defects) - 1} more.)" if len(measured.defects) > 1 else ""
+        raise RunFailed(f"A figure does not hold. {measured.defects[0]} (report it as a defect).{more}")
 
 
 def _refuse_beside_resume(context: typer.Context) -> None:
@@ -133,39 +170,3 @@ def _refuse_beside_resume(context: typer.Context) -> None:
         source = context.get_parameter_source(parameter)
         if source is not None and source.name == "COMMANDLINE" and parameter not in _WITH_RESUME:
             raise InvalidInput("--resume takes the whole matrix from the run's manifest: leave out what describes one.")
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(filter(None, (part.strip() for part in text.split(","))))
-
-
-def _numbers(option: str, text: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError as error:
-        raise InvalidInput(f"--{option}: must be whole numbers joined by commas, not {text!r}.") from error
-
-
-def _settings(texts: list[str]) -> tuple[dict[str, dict[str, ArgumentValue]], dict[str, ArgumentValue]]:
-    """Arguments by application, and those for all."""
-    own: dict[str, dict[str, ArgumentValue]] = {}
-    common: dict[str, ArgumentValue] = {}
-    for text in texts:
-        named, equals, value = text.partition("=")
-        application, dot, argument = named.rpartition(".")
-        if not (equals and argument):
-            raise InvalidInput(f"--set: must be NAME=VALUE or APP.NAME=VALUE, not {text!r}.")
-        (own.setdefault(application, {}) if dot else common)[argument] = _value(value)
-    return own, common
-
-
-def _value(text: str) -> ArgumentValue:
-    if text in ("true", "false"):
-        return text == "true"
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    if not math.isfinite(number):
-        raise InvalidInput(f"--set: a number must be finite, not {text}.")
-    return int(text) if text.lstrip("+-").isdecimal() else number

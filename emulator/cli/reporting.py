@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +11,9 @@ from typing import Annotated
 import typer
 
 from emulator.campaigns.run_directory import read_run
+from emulator.cli.controlled_tables import show_controls
 from emulator.cli.tables import JsonOption, show_rows
+from emulator.reports.attribution_figure import write_attribution
 from emulator.reports.communication_tables import COMMUNICATION_TITLE, communication_table
 from emulator.reports.summary import Summary, summarize
 from emulator.reports.tables import factor_table, measured_factor_table, run_object, summary_table
@@ -27,6 +30,8 @@ def report(
 ) -> None:
     """Tables of one run or of several side by side: times with 95% intervals, utilization, extension factors, verdicts.
 
+    Where factors were attributed to their parts, the figure of that is drawn anew into the run's directory.
+
     Example: testbed report runs/first-*
     """
     show_summaries([summarize(read_run(directory)) for directory in directories], as_json=as_json)
@@ -41,10 +46,13 @@ def show_summaries(summaries: Sequence[Summary], *, as_json: bool) -> None:
     measured = measured_factor_table(summaries)
     if measured:
         show_rows(measured, as_json=False, title="Measured extension factors")
-    for summary in summaries:
-        if summary.records.communication:
-            rows = communication_table(summary.records.communication, summary.records.manifest.topology)
-            show_rows(rows, as_json=False, title=f"{COMMUNICATION_TITLE}: {summary.records.path.name}")
+    for records in (summary.records for summary in summaries):
+        if records.communication:
+            rows = communication_table(records.communication, records.manifest.topology)
+            show_rows(rows, as_json=False, title=f"{COMMUNICATION_TITLE}: {records.path.name}")
+        show_controls(records.attribution, records.invariance, records.path.name)
+        for figure in write_attribution(records.path, records.attribution):
+            print(f"Figure: {figure}", file=sys.stderr)
     factors = factor_table(summaries)
     if factors:
         show_rows(factors, as_json=False, title="Extension factors among the jobs of a campaign")

@@ -24,6 +24,28 @@ from workloads.swf import Remark
 
 SHOWN_REMARKS: Final = 10
 
+WorkloadArgument = Annotated[
+    str, typer.Argument(help="A campaign, a job list FILE.jsonl, a log FILE.swf, or a study's stream.")
+]
+PolicyOption = Annotated[str | None, typer.Option(help="Placement policy: a name, or mypolicy.py:Mine.")]
+QueueOption = Annotated[str | None, typer.Option(help="Queue discipline: a name, or mypolicy.py:Mine.")]
+TopologyOption = Annotated[str | None, typer.Option(help="Topology: a name or a file.")]
+FactorsOption = Annotated[
+    str | None, typer.Option(metavar="FILE|FACTOR", help="One factor for all jobs, or a table of them.")
+]
+GridOption = Annotated[
+    int | None, typer.Option(help="Which grid's factors count, where a table holds several of an application.")
+]
+JobsOption = Annotated[int | None, typer.Option(help="Number of jobs of a campaign or of a study's stream.")]
+LoadOption = Annotated[float | None, typer.Option(help="Gross utilization of a study's stream.")]
+ComponentLimitOption = Annotated[int | None, typer.Option(help="Split the jobs of a log by this size.")]
+WarmUpOption = Annotated[int, typer.Option(help="First arrivals that are simulated but not counted.")]
+MiddlewareOption = Annotated[
+    bool | None, typer.Option(help="Let placement take the topology's overhead (a campaign does).")
+]
+JobsOutOption = Annotated[Path | None, typer.Option(help="Where to write the outcome of each job (JSON lines).")]
+SeedOption = Annotated[int, typer.Option(help="Seed of every random choice.")]
+
 
 def register(app: typer.Typer) -> None:
     """Add the verb of this file to `app`."""
@@ -31,27 +53,19 @@ def register(app: typer.Typer) -> None:
 
 
 def simulate(
-    workload: Annotated[
-        str, typer.Argument(help="A campaign, a job list FILE.jsonl, a log FILE.swf, or a study's stream.")
-    ],
-    policy: Annotated[str | None, typer.Option(help="Placement policy: a name, or mypolicy.py:Mine.")] = None,
-    queue: Annotated[str | None, typer.Option(help="Queue discipline: a name, or mypolicy.py:Mine.")] = None,
-    topology: Annotated[str | None, typer.Option(help="Topology: a name or a file.")] = None,
-    extension_factors: Annotated[
-        str | None, typer.Option(metavar="FILE|FACTOR", help="One factor for all jobs, or a table of them.")
-    ] = None,
-    grid: Annotated[
-        int | None, typer.Option(help="Which grid's factors count, where a table holds several of an application.")
-    ] = None,
-    jobs: Annotated[int | None, typer.Option(help="Number of jobs of a campaign or of a study's stream.")] = None,
-    load: Annotated[float | None, typer.Option(help="Gross utilization of a study's stream.")] = None,
-    component_limit: Annotated[int | None, typer.Option(help="Split the jobs of a log by this size.")] = None,
-    warm_up: Annotated[int, typer.Option(help="First arrivals that are simulated but not counted.")] = 0,
-    middleware: Annotated[
-        bool | None, typer.Option(help="Let placement take the topology's overhead (a campaign does).")
-    ] = None,
-    jobs_out: Annotated[Path | None, typer.Option(help="Where to write the outcome of each job (JSON lines).")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
+    workload: WorkloadArgument,
+    policy: PolicyOption = None,
+    queue: QueueOption = None,
+    topology: TopologyOption = None,
+    extension_factors: FactorsOption = None,
+    grid: GridOption = None,
+    jobs: JobsOption = None,
+    load: LoadOption = None,
+    component_limit: ComponentLimitOption = None,
+    warm_up: WarmUpOption = 0,
+    middleware: MiddlewareOption = None,
+    jobs_out: JobsOutOption = None,
+    seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:
     """Simulate a workload under a placement policy and a queue discipline.

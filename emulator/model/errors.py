@@ -61,5 +61,9 @@ class RunFailed(TestbedError):
     """A job, measurement or campaign ended without the result it was started for."""
 
 
+class Hopeless(TestbedError):
+    """A run that this host cannot hold, or whose verdict would be void, as far as can be known before it."""
+
+
 class WideAreaUnfaithful(TestbedError):
     """The wide area could not be programmed, or measures outside its tolerance."""

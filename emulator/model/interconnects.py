@@ -7,6 +7,7 @@ go through shared memory as fast as the host carries them. The wide area is no i
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated, Final, Self
 
 from pydantic import Field, PositiveFloat, model_validator
@@ -17,6 +18,9 @@ from emulator.model.units import microseconds
 
 SHARED_MEMORY: Final = "shared-memory"
 """What a record says where no interconnect is stated."""
+
+WIDE_AREA: Final = "wide-area"
+"""What a record adds for a job over several clusters."""
 
 NonNegative = Annotated[float, Field(ge=0)]
 
@@ -51,15 +55,24 @@ class Interconnect(DocumentModel):
         return f"{self.name} ({latency_us:g} us, {self.rate_mbit:g} Mbit/s, {message_us:g} us a message)"
 
 
+class WhichInterconnect(StrEnum):
+    """Which of a topology's interconnects carries messages inside clusters."""
+
+    SINGLE_CLUSTER = "single-cluster"
+    COALLOCATED = "coallocated"
+
+
 class Interconnects(DocumentModel):
     """The interconnect of jobs in a single cluster, and that of co-allocated ones inside each of their clusters."""
 
     single_cluster: Interconnect | None = None
     coallocated: Interconnect | None = None
 
-    def of(self, clusters: int) -> Interconnect | None:
-        """The one of a job over so many clusters; nothing is shared memory."""
-        return self.single_cluster if clusters == 1 else self.coallocated
+    def of(self, clusters: int, which: WhichInterconnect | None = None) -> Interconnect | None:
+        """The one of a job over so many clusters unless `which` says otherwise; nothing is shared memory."""
+        if which is None:
+            which = WhichInterconnect.SINGLE_CLUSTER if clusters == 1 else WhichInterconnect.COALLOCATED
+        return self.single_cluster if which is WhichInterconnect.SINGLE_CLUSTER else self.coallocated
 
     @property
     def described(self) -> str:

@@ -16,6 +16,7 @@ from pydantic import Field, PositiveInt, StringConstraints, model_validator
 
 from emulator.model.documents import DocumentModel
 from emulator.model.errors import ImpossibleRequest
+from emulator.model.interconnects import WhichInterconnect
 from emulator.model.placement import Component, Placement
 from emulator.model.request import JobRequest, RequestKind
 from emulator.model.topology import Name, Topology
@@ -25,13 +26,18 @@ __all__ = ["Component", "JobName", "JobSpecification", "JobState", "Placement", 
 JobName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 ArgumentName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
 RunTimeLimit = Annotated[float, Field(gt=0, le=1e7)]
+TimeScale = Annotated[float, Field(gt=0, le=1e6)]
 DEFAULT_RUN_TIME_LIMIT_S = 86_400.0
 MAX_COMPONENTS = 64
 MAX_COMPONENT_PROCESSORS = 1_000_000
 
 
 class JobSpecification(DocumentModel):
-    """What a user submits: an application with its arguments, and the processors it asks for."""
+    """What a user submits: an application with its arguments, and the processors it asks for.
+
+    `interconnect` says which of the topology's carries its messages inside clusters; unless stated, that of a job over
+    as many clusters. `time_scale` divides what computing takes the emulated processors; communication stays as it is.
+    """
 
     name: JobName = "job"
     application: Name
@@ -43,6 +49,8 @@ class JobSpecification(DocumentModel):
     request: RequestKind = RequestKind.NON_FIXED
     clusters: tuple[Name, ...] = ()
     run_time_limit_s: RunTimeLimit = DEFAULT_RUN_TIME_LIMIT_S
+    interconnect: WhichInterconnect | None = None
+    time_scale: TimeScale = 1.0
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:

@@ -13,4 +13,4 @@ Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
 
 def is_name(text: str) -> bool:
     """Whether `text` may be a name."""
-    return re.match(NAME_PATTERN, text) is not None
+    return re.fullmatch(NAME_PATTERN, text) is not None

@@ -1,60 +1,25 @@
 """What a run leaves behind: the row types of its files and its manifest. Column names are field names.
 
-A row is a frozen value that turns into cells of text and back (`Row.cells`, `Row.from_cells`). Units stand in the
-names; moments are emulated seconds since the run's origin; a missing value is an empty cell; several values in one cell
-are joined by ``+``. Which file holds which rows: `ROW_FILES`.
+Moments are emulated seconds since the run's origin. Which file holds which rows: `ROW_FILES`. What a row is, ``rows``
+says; what is seen of the host and of the links while a run lasts is ``evidence``'s.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Final, Self
+from typing import Any, Final
 
-from pydantic import BeforeValidator
-
+from emulator.model.attribution import AttributionRow, InvarianceRow
 from emulator.model.documents import DocumentModel
+from emulator.model.evidence import EvidenceRow, EvidenceSummary, LinkCheck, LinkFaultRow
+from emulator.model.reproduction import ReproductionRow
+from emulator.model.rows import Names, Row, Sizes
 from emulator.model.topology import Topology
 
 FORMAT_VERSION: Final = 1
 MANIFEST_FILE: Final = "manifest.json"
 DECISIONS_FILE: Final = "decisions.jsonl"
 SCHEDULE_FILE: Final = "schedule.jsonl"
-JOINED_BY: Final = "+"
-
-
-def _split(cell: object) -> object:
-    return tuple(part for part in cell.split(JOINED_BY) if part) if isinstance(cell, str) else cell
-
-
-Sizes = Annotated[tuple[int, ...], BeforeValidator(_split)]
-Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
-
-
-class Row(DocumentModel):
-    """A line of a run's CSV file."""
-
-    @classmethod
-    def columns(cls) -> list[str]:
-        """The header of the file that holds such rows."""
-        return list(cls.model_fields)
-
-    def cells(self) -> list[str]:
-        """The values as text, in the order of `columns`."""
-        return [_cell(getattr(self, column)) for column in self.columns()]
-
-    @classmethod
-    def from_cells(cls, cells: Mapping[str, str]) -> Self:
-        """The row that `cells` (column to text) hold; an empty cell is a missing value."""
-        return cls.model_validate({column: cell for column, cell in cells.items() if cell != ""})
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, tuple):
-        return JOINED_BY.join(str(part) for part in value)
-    return repr(value) if isinstance(value, float) else str(value)
 
 
 class JobRow(Row):
@@ -211,6 +176,7 @@ class BorderExchangeRow(Row):
     grid: int | None = None
     processors: int
     clusters: int
+    interconnect: str = ""
     synchronized: bool
     process: int
     column: int
@@ -232,6 +198,11 @@ ROW_FILES: Final[dict[type[Row], str]] = {
     ExtensionFactorRow: "extension_factors.csv",
     CommunicationRow: "communication.csv",
     BorderExchangeRow: "border_exchange.csv",
+    ReproductionRow: "reproduction.csv",
+    AttributionRow: "attribution.csv",
+    InvarianceRow: "invariance.csv",
+    EvidenceRow: "evidence.csv",
+    LinkFaultRow: "link_faults.csv",
 }
 
 
@@ -251,7 +222,12 @@ class RunProgress(StrEnum):
 
 
 class Manifest(DocumentModel):
-    """What a run was: everything needed to understand, judge and repeat it."""
+    """What a run was: everything needed to understand, judge and repeat it.
+
+    `control` says what of the wide area was left to it; `topology` holds the wide area as it then was. `defects` are
+    figures that were called valid and did not hold when they were checked, a sentence each. `plan` is what was
+    predicted of the run, with what it then showed.
+    """
 
     format_version: int = FORMAT_VERSION
     kind: RunKind
@@ -259,6 +235,7 @@ class Manifest(DocumentModel):
     progress: RunProgress = RunProgress.RUNNING
     verdict: str
     verdict_reasons: tuple[str, ...] = ()
+    defects: tuple[str, ...] = ()
     topology: Topology
     workload: dict[str, Any]
     jobs: int
@@ -267,8 +244,11 @@ class Manifest(DocumentModel):
     seed: int
     dilation: float
     paced_middleware: bool
+    control: str = "as-asked"
     router_backend: str | None = None
-    link_checks: tuple[dict[str, Any], ...] = ()
+    link_checks: tuple[LinkCheck, ...] = ()
+    evidence: EvidenceSummary | None = None
+    plan: dict[str, Any] | None = None
     host_began_at: str
     host_ended_at: str | None = None
     host_origin_s: float | None = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 BITS_PER_BYTE = 8
 BITS_PER_MBIT = 1_000_000
 BYTES_PER_MEGABYTE = 1_000_000
+BYTES_PER_GIGABYTE = 1_000_000_000
 NANOSECONDS_PER_SECOND = 1_000_000_000
 MICROSECONDS_PER_SECOND = 1_000_000
 
@@ -26,6 +27,11 @@ def rate_mbit(size_bytes: float, duration_s: float) -> float:
 def megabytes_per_s(rate_mbit: float) -> float:
     """Megabytes (10**6 bytes) per second that a rate of `rate_mbit` megabits per second carries."""
     return rate_bytes_per_s(rate_mbit) / BYTES_PER_MEGABYTE
+
+
+def gigabytes(size_bytes: float) -> float:
+    """Gigabytes (10**9 bytes) in `size_bytes`."""
+    return size_bytes / BYTES_PER_GIGABYTE
 
 
 def nanoseconds(duration_s: float) -> int:

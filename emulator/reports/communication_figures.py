@@ -16,7 +16,7 @@ import numpy as np
 from emulator.model.records import BorderExchangeRow, CommunicationRow
 from emulator.model.topology import Topology
 from emulator.model.units import megabytes_per_s
-from emulator.reports.communication_tables import DIRECTION_COLUMNS, cell_of, cell_title
+from emulator.reports.communication_tables import DIRECTION_COLUMNS, cell_of, cell_title, clusters_title
 from emulator.reports.pictures import as_png, blank_figure
 from emulator.reports.published_communication import published_iteration_s
 
@@ -61,14 +61,14 @@ def _by_problem(processes: Sequence[BorderExchangeRow]) -> dict[str, list[Border
 def process_figure(rows: Sequence[BorderExchangeRow]) -> bytes:
     """Totals of each process of one problem: a panel for each number of clusters, synchronized above, not below."""
     modes = sorted({row.synchronized for row in rows}, reverse=True)
-    clusters = sorted({row.clusters for row in rows})
+    ways = _ways(rows)
     inches = _panel_inches(rows)
-    figure = blank_figure((inches[0] * len(clusters), (inches[1] + 0.4) * len(modes) + 0.5))
-    axes = figure.subplots(len(modes), len(clusters), squeeze=False)
+    figure = blank_figure((inches[0] * len(ways), (inches[1] + 0.4) * len(modes) + 0.5))
+    axes = figure.subplots(len(modes), len(ways), squeeze=False)
     for mode, of_mode in zip(modes, axes, strict=True):
-        for count, axis in zip(clusters, of_mode, strict=True):
-            panel = [row for row in rows if (row.synchronized, row.clusters) == (mode, count)]
-            title = f"{count} cluster{'s' if count > 1 else ''}, {'synchronized' if mode else 'not synchronized'}"
+        for way, axis in zip(ways, of_mode, strict=True):
+            panel = [row for row in rows if (row.synchronized, row.clusters, row.interconnect) == (mode, *way)]
+            title = f"{clusters_title(*way)},\n{'synchronized' if mode else 'not synchronized'}"
             _draw_places(axis, panel, "total_s", title)
     figure.suptitle(f"Border exchange of each process (s): {_problem_title(rows[0])}", fontsize=10)
     return as_png(figure)
@@ -78,19 +78,24 @@ def direction_figure(rows: Sequence[BorderExchangeRow]) -> bytes:
     """Times of each process by direction, of one problem: a line of panels for each number of clusters."""
     synchronized = any(row.synchronized for row in rows)
     shown = [row for row in rows if row.synchronized is synchronized]
-    clusters = sorted({row.clusters for row in shown})
+    ways = _ways(shown)
     inches = _panel_inches(rows)
-    figure = blank_figure((inches[0] * len(DIRECTION_COLUMNS), (inches[1] + 0.4) * len(clusters) + 0.5))
-    axes = figure.subplots(len(clusters), len(DIRECTION_COLUMNS), squeeze=False)
-    for count, of_cell in zip(clusters, axes, strict=True):
-        panel = [row for row in shown if row.clusters == count]
+    figure = blank_figure((inches[0] * len(DIRECTION_COLUMNS), (inches[1] + 0.4) * len(ways) + 0.5))
+    axes = figure.subplots(len(ways), len(DIRECTION_COLUMNS), squeeze=False)
+    for way, of_cell in zip(ways, axes, strict=True):
+        panel = [row for row in shown if (row.clusters, row.interconnect) == way]
         most_s = max(getattr(row, column) or 0.0 for row in panel for column in DIRECTION_COLUMNS)
         for column, axis in zip(DIRECTION_COLUMNS, of_cell, strict=True):
-            title = f"{column.removesuffix('_s')}, {count} cluster{'s' if count > 1 else ''}"
+            title = f"{column.removesuffix('_s')},\n{clusters_title(*way)}"
             _draw_places(axis, panel, column, title, most_s)
     mode = "synchronized" if synchronized else "not synchronized"
     figure.suptitle(f"Border exchange by direction (s), {mode}: {_problem_title(rows[0])}", fontsize=10)
     return as_png(figure)
+
+
+def _ways(rows: Sequence[BorderExchangeRow]) -> list[tuple[int, str]]:
+    """The numbers of clusters, each with the interconnects inside them, in the order of the rows."""
+    return list(dict.fromkeys((row.clusters, row.interconnect) for row in rows))
 
 
 def _problem_title(row: BorderExchangeRow) -> str:
@@ -175,9 +180,10 @@ def _draw_times(axis: Axes, at: Mapping[float, CommunicationRow], label: str) ->
     axis.bar(list(at), values_ms, 0.38, yerr=errors_ms, label=label, error_kw={"elinewidth": 0.8})
 
 
-def _tick(application: str, grid: int | None, processors: int, clusters: int) -> str:
+def _tick(application: str, grid: int | None, processors: int, clusters: int, interconnect: str) -> str:
     on_grid = "" if grid is None else f" {grid}"
-    return f"{application}{on_grid}\n{processors} processors\n{clusters} cluster{'s' if clusters > 1 else ''}"
+    inside = f"\n{interconnect}" if interconnect else ""
+    return f"{application}{on_grid}\n{processors} processors\n{clusters_title(clusters, '')}{inside}"
 
 
 def data_rate_figure(rows: Sequence[CommunicationRow]) -> bytes:
@@ -185,14 +191,15 @@ def data_rate_figure(rows: Sequence[CommunicationRow]) -> bytes:
     figure = blank_figure((4.5, 3.2))
     axis = figure.subplots()
     measured = [row for row in rows if row.data_rate_mbit is not None and row.grid is not None]
-    lines = sorted({(row.application, row.processors, row.clusters) for row in measured})
-    for application, processors, clusters in lines:
+    lines = sorted({(row.application, row.processors, row.clusters, row.interconnect) for row in measured})
+    for application, processors, clusters, interconnect in lines:
         points = sorted(
             (row.grid or 0, megabytes_per_s(row.data_rate_mbit or 0.0))
             for row in measured
-            if (row.application, row.processors, row.clusters) == (application, processors, clusters)
+            if (row.application, row.processors, row.clusters, row.interconnect)
+            == (application, processors, clusters, interconnect)
         )
-        label = f"{application}, {processors} processors, {clusters} cluster{'s' if clusters > 1 else ''}"
+        label = f"{application}, {processors} processors, {clusters_title(clusters, interconnect)}"
         axis.plot(*zip(*points, strict=True), "o-", label=label)
     axis.set_xscale("log")
     _number_plainly(axis)

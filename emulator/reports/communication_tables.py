@@ -9,14 +9,15 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, Final
 
+from emulator.model.interconnects import SHARED_MEMORY
 from emulator.model.records import BorderExchangeRow, CommunicationRow
 from emulator.model.topology import Topology
 from emulator.model.units import megabytes_per_s
 from emulator.reports.intervals import with_interval
 from emulator.reports.published_communication import published_iteration_s
 
-Cell = tuple[str, int | None, int, int]
-"""Application, grid, processors and clusters: what a synchronized and another measurement have in common."""
+Cell = tuple[str, int | None, int, int, str]
+"""Application, grid, processors, clusters, interconnect: what a synchronized and another measurement have in common."""
 
 COMMUNICATION_TITLE: Final = "Total communication time of an iteration, and data rate"
 DIRECTION_COLUMNS: Final = ("top_s", "bottom_s", "left_s", "right_s")
@@ -24,14 +25,20 @@ DIRECTION_COLUMNS: Final = ("top_s", "bottom_s", "left_s", "right_s")
 
 def cell_of(row: CommunicationRow | BorderExchangeRow) -> Cell:
     """What was measured, synchronized or not."""
-    return row.application, row.grid, row.processors, row.clusters
+    return row.application, row.grid, row.processors, row.clusters, row.interconnect
 
 
 def cell_title(cell: Cell) -> str:
     """A cell in words."""
-    application, grid, processors, clusters = cell
+    application, grid, processors, clusters, interconnect = cell
     on_grid = "" if grid is None else f" grid {grid}"
-    return f"{application}{on_grid} on {processors} processors over {clusters} cluster{'s' if clusters > 1 else ''}"
+    return f"{application}{on_grid} on {processors} processors over {clusters_title(clusters, interconnect)}"
+
+
+def clusters_title(clusters: int, interconnect: str) -> str:
+    """How many clusters, and the interconnect inside them if one was stated, in words."""
+    inside = f" ({interconnect})" if interconnect not in ("", SHARED_MEMORY) else ""
+    return f"{clusters} cluster{'s' if clusters > 1 else ''}{inside}"
 
 
 def communication_table(rows: Sequence[CommunicationRow], topology: Topology) -> list[dict[str, str]]:
@@ -43,9 +50,9 @@ def communication_table(rows: Sequence[CommunicationRow], topology: Topology) ->
 
 
 def _communication_line(rows: Sequence[CommunicationRow], topology: Topology, with_published: bool) -> dict[str, str]:
-    application, grid, processors, clusters = cell_of(rows[0])
+    application, grid, processors, clusters, interconnect = cell_of(rows[0])
     on_grid = "" if grid is None else f" {grid}"
-    line = {"cell": f"{application}{on_grid}, {processors} over {clusters}", "interconnect": rows[0].interconnect}
+    line = {"cell": f"{application}{on_grid}, {processors} over {clusters}", "interconnect": interconnect}
     for title, synchronized in (("synchronized", True), ("not", False)):
         row = next((it for it in rows if it.synchronized is synchronized), None)
         line[f"{title} (ms)"] = "" if row is None else _per_iteration_ms(row)

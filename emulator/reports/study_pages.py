@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from emulator.model.errors import InvalidInput
+from emulator.reports.markdown import markdown_table
 from emulator.reports.study_figures import study_figure
 from emulator.reports.study_tables import claim_table, found_table, interval_text, part_table, turning_table
 from emulator.simulator.studies.catalogue import Measures
@@ -62,21 +63,21 @@ def study_page(result: StudyResult) -> str:
         f"{scale.replications} replications of {scale.jobs} arrivals each, the first tenth not counted; intervals "
         f"are 95%, and ratios are paired by replication. {HOW_READ[study.measures]}",
         "## Claims",
-        _table(claim_table(result)),
+        markdown_table(claim_table(result)),
         f"![{study.title}]({study.name}.png)",
         f"## What was found\n\nAll digits: [{study.name}.csv]({study.name}.csv).",
-        _table([_shown(row) for row in result.rows]),
+        markdown_table([_shown(row) for row in result.rows]),
     ]
     open_parts = [row for row in part_table(result) if row["at"] == result.headline and row["verdict"] != "shown"]
     if open_parts:
         link = f"[{study.name}-claims.csv]({study.name}-claims.csv)"
         sections += [
             f"## Parts of claims that do not show, or are undecided\n\nAll parts at all loads: {link}.",
-            _table([_without(row, "at") for row in open_parts]),
+            markdown_table([_without(row, "at") for row in open_parts]),
         ]
     turning = turning_table(result)
     if turning:
-        sections += ["## Orderings that vanish or flip with the load (ratios in brackets)", _table(turning)]
+        sections += ["## Orderings that vanish or flip with the load (ratios in brackets)", markdown_table(turning)]
     return "\n\n".join(sections) + "\n"
 
 
@@ -90,20 +91,6 @@ def _shown(row: Row) -> dict[str, Any]:
 
 def _without(row: Mapping[str, Any], column: str) -> dict[str, Any]:
     return {key: value for key, value in row.items() if key != column}
-
-
-def _table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A Markdown table; a row may lack columns that another has."""
-    columns = list(dict.fromkeys(column for row in rows for column in row))
-    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    lines += ["| " + " | ".join(_cell(row.get(column)) for column in columns) + " |" for row in rows]
-    return "\n".join(lines)
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    return f"{value:.4g}" if isinstance(value, float) else str(value).replace("|", "\\|")
 
 
 def _write_rows(rows: Sequence[Mapping[str, Any]], path: Path) -> None:

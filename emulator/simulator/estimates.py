@@ -12,11 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from scipy.special import stdtrit
-
+from emulator.fidelity.student import student_quantile
 from emulator.simulator.statistics import Batches, JobSums, Observations
 
-CONFIDENCE = 0.95
 INTERVAL_BATCHES = 32
 LEAST_BATCHES = 8
 """Below this many batches no interval is given."""
@@ -192,4 +190,4 @@ def _is_saturated(kept: Observations, means: tuple[float, ...]) -> bool:
 
 @lru_cache
 def _t_quantile(degrees: int) -> float:
-    return float(stdtrit(degrees, (1 + CONFIDENCE) / 2))
+    return student_quantile(degrees)

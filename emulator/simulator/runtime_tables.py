@@ -3,7 +3,8 @@
 Two kinds of CSV are told apart by their header: ``extension_factors.csv`` as `testbed measure` leaves it (a factor per
 configuration and its verdict), and a table of execution times (``application, processors, components,
 runtime_s``, as ``workloads/reference/das2_execution_times_for_simulation.csv`` holds them), in which a factor is the
-time over several clusters to that in one. Void rows are no results and are passed over.
+time over several clusters to that in one. Void rows are no results and are passed over, and so are jobs in one cluster
+that used the interconnect of co-allocated ones: no simulated job does.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ def _measured(path: Path, rows: list[dict[str, str]], grid: int | None) -> dict[
     other_grids = _other_grids(path, rows, grid)
     for line, row in enumerate(rows, start=2):
         if row.get("verdict") == _VOID or not row["extension_factor"]:
+            continue
+        if row["clusters"] == "1" and row.get("interconnect_coallocated"):
             continue
         if (row["application"], row.get("grid")) in other_grids:
             continue

@@ -9,7 +9,6 @@ the host's: SMPI computes the same everywhere.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import statistics
 import subprocess
@@ -19,13 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from apps.grid import equal_components
-from emulator.campaigns.published import REFERENCE
+from emulator.campaigns.published import PublishedRuntime, Setup, published_runtimes
 from emulator.model.catalogue import topology_named
 from emulator.model.topology import Topology
 from emulator.reports.exports.poisson_skeleton import SkeletonJob
 from emulator.reports.exports.simgrid import COMMANDS_FILE, simgrid_files
 
-SETUPS = {"pbs-1": 1, "globus-1": 1, "globus-2": 2, "globus-4": 4}
 ITERATIONS = 20
 
 
@@ -33,30 +31,25 @@ ITERATIONS = 20
 class Cell:
     """A published runtime, and what SMPI makes of it."""
 
-    grid: int
+    grid: int | None
     processors: int
-    setup: str
+    setup: Setup
     published_s: float
     predicted_s: float
 
 
-def published() -> list[dict[str, str]]:
-    """Table 3, and of Table 2 what Table 3 has not."""
-    table_3 = [row | {"processors": "16", "runtime_s": row["runtime_avg_s"]} for row in _rows("runtime_4x4")]
-    return table_3 + [row for row in _rows("runtime_by_processors") if row["processors"] != "16"]
+def published() -> list[PublishedRuntime]:
+    """Poisson's Table 3, and of Table 2 what Table 3 has not."""
+    poisson = [it for it in published_runtimes() if it.application == "poisson"]
+    first = {(it.grid, it.processors, it.setup): it for it in reversed(poisson)}
+    return list(reversed(first.values()))
 
 
-def _rows(name: str) -> list[dict[str, str]]:
-    with (REFERENCE / f"das2_poisson_{name}.csv").open(encoding="utf-8", newline="") as text:
-        return list(csv.DictReader(text))
-
-
-def predicted_iteration_s(topology: Topology, grid: int, processors: int, setup: str) -> float:
+def predicted_iteration_s(topology: Topology, grid: int, processors: int, setup: Setup) -> float:
     """Seconds of an iteration, by SMPI."""
-    clusters, stated = SETUPS[setup], topology.interconnects
-    components = equal_components(processors, clusters)
-    job = SkeletonJob(grid, ITERATIONS, components, tuple(topology.cluster_names[:clusters]))
-    files = simgrid_files(topology, stated.single_cluster if setup == "pbs-1" else stated.coallocated, job)
+    components = equal_components(processors, setup.clusters)
+    job = SkeletonJob(grid, ITERATIONS, components, tuple(topology.cluster_names[: setup.clusters]))
+    files = simgrid_files(topology, topology.interconnects.of(setup.clusters, setup.interconnect), job)
     with tempfile.TemporaryDirectory() as folder:
         for name, content in files.items():
             (Path(folder) / name).write_text(content, encoding="utf-8")
@@ -77,7 +70,7 @@ def table(cells: Sequence[Cell]) -> str:
 
 
 def _factor_cells(cell: Cell, cells: Sequence[Cell]) -> str:
-    if cell.setup == "pbs-1":
+    if cell.setup is Setup.PBS_1:
         return "| |"
     said, found = _factors(cell, cells)
     return f"{said:.2f} | {found:.2f} | {_error(found, said):+.0%}"
@@ -85,7 +78,9 @@ def _factor_cells(cell: Cell, cells: Sequence[Cell]) -> str:
 
 def _factors(cell: Cell, cells: Sequence[Cell]) -> tuple[float, float]:
     """The published extension factor, relative to PBS, and the predicted one."""
-    (alone,) = (it for it in cells if it.setup == "pbs-1" and (it.grid, it.processors) == (cell.grid, cell.processors))
+    (alone,) = (
+        it for it in cells if it.setup is Setup.PBS_1 and (it.grid, it.processors) == (cell.grid, cell.processors)
+    )
     return cell.published_s / alone.published_s, cell.predicted_s / alone.predicted_s
 
 
@@ -96,7 +91,7 @@ def _error(found: float, said: float) -> float:
 def summary(cells: Sequence[Cell]) -> str:
     """Mean absolute errors of runtimes and of factors."""
     runtimes = [abs(_error(cell.predicted_s, cell.published_s)) for cell in cells]
-    factors = [_factors(cell, cells) for cell in cells if cell.setup != "pbs-1"]
+    factors = [_factors(cell, cells) for cell in cells if cell.setup is not Setup.PBS_1]
     return (
         f"Mean absolute error of {len(runtimes)} runtimes {statistics.mean(runtimes):.1%}, of {len(factors)} factors"
         f" {statistics.mean(abs(_error(found, said)) for said, found in factors):.1%}."
@@ -109,10 +104,9 @@ def main() -> None:
     parser.add_argument("--topology", default="das2")
     topology = topology_named(parser.parse_args().topology)
     cells = []
-    for row in published():
-        grid, processors, setup = int(row["grid"]), int(row["processors"]), row["setup"]
-        predicted_s = int(row["iterations"]) * predicted_iteration_s(topology, grid, processors, setup)
-        cells.append(Cell(grid, processors, setup, float(row["runtime_s"]), predicted_s))
+    for it in published():
+        predicted_s = it.iterations * predicted_iteration_s(topology, it.grid or 0, it.processors, it.setup)
+        cells.append(Cell(it.grid, it.processors, it.setup, it.runtime_s, predicted_s))
     print(table(cells))
     for title, some in (
         ("All", cells),

@@ -8,6 +8,7 @@ import dataclasses
 import json
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,8 @@ MPIRUN = (
     " --mca mpi_yield_when_idle 1 --mca btl_vader_single_copy_mechanism none"
 )
 ENVIRONMENT = ("-e", "PYTHONPATH=/opt/testbed")
+LEFT_OVER = "start-rank|apps.start.parent|[-]m apps|/exchange/program.py"
+JOB_TAKES_AT_MOST_HOST_S = 240
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,11 +58,22 @@ class NodeContainer:
         (self.exchange_directory / "program.py").write_text(program)
         return self._run(processes, "python3 /exchange/program.py")
 
-    def _run(self, processes: int, rank: str) -> Outcome:
-        finished = subprocess.run(
+    def run_from_parent(self, processes: int, line: str) -> Outcome:
+        """As `run`, the ranks started as the broker has them: forked from one parent."""
+        return self._run(processes, f"start-rank {line}")
+
+    def begin(self, processes: int, rank: str) -> subprocess.Popen[str]:
+        """A job of ranks that are such commands, once it has passed its start barrier; it still runs."""
+        job = subprocess.Popen(
             ["docker", "exec", *ENVIRONMENT, self.identity, *f"{MPIRUN} -n {processes} {rank}".split()],
-            capture_output=True, text=True, timeout=300, check=False,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
+        assert job.stdout is not None
+        assert json.loads(job.stdout.readline())["event"] == "started"
+        return job
+
+    def _run(self, processes: int, rank: str) -> Outcome:
+        finished = self.inside(f"timeout --kill-after=10 {JOB_TAKES_AT_MOST_HOST_S} {MPIRUN} -n {processes} {rank}")
         events = [json.loads(said) for said in finished.stdout.splitlines()]
         return Outcome(finished.returncode, {event["event"]: event for event in events}, finished.stderr)
 
@@ -75,11 +89,18 @@ class NodeContainer:
         values: npt.NDArray[np.float64] = np.load(self.exchange_directory / "array.npy")
         return values
 
+    def inside(self, command: str) -> subprocess.CompletedProcess[str]:
+        """What a shell in the container does with `command`."""
+        line = ["docker", "exec", *ENVIRONMENT, self.identity, "bash", "-c", command]
+        return subprocess.run(line, capture_output=True, text=True, timeout=300, check=False)
+
     def ranks_left(self) -> bool:
-        """Whether a process of any job still runs."""
-        search = ["docker", "exec", self.identity, "pgrep", "--full", "[-]m apps"]
-        found = subprocess.run(search, capture_output=True, check=False)
-        return found.returncode == 0
+        """Whether a process of any job is left; one that has been killed is given time to be gone."""
+        for _ in range(50):
+            if self.inside(f"pgrep --full '{LEFT_OVER}' --ignore-ancestors || true").stdout.strip() == "":
+                return False
+            time.sleep(0.1)
+        return True
 
 
 @contextmanager

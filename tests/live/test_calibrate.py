@@ -30,7 +30,7 @@ def test_a_known_iteration_less_the_measured_overhead_gives_a_cost(standing_test
     assert [(entry.application, entry.components, entry.state) for entry in records.jobs] == [
         ("poisson", (8,), "finished")
     ]
-    assert records.manifest.topology.processor.name == "das2-shared-memory"
+    assert records.manifest.topology.processor.name == "das2-unweighted"
     assert standing_testbed("campaign", "stop").exit_code == 1
 
 
@@ -45,4 +45,4 @@ def test_the_applications_of_w1_run_over_two_clusters(
     file.write_text(f"application: {application}\narguments: {arguments}\ncomponents: {components}\n")
     job = standing_testbed.succeed("submit", str(file), "--wait", "--json").as_json()[0]
     assert (job["state"], job["result"]["iterations"]) == ("finished", 40)
-    assert job["result"]["interconnects"].startswith("shared-memory")
+    assert job["result"]["interconnects"].startswith("myrinet")

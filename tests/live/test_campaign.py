@@ -13,6 +13,8 @@ from emulator.containers import engine
 from emulator.model.records import RunProgress
 from tests.live.command_line import CommandLine
 
+# These tests are not about what a plan thinks of this host.
+ANYWAY = ("--even-if-hopeless",)
 SMALL = """
 name: small
 topology: mini
@@ -43,7 +45,7 @@ def campaign(tmp_path: Path) -> str:
 
 def test_a_campaign_runs_and_is_recorded(standing_testbed: CommandLine, campaign: str, tmp_path: Path):
     out = tmp_path / "run"
-    printed = standing_testbed.succeed("campaign", "run", campaign, "--seed", "1", "--out", str(out), "--json")
+    printed = standing_testbed.succeed("campaign", "run", campaign, "--seed", "1", *ANYWAY, "--out", str(out), "--json")
     records = read_run(out)
     assert records.manifest.progress is RunProgress.COMPLETE
     assert [job.state for job in records.jobs] == ["finished"] * 4
@@ -85,7 +87,9 @@ def test_a_killed_cluster_ends_the_campaign_and_keeps_what_had_finished(standing
     file.write_text(SMALL.replace("iterations: 60", "iterations: 100000").replace("name: small", "name: long"))
     victim = engine.connect().containers.get(f"{standing_testbed.name}-leiden")
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(standing_testbed, "campaign", "run", str(file), "--dilation", "1", "--out", str(out))
+        running = pool.submit(
+            standing_testbed, "campaign", "run", str(file), "--dilation", "1", *ANYWAY, "--out", str(out)
+        )
         try:
             await_text(out / "decisions.jsonl", '"kind":"started"')
             victim.kill()

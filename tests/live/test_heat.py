@@ -93,25 +93,3 @@ def test_the_distribution_and_the_results_take_the_interconnects_time(node: Node
     assert record["interconnects"] == "slow"
     assert record["runtime_s"] >= distribution_s + results_s
     assert record["exchange_s"]["max"] >= distribution_s + results_s
-
-
-@pytest.mark.parametrize(
-    ("processes", "arguments", "exit_code", "complaint"),
-    [
-        (5, "--grid 3 --steps 5", 2, "A grid of 3 rows cannot be divided over 4 workers"),
-        (2, "--grid 20 --steps 5 --ratio 0.26", 2, "explicit steps of the heat equation are not stable"),
-        (2, "--grid 20 --steps 0", 2, "--steps must be at least 1"),
-        (1, "--grid 20 --steps 5 --native --amplitude 1.5e308", 1, "The values overflowed within"),
-        (4, "--grid 20 --steps 5 --native --amplitude 1.5e308", 1, "The values overflowed within"),
-        (4, "--grid 20 --steps 5 --native --save /missing/solution.npy", 1, "could not be written to /missing"),
-    ],
-)
-def test_an_error_is_one_sentence_and_ends_every_rank(
-    node: NodeContainer, processes: int, arguments: str, exit_code: int, complaint: str
-) -> None:
-    outcome = node.run(processes, f"heat {arguments}")
-    assert outcome.exit_code == exit_code
-    assert outcome.errors.count(complaint) == 1
-    assert "Traceback" not in outcome.errors
-    assert "result" not in outcome.events
-    assert not node.ranks_left()

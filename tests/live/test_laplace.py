@@ -110,25 +110,3 @@ def test_an_iteration_of_two_phases_takes_the_emulated_processors_time(node: Nod
     assert record["phases"] == 2 * 4 * 40
     assert record["iteration_spread_s"]["median"] == pytest.approx(largest_block_s, rel=0.10)
     assert record["compute_s"]["max"] >= 40 * largest_block_s
-
-
-@pytest.mark.parametrize(
-    ("processes", "arguments", "exit_code", "complaint"),
-    [
-        (3, "--grid 20 --iterations 5", 2, "A square process grid cannot be made of 3 processes"),
-        (8, "--grid 20 --iterations 5", 2, "A square process grid cannot be made of 8 processes"),
-        (4, "--grid 3 --iterations 5", 2, "A grid of 3 x 3 points is too small for 2 x 2 processes"),
-        (4, "--grid 20 --iterations 5 --relaxation 2", 2, "--relaxation must be between 0 and 2"),
-        (4, "--grid 20 --iterations 5000 --native --amplitude 1e308", 1, "The values overflowed within"),
-        (4, "--grid 20 --iterations 5 --native --save /missing/solution.npy", 1, "could not be written to /missing"),
-    ],
-)
-def test_an_error_is_one_sentence_and_ends_every_rank(
-    node: NodeContainer, processes: int, arguments: str, exit_code: int, complaint: str
-) -> None:
-    outcome = node.run(processes, f"laplace {arguments}")
-    assert outcome.exit_code == exit_code
-    assert outcome.errors.count(complaint) == 1
-    assert "Traceback" not in outcome.errors
-    assert "result" not in outcome.events
-    assert not node.ranks_left()

@@ -145,28 +145,3 @@ def test_ranks_that_are_ready_too_late_say_by_how_much(node: NodeContainer) -> N
     host_start_at_s = time.time() - 5.0
     started = node.run(2, f"poisson --grid 20 --iterations 10 --native --start-at {host_start_at_s}").events["started"]
     assert started["host_late_s"] > 5.0
-
-
-@pytest.mark.parametrize(
-    ("processes", "arguments", "exit_code", "complaint"),
-    [
-        (4, "--grid 0 --iterations 5", 2, "--grid must be at least 1 point"),
-        (7, "--grid 6 --iterations 5", 2, "A grid of 6 x 6 points cannot be divided over 7 processes"),
-        (4, "--grid 20 --iterations 5 --components 2,3", 2, "but 4 processes run"),
-        (4, "--grid 20 --iterations 5 --interconnect myrinet:nan:100", 2, "latency of myrinet must be"),
-        (4, "--grid 20 --iterations 5 --weight nan", 2, "--weight must be a positive number"),
-        (4, "--grid 20 --iterations five", 2, "invalid int value: 'five'"),
-        (4, "--grid 20 --iterations 5000 --native --amplitude 1e308", 1, "The values overflowed in iteration"),
-        (1, "--grid 20 --iterations 5000 --native --amplitude 1e308", 1, "The values overflowed in iteration"),
-        (4, "--grid 20 --iterations 5 --native --save /missing/solution.npy", 1, "could not be written to /missing"),
-    ],
-)
-def test_an_error_is_one_sentence_and_ends_every_rank(
-    node: NodeContainer, processes: int, arguments: str, exit_code: int, complaint: str
-) -> None:
-    outcome = node.run(processes, f"poisson {arguments}")
-    assert outcome.exit_code == exit_code
-    assert outcome.errors.count(complaint) == 1
-    assert "Traceback" not in outcome.errors
-    assert "result" not in outcome.events
-    assert not node.ranks_left()

@@ -79,21 +79,3 @@ def test_a_message_with_another_content_fails_the_job(node: NodeContainer) -> No
     assert outcome.errors.count("1 of 36 messages and 0 sums had another content") == 1
     assert "result" not in outcome.events
     assert not node.ranks_left()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        ("", "either --compute-s or --points"),
-        ("--points 0", "--points must be at least 1 grid point, not 0"),
-        ("--compute-s nan", "--compute-s must be a positive number of emulated seconds, not nan"),
-        ("--points 9 --message-bytes 0", "--message-bytes must be a positive multiple of 8"),
-        ("--points 9 --pattern star", "invalid choice: 'star'"),
-    ],
-)
-def test_an_error_is_one_sentence_and_ends_every_rank(node: NodeContainer, arguments: str, complaint: str) -> None:
-    outcome = node.run(4, f"synthetic {arguments}")
-    assert outcome.exit_code == 2
-    assert outcome.errors.count(complaint) == 1
-    assert "Traceback" not in outcome.errors
-    assert not node.ranks_left()

@@ -2,13 +2,13 @@
 
 import pytest
 
-from apps.run import APPLICATIONS as RUN_APPLICATIONS
 from apps.run import make_parser
 from emulator.broker.programs import command_line
 from emulator.model.applications import APPLICATIONS, check_program
 from emulator.model.catalogue import topology_named
 from emulator.model.clock import Dilation
 from emulator.model.errors import InvalidInput, UnknownName
+from emulator.model.interconnects import Interconnects, WhichInterconnect
 from emulator.model.job import JobSpecification
 from emulator.model.processor import processor_named
 
@@ -40,9 +40,30 @@ def test_components_dilation_and_start_are_the_brokers():
 
 
 def test_a_job_in_one_cluster_uses_another_interconnect_than_a_coallocated_one():
-    assert value(words(topology=DAS2), "--interconnect") == "myrinet:1.5e-05:190.0:5e-06"
-    assert value(words(topology=DAS2, parts=(4, 4)), "--interconnect") == "ethernet:9e-05:40.0:2.5e-05"
-    assert "--interconnect" not in words(topology=MINI)
+    stated = DAS2.interconnects
+    assert value(words(topology=DAS2), "--interconnect") == stated.single_cluster.as_argument
+    assert value(words(topology=DAS2, parts=(4, 4)), "--interconnect") == stated.coallocated.as_argument
+    without = MINI.model_copy(update={"interconnects": Interconnects()})
+    assert "--interconnect" not in words(topology=without)
+
+
+def test_a_job_in_one_cluster_may_be_asked_to_use_the_interconnect_of_coallocated_ones():
+    asked = JobSpecification(application="poisson", components=(8,), interconnect=WhichInterconnect.COALLOCATED)
+    line = command_line(asked, (8,), DAS2, Dilation(8), None)
+    assert value(line, "--interconnect") == DAS2.interconnects.coallocated.as_argument
+
+
+def test_a_time_scale_divides_what_computing_costs_and_nothing_else():
+    plain, scaled = (
+        command_line(
+            JobSpecification(application="poisson", components=(8,), time_scale=scale), (8,), DAS2, Dilation(8), None
+        )
+        for scale in (1.0, 50.0)
+    )
+    for option in ("--in-cache-ns-per-point", "--out-of-cache-ns-per-point"):
+        assert float(value(scaled, option)) == pytest.approx(float(value(plain, option)) / 50)
+    for option in ("--cache-bytes", "--weight", "--interconnect", "--dilation"):
+        assert value(scaled, option) == value(plain, option)
 
 
 def test_the_processors_costs_and_the_applications_weight_are_passed():
@@ -60,10 +81,6 @@ def test_a_native_processor_is_not_paced():
     line = words(topology=MINI.model_copy(update={"processor": processor_named("native")}))
     assert "--native" in line
     assert not {"--weight", "--cache-bytes", "--in-cache-ns-per-point"} & set(line)
-
-
-def test_what_may_be_submitted_is_what_the_nodes_run():
-    assert set(APPLICATIONS) == set(RUN_APPLICATIONS)
 
 
 @pytest.mark.parametrize("application", APPLICATIONS)

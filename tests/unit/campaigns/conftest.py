@@ -10,6 +10,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from copy import copy
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -18,15 +19,16 @@ import pytest
 
 from emulator.campaigns.holding import Testbed
 from emulator.client import BrokerClient
-from emulator.fidelity.measures import LinkCheck
+from emulator.containers.wan.controls import Control
 from emulator.model.catalogue import topology_named
 from emulator.model.clock import Dilation
+from emulator.model.evidence import LinkCheck
 from emulator.model.job import JobState
 from emulator.model.records import LinkRow
 from emulator.model.views import ComponentView, EventKind, EventView, JobView, RunRequest, RunState, RunView, Submission
 
 TOKEN = "a-token"
-SERVICE_S = {1: 10.0, 2: 12.0, 4: 14.0}
+SERVICE_S = {1: 10.0, 2: 12.0, 3: 13.0, 4: 14.0}
 
 
 class BrokerDouble:
@@ -169,9 +171,18 @@ class WideAreaDouble:
     def __init__(self) -> None:
         self.programmed: list[float] = []
         self.check_made = LinkCheck("before")
+        self.control = Control.AS_ASKED
+        self.controls: list[tuple[Control, float]] = []
+
+    def under(self, control: Control) -> WideAreaDouble:
+        """Itself under a control, telling the same lists."""
+        other = copy(self)
+        other.control = control
+        return other
 
     def program(self, dilation: Dilation) -> str:
         self.programmed.append(dilation.factor)
+        self.controls.append((self.control, dilation.factor))
         return "none"
 
     def check(self, dilation: Dilation, moment: str) -> tuple[LinkCheck, list[LinkRow]]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from emulator.campaigns.calibration import Trial, measure_host_costs, measure_overhead
+from emulator.campaigns.calibration_finding import KnownIteration, check_solvable, from_host, from_measured_overhead
 from emulator.campaigns.holding import Testbed
 from emulator.campaigns.run_directory import read_run
 from emulator.model.errors import InvalidInput, RunFailed, UnknownName
@@ -56,7 +57,7 @@ def test_an_iteration_shorter_than_its_computation_has_no_overhead(testbed, reco
 
 def test_a_void_measurement_calibrates_nothing(testbed, broker, records, tmp_path):
     records["poisson"] = {"host_critical_lateness_s": 60.0, "runtime_s": 10.0}
-    with pytest.raises(RunFailed, match=r"is void \(compute phases late by 75.0% .*use a larger --dilation than 8"):
+    with pytest.raises(RunFailed, match=r"is void \(late by 75.0% .*use a larger --dilation than 8"):
         measure_overhead(testbed, TRIAL, tmp_path / "run", quiet)
     assert not broker.held
 
@@ -97,3 +98,34 @@ def test_a_weight_compares_what_two_kernels_took_of_the_host(testbed, records, t
 def test_records_without_kernel_times_give_no_weight(testbed, records, tmp_path):
     with pytest.raises(RunFailed, match="do not say what its kernel took"):
         measure_host_costs(testbed, TRIAL.model_copy(update={"application": "laplace"}), tmp_path / "run", quiet)
+
+
+def test_a_known_iteration_is_solved_for_without_the_measured_overhead(testbed, records, tmp_path):
+    base = testbed.topology.processor
+    records["poisson"] = {"iteration_s": 10_000 * base.costs.in_cache_ns_per_point * 1e-9 + 0.0002}
+    known = KnownIteration(0.0012, "published")
+    found = from_measured_overhead(testbed, base, TRIAL, known, tmp_path / "run", quiet)
+    assert found.iteration.overhead_s == pytest.approx(0.0002)
+    assert found.calibration.after == pytest.approx(100.0)
+    assert (found.source, found.verdict) == ("published", "valid")
+    assert "measured at dilation 8 on mini" in found.overhead_source
+
+
+def test_this_host_gives_poissons_cost_and_another_applications_weight(testbed, records, tmp_path):
+    base = testbed.topology.processor
+    records["poisson"] = {"host_kernel_cpu_s": 100 * 400 * 400 * 2e-9, "iterations": 100}
+    records["laplace"] = {"host_kernel_cpu_s": 50 * 400 * 400 * 3e-9, "iterations": 50}
+    cost = from_host(testbed, base, TRIAL, tmp_path / "poisson", quiet)
+    assert (cost.calibration.key, cost.calibration.after) == ("in_cache_ns_per_point", pytest.approx(2.0))
+    laplace = TRIAL.model_copy(update={"application": "laplace"})
+    weight = from_host(testbed, base, laplace, tmp_path / "laplace", quiet)
+    assert (weight.calibration.key, weight.calibration.after) == ("weights.laplace", pytest.approx(1.5))
+    assert "this host: 3 ns of CPU a point, poisson 2 ns" in weight.source
+
+
+def test_what_no_overhead_makes_solvable_is_refused_before_anything_runs(testbed, broker):
+    with pytest.raises(InvalidInput, match="positive number of seconds"):
+        check_solvable(testbed.topology.processor, TRIAL, KnownIteration(0.0, "said"))
+    with pytest.raises(InvalidInput, match="unpaced"):
+        check_solvable(processor_named("native"), TRIAL, None)
+    assert broker.runs == []

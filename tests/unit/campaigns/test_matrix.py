@@ -77,6 +77,20 @@ def test_members_that_are_set_decide_which_processors_share_them():
     assert lay_out(asked, MINI).cells[0].specification.arguments["members"] == 32
 
 
+def test_one_cluster_may_be_run_over_the_interconnect_of_coallocated_jobs_too():
+    cells = lay_out(matrix(clusters=(1, 2), as_coallocated=True, communication=True), MINI).cells
+    assert [cell.name.removeprefix("poisson-400-on-16-over-") for cell in cells] == [
+        "1", "1-synchronized", "1-as-coallocated", "1-as-coallocated-synchronized", "2", "2-synchronized",
+    ]  # fmt: skip
+    assert [cell.way.is_single for cell in cells] == [True, False, False, False, False, False]
+    assert [cell.specification.interconnect for cell in cells] == [None, None, *["coallocated"] * 2, None, None]
+
+
+def test_a_time_scale_goes_to_every_job():
+    cells = lay_out(matrix(time_scale=60), MINI).cells
+    assert {cell.specification.time_scale for cell in cells} == {60}
+
+
 def test_an_application_without_a_grid_has_one_problem_whatever_the_grids():
     layout = lay_out(matrix(applications=("synthetic",), grids=(100, 400), clusters=(1, 2)), MINI)
     assert [cell.name for cell in layout.cells] == ["synthetic-on-16-over-1", "synthetic-on-16-over-2"]

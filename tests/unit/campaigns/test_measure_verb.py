@@ -11,10 +11,11 @@ from typer.testing import CliRunner, Result
 
 from emulator.campaigns.run_directory import read_run
 from emulator.cli.main import app
-from emulator.model.errors import InvalidInput, RunFailed
+from emulator.model.errors import Hopeless, InvalidInput, RunFailed
 from emulator.model.job import JobState
 from emulator.model.records import ExtensionFactorRow
 from emulator.model.views import EventKind
+from tests.unit.fidelity.planned_host import host_costs
 
 
 @pytest.fixture
@@ -26,6 +27,8 @@ def call(testbed, tmp_path, monkeypatch):
         yield testbed
 
     monkeypatch.setattr("emulator.cli.measuring.testbed_named", named)
+    monkeypatch.setattr("emulator.cli.dilations.host_costs", lambda tell: host_costs())
+    monkeypatch.setattr("emulator.cli.dilations.known_host_costs", host_costs)
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: str) -> Result:
@@ -104,6 +107,35 @@ def test_communication_as_json_is_an_object_per_cell_and_mode(call, broker):
     assert [len(it["border_exchange"]) for it in found] == [16] * 4
 
 
+def test_what_a_factor_is_made_of_is_shown_and_drawn_and_shown_again_by_a_report(call, broker, tmp_path):
+    broker.more_results = lambda job: {"compute_s": {"max": 5.0, "mean": 5.0}}
+    ended = call("--clusters", "1,2", "--attribute", "--repeat", "2")
+    assert ended.exit_code == 0, ended.exception
+    assert "What the extension factors are made of, in runtimes of one cluster" in ended.stdout
+    assert all(part in ended.stdout for part in ("compute", "contention", "emulator", "whole"))
+    assert "control-unshared (4 of 5): " in ended.stderr
+    figure = tmp_path / "run" / "attribution.png"
+    drawn = figure.read_bytes()
+    figure.unlink()
+    report = CliRunner().invoke(app, ["report", "run"], env={"COLUMNS": "200"})
+    assert "in runtimes of one cluster: run" in report.stdout
+    assert figure.read_bytes() == drawn
+
+
+def test_a_figure_that_does_not_hold_is_marked_and_ends_the_command_with_its_sentence(call, wide_area, broker):
+    broker.more_results = lambda job: {
+        "runtime_s": 20 + len(job.specification.components) ** 2 / wide_area.programmed[-1]
+    }
+    asked = ("--clusters", "1,4", "--check", "--dilation", "1.5", "--even-if-hopeless")
+    ended = call(*asked, "--json")
+    assert isinstance(ended.exception, RunFailed)
+    assert "poisson grid 400 on 16 processors over 4 clusters: valid, but its extension factor" in str(ended.exception)
+    single, spread = json.loads(ended.stdout)
+    assert (single["invariance"]["defect"], spread["invariance"]["defect"]) == (False, True)
+    report = CliRunner().invoke(app, ["report", "run"], env={"COLUMNS": "200"})
+    assert "valid: DEFECT" in report.stdout
+
+
 def test_a_cell_given_up_is_named_after_the_table_and_run_again_when_resumed(call, broker):
     finish = broker.finish
 
@@ -162,3 +194,36 @@ def test_what_cannot_be_meant_is_one_sentence_and_nothing_is_held(call, broker, 
     assert isinstance(ended.exception, InvalidInput)
     assert sentence in str(ended.exception)
     assert broker.runs == []
+
+
+def test_the_dilation_is_the_planner_s_and_what_it_predicted_is_kept_and_shown(call, tmp_path):
+    ended = call("--clusters", "1,2")
+    manifest = read_run(tmp_path / "run").manifest
+    assert manifest.dilation == manifest.plan["dilation"] == manifest.workload["dilation"]
+    assert manifest.plan["faithful"]
+    assert [it["name"] for it in manifest.plan["outcomes"]] == [
+        "poisson-400-on-16-over-1", "poisson-400-on-16-over-2", "all jobs",
+    ]  # fmt: skip
+    assert f"Dilation {manifest.dilation:g}, as planned" in ended.stderr
+    assert "Predicted and happened" in ended.stdout
+
+
+def test_a_dilation_asked_for_is_held_against_the_plan(call, tmp_path):
+    ended = call("--clusters", "1,2", "--dilation", "48")
+    assert read_run(tmp_path / "run").manifest.dilation == 48.0
+    assert "Dilation 48, as asked for" in ended.stderr
+
+
+def test_the_hopeless_is_refused_unless_told_otherwise(call, broker):
+    hopeless = ("--grid", "100", "--clusters", "4", "--dilation", "0.01", "--on", "amsterdam,delft,leiden,utrecht")
+    refused = call(*hopeless)
+    assert isinstance(refused.exception, Hopeless)
+    assert broker.runs == []
+    assert call(*hopeless, "--even-if-hopeless").exit_code == 0
+
+
+def test_of_a_host_that_was_not_measured_nothing_is_predicted(call, monkeypatch, tmp_path):
+    monkeypatch.setattr("emulator.cli.dilations.known_host_costs", lambda: None)
+    ended = call("--clusters", "1,2", "--dilation", "8")
+    assert "this host is not measured" in ended.stderr
+    assert read_run(tmp_path / "run").manifest.plan is None

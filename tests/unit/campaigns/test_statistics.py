@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from emulator.campaigns.statistics import mean, mean_of_positive, ratio_of_means
+from emulator.campaigns.statistics import mean, mean_of_positive, ratio_of_means, ratio_of_products
 
 
 def test_a_mean_has_students_interval() -> None:
@@ -56,3 +56,17 @@ def test_the_interval_of_a_ratio_covers_the_truth_about_95_times_in_100() -> Non
         assert estimate.high is not None
         covered += estimate.low <= 1.2 <= estimate.high
     assert 0.93 <= covered / 1_000 <= 0.98
+
+
+def test_a_ratio_of_ratios_covers_the_truth_as_often_as_it_says() -> None:
+    rng = numpy.random.default_rng(5)
+    covered = 0
+    for _ in range(1000):
+        samples = [true * (1 + 0.03 * rng.standard_normal(4)) for true in (12.0, 3.0, 11.0, 3.0)]
+        again, single_again, first, single = map(list, samples)
+        estimate = ratio_of_products([again, single], [single_again, first])
+        assert estimate is not None
+        assert estimate.low is not None
+        assert estimate.high is not None
+        covered += estimate.low <= 12 / 11 <= estimate.high
+    assert 0.93 <= covered / 1000 <= 0.98

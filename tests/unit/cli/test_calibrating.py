@@ -62,9 +62,9 @@ def test_it_is_written_into_a_topology_and_into_a_profile_of_its_own(calibrate, 
     topology.write_text((HOUSE / "compose" / "mini.yaml").read_text())
     code, _, said = calibrate(*EXAMPLE, "--overhead-s", "0.0002", "--into", str(topology))
     assert code == 0
-    assert "Written: das2-shared-memory-calibrated in" in said
+    assert "Written: das2-unweighted-calibrated in" in said
     written = read_document(topology, Topology).processor
-    assert (written.in_cache_ns_per_point, written.out_of_cache_ns_per_point) == (109.8, 264.0)
+    assert (written.in_cache_ns_per_point, written.out_of_cache_ns_per_point) == (109.8, 265.5)
     assert calibrate(*EXAMPLE, "--overhead-s", "0.0002", "--into", str(profile), "--as", "laptop")[0] == 0
     assert read_document(profile, Processor).name == "laptop"
 

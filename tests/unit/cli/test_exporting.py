@@ -77,7 +77,11 @@ def test_a_runs_directory_stands_for_its_topology(tmp_path: Path, mini_run: str)
 
 @pytest.mark.parametrize(
     ("format_name", "files"),
-    [("swf", {"jobs.swf", "components.csv"}), ("batsim", {"workload.json", "jobs.csv"})],
+    [
+        ("swf", {"jobs.swf", "components.csv"}),
+        ("gwf", {"jobs.gwf"}),
+        ("batsim", {"workload.json", "jobs.csv"}),
+    ],
 )
 def test_the_jobs_of_a_run_are_written(format_name: str, files: set[str], mini_run: str, tmp_path: Path) -> None:
     job = JobRow(
@@ -96,6 +100,7 @@ def test_the_jobs_of_a_run_are_written(format_name: str, files: set[str], mini_r
     ("arguments", "sentence"),
     [
         (("das2", "--format", "swf"), "das2: is no run's directory"),
+        (("das2", "--format", "gwf"), "das2: is no run's directory"),
         (("das2", "--format", "batsim"), "das2: is no run's directory"),
         (("das2", "--format", "gexf"), "no export format 'gexf'"),
         (("nowhere", "--format", "simgrid"), "no topology 'nowhere'"),

@@ -30,6 +30,12 @@ def test_every_shipped_profile_is_whole_and_carries_the_name_of_its_file():
         assert processor_named(name).name == name
 
 
+def test_mini_is_made_of_the_processors_and_the_myrinet_of_das2():
+    das2, mini = topology_named("das2"), topology_named("mini")
+    assert mini.processor == das2.processor.model_copy(update={"name": mini.processor.name, "weights": {}})
+    assert mini.interconnects.single_cluster == mini.interconnects.coallocated == das2.interconnects.single_cluster
+
+
 def test_a_topology_names_a_profile_or_states_one_in_place():
     named = parsed(WHOLE)
     assert named.processor == processor_named("das2-pentium3")
@@ -98,9 +104,9 @@ def test_a_working_set_as_large_as_the_cache_is_in_cache():
     assert costs.duration_s(101) == pytest.approx(20.2e-6)
 
 
-def test_mini_and_das2_stand_for_the_same_published_iteration():
+def test_the_profiles_with_and_without_communication_stand_for_the_same_published_iteration():
     """Grid 400 on 4 x 4 processes, Table 3 (PBS): 1.298 ms, part of it the interconnect's."""
-    shared, alone = (topology_named(name).processor.costs for name in ("mini", "das2"))
+    shared, alone = (processor_named(name).costs for name in ("das2-shared-memory", "das2-pentium3"))
     assert alone.duration_s(10_000) < shared.duration_s(10_000) < 1.298e-3
 
 

@@ -33,9 +33,10 @@ def processes(**changes: object) -> list[BorderExchangeRow]:
     return [
         BorderExchangeRow.model_validate(
             {
-                "application": "poisson", "grid": 100, "processors": 16, "clusters": 2, "synchronized": True,
-                "process": process, "column": process // 4, "row": process % 4, "component": process // 8,
-                "top_s": 0.01, "bottom_s": 0.02, "left_s": 0.03, "right_s": 0.04, "total_s": process / 10, "n": 3,
+                "application": "poisson", "grid": 100, "processors": 16, "clusters": 2, "interconnect": "ethernet",
+                "synchronized": True, "process": process, "column": process // 4, "row": process % 4,
+                "component": process // 8, "top_s": 0.01, "bottom_s": 0.02, "left_s": 0.03, "right_s": 0.04,
+                "total_s": process / 10, "n": 3,
                 **changes,
             }
         )

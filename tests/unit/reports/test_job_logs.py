@@ -12,6 +12,7 @@ from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
 from emulator.model.records import JobRow, Manifest, RunKind
 from emulator.reports.exports.batsim import COLUMNS, batsim_files, interval_set
+from emulator.reports.exports.gwf import FIELDS, gwf_lines
 from emulator.reports.exports.swf import component_lines, swf_log
 from workloads.swf import MISSING, read_swf, write_swf
 
@@ -86,6 +87,36 @@ def test_components_stand_beside_the_log(run: RunRecords) -> None:
     ]  # fmt: skip
 
 
+def grid_log(run: RunRecords) -> list[dict[str, str]]:
+    """The log in the Grid Workload Format as readers of the archive see it: comments, then fields."""
+    lines = [line for line in gwf_lines(run) if not line.startswith("#")]
+    return [dict(zip(FIELDS, line.split(), strict=True)) for line in lines]
+
+
+def test_the_grid_log_has_the_archives_29_fields_and_swfs_numbers(run: RunRecords) -> None:
+    assert len(FIELDS) == len(set(FIELDS)) == 29
+    _, records = swf_log(run)
+    for found, record in zip(grid_log(run), records, strict=True):
+        assert [float(found[name]) for name in FIELDS[:11]] == list(record)[:11]
+    assert [found["JobID"] for found in grid_log(run)] == ["1", "2", "3", "4"]
+    assert [found["Status"] for found in grid_log(run)] == ["1", "0", "5", "1"]
+    assert grid_log(run)[2]["RunTime"] == "-1"
+
+
+def test_the_grid_log_names_applications_clusters_and_components(run: RunRecords) -> None:
+    first, second, third, _ = grid_log(run)
+    assert (first["ExecutableID"], first["LastRunSiteID"]) == ("poisson", "amsterdam+delft")
+    assert (second["ExecutableID"], second["LastRunSiteID"]) == ("heat", "delft")
+    assert (first["UsedResources"], third["UsedResources"]) == ("amsterdam:8,delft:8", "-1")
+    assert {found["JobStructure"] for found in grid_log(run)} == {"UNITARY"}
+
+
+def test_the_grid_log_says_which_clusters_were_asked_for(tmp_path: Path) -> None:
+    asked = JOBS[0].model_copy(update={"requested_clusters": ("delft",)})
+    (found,) = grid_log(run_of([asked], tmp_path))
+    assert found["ReqResources"] == "delft:6"
+
+
 def test_batsims_workload_holds_each_job_that_executed(run: RunRecords) -> None:
     found = json.loads(batsim_files(run)["workload.json"])
     assert found["nb_res"] == 64
@@ -142,3 +173,5 @@ def test_a_resumed_run_has_more_than_one_clock(run: RunRecords) -> None:
         pass
     with pytest.raises(InvalidInput, match="was resumed"):
         swf_log(run)
+    with pytest.raises(InvalidInput, match="was resumed"):
+        list(gwf_lines(run))
