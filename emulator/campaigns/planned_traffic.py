@@ -118,10 +118,8 @@ class Ways:
 
     def _crossing_s(self, pair: Sequence[str], size_bytes: float) -> float:
         source, target = pair
-        slowest_mbit = min(
-            self.topology.cluster(source).access_link.up_mbit, self.topology.cluster(target).access_link.down_mbit
-        )
-        return self.topology.path(source, target).delay_s + size_bytes / rate_bytes_per_s(slowest_mbit)
+        transmission_s = size_bytes / rate_bytes_per_s(self.topology.path_rate_mbit(source, target))
+        return self.topology.path(source, target).delay_s + transmission_s
 
     def _inside_s(self, size_bytes: int, messages: int = 1) -> float:
         """So many messages one after another inside a cluster, where its interconnect is stated."""

@@ -224,17 +224,15 @@ def _admission(topology: Topology, queue: str, wishes: Wishes) -> Check:
 
 def _surroundings(topology: Topology, files: Mapping[str, InputFile]) -> Surroundings:
     """Files and the bandwidth between every two clusters; Close-to-Files starts with its history complete."""
-    clusters = topology.clusters
-    pairs = [(site, target) for site in range(len(clusters)) for target in range(len(clusters)) if site != target]
+    names = topology.cluster_names
+    pairs = [(site, target) for site in range(len(names)) for target in range(len(names)) if site != target]
     return Surroundings(
         files={name: FileState(file.sites, file.size_bytes) for name, file in files.items()},
         bandwidth_bytes_per_s={
-            (site, target): rate_bytes_per_s(
-                min(clusters[site].access_link.up_mbit, clusters[target].access_link.down_mbit)
-            )
+            (site, target): rate_bytes_per_s(topology.path_rate_mbit(names[site], names[target]))
             for site, target in pairs
         },
-        history=every_pair(len(clusters)),
+        history=every_pair(len(names)),
     )
 
 

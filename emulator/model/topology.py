@@ -170,6 +170,10 @@ class Topology(DocumentModel):
             raise UnknownName(f"There is no path from {source!r} to {target!r}.")
         return self.default_link
 
+    def path_rate_mbit(self, source: str, target: str) -> float:
+        """The rate of the slower of the two access links on the way from cluster `source` to cluster `target`."""
+        return min(self.cluster(source).access_link.up_mbit, self.cluster(target).access_link.down_mbit)
+
 
 def _pairs(link: Link) -> list[tuple[str, str]]:
     forward = (link.source, link.target)

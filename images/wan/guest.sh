@@ -10,7 +10,7 @@ mount -t proc none /proc
 mount -t sysfs none /sys 2>/dev/null
 mount -t hostfs -o /run/wan none /mnt
 modules=/usr/lib/uml/modules/$(uname -r)/kernel
-for module in net/sched/sch_netem net/sched/sch_prio net/sched/cls_u32; do
+for module in net/sched/sch_netem net/sched/sch_prio net/sched/cls_u32 net/sched/sch_htb; do
     insmod "$modules/$module.ko" || echo "The guest cannot load $module."
 done
 while read -r device address index; do

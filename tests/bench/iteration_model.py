@@ -2,8 +2,9 @@
 
 The rules are those of the ranks' own pacing (``apps/kernels/messages.pyx``): inside a cluster a sender's interconnect
 takes in one message after another, and a receiver's brings no two at once; between clusters packets cross the sender's
-access link, the pair's delay and the receiver's link, both links first in first out and with the burst that their token
-buckets allow. There is no noise and no host in it, so that parameters can be fitted in seconds; then they are measured.
+access link, the pair's delay line and the receiver's link, all first in first out, both links with the burst that their
+token buckets allow, and the line transmitting at the slower link's rate. There is no noise and no host in it, so that
+parameters can be fitted in seconds; then they are measured.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ from dataclasses import dataclass, field
 from apps.grid import Block, ProcessGrid, block_of
 from apps.tree import TreePlace, place_in_tree
 from emulator.campaigns.published import Setup
+from emulator.containers.wan.program import FRAME_BYTES
 from emulator.model.interconnects import Interconnect
 from emulator.model.topology import Topology
 from emulator.model.units import rate_bytes_per_s
 
 ITERATIONS = 4
-BURST_BYTES = 3028
+BURST_BYTES = FRAME_BYTES * 1.5
+"""About what the buckets hold at the dilations at which these jobs are measured."""
 SEGMENT_BYTES = 1448
 HEADER_BYTES = 66
 MESSAGE_HEADER_BYTES = 24
@@ -77,11 +80,13 @@ class _WideArea:
     names: Sequence[str]
     up: list[_Link] = field(init=False)
     down: list[_Link] = field(init=False)
+    lines: defaultdict[tuple[int, int], float] = field(init=False)
 
     def __post_init__(self) -> None:
         links = [self.topology.clusters[self.topology.index(name)].access_link for name in self.names]
         self.up = [_Link(rate_bytes_per_s(link.up_mbit)) for link in links]
         self.down = [_Link(rate_bytes_per_s(link.down_mbit)) for link in links]
+        self.lines = defaultdict[tuple[int, int], float](float)
 
     def arrivals_s(self, messages: Sequence[tuple[float, int, int, int]]) -> list[float]:
         """When each message, sent at a moment from one cluster to another with so many bytes, has come."""
@@ -91,7 +96,7 @@ class _WideArea:
             for packet, size in enumerate(_packets(length))
         )
         across = sorted(
-            (self.up[source].passed_s(sent_s, size) + self._delay_s(source, target), index, packet, size, target)
+            (self._crossed_s(sent_s, source, target, size), index, packet, size, target)
             for sent_s, index, packet, size, source, target in packets
         )
         found_s = [0.0] * len(messages)
@@ -99,8 +104,13 @@ class _WideArea:
             found_s[index] = max(found_s[index], self.down[target].passed_s(moment_s, size))
         return found_s
 
-    def _delay_s(self, source: int, target: int) -> float:
-        return self.topology.path(self.names[source], self.names[target]).delay_s
+    def _crossed_s(self, sent_s: float, source: int, target: int, size_bytes: int) -> float:
+        """When a packet is through the sender's link and the path's delay line."""
+        delay_s = self.topology.path(self.names[source], self.names[target]).delay_s
+        rate_bytes_s = min(self.up[source].rate_bytes_s, self.down[target].rate_bytes_s)
+        begin_s = max(self.up[source].passed_s(sent_s, size_bytes) + delay_s, self.lines[source, target])
+        self.lines[source, target] = begin_s + size_bytes / rate_bytes_s
+        return self.lines[source, target]
 
 
 def _packets(length: int) -> list[int]:

@@ -20,7 +20,14 @@ from pathlib import Path
 from emulator.campaigns.conduct import Progress
 from emulator.containers import engine
 from emulator.containers.state import standing
-from emulator.containers.wan.program import DelayLine, WideAreaProgram, delay_arguments, wide_area_program
+from emulator.containers.wan.program import (
+    DelayLine,
+    WideAreaProgram,
+    band_of,
+    delay_arguments,
+    line_handle,
+    wide_area_program,
+)
 from emulator.containers.wan.router import Router
 from emulator.containers.wan.stand import Stand
 from emulator.model.clock import Dilation
@@ -205,8 +212,8 @@ def beside(scene: Scene, limit: str, script: str) -> Iterator[None]:
 def delay_line(scene: Scene, *, factor: float = 1.0, loss: float = 0.0) -> Iterator[None]:
     """The way from the first cluster to the second made longer, or lossy."""
     line = scene.line
-    band = line.source_index + 1 - (line.source_index > line.target_index)
-    change = f"tc qdisc change dev site{line.target_index} parent 1:{band:x} handle {band + 16:x}: "
+    band = band_of(line)
+    change = f"tc qdisc change dev site{line.target_index} parent 1:{band:x} handle {line_handle(band):x}: "
     changed = DelayLine(
         line.source_index,
         line.target_index,
@@ -214,6 +221,7 @@ def delay_line(scene: Scene, *, factor: float = 1.0, loss: float = 0.0) -> Itera
         line.host_delay_s * factor,
         line.host_jitter_s,
         loss or line.loss,
+        line.host_rate_mbit,
         line.queue_packets,
     )
     router = Router(scene.stand)

@@ -16,7 +16,6 @@ from emulator.containers.names import LABEL, ROLE_LABEL
 from emulator.containers.wan.program import EdgeProgram, edge_script
 from emulator.containers.wan.router import parsed_queues
 from emulator.containers.wan.stand import Stand, last_line
-from emulator.containers.wan.unshared import RATES_COMMAND, common_rate_bytes_per_s
 from emulator.model.errors import NotStanding, WideAreaUnfaithful
 
 
@@ -39,16 +38,8 @@ def apply_edges(stand: Stand, programs: Sequence[EdgeProgram]) -> None:
 
 
 def edge_queues(stand: Stand, container: str) -> list[dict[str, Any]]:
-    """The queueing disciplines of a cluster's container as tc reports them (``tc -j qdisc show``).
-
-    To one that gives every connection a rate (``unshared``), that rate is added, since tc does not.
-    """
-    queues = parsed_queues(stand.read(container, ["tc", "-j", "qdisc", "show"]), container)
-    for queue in queues:
-        if queue.get("kind") == "htb":
-            listed = stand.read(container, ["sh", "-c", RATES_COMMAND.format(device=queue["dev"])])
-            queue["options"]["rate"] = common_rate_bytes_per_s(listed)
-    return queues
+    """The queueing disciplines of a cluster's container as tc reports them (``tc -j qdisc show``)."""
+    return parsed_queues(stand.read(container, ["tc", "-j", "qdisc", "show"]), container)
 
 
 def _apply(stand: Stand, image: str, container: str, program: EdgeProgram) -> None:

@@ -1,9 +1,11 @@
 """What the wide area is programmed with: a topology and a dilation turned into values, and values into commands. Pure.
 
 The labour is divided as on real networks. Each cluster has one *edge*: its access link, a FIFO (tbf) per direction,
-shared by all that crosses it; what arrives is shaped on an ifb. The *router* holds the delays: on the interface towards
-a site, one band per source with a netem each. The host's kernel and the guest's take the very same commands, because
-the router names its interfaces after the sites (``site0`` is the first cluster's).
+shared by all that crosses it; what arrives is shaped on an ifb. The *router* holds the paths: on the interface towards
+a site, one band per source with a netem each, which delays and then transmits at the rate of the path's slower access
+link. That is no second limit: a token bucket lets a frame and a little more pass at once after a pause, and a message
+that is shorter than that would cross its link in no time at all. The host's kernel and the guest's take the very same
+commands, because the router names its interfaces after the sites (``site0`` is the first cluster's).
 
 Queues hold at least twice the bandwidth-delay product, which no dilation changes: rates shrink as delays grow.
 """
@@ -16,7 +18,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from emulator.containers.addresses import AddressPlan
-from emulator.containers.wan.unshared import unshared_lines
+from emulator.containers.wan.unshared import ConnectionLines, connection_script
 from emulator.model.clock import Dilation
 from emulator.model.topology import Topology
 from emulator.model.units import BITS_PER_MBIT, microseconds, rate_bytes_per_s
@@ -31,7 +33,7 @@ MIN_QUEUE_FRAMES: Final = 64
 """An access link's queue holds this many full frames at least, however short its delays."""
 
 MIN_DELAY_LINE_PACKETS: Final = 1000
-BURST_HOST_S: Final = 0.001
+BURST_HOST_S: Final = 0.0005
 """A late timer of the host costs an access link no rate if it is late by no more than this."""
 
 CONGESTION_CONTROL: Final = "reno"
@@ -53,7 +55,7 @@ class Shaper:
 class EdgeProgram:
     """A cluster's end of its access link, and the way into the wide area.
 
-    A link that is not `shared` gives every connection its rate (``unshared``).
+    A link that is not `shared` is not limited here: the router gives every connection its rate (``unshared``).
     """
 
     cluster: str
@@ -67,7 +69,10 @@ class EdgeProgram:
 
 @dataclass(frozen=True, slots=True)
 class DelayLine:
-    """The wide area from one site to another, in host seconds; `loss` is the share of packets lost."""
+    """The wide area from one site to another, in host seconds; `loss` is the share of packets lost.
+
+    Packets are transmitted at `host_rate_mbit`, that of the slower of the two access links.
+    """
 
     source_index: int
     target_index: int
@@ -75,15 +80,20 @@ class DelayLine:
     host_delay_s: float
     host_jitter_s: float
     loss: float
+    host_rate_mbit: float
     queue_packets: int
 
 
 @dataclass(frozen=True, slots=True)
 class RouterProgram:
-    """The clusters' addresses in order, and all delay lines, ordered by target and then by source."""
+    """The clusters' addresses in order, and all delay lines, ordered by target and then by source.
+
+    Where access links are not `shared` every connection has a delay line of its own.
+    """
 
     cluster_addresses: tuple[str, ...]
     lines: tuple[DelayLine, ...]
+    shared: bool = True
 
     @property
     def sites(self) -> int:
@@ -107,7 +117,7 @@ def wide_area_program(
     return WideAreaProgram(
         dilation,
         tuple(edge_program(topology, name, dilation, addresses, shared=shared) for name in topology.cluster_names),
-        router_program(topology, dilation, addresses),
+        router_program(topology, dilation, addresses, shared=shared),
     )
 
 
@@ -130,7 +140,7 @@ def edge_program(
 
 
 def router_program(
-    topology: Topology, dilation: Dilation, addresses: AddressPlan, *, with_delays: bool = True
+    topology: Topology, dilation: Dilation, addresses: AddressPlan, *, with_delays: bool = True, shared: bool = True
 ) -> RouterProgram:
     """The router's delay lines; without delays (nor jitter nor loss), the path's own delay can be measured."""
     lines: list[DelayLine] = []
@@ -147,11 +157,12 @@ def router_program(
                     host_delay_s=dilation.host_duration_s(path.delay_s) if with_delays else 0.0,
                     host_jitter_s=dilation.host_duration_s(path.jitter_s) if with_delays else 0.0,
                     loss=path.loss if with_delays else 0.0,
+                    host_rate_mbit=dilation.host_rate_mbit(topology.path_rate_mbit(source, target)),
                     queue_packets=_delay_line_packets(topology, source, target),
                 )
             )
     sites = tuple(addresses.site_address(index) for index in range(len(topology.clusters)))
-    return RouterProgram(sites, tuple(lines))
+    return RouterProgram(sites, tuple(lines), shared)
 
 
 def kernel_settings(topology: Topology) -> dict[str, str]:
@@ -193,10 +204,7 @@ ip link set dev ifb0 up
 tc qdisc del dev "$link" root 2>/dev/null || true
 tc qdisc del dev "$link" ingress 2>/dev/null || true
 tc qdisc del dev ifb0 root 2>/dev/null || true
-{_shaping('"$link"', program.up, program.shared)}
-{_shaping("ifb0", program.down, program.shared)}
-tc qdisc add dev "$link" handle ffff: ingress
-tc filter add dev "$link" parent ffff: protocol ip prio 1 u32 match u32 0 0 action mirred egress redirect dev ifb0
+{_shaping(program) if program.shared else ""}
 ip route replace {program.all_sites} via {program.gateway} dev "$link"
 {pinned_neighbours([(program.gateway, "$link")])}"""
 
@@ -205,12 +213,14 @@ def router_script(program: RouterProgram) -> str:
     """A shell script that programs the router, the same for every backend and whatever was programmed before."""
     deletions = "\n".join(f"qdisc del dev site{index} root" for index in range(program.sites))
     commands = "\n".join(router_commands(program))
+    of_connections = "" if program.shared else connection_script([_of_connections(line) for line in program.lines])
     return f"""tc -force -batch - >/dev/null 2>&1 <<'deletions'
 {deletions}
 deletions
 tc -batch - <<'commands'
 {commands}
 commands
+{of_connections}
 {pinned_neighbours([(address, f"site{index}") for index, address in enumerate(program.cluster_addresses)])}"""
 
 
@@ -242,7 +252,8 @@ echo "$known" | ip -batch -
 def router_commands(program: RouterProgram) -> list[str]:
     """The router's tc commands, without the leading ``tc``: per site a prio root, its delay lines and their filters.
 
-    What no filter knows goes to a last band, undelayed.
+    What no filter knows goes to a last band, undelayed. Where links are not shared, lines only delay, and ``unshared``
+    has the commands for what transmits.
     """
     commands: list[str] = []
     for target_index in range(program.sites):
@@ -253,7 +264,8 @@ def router_commands(program: RouterProgram) -> list[str]:
         last = len(lines)
         commands.append(f"qdisc add {device} root handle 1: prio bands {last + 1} priomap {' '.join([str(last)] * 16)}")
         for band, line in enumerate(lines, start=1):
-            commands.append(f"qdisc add {device} parent 1:{band:x} handle {band + 16:x}: {delay_arguments(line)}")
+            arguments = delay_arguments(line, transmits=program.shared)
+            commands.append(f"qdisc add {device} parent 1:{band:x} handle {line_handle(band):x}: {arguments}")
             commands.append(
                 f"filter add {device} parent 1: protocol ip prio 1"
                 f" u32 match ip src {line.source_network} flowid 1:{band:x}"
@@ -269,20 +281,46 @@ def shaper_arguments(shaper: Shaper) -> str:
     )
 
 
-def _shaping(device: str, shaper: Shaper, shared: bool) -> str:
-    """Shell lines that shape what leaves by `device`, which has no root discipline."""
-    if shared:
-        return f"tc qdisc add dev {device} root handle 1: {shaper_arguments(shaper)}"
-    queue_packets = math.ceil(shaper.queue_bytes / FRAME_BYTES)
-    return unshared_lines(device, round(shaper.host_rate_mbit * BITS_PER_MBIT), shaper.burst_bytes, queue_packets)
+def _shaping(program: EdgeProgram) -> str:
+    return f"""tc qdisc add dev "$link" root handle 1: {shaper_arguments(program.up)}
+tc qdisc add dev ifb0 root handle 1: {shaper_arguments(program.down)}
+tc qdisc add dev "$link" handle ffff: ingress
+tc filter add dev "$link" parent ffff: protocol ip prio 1 u32 match u32 0 0 action mirred egress redirect dev ifb0"""
 
 
-def delay_arguments(line: DelayLine) -> str:
-    """A delay line as tc's words."""
+def line_handle(band: int) -> int:
+    """The major number of the delay line in a band (bands count from 1)."""
+    return band + 16
+
+
+def connections_handle(band: int) -> int:
+    """The major number of what holds the lines of connections in a band, where links are not shared."""
+    return band + 32
+
+
+def band_of(line: DelayLine) -> int:
+    """The band of a delay line on its target's interface: its source's place among the others, from 1."""
+    return line.source_index + 1 - (line.source_index > line.target_index)
+
+
+def _of_connections(line: DelayLine) -> ConnectionLines:
+    band = band_of(line)
+    return ConnectionLines(
+        f"site{line.target_index}",
+        f"{line_handle(band):x}:1",
+        connections_handle(band),
+        round(line.host_rate_mbit * BITS_PER_MBIT),
+        line.queue_packets,
+    )
+
+
+def delay_arguments(line: DelayLine, *, transmits: bool = True) -> str:
+    """A delay line as tc's words; without the rate if it only delays."""
     delay = f" delay {microseconds(line.host_delay_s):.3f}us" if line.host_delay_s or line.host_jitter_s else ""
     jitter = f" {microseconds(line.host_jitter_s):.3f}us" if line.host_jitter_s else ""
     loss = f" loss random {100 * line.loss:.6f}%" if line.loss else ""
-    return f"netem limit {line.queue_packets}{delay}{jitter}{loss}"
+    rate = f" rate {round(line.host_rate_mbit * BITS_PER_MBIT)}bit" if transmits else ""
+    return f"netem limit {line.queue_packets}{delay}{jitter}{loss}{rate}"
 
 
 def _shaper(rate_mbit: float, round_trip_s: float, dilation: Dilation) -> Shaper:
@@ -290,7 +328,7 @@ def _shaper(rate_mbit: float, round_trip_s: float, dilation: Dilation) -> Shaper
     product_bytes = rate_bytes_per_s(rate_mbit) * round_trip_s
     return Shaper(
         host_rate_mbit,
-        burst_bytes=max(2 * FRAME_BYTES, math.ceil(rate_bytes_per_s(host_rate_mbit) * BURST_HOST_S)),
+        burst_bytes=FRAME_BYTES + math.ceil(rate_bytes_per_s(host_rate_mbit) * BURST_HOST_S),
         queue_bytes=max(MIN_QUEUE_FRAMES * FRAME_BYTES, math.ceil(2 * product_bytes)),
     )
 

@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 
 from emulator.containers.addresses import AddressPlan
 from emulator.containers.wan.controls import LEAST_SPEEDUP, UNLIMITED_HOST_MBIT, Control, speedup
-from emulator.containers.wan.program import edge_script, wide_area_program
+from emulator.containers.wan.program import band_of, connections_handle, edge_script, router_script, wide_area_program
 from emulator.containers.wan.readback import dilation_of
-from emulator.containers.wan.unshared import CLASSES, common_rate_bytes_per_s
+from emulator.containers.wan.unshared import CONNECTIONS
 from emulator.model.catalogue import topology_named
 from emulator.model.clock import Dilation
-from emulator.model.units import rate_bytes_per_s
-from tests.unit.containers.test_wan_readback import reported
+from tests.unit.containers.test_wan_readback import reported, reported_rate
 
 ADDRESSES = AddressPlan(150)
 MINI, DAS2 = topology_named("mini"), topology_named("das2")
@@ -61,11 +60,21 @@ def test_unlimited_is_what_the_router_carries_and_never_near_what_was_asked(fact
 
 
 def queues_for(control: Control) -> tuple[list[list[dict[str, Any]]], list[dict[str, Any]]]:
-    """What tc reports where `control` is programmed, the rates of classes found."""
-    edges, router = reported(wide_area_program(control.of(MINI, K), K, ADDRESSES, shared=control.shared))
+    """What tc reports where `control` is programmed."""
+    program = wide_area_program(control.of(MINI, K), K, ADDRESSES, shared=control.shared)
+    edges, router = reported(program)
     if not control.shared:
-        for queue in (queue for queues in edges for queue in queues if queue["kind"] == "tbf"):
-            queue["kind"] = "htb"
+        edges = [[queue for queue in queues if queue["kind"] == "noqueue"] for queues in edges]
+        router += [
+            {
+                "kind": "netem",
+                "dev": f"site{line.target_index}",
+                "parent": f"{connections_handle(band_of(line)):x}:{number + 1:x}",
+                "options": {"limit": line.queue_packets, **reported_rate(line)},
+            }
+            for line in program.router.lines
+            for number in range(CONNECTIONS)
+        ]
     return edges, router
 
 
@@ -82,17 +91,21 @@ def test_a_control_is_read_back_as_itself_and_as_no_other(programmed, asked):
     assert (differences(asked, queues_for(programmed)) == []) == (asked is programmed)
 
 
-def test_a_class_that_is_missing_or_differs_shows_as_no_rate():
-    assert common_rate_bytes_per_s(f"   {CLASSES}  rate 2500Kbit\n") == rate_bytes_per_s(2.5)
-    assert common_rate_bytes_per_s(f"   {CLASSES}  rate 1Gbit\n") == rate_bytes_per_s(1000)
-    assert common_rate_bytes_per_s(f"   {CLASSES}  rate 1234567bit\n") == rate_bytes_per_s(1.234567)
-    assert common_rate_bytes_per_s(f"   {CLASSES - 1}  rate 2500Kbit\n      1  rate 1Mbit\n") == 0.0
-    assert common_rate_bytes_per_s(f"   {CLASSES - 1}  rate 2500Kbit\n") == 0.0
+@pytest.mark.parametrize("spoil", [list.pop, lambda router: router[-1]["options"]["rate"].update(rate=1)])
+def test_a_connection_that_is_missing_or_differs_is_told_by_its_path(spoil):
+    edges, router = queues_for(Control.UNSHARED)
+    spoil(router)
+    assert differences(Control.UNSHARED, (edges, router)) == ["leiden to utrecht: the rate of transmission differs"]
 
 
-def test_unshared_links_are_programmed_by_a_script_that_a_container_can_be_given():
-    script = edge_script(wide_area_program(MINI, K, ADDRESSES, shared=False).edges[0])
+def test_where_connections_have_their_own_lines_the_edges_limit_nothing():
+    program = wide_area_program(MINI, K, ADDRESSES, shared=False)
+    assert not any("tbf" in edge_script(edge) for edge in program.edges)
+    assert not any("redirect" in edge_script(edge) for edge in program.edges)
+
+
+def test_the_router_gives_connections_lines_by_a_script_that_a_container_can_be_given():
+    script = router_script(wide_area_program(MINI, K, ADDRESSES, shared=False).router)
     subprocess.run(["sh", "-n"], input=script, text=True, check=True)
     assert len(script) < 128 * 1024
-    assert "rate 2500000bit ceil 2500000bit burst 3028b" in script
-    assert "tbf" not in script
+    assert "lines_of_connections site3 13:1 23: 2500000bit" in script

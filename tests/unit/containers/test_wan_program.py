@@ -53,15 +53,17 @@ links: [{{from: c0, to: c1, delay_s: 0.4, one_way: true}}]
     )
 
 
-def test_the_router_of_mini_delays_each_source_on_the_way_to_a_site(mini: Topology) -> None:
+def test_the_router_of_mini_delays_each_source_on_the_way_to_a_site_and_transmits_at_the_links_rate(
+    mini: Topology,
+) -> None:
     commands = router_commands(router_program(mini, REAL_TIME, ADDRESSES))
     assert [command for command in commands if "site0" in command] == [
         "qdisc add dev site0 root handle 1: prio bands 4 priomap 3 3 3 3 3 3 3 3 3 3 3 3 3 3 3 3",
-        "qdisc add dev site0 parent 1:1 handle 11: netem limit 1167 delay 2000.000us",
+        "qdisc add dev site0 parent 1:1 handle 11: netem limit 1167 delay 2000.000us rate 20000000bit",
         "filter add dev site0 parent 1: protocol ip prio 1 u32 match ip src 10.150.129.0/24 flowid 1:1",
-        "qdisc add dev site0 parent 1:2 handle 12: netem limit 1125 delay 1500.000us",
+        "qdisc add dev site0 parent 1:2 handle 12: netem limit 1125 delay 1500.000us rate 20000000bit",
         "filter add dev site0 parent 1: protocol ip prio 1 u32 match ip src 10.150.130.0/24 flowid 1:2",
-        "qdisc add dev site0 parent 1:3 handle 13: netem limit 1084 delay 1000.000us",
+        "qdisc add dev site0 parent 1:3 handle 13: netem limit 1084 delay 1000.000us rate 20000000bit",
         "filter add dev site0 parent 1: protocol ip prio 1 u32 match ip src 10.150.131.0/24 flowid 1:3",
     ]
 
@@ -69,8 +71,8 @@ def test_the_router_of_mini_delays_each_source_on_the_way_to_a_site(mini: Topolo
 def test_the_edge_of_a_cluster_shapes_both_directions_of_its_access_link(mini: Topology) -> None:
     script = edge_script(edge_program(mini, "delft", REAL_TIME, ADDRESSES))
     assert "ip -o -4 addr show to 10.150.129.10 " in script
-    assert 'tc qdisc add dev "$link" root handle 1: tbf rate 20000000bit burst 3028b limit 96896b' in script
-    assert "tc qdisc add dev ifb0 root handle 1: tbf rate 20000000bit burst 3028b limit 96896b" in script
+    assert 'tc qdisc add dev "$link" root handle 1: tbf rate 20000000bit burst 2764b limit 96896b' in script
+    assert "tc qdisc add dev ifb0 root handle 1: tbf rate 20000000bit burst 2764b limit 96896b" in script
     assert 'ip link set dev "$link" gso_max_segs 1' in script
     assert 'ip route replace 10.150.128.0/17 via 10.150.129.2 dev "$link"' in script
 
@@ -79,6 +81,7 @@ def test_a_dilation_lengthens_delays_lowers_rates_and_leaves_queues_in_bytes_alo
     once, eightfold = (wide_area_program(mini, Dilation(factor), ADDRESSES) for factor in (1, 8))
     for before, after in zip(once.router.lines, eightfold.router.lines, strict=True):
         assert after.host_delay_s == pytest.approx(8 * before.host_delay_s)
+        assert after.host_rate_mbit == pytest.approx(before.host_rate_mbit / 8)
         assert after.queue_packets == before.queue_packets
     for edge, slow_edge in zip(once.edges, eightfold.edges, strict=True):
         assert slow_edge.up.host_rate_mbit == pytest.approx(edge.up.host_rate_mbit / 8)
@@ -96,13 +99,18 @@ def test_queues_hold_twice_the_bandwidth_delay_product(factor: float) -> None:
     round_trip_s = factor * (0.4 + 0.001)
     assert first.up.queue_bytes >= 2 * rate_bytes_per_s(first.up.host_rate_mbit) * round_trip_s * 0.999
     assert first.down.queue_bytes >= 2 * rate_bytes_per_s(first.down.host_rate_mbit) * round_trip_s * 0.999
-    assert all(edge.up.burst_bytes >= 2 * FRAME_BYTES for edge in program.edges)
+    assert all(edge.up.burst_bytes > FRAME_BYTES for edge in program.edges)
+
+
+def test_a_path_transmits_at_the_rate_of_its_slower_access_link() -> None:
+    asymmetric = many_clusters(3)
+    assert {line.host_rate_mbit for line in router_program(asymmetric, Dilation(2), ADDRESSES).lines} == {5.0}
 
 
 def test_delays_are_one_way_and_zero_jitter_and_loss_are_said_as_asked() -> None:
     commands = router_commands(router_program(many_clusters(3), Dilation(2), ADDRESSES))
     netems = [command for command in commands if "netem" in command]
-    assert netems[0].endswith(" delay 0.000us 2000.000us loss random 2.000000%")  # c1 to c0
+    assert netems[0].endswith(" delay 0.000us 2000.000us loss random 2.000000% rate 5000000bit")  # c1 to c0
     assert " delay 800000.000us" in netems[2]  # c0 to c1
     assert sum("delay 800000" in command for command in netems) == 1
 

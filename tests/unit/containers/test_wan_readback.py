@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from emulator.containers.addresses import AddressPlan
-from emulator.containers.wan.program import WideAreaProgram, wide_area_program
+from emulator.containers.wan.program import DelayLine, WideAreaProgram, wide_area_program
 from emulator.containers.wan.readback import dilation_of
 from emulator.model.clock import Dilation
 from emulator.model.documents import read_document
@@ -38,11 +38,17 @@ def reported(program: WideAreaProgram) -> tuple[list[list[dict[str, Any]]], list
             "options": {
                 "limit": line.queue_packets,
                 **({"delay": {"delay": round(line.host_delay_s, 5), "jitter": 0}} if line.host_delay_s else {}),
+                **(reported_rate(line) if program.router.shared else {}),
             },
         }
         for line in program.router.lines
     ]
     return edges, lines
+
+
+def reported_rate(line: DelayLine) -> dict[str, Any]:
+    """What tc reports of the rate of a delay line."""
+    return {"rate": {"rate": round(rate_bytes_per_s(line.host_rate_mbit)), "packetoverhead": 0}}
 
 
 @pytest.mark.parametrize("factor", [0.3, 0.5, 1, 8, 100])
@@ -70,6 +76,13 @@ def test_a_changed_rate_and_an_unshaped_downlink_are_told_by_their_cluster() -> 
         "delft up: 10 Mbit/s on the host instead of 20 Mbit/s",
         "leiden down: no rate on the host instead of 20 Mbit/s",
     ]
+
+
+def test_a_path_that_no_longer_transmits_at_the_links_rate_is_told() -> None:
+    edges, router = reported(wide_area_program(MINI, Dilation(1), ADDRESSES))
+    del router[0]["options"]["rate"]
+    _, differences = dilation_of(MINI, edges, router, ADDRESSES)
+    assert differences == ["delft to amsterdam: the rate of transmission differs"]
 
 
 def test_a_missing_delay_line_is_told() -> None:
