@@ -35,7 +35,8 @@ class Conditions:
     """What the host and the links did in `host_duration_s`; None: not known, or not to be held against a job.
 
     Pressures are shares of that time in which some task waited. CPU shares are of all processors; `stolen_cpu_share` is
-    of the CPU time that was wanted. `throttled_share` is of the container `throttled_part`, which a quota held longest.
+    of the CPU time that was wanted. `throttled_share` is of the container `throttled_part`, which a quota held longest,
+    `stopped_share` of `stopped_part`, which stood still longest.
     `retransmissions`, `timeouts` and `unasked_drops` are None for a job in one cluster, or over paths of which loss or
     jitter is asked. `changed_links` says which links the job crossed were programmed anew meanwhile.
     """
@@ -49,6 +50,8 @@ class Conditions:
     io_pressure: float | None = None
     throttled_share: float | None = None
     throttled_part: str = ""
+    stopped_share: float | None = None
+    stopped_part: str = ""
     least_memory_share: float | None = None
     swapped_pages: int | None = None
     killed_processes: int | None = None
@@ -103,7 +106,9 @@ def _conditions(
     parts = [row for row in rows if row.part != HOST_PART]
     used_s, parts_used_s = _sum(whole, "host_cpu_s"), _sum(parts, "host_cpu_s")
     stolen_s, capacity_s = _sum(whole, "host_stolen_s"), host.processors * host_duration_s
-    throttled_s, throttled_part = _most_throttled([row for row in parts if of_interest(row.part)])
+    concerned = [row for row in parts if of_interest(row.part)]
+    throttled_s, throttled_part = _most(concerned, "host_throttled_s")
+    stopped_s, stopped_part = _most(concerned, "host_stopped_s")
     crossing = [row for row in parts if row.part in exact_clusters]
     memory_bytes = [row.memory_available_bytes for row in whole if row.memory_available_bytes is not None]
     return Conditions(
@@ -119,6 +124,8 @@ def _conditions(
         # A group is held back on each processor by itself; none stands still longer than the time there was.
         throttled_share=None if throttled_s is None else min(1.0, throttled_s / host_duration_s),
         throttled_part=throttled_part,
+        stopped_share=_share(stopped_s, host_duration_s),
+        stopped_part=stopped_part,
         least_memory_share=min(memory_bytes) / host.memory_bytes if memory_bytes else None,
         swapped_pages=_count(whole, "swapped_pages"),
         killed_processes=_count(whole, "killed_processes"),
@@ -136,11 +143,12 @@ def _asks_for_loss(topology: Topology, clusters: Collection[str]) -> bool:
     return any(path.loss > 0 or path.jitter_s > 0 for path in paths)
 
 
-def _most_throttled(rows: Sequence[EvidenceRow]) -> tuple[float | None, str]:
+def _most(rows: Sequence[EvidenceRow], column: str) -> tuple[float | None, str]:
+    """The largest total of a column that a part has, and that part; None and nobody if none has the column."""
     totals: dict[str, float] = {}
     for row in rows:
-        if row.host_throttled_s is not None:
-            totals[row.part] = totals.get(row.part, 0.0) + row.host_throttled_s
+        if (value := getattr(row, column)) is not None:
+            totals[row.part] = totals.get(row.part, 0.0) + value
     part = max(totals, key=lambda name: totals[name], default="")
     return totals.get(part), part
 

@@ -96,6 +96,7 @@ def _judge_conditions(found: Conditions, host_execution_s: float | None) -> list
         _suspect_above(found.cpu_pressure, SUSPECT_CPU_PRESSURE, "some task waited for a processor {} of the time"),
         _by_error(found.stolen_cpu_share, "{} of the CPU time stolen by the hypervisor"),
         _by_error(found.throttled_share, f"{found.throttled_part} throttled by its CPU quota {{}} of the time"),
+        _by_error(found.stopped_share, f"{found.stopped_part} stood still {{}} of the time"),
         _suspect_above(found.memory_pressure, SUSPECT_MEMORY_PRESSURE, "some task waited for memory {} of the time"),
         _suspect_below(found.least_memory_share, LEAST_MEMORY, "only {} of the host's memory available"),
         _suspect_if(

@@ -24,10 +24,10 @@ BROKER_PART: Final = "broker"
 class EvidenceRow(Row):
     """What `part` did, or what was done to it, in the host seconds `host_interval_s` that ended at `time_s`.
 
-    CPU is in host seconds of one processor: used, stolen by a hypervisor, and throttled by a quota. Waits are host
-    seconds in which some task waited for a processor, for memory, or for a disk (the kernel's pressure counters).
-    `host_write_s` is how long a line of this file took to reach the disk. Segments are TCP's, all and those sent again;
-    timeouts are its own, after which it sends a segment again.
+    CPU is in host seconds of one processor: used, stolen by a hypervisor, and throttled by a quota. A container is
+    stopped while it is paused, or has ended. Waits are host seconds in which some task waited for a processor, for
+    memory, or for a disk (the kernel's pressure counters). `host_write_s` is how long a line of this file took to reach
+    the disk. Segments are TCP's, all and those sent again; timeouts are its own, after which it sends a segment again.
     """
 
     time_s: float
@@ -36,6 +36,7 @@ class EvidenceRow(Row):
     host_cpu_s: float | None = None
     host_stolen_s: float | None = None
     host_throttled_s: float | None = None
+    host_stopped_s: float | None = None
     host_cpu_wait_s: float | None = None
     host_memory_wait_s: float | None = None
     host_io_wait_s: float | None = None
@@ -122,6 +123,7 @@ class EvidenceSummary(DocumentModel):
     memory_pressure: float | None = None
     io_pressure: float | None = None
     throttled_share: float | None = None
+    stopped_share: float | None = None
     least_memory_share: float | None = None
     host_write_max_s: float | None = None
     retransmissions: int | None = None

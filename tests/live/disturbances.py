@@ -293,7 +293,8 @@ CPU = ("other work took", "waited for a processor")
 MEMORY = ("of the host's memory available", "waited for memory", "killed for want of memory")
 DISK = ("waited for a disk", "to reach the disk")
 THROTTLED = ("throttled by its CPU quota",)
-LATE = ("late by", "timeouts of TCP", "does not run")
+LATE = ("late by", "timeouts of TCP")
+STILL = ("stood still",)
 
 DISTURBANCES = (
     Disturbance("busy loops", "one on every core", partial(busy_loops, 1.0), CPU),
@@ -309,9 +310,9 @@ DISTURBANCES = (
     Disturbance("cluster's CPU quota", "a twentieth of a core", partial(quota, "cluster", 0.05), THROTTLED),
     Disturbance("cluster's CPU quota", "a fortieth of a core", partial(quota, "cluster", 0.025), THROTTLED),
     Disturbance("router's CPU quota", "a fiftieth of a core", partial(quota, "router", 0.02), THROTTLED),
-    Disturbance("cluster stands still", "1 s", partial(paused, "cluster", 1.0), LATE),
-    Disturbance("cluster stands still", "0.4 s", partial(paused, "cluster", 0.4), LATE),
-    Disturbance("router stands still", "1 s", partial(paused, "router", 1.0), LATE),
+    Disturbance("cluster stands still", "1 s", partial(paused, "cluster", 1.0), STILL),
+    Disturbance("cluster stands still", "0.4 s", partial(paused, "cluster", 0.4), STILL),
+    Disturbance("router stands still", "1 s", partial(paused, "router", 1.0), STILL),
     Disturbance("memory hog", "more than its container may have", partial(memory_hog, "64m"), MEMORY),
     Disturbance("memory thrashing", "in a container of 32 MB", partial(thrashing, "32m"), (*MEMORY, *CPU, *DISK)),
     Disturbance("slow disk", "four writers that sync", partial(writers, 4), DISK),

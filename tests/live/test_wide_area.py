@@ -10,11 +10,13 @@ from emulator.containers.state import standing
 from emulator.containers.wan.measurements import Quantity
 from emulator.containers.wan.program import CONGESTION_CONTROL
 from emulator.containers.wan.router import Router
+from emulator.containers.wan.schedule import Stream, carry_out
 from emulator.containers.wan.stand import Stand
 from emulator.containers.wan.verify import check_wide_area, verify_wide_area
 from emulator.containers.wan.wide_area import program_wide_area, programmed_wide_area
 from emulator.model.clock import REAL_TIME, Dilation
 from emulator.model.topology import Topology
+from emulator.model.units import rate_bytes_per_s
 from tests.live.command_line import CommandLine
 
 
@@ -41,6 +43,21 @@ def test_every_ordered_pair_is_as_asked(stand: Stand, topology: Topology, factor
         assert {(it.source, it.target) for it in report.of(quantity)} == pairs
     for quantity in (Quantity.SHARED_RATE, Quantity.SHARED_WAIT):
         assert {it.target for it in report.of(quantity)} == set(topology.cluster_names)
+
+
+def test_a_short_frame_takes_its_time_on_its_link(stand: Stand, topology: Topology) -> None:
+    dilation = Dilation(8)
+    program_wide_area(stand, topology, dilation)
+
+    def host_delay_s(frame_bytes: int) -> float:
+        stream = Stream(0, 1, host_begin_s=0.0, host_end_s=2.0, frame_bytes=frame_bytes, frames_per_host_s=20.0)
+        (arrival,) = carry_out(stand, [stream], host_drain_s=0.5)
+        assert arrival.host_delay_s is not None
+        return arrival.host_delay_s
+
+    host_rate_mbit = dilation.host_rate_mbit(topology.path_rate_mbit(*topology.cluster_names[:2]))
+    transmission_s = (1400 - 100) / rate_bytes_per_s(host_rate_mbit)
+    assert host_delay_s(1400) - host_delay_s(100) == pytest.approx(transmission_s, rel=0.1)
 
 
 def test_verification_leaves_the_dilation_it_found(stand: Stand, topology: Topology) -> None:

@@ -30,6 +30,7 @@ class Counters:
     host_cpu_s: float | None = None
     host_stolen_s: float | None = None
     host_throttled_s: float | None = None
+    host_stopped_s: float | None = None
     host_cpu_wait_s: float | None = None
     host_memory_wait_s: float | None = None
     host_io_wait_s: float | None = None

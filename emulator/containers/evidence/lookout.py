@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import docker
@@ -19,6 +19,7 @@ from emulator.containers.evidence.consoles import Console
 from emulator.containers.evidence.control_groups import ControlGroups
 from emulator.containers.evidence.counters import Counters, host_counters, not_told
 from emulator.containers.evidence.link_counts import LinkCount, Queue, delay_links, edge_links, parsed_queues
+from emulator.containers.evidence.standstills import Standstills, listening
 from emulator.containers.names import PartNames
 from emulator.containers.wan.router import RUN
 from emulator.model.errors import NotStanding
@@ -49,6 +50,7 @@ class Lookout:
     client: docker.DockerClient
     clusters: tuple[str, ...]
     containers: Mapping[str, str]
+    standstills: Standstills
     groups: dict[str, ControlGroups] = field(default_factory=dict)
     untold: dict[str, None] = field(default_factory=dict)
     _consoles: dict[str, Console] = field(default_factory=dict)
@@ -61,7 +63,7 @@ class Lookout:
     def look(self) -> dict[str, Counters]:
         """The counters of the host and of every part, now."""
         found = {HOST_PART: host_counters()}
-        found |= {part: groups.counters() for part, groups in self.groups.items()}
+        found |= {part: self._of(part, groups) for part, groups in self.groups.items()}
         return found
 
     def links(self) -> list[LinkCount]:
@@ -82,6 +84,10 @@ class Lookout:
             with suppress(OSError):
                 console.close()
         self._consoles.clear()
+
+    def _of(self, part: str, groups: ControlGroups) -> Counters:
+        host_stopped_s = self.standstills.host_stopped_s(self.containers[part])
+        return replace(groups.counters(), host_stopped_s=host_stopped_s)
 
     def _asked(self, part: str) -> Console | None:
         """The console of a part, its question asked; opened again if it was lost."""
@@ -125,18 +131,19 @@ def looking_out(client: docker.DockerClient, names: PartNames, clusters: tuple[s
     """A lookout on the testbed of `names`, its `clusters` in the topology's order."""
     containers = {cluster: names.cluster(cluster) for cluster in clusters}
     containers |= {ROUTER_PART: names.router, BROKER_PART: names.broker}
-    lookout = Lookout(client, clusters, containers)
-    for part, container in containers.items():
-        groups = _groups(client, container)
-        if groups is None:
-            lookout.untold["the containers' counters: this host does not show their processes"] = None
-        else:
-            lookout.groups[part] = groups
-    lookout.untold |= dict.fromkeys(not_told(lookout.look(), HOST_PART))
-    try:
-        yield lookout
-    finally:
-        lookout.close()
+    with listening(client, containers.values()) as standstills:
+        lookout = Lookout(client, clusters, containers, standstills)
+        for part, container in containers.items():
+            groups = _groups(client, container)
+            if groups is None:
+                lookout.untold["the containers' counters: this host does not show their processes"] = None
+            else:
+                lookout.groups[part] = groups
+        lookout.untold |= dict.fromkeys(not_told(lookout.look(), HOST_PART))
+        try:
+            yield lookout
+        finally:
+            lookout.close()
 
 
 def _in_router(script: str) -> str:

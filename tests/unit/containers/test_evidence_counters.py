@@ -111,7 +111,7 @@ def test_what_a_host_does_not_tell_is_named(host):
     assert "the host's pressure: its kernel counts none" in phrases
     assert "throttling of containers" in phrases
     assert not any("by containers" in phrase for phrase in phrases)
-    told = Counters(1, 0, 0, 0, 0, 0, 10, 0, 0, 5, 0, 0)
+    told = Counters(1, 0, 0, 0, 0, 0, 0, 10, 0, 0, 5, 0, 0)
     assert not_told({HOST_PART: told, "delft": told}, HOST_PART) == []
 
 

@@ -58,6 +58,12 @@ def test_only_containers_of_the_job_the_router_and_the_broker_can_throttle_it():
     assert whole.throttled_part == "leiden"
 
 
+def test_the_container_that_stood_still_longest_is_named():
+    rows = [row(interval_s=10), row("delft", 10, host_stopped_s=1), row("wan", 10, host_stopped_s=0.4)]
+    found = of_job(rows)
+    assert (found.stopped_part, found.stopped_share) == ("delft", 0.1)
+
+
 def test_a_container_held_back_on_both_processors_at_once_stood_still_no_longer_than_the_time_there_was():
     assert of_job([row(), row("delft", host_throttled_s=1.6)]).throttled_share == 1
 
