@@ -74,7 +74,7 @@ cdef enum:
     IN_VAIN = 8
 
 
-# No stamp: what stands where the stamp of a message will be that has not come.
+# No number that is ever computed: what stands where the last value of a message will be that has not come whole.
 cdef long long NOTHING = -1
 
 
@@ -314,7 +314,7 @@ cdef class MessageSet:
         for index in range(self.n_receives, self.n_receives + self.n_sends):
             self.pack(&self.messages[index])
         for index in range(self.n_receives):
-            memcpy(self.messages[index].buffer, &NOTHING, sizeof(NOTHING))
+            memcpy(self.messages[index].buffer + self.messages[index].values, &NOTHING, sizeof(NOTHING))
         start_requests(self.near)
         start_requests(self.sent)
         start_requests(self.far)
@@ -403,12 +403,15 @@ cdef class MessageSet:
         return 0
 
     cdef bint has_come_unnoticed(self):
-        """Whether a far message came while MPI was last asked, after it had looked: no socket would tell of it again."""
+        """Whether a far message came while MPI was last asked, after it had looked: no socket would tell of it again.
+
+        Of a message that is still coming, packet by packet, the sockets will tell.
+        """
         cdef int index, come = 0
-        cdef long long stamp_ns
+        cdef long long last
         for index in range(self.n_receives):
-            memcpy(&stamp_ns, self.messages[index].buffer, sizeof(stamp_ns))
-            come += not self.messages[index].near and stamp_ns != NOTHING
+            memcpy(&last, self.messages[index].buffer + self.messages[index].values, sizeof(last))
+            come += not self.messages[index].near and last != NOTHING
         return come > self.far.receives - self.far.missing_receives
 
     cdef int move_on(self) except -1:
