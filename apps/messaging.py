@@ -34,6 +34,9 @@ _CONNECT_TAG = 20_000
 # How far a rank may run ahead of the host's clock: longer than the kernels of other jobs keep the cores busy at a time,
 # and too short for anybody to notice that a job is over before its last moment has come.
 _LEAD_HOST_NS = 100_000_000
+# A rank that sends into the host's time wakes so much before a phase's end, and sleeps again, briefly, before it sends:
+# a core that has idled wakes late, its caches are cold, and other ranks of its node wake at the same moment.
+_SHORT_LEAD_HOST_NS = 4_000_000
 # Open MPI's own default; larger messages through shared memory need their receiver's help to be sent.
 _EAGER_BYTES = ("OMPI_MCA_btl_vader_eager_limit", 4096)
 
@@ -121,8 +124,15 @@ class Messenger:
 
     @property
     def host_lead_ns(self) -> int:
-        """How far this rank may run ahead of the host's clock: not at all if what it sends lives in the host's time."""
-        return _LEAD_HOST_NS if self._post.any_paced and not self._post.any_unpaced_sends else 0
+        """How far this rank may run ahead of the host's clock: not far if something that it sends must not leave early."""
+        if self._post.any_unpaced_sends:
+            return _SHORT_LEAD_HOST_NS
+        return _LEAD_HOST_NS if self._post.any_paced else 0
+
+    @property
+    def sends_in_host_time(self) -> bool:
+        """Whether a message that this rank sends is not paced, and so takes as long as the host makes it take."""
+        return bool(self._post.any_unpaced_sends)
 
     def take_send_lateness_ns(self) -> int:
         """How late the latest message that is not paced left since this was last asked, in host nanoseconds."""

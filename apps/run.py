@@ -158,7 +158,7 @@ def run(communicator: MPI.Comm, arguments: argparse.Namespace, options: object) 
     job = JobContext.of_rank(communicator, setting, pacer)
     application: Application = getattr(import_module(registered.module), registered.class_name)(job, options)
     job.messenger.connect()
-    if setting.profile is not None and job.messenger.host_lead_ns == 0:
+    if setting.profile is not None and job.messenger.sends_in_host_time:
         make_timers_exact()
     pass_start_barrier(job, arguments.start_at)
     application.iterate()

@@ -24,7 +24,6 @@ class JobMeasures:
     bounds by how much the runtime is too long, relative to it: it adds up, from one meeting of all processors to the
     next, how late messages that are not paced left the latest, and what it is behind by at the end. `lateness_adds_up`
     unless all messages are paced: then only the end counts.
-    `late_message_share` counts the paced messages that came late, of all paced ones.
     `arrival_lateness_share` is how long after its intended arrival the job was submitted, relative to its response
     time. `overhead_lateness_share` is the time by which the middleware exceeded its stated overhead, relative to
     placement-to-start. None: not measured. `unpaced` is True if the processors computed at the host's own speed.
@@ -34,7 +33,6 @@ class JobMeasures:
     late_phase_share: float | None = None
     lateness_share: float | None = None
     lateness_adds_up: bool = True
-    late_message_share: float | None = None
     arrival_lateness_share: float | None = None
     overhead_lateness_share: float | None = None
     unpaced: bool = False
@@ -50,7 +48,6 @@ class JobMeasures:
             late_phase_share=_share(_number(result, "late_phases"), _number(result, "phases")),
             lateness_share=_lateness_share(result, dilation),
             lateness_adds_up=_lateness_adds_up(result),
-            late_message_share=_share(_number(result, "late_messages"), _number(result, "paced_messages")),
             arrival_lateness_share=_share(
                 _elapsed(job.intended_arrival_s, job.submitted_s), _elapsed(job.submitted_s, job.finished_s)
             ),

@@ -28,14 +28,8 @@ SUSPECT_LATE_PHASES: Final = 0.5
 How much time was lost is judged by the lateness itself. But where most phases cannot end in time, the host's cores are
 contended, and what contention costs the messages between phases shows in no lateness. Where all messages are paced it
 costs them nothing: a rank's moment follows from the stamps on its messages, and it makes up for a late phase in its
-next sleep. There the share says nothing, and is not judged.
-"""
-
-SUSPECT_LATE_MESSAGES: Final = 0.5
-"""Above this share of paced messages that came late, a job is suspect where lateness adds up: as for late phases.
-
-How late the latest was is not judged: a message also waits for a receiver that is rightly busy with the wide area. What
-lateness of messages costs shows in the phases that follow.
+next sleep. There the share says nothing, and is not judged. Nor is how many paced messages came late anywhere: whoever
+receives one goes on from its stamp, and if it has to send into the host's time, how late it does is judged.
 """
 
 SUSPECT_OVERHEAD: Final = 0.05

@@ -19,7 +19,6 @@ from emulator.fidelity.thresholds import (
     SUSPECT_ERROR,
     SUSPECT_HOST_WRITE_S,
     SUSPECT_IO_PRESSURE,
-    SUSPECT_LATE_MESSAGES,
     SUSPECT_LATE_PHASES,
     SUSPECT_MEMORY_PRESSURE,
     SUSPECT_OTHER_CPU,
@@ -77,10 +76,7 @@ def judge_job(measures: JobMeasures) -> Verdict:
 def _judge_lateness(measures: JobMeasures) -> list[Verdict]:
     verdicts = [_by_error(measures.lateness_share, "late by {} of the runtime")]
     if measures.lateness_adds_up:
-        verdicts += [
-            _suspect_above(measures.late_phase_share, SUSPECT_LATE_PHASES, "{} of compute phases late"),
-            _suspect_above(measures.late_message_share, SUSPECT_LATE_MESSAGES, "{} of paced messages late"),
-        ]
+        verdicts.append(_suspect_above(measures.late_phase_share, SUSPECT_LATE_PHASES, "{} of compute phases late"))
     return verdicts
 
 

@@ -30,8 +30,6 @@ VOID = Verdict(Judgement.VOID, ("why",))
         (JobMeasures(overhead_lateness_share=0.5), Judgement.SUSPECT),
         (JobMeasures(unpaced=True), Judgement.SUSPECT),
         (JobMeasures(late_phase_share=0.9, lateness_share=0.0, lateness_adds_up=False), Judgement.VALID),
-        (JobMeasures(late_message_share=0.6), Judgement.SUSPECT),
-        (JobMeasures(late_message_share=0.6, lateness_adds_up=False), Judgement.VALID),
     ],
 )
 def test_a_job_is_judged_by_how_wrong_its_times_may_be(measures: JobMeasures, judgement: Judgement) -> None:
@@ -123,13 +121,12 @@ def test_lateness_adds_up_where_messages_are_real(interconnects: str, adds_up: b
             "state": "finished",
             "specification": {"application": "poisson", "components": [4]},
             "submitted_s": 0.0,
-            "result": {"interconnects": interconnects, "paced_messages": 100, "late_messages": 60, "runtime_s": 10.0,
-                       "host_message_lateness_max_s": 1.6},
+            "result": {"interconnects": interconnects, "phases": 100, "late_phases": 60, "paced_messages": 100,
+                       "late_messages": 90, "runtime_s": 10.0, "host_message_lateness_max_s": 1.6},
         }
     )  # fmt: skip
     measures = JobMeasures.of(job, Dilation(8))
     assert measures.lateness_adds_up is adds_up
-    assert measures.late_message_share == 0.6
     assert judge_job(measures).judgement is (Judgement.SUSPECT if adds_up else Judgement.VALID)
 
 
