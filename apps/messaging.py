@@ -124,7 +124,7 @@ class Messenger:
 
     @property
     def host_lead_ns(self) -> int:
-        """How far this rank may run ahead of the host's clock: not far if something that it sends must not leave early."""
+        """How far this rank may run ahead of the host's clock: not far if something it sends must not leave early."""
         if self._post.any_unpaced_sends:
             return _SHORT_LEAD_HOST_NS
         return _LEAD_HOST_NS if self._post.any_paced else 0

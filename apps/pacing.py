@@ -7,8 +7,8 @@ as late.
 
 A phase ends when the emulated processor would have finished, and the next begins there, whenever the rank itself wakes
 up: so lateness does not add up where the next phase's sleep can make up for it. A rank may even run ahead of the host's
-clock by a lead, because what it sends is paced or does not leave before its moment (``apps/kernels/messages.pyx``): what
-its host is late by, up to the lead, is then late for nobody.
+clock by a lead, because what it sends is paced, or does not leave before its moment (``apps/kernels/messages.pyx``):
+what its host is late by, up to the lead, is then late for nobody.
 """
 
 from __future__ import annotations
