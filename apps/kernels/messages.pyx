@@ -232,7 +232,7 @@ cdef class MessageSet:
     cdef int n_sends, n_receives
     cdef int* to_ring
     cdef int n_to_ring
-    cdef bint paced_receives, unpaced_receives, unpaced_sends, needs_help
+    cdef bint paced_receives, unpaced_receives, unpaced_sends, needs_help, waited_to_send
     # Sends to this node are not waited for: MPI calls them complete only once their receiver has looked.
     cdef Requests near, far, sent
 
@@ -385,7 +385,10 @@ cdef class MessageSet:
         cdef bint first_waits = post.far_waits < FIRST_WAITS
         cdef int poll_ms = SHORT_POLL_MS if first_waits or missing > far.missing_receives else POLL_MS
         post.far_waits += missing > 0
+        self.waited_to_send = False
         while far.test() > 0:
+            # What its socket does not take at once, because the wide area is slower, holds the emulated processor up.
+            self.waited_to_send |= far.missing_sends > 0
             if ready == 0 and far.missing_receives + far.missing_sends < missing:
                 # It came through a socket that is not watched yet.
                 post.find_sockets()
@@ -424,7 +427,7 @@ cdef class MessageSet:
         if self.paced_receives:
             moment_ns = max(moment_ns, self.taken_in_ns())
         now_ns = host_now_ns()
-        if self.unpaced_receives or not post.any_paced:
+        if self.unpaced_receives or self.waited_to_send or not post.any_paced:
             moment_ns = max(moment_ns, now_ns)
         elif now_ns - moment_ns > LATE_NS:
             post.late_messages += self.n_receives

@@ -40,7 +40,7 @@ def host_costs(tell: Tell, *, again: bool = False) -> HostCosts:
         known = None if again else remembered_costs(fingerprint)
         if known is not None:
             return known
-        tell(Progress("measuring this host, which takes about two minutes"))
+        tell(Progress("measuring this host, which takes three to four minutes"))
         load = os.getloadavg()[0] / (psutil.cpu_count() or 1)
         costs = host_costs_from(probe_host(tell), fingerprint, load)
         _file().write_text(costs.model_dump_json(indent=2) + "\n", encoding="utf-8")

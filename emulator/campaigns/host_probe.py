@@ -2,8 +2,8 @@
 
 What runs there is what runs in any testbed - Slurm, `start-rank`, the router - so that what it costs is what it will
 cost. The jobs are few and short: Poisson for the numbers of ranks between which is interpolated, after phases of
-several lengths, over each kind of interconnect; and each other application with a kernel of its own. It takes about two
-minutes.
+several lengths, over each kind of interconnect; and each other application with a kernel of its own. It takes three to
+four minutes.
 """
 
 from __future__ import annotations
@@ -110,8 +110,15 @@ TRIALS: Final = (
     Trial("ensflow", 64, 20, 2),
     Trial("poisson", 400, 16, 400, paced=True, dilation=SMALLER_DILATION),
     Trial("poisson", 400, 16, 100, clusters=2, paced=True, dilation=SMALLER_DILATION),
+    Trial("poisson", 100, 16, 200, clusters=2, paced=True, dilation=SMALLER_DILATION),
+    Trial("poisson", 282, 8, 100, clusters=2, paced=True, dilation=SMALLER_DILATION),
+    Trial("poisson", 800, MOST_RANKS, 60, clusters=2, paced=True, dilation=SMALLER_DILATION),
+    Trial("poisson", 400, 16, 200, dilation=SMALLER_DILATION),
 )
-"""What is run. Poisson at grid 1000 and 2000 is out of some caches; all others are in them."""
+"""What is run. Poisson at grid 1000 and 2000 is out of some caches; all others are in them.
+
+At the smaller dilation phases are so short that it shows when the ranks are ready for their ends.
+"""
 
 
 @dataclass(slots=True)

@@ -20,6 +20,7 @@ from emulator.fidelity.plan_costs import (
     MessageCost,
     MessagesOver,
     Overshoots,
+    Readiness,
     RouterCost,
     StartCost,
 )
@@ -48,6 +49,9 @@ def host_costs_from(probe: Probe, fingerprint: str, load: float) -> HostCosts:
             _overshoots(it)
             for it in readings
             if it.is_reference and it.planned.waking and it.trial.dilation == USUAL_DILATION
+        ),
+        readiness=tuple(
+            _readiness(it) for it in readings if it.is_reference and it.trial.over is not MessagesOver.INTERCONNECT
         ),
         start=_start(readings),
         router=_router(probe, readings),
@@ -201,7 +205,6 @@ def _overshoots(reading: _Reading) -> Overshoots:
     planned = reading.planned
     counts[0] = max(0, counts[0] - round(sum(counts) * (1.0 - planned.waking / planned.processors)))
     phases = max(1, sum(counts))
-    beyond = [sum(counts[index + 1 :]) / phases for index in range(len(edges_s))]
     # The middle of each class; nothing is known beyond the last edge but that it is beyond.
     middles_s = [edges_s[0] / 2, *((low + high) / 2 for low, high in pairwise(edges_s)), edges_s[-1]]
     mean_s = sum(count * middle_s for count, middle_s in zip(counts, middles_s, strict=True)) / phases
@@ -209,10 +212,21 @@ def _overshoots(reading: _Reading) -> Overshoots:
         together=planned.together,
         over=reading.trial.over,
         host_kernel_s=reading.kernel_s(),
-        host_edges_s=tuple(edges_s),
-        beyond=tuple(beyond),
         host_mean_s=mean_s,
         host_latest_s=reading.result["host_critical_lateness_s"] / reading.result["iterations"],
+    )
+
+
+def _readiness(reading: _Reading) -> Readiness:
+    """When ranks were ready, from how far past their ends phases ended: earlier than at its end none shows."""
+    edges_s, counts = reading.result["overshoots"]["host_edges_s"], reading.result["overshoots"]["phases"]
+    phases = max(1, sum(counts))
+    return Readiness(
+        ranks=reading.trial.ranks,
+        over=reading.trial.over,
+        host_kernel_s=reading.kernel_s(),
+        host_edges_s=tuple(reading.host_phase_s + edge_s for edge_s in edges_s),
+        beyond=tuple(sum(counts[index + 1 :]) / phases for index in range(len(edges_s))),
     )
 
 

@@ -64,7 +64,7 @@ class KernelCost(DocumentModel):
 
 
 class Overshoots(DocumentModel):
-    """How far phases of one job ended past their ends: the share of phases `beyond` each of `host_edges_s`.
+    """How far phases of one job ended past their ends.
 
     Only ranks count that wake for each phase's end, `together` of them in one cluster. Their kernels took
     `host_kernel_s` in a phase. `host_mean_s` is the mean over their phases, `host_latest_s` by how much an iteration
@@ -74,21 +74,28 @@ class Overshoots(DocumentModel):
     together: PositiveInt
     over: MessagesOver
     host_kernel_s: PositiveFloat
-    host_edges_s: tuple[PositiveFloat, ...]
-    beyond: tuple[NonNegative, ...]
     host_mean_s: NonNegative
     host_latest_s: NonNegative
 
+
+class Readiness(DocumentModel):
+    """How long after a phase began a job's ranks were ready for its end: the share `beyond` each of `host_edges_s`.
+
+    What a rank does before it can end a phase - wait for a core, take in messages, run its kernel of `host_kernel_s` -
+    does not dilate. So in phases that are shorter than an edge at least that share ends late.
+    """
+
+    ranks: PositiveInt
+    over: MessagesOver
+    host_kernel_s: PositiveFloat
+    host_edges_s: tuple[PositiveFloat, ...]
+    beyond: tuple[NonNegative, ...]
+
     def share_beyond(self, host_s: float) -> float:
-        """The share of phases that ended more than `host_s` past their ends, interpolated on the logarithm of time."""
-        known = list(zip(self.host_edges_s, self.beyond, strict=True))
-        if not known or host_s <= known[0][0]:
-            return known[0][1] if known else 0.0
-        for (low_s, low), (high_s, high) in pairwise(known):
-            if host_s <= high_s:
-                along = math.log(host_s / low_s) / math.log(high_s / low_s)
-                return low + (high - low) * along
-        return known[-1][1]
+        """The share of ranks that were ready later than that, interpolated on the logarithm of time, ends held."""
+        if host_s <= self.host_edges_s[0]:
+            return self.beyond[0]
+        return interpolated(list(zip(self.host_edges_s, self.beyond, strict=True)), host_s)
 
 
 class StartCost(DocumentModel):
@@ -125,6 +132,7 @@ class HostCosts(DocumentModel):
     kernels: tuple[KernelCost, ...]
     messages: tuple[MessageCost, ...]
     overshoots: tuple[Overshoots, ...]
+    readiness: tuple[Readiness, ...]
     start: StartCost
     router: RouterCost
     rank_bytes: PositiveInt

@@ -76,10 +76,7 @@ def predict_job(
     host_iteration_s = job.phases * max(host_phase_s, host_burst_s) + dilation.host_duration_s(job.delays_s) + own_s
     messages_s = costs.message_cpu_s(job.application, job.processors, job.over)
     work_s = job.processors * (job.phases * kernel_s + messages_s)
-    busy_share = job.processors * messages_s / costs.cores / host_iteration_s
-    waking = Waking(
-        job.together, job.waking / job.processors, job.over, host_phase_s, kernel_s, job.component, busy_share
-    )
+    waking = Waking(job.processors, job.together, job.waking / job.processors, job.over, host_phase_s, kernel_s)
     least_s = costs.message_least_cpu_s(job.application, job.processors, job.over)
     host_work_s = job.processors * (job.phases * kernel_s + least_s) / costs.cores
     core_share = _core_share(job, host_burst_s, host_phase_s, host_work_s, dilation, neighbours)

@@ -1,19 +1,18 @@
 """How many phases will end late, and how much that lengthens a runtime: from what one host showed of its lateness.
 
-When the ranks of a cluster wake together the cores return from one after another. By how much a rank is past its
-phase's end is therefore a matter of how many wake together and of the host, not of the dilation; what the dilation
-changes is how late a phase may be (max(1% of it, 100 us)), and how much of an iteration the lateness is. So the planner
-takes the distribution of overshoots that was measured for a few numbers of ranks, and reads it at the tolerance of the
-phases to come.
+Before a rank can end a phase it has to be ready for it: it waits for a core, takes in the messages that the phase began
+with, and runs its kernel. That does not dilate. A rank that is ready in time sleeps until shortly before the phase's
+end, wakes and is on time; so a phase is late if its rank was ready later than it may end, max(1% of it, 100 us) past
+its end. Which share of ranks is not ready so long after a phase's beginning was measured for a few numbers of ranks,
+after short phases and after long ones, which leave colder caches; the longer kernels are, the later those are ready
+that run theirs last.
 
-Kernels matter, too: the ranks begin their phases one after another, each when the one before it on its core has done
-its kernel, and so the longer the kernels are the less they wake together. Overshoots are measured for several kernels.
+In one cluster over a stated interconnect nobody has to be ready (``apps/messaging.py``): ranks run ahead of the host's
+clock, and are late only when the host cannot keep up. Elsewhere two things are added: where a job's kernels alone need
+more than a phase, every phase is late; and where jobs run beside one another, a rank may wake while another job's
+kernels have all cores.
 
-A rank all of whose messages are paced runs ahead of the host's clock (``apps/messaging.py``). It is late only when the
-host cannot keep up or, in a job over several clusters, when what it learns from the ranks that wake comes later than
-its phase's end. Three things are added for those that wake. Over the wide area the job's own messages keep the cores
-busy at any moment. Where a job's kernels alone need more than a phase, every phase is late. And where jobs run beside
-one another, a rank may wake while another job's kernels have all cores.
+By how much a runtime is too long follows from how far phases ended past their ends, in phases of the usual length.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from emulator.fidelity.plan_costs import HostCosts, MessagesOver, Overshoots, interpolated
+from emulator.fidelity.plan_costs import HostCosts, MessagesOver, Overshoots, Readiness, interpolated
 
 LATE_FRACTION: Final = 0.01
 LATE_HOST_S: Final = 100e-6
@@ -45,19 +44,17 @@ def tolerance_s(host_phase_s: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Waking:
-    """The ranks of a cluster that wake together: how many, what carries their messages, their kernels and phases.
+    """The ranks of a job and their phases: how many they are, what carries their messages, how long their kernels are.
 
-    `share` is how many of all the job's ranks wake so; the others run ahead of the host's clock, `ahead` of them in one
-    cluster. `busy_share` is what the job's messages take of all cores, all the time.
+    `together` of them wake in one cluster at the same moment; `share` of all wake so, the others run ahead.
     """
 
+    ranks: int
     together: int
     share: float
     over: MessagesOver
     host_phase_s: float
     host_kernel_s: float
-    ahead: int = 0
-    busy_share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,20 +75,18 @@ class Lateness:
 
     def __init__(self, costs: HostCosts) -> None:
         self._series = {over: _Series.of(costs.overshoots, over) for over in MessagesOver}
+        self._readying = {over: _Readying.of(costs.readiness, over, costs.cores) for over in MessagesOver}
 
     def late_share(self, waking: Waking, core_share: float, neighbours: Sequence[Neighbour] = ()) -> float:
         """The share of phases that end late, where what must be done in time takes `core_share` of all cores."""
-        series, allowed_s = self._series[waking.over], tolerance_s(waking.host_phase_s)
-        on_time = 1.0 - series.share_beyond(allowed_s, waking.together, waking.host_kernel_s)
-        ahead_on_time = 1.0
-        if waking.over is MessagesOver.WIDE_AREA:
-            on_time *= 1.0 - min(1.0, waking.busy_share) * series.relative_share(allowed_s, waking)
-            behind_s = waking.host_phase_s + allowed_s
-            ahead_on_time -= series.share_beyond(behind_s, waking.ahead, waking.host_kernel_s)
-        for other in neighbours:
-            on_time *= 1.0 - other.share * min(1.0, max(0.0, other.host_burst_s - allowed_s) / other.host_period_s)
+        allowed_s = tolerance_s(waking.host_phase_s)
+        readying = self._readying[waking.over]
+        on_time = 1.0 - readying.share_beyond(waking.host_phase_s + allowed_s, waking.ranks, waking.host_kernel_s)
+        if waking.over is not MessagesOver.INTERCONNECT:
+            for other in neighbours:
+                on_time *= 1.0 - other.share * min(1.0, max(0.0, other.host_burst_s - allowed_s) / other.host_period_s)
         kept_up = 1.0 - min(1.0, max(0.0, (core_share - _SATURATES_FROM) / (1.0 - _SATURATES_FROM)))
-        return 1.0 - kept_up * (waking.share * on_time + (1.0 - waking.share) * ahead_on_time)
+        return 1.0 - kept_up * on_time
 
     def meeting_lateness_s(self, waking: Waking, phases: int) -> float:
         """Host seconds by which the latest rank is behind when all meet after so many phases.
@@ -105,6 +100,55 @@ class Lateness:
         mean_s = series.overshoot_s(waking, lambda it: it.host_mean_s)
         latest_s = series.overshoot_s(waking, lambda it: it.host_latest_s)
         return phases * mean_s + math.sqrt(phases) * max(0.0, latest_s - mean_s)
+
+
+@dataclass(frozen=True, slots=True)
+class _Readying:
+    """When ranks are ready: what was measured of jobs of each number of ranks, in ascending order, on so many cores."""
+
+    by_ranks: tuple[tuple[int, tuple[Readiness, ...]], ...]
+    cores: int
+
+    @classmethod
+    def of(cls, readiness: Sequence[Readiness], over: MessagesOver, cores: int) -> _Readying:
+        """What `readiness` contains of jobs whose messages go `over` that."""
+        own = [it for it in readiness if it.over is over]
+        numbers = sorted({it.ranks for it in own})
+        return cls(tuple((ranks, tuple(it for it in own if it.ranks == ranks)) for ranks in numbers), cores)
+
+    @property
+    def _host_earliest_s(self) -> float:
+        """The shortest time after which it is known of any job who was ready."""
+        return min(it.host_edges_s[0] for _, known in self.by_ranks for it in known)
+
+    def share_beyond(self, host_s: float, ranks: int, host_kernel_s: float) -> float:
+        """The share of so many ranks that are ready later than `host_s` after their phase began."""
+        if not self.by_ranks:
+            return 0.0
+        (first, of_first), (last, of_last) = self.by_ranks[0], self.by_ranks[-1]
+        # As many more or fewer ranks as take their turns on the cores, so much later or sooner is each.
+        if ranks <= first:
+            share = self._of(of_first, host_s * first / ranks, host_kernel_s)
+        elif ranks >= last:
+            share = self._of(of_last, host_s * last / ranks, host_kernel_s)
+        else:
+            logarithms = [
+                (at, math.log(max(_LEAST_SHARE, self._of(known, host_s, host_kernel_s)))) for at, known in self.by_ranks
+            ]
+            share = math.exp(interpolated(_rising(logarithms), ranks))
+        return share if share > _LEAST_SHARE else 0.0
+
+    def _of(self, known: Sequence[Readiness], host_s: float, host_kernel_s: float) -> float:
+        """By what was measured of jobs of one size: the one that says most, since each says at least its share."""
+        return max(self._by(it, host_s, host_kernel_s) for it in known)
+
+    def _by(self, it: Readiness, host_s: float, host_kernel_s: float) -> float:
+        # On average half of the other ranks run their kernels first.
+        host_left_s = host_s - 0.5 * it.ranks * (host_kernel_s - it.host_kernel_s) / self.cores
+        if it.host_edges_s[0] == self._host_earliest_s and host_left_s < self._host_earliest_s:
+            # Nobody is ready at once, and in between nothing is known.
+            return 1.0 - (1.0 - it.beyond[0]) * max(0.0, host_left_s) / self._host_earliest_s
+        return it.share_beyond(host_left_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,31 +171,6 @@ class _Series:
         several = [it.together for it in varied if not _alike(it.host_kernel_s, usual_s)]
         by_kernel = sorted((it for it in varied if it.together in several), key=lambda it: it.host_kernel_s)
         return cls(tuple(by_ranks), tuple(by_kernel))
-
-    def share_beyond(self, host_s: float, together: int, host_kernel_s: float) -> float:
-        """The share of phases that end more than `host_s` past their ends, where so many ranks wake together."""
-        if not self.by_ranks or together == 0:
-            return 0.0
-
-        def known(it: Overshoots, ranks: int = 0) -> float:
-            # As many more or fewer ranks as there are to wake one after another, so much later or sooner is each.
-            scale = it.together / ranks if ranks else 1.0
-            return math.log(max(_LEAST_SHARE, it.share_beyond(host_s * scale)))
-
-        first, last = self.by_ranks[0], self.by_ranks[-1]
-        if together < first.together:
-            logarithm = known(first, together)
-        elif together > last.together:
-            logarithm = known(last, together)
-        else:
-            logarithm = interpolated(_rising([(it.together, known(it)) for it in self.by_ranks]), together)
-        share = math.exp(logarithm + self._of_kernel(host_kernel_s, known))
-        return min(1.0, share) if share > _LEAST_SHARE else 0.0
-
-    def relative_share(self, host_s: float, waking: Waking) -> float:
-        """The share beyond `host_s` relative to that beyond the smallest tolerance: how it falls with tolerance."""
-        least = self.share_beyond(LATE_HOST_S, waking.together, waking.host_kernel_s)
-        return self.share_beyond(host_s, waking.together, waking.host_kernel_s) / least if least else 0.0
 
     def overshoot_s(self, waking: Waking, of: Callable[[Overshoots], float]) -> float:
         """The mean or the latest overshoot in host seconds."""

@@ -83,13 +83,23 @@ def test_beyond_the_measured_a_rank_costs_the_same_and_time_grows(costs):
     assert costs.message_time_s("poisson", 256, MessagesOver.SHARED_MEMORY) == pytest.approx(4 * OWN_TIME_S)
 
 
-def test_overshoots_are_shares_of_phases(costs):
+def test_ranks_were_ready_as_long_after_a_phase_began_as_it_lasted_and_they_were_late(costs):
+    usual, smaller = [
+        it for it in costs.readiness
+        if it.ranks == 16 and it.over is MessagesOver.SHARED_MEMORY and it.host_kernel_s < 30e-6
+    ]  # fmt: skip
+    assert usual.host_edges_s[0] == pytest.approx(8 * smaller.host_edges_s[0], rel=0.3)
+    for it in (usual, smaller):
+        phase_s = it.host_edges_s[0] - OVERSHOOT_EDGES_HOST_S[0]
+        assert it.share_beyond(phase_s + 100e-6) == 0.25
+        assert it.share_beyond(phase_s + 250e-6) == 0.0
+
+
+def test_overshoots_are_those_of_ranks_that_wake(costs):
     (sixteen,) = [
         it for it in costs.overshoots
         if it.together == 16 and it.over is MessagesOver.SHARED_MEMORY and it.host_kernel_s < 30e-6
     ]  # fmt: skip
-    assert sixteen.share_beyond(100e-6) == 0.25
-    assert sixteen.share_beyond(250e-6) == 0.0
     assert sixteen.host_latest_s == pytest.approx(300e-6)
     assert 20e-6 < sixteen.host_mean_s < 60e-6
 

@@ -9,6 +9,7 @@ from emulator.fidelity.plan_costs import (
     MessageCost,
     MessagesOver,
     Overshoots,
+    Readiness,
     RouterCost,
     StartCost,
 )
@@ -18,12 +19,18 @@ ROOM = Resources(memory_bytes=16_000_000_000, disk_bytes=100_000_000_000)
 
 
 def overshoots(together: int, over: MessagesOver, host_kernel_s: float, host_typical_s: float) -> Overshoots:
-    """Overshoots of which half are beyond `host_typical_s`, and half as many beyond twice of it."""
-    beyond = tuple(min(1.0, 0.5 * host_typical_s / edge_s) for edge_s in EDGES_S)
+    """Overshoots that are `host_typical_s` in the mean, and three times as much at the latest rank."""
     return Overshoots(
-        together=together, over=over, host_kernel_s=host_kernel_s, host_edges_s=EDGES_S, beyond=beyond,
-        host_mean_s=host_typical_s, host_latest_s=3 * host_typical_s,
+        together=together, over=over, host_kernel_s=host_kernel_s, host_mean_s=host_typical_s,
+        host_latest_s=3 * host_typical_s,
     )  # fmt: skip
+
+
+def readiness(ranks: int, over: MessagesOver, host_phase_s: float, host_typical_s: float) -> Readiness:
+    """Half of the ranks are ready later than `host_typical_s`, and half as many later than twice of it."""
+    edges_s = tuple(host_phase_s + edge_s for edge_s in EDGES_S)
+    beyond = tuple(min(1.0, 0.5 * host_typical_s / edge_s) for edge_s in edges_s)
+    return Readiness(ranks=ranks, over=over, host_kernel_s=20e-6, host_edges_s=edges_s, beyond=beyond)
 
 
 def host_costs(cores: int = 2) -> HostCosts:
@@ -86,6 +93,13 @@ def host_costs(cores: int = 2) -> HostCosts:
             overshoots(64, shared, 20e-6, 400e-6),
             overshoots(16, shared, 750e-6, 45e-6),
             overshoots(8, wide, 20e-6, 80e-6),
+        ),
+        readiness=(
+            readiness(4, shared, 9e-3, 200e-6),
+            readiness(16, shared, 1e-3, 800e-6),
+            readiness(16, shared, 9e-3, 1200e-6),
+            readiness(64, shared, 9e-3, 4e-3),
+            readiness(16, wide, 1e-3, 800e-6),
         ),
         start=StartCost(host_base_s=1.0, host_rank_s=0.02),
         router=RouterCost(backend="uml", host_cpu_s_per_packet=40e-6, packets_per_segment=1.8),
