@@ -81,7 +81,6 @@ def planned_job(specification: JobSpecification, parts: Sequence[Part], topology
         name=specification.name,
         application=application,
         processors=ranks,
-        component=max(sum(size for at, size in parts if at == cluster) for cluster in clusters),
         waking=sum(waking.values()),
         together=_together(form, len(clusters), max(waking.values())),
         over=_over(len(clusters), interconnect),

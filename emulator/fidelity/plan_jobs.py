@@ -18,18 +18,17 @@ from emulator.model.clock import Dilation
 class PlannedJob:
     """A job as it is to run, in emulated seconds.
 
-    `component` ranks make its largest component. Of all `waking` wake for the end of each phase, `together` of them in
-    one cluster; the others run ahead of the host's clock, since all that they send is paced. An iteration has `phases`
-    compute phases of `phase_s` (None: unpaced), in each of which a rank sweeps `sweeps` times over `points` points; all
-    ranks meet after each `meeting_phases` phases (None: only in the end). `delays_s` is what delays and interconnects
-    add to an iteration, `segments` is how many packets of messages it sends over the wide area. `grid_bytes` is what
-    all ranks hold of the grid.
+    Of its ranks `waking` wake for the end of each phase, `together` of them in one cluster; the others run ahead of the
+    host's clock, since all that they send is paced. An iteration has `phases` compute phases of `phase_s` (None:
+    unpaced), in each of which a rank sweeps `sweeps` times over `points` points; all ranks meet after each
+    `meeting_phases` phases (None: only in the end). `delays_s` is what delays and interconnects add to an iteration,
+    `segments` is how many packets of messages it sends over the wide area. `grid_bytes` is what all ranks hold of the
+    grid.
     """
 
     name: str
     application: str
     processors: int
-    component: int
     waking: int
     together: int
     over: MessagesOver

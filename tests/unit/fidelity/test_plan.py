@@ -15,12 +15,10 @@ from emulator.model.clock import Dilation
 from tests.unit.fidelity.planned_host import ROOM, host_costs
 
 SMALL = PlannedJob(
-    "small", "poisson", processors=16, component=16, waking=16, together=16, over=MessagesOver.SHARED_MEMORY,
+    "small", "poisson", processors=16, waking=16, together=16, over=MessagesOver.SHARED_MEMORY,
     iterations=100, phase_s=1.15e-3, points=10_000,
 )  # fmt: skip
-WIDE = replace(
-    SMALL, name="wide", component=8, waking=16, together=8, over=MessagesOver.WIDE_AREA, delays_s=8e-3, segments=20.0
-)
+WIDE = replace(SMALL, name="wide", waking=16, together=8, over=MessagesOver.WIDE_AREA, delays_s=8e-3, segments=20.0)
 
 
 def run_of(*jobs: PlannedJob, **more: object) -> PlannedRun:
@@ -40,7 +38,6 @@ jobs = st.builds(
     name=st.just("any"),
     application=st.sampled_from(["poisson", "laplace", "heat"]),
     processors=st.just(400),
-    component=st.integers(1, 400),
     waking=st.integers(0, 400),
     together=st.integers(1, 100),
     over=st.sampled_from(MessagesOver),
