@@ -18,6 +18,14 @@ EDGES_S = tuple(25e-6 * 2 ** (step / 2) for step in range(20))
 ROOM = Resources(memory_bytes=16_000_000_000, disk_bytes=100_000_000_000)
 
 
+def message(application: str, ranks: int, over: MessagesOver, host_cpu_s: float, host_time_s: float) -> MessageCost:
+    """Messages that cost ranks that never wait as much as any others."""
+    return MessageCost(
+        application=application, ranks=ranks, over=over, host_cpu_s=host_cpu_s, host_time_s=host_time_s,
+        host_least_cpu_s=host_cpu_s,
+    )  # fmt: skip
+
+
 def overshoots(together: int, over: MessagesOver, host_kernel_s: float, host_typical_s: float) -> Overshoots:
     """Overshoots that are `host_typical_s` in the mean, and three times as much at the latest rank."""
     return Overshoots(
@@ -48,44 +56,12 @@ def host_costs(cores: int = 2) -> HostCosts:
             KernelCost(application="laplace", points=10_000, host_ns_per_point=4.0),
         ),
         messages=(
-            MessageCost(
-                application="poisson",
-                ranks=4,
-                over=shared,
-                host_cpu_s=80e-6,
-                host_time_s=200e-6,
-                host_least_cpu_s=80e-6,
-            ),
-            MessageCost(
-                application="poisson",
-                ranks=16,
-                over=shared,
-                host_cpu_s=100e-6,
-                host_time_s=800e-6,
-                host_least_cpu_s=100e-6,
-            ),
-            MessageCost(
-                application="poisson",
-                ranks=64,
-                over=shared,
-                host_cpu_s=120e-6,
-                host_time_s=4e-3,
-                host_least_cpu_s=120e-6,
-            ),
-            MessageCost(
-                application="laplace",
-                ranks=16,
-                over=shared,
-                host_cpu_s=150e-6,
-                host_time_s=1e-3,
-                host_least_cpu_s=150e-6,
-            ),
-            MessageCost(
-                application="poisson", ranks=16, over=paced, host_cpu_s=90e-6, host_time_s=0.0, host_least_cpu_s=90e-6
-            ),
-            MessageCost(
-                application="poisson", ranks=16, over=wide, host_cpu_s=400e-6, host_time_s=2e-3, host_least_cpu_s=400e-6
-            ),
+            message("poisson", 4, shared, 80e-6, 200e-6),
+            message("poisson", 16, shared, 100e-6, 800e-6),
+            message("poisson", 64, shared, 120e-6, 4e-3),
+            message("laplace", 16, shared, 150e-6, 1e-3),
+            message("poisson", 16, paced, 90e-6, 0.0),
+            message("poisson", 16, wide, 400e-6, 2e-3),
         ),
         overshoots=(
             overshoots(4, shared, 20e-6, 30e-6),
