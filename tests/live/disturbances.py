@@ -293,8 +293,8 @@ CPU = ("other work took", "waited for a processor")
 MEMORY = ("of the host's memory available", "waited for memory", "killed for want of memory")
 DISK = ("waited for a disk", "to reach the disk")
 THROTTLED = ("throttled by its CPU quota",)
-LATE = ("late by", "timeouts of TCP")
 STILL = ("stood still",)
+OTHERS = ("datagrams of others",)
 
 DISTURBANCES = (
     Disturbance("busy loops", "one on every core", partial(busy_loops, 1.0), CPU),
@@ -306,7 +306,7 @@ DISTURBANCES = (
     Disturbance("link's rate", "nine tenths", partial(uplink, factor=0.9), CHANGED),
     Disturbance("link's loss", "5%", partial(delay_line, loss=0.05), CHANGED),
     Disturbance("link's loss", "0.5%", partial(delay_line, loss=0.005), CHANGED),
-    Disturbance("datagrams over the link", "twice its rate", partial(flood, 2.0), ("dropped that nobody", *LATE)),
+    Disturbance("datagrams over the link", "twice its rate", partial(flood, 2.0), OTHERS),
     Disturbance("cluster's CPU quota", "a twentieth of a core", partial(quota, "cluster", 0.05), THROTTLED),
     Disturbance("cluster's CPU quota", "a fortieth of a core", partial(quota, "cluster", 0.025), THROTTLED),
     Disturbance("router's CPU quota", "a fiftieth of a core", partial(quota, "router", 0.02), THROTTLED),
