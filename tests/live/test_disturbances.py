@@ -30,7 +30,7 @@ PROVOKED = (
     "link's delay: four times as long",
     "link's rate: half",
     "link's loss: 5%",
-    "cluster's CPU quota: a fortieth of a core",
+    "cluster's CPU quota: a two-hundredth of a core",
     "memory hog: more than its container may have",
     "slow disk: four writers that sync",
 )
