@@ -60,6 +60,11 @@ class Program:
         self._drain.join(timeout=1.0)
         return code
 
+    def end_input(self) -> None:
+        """Close its standard input, which tells a command that listens there to end."""
+        with contextlib.suppress(OSError):
+            self._channel.shutdown_write()
+
     def close(self) -> None:
         """Close the channel; the command may go on without a listener."""
         self._channel.close()

@@ -57,6 +57,10 @@ class ClusterUnreachable(TestbedError):
     """A cluster's head does not answer, or answers with what it should not."""
 
 
+class TransferFailed(TestbedError):
+    """A file did not come from one site's file server to another's, or not as it is at its source."""
+
+
 class RunFailed(TestbedError):
     """A job, measurement or campaign ended without the result it was started for."""
 

@@ -16,12 +16,13 @@ from emulator.model.topology import Name
 
 
 class Head(DocumentModel):
-    """The head of one cluster, as SSH reaches it."""
+    """The head of one cluster, as SSH reaches it; the others reach its files at `file_address`, else at `address`."""
 
     cluster: Name
     address: str
     port: PositiveInt = 22
     user: str = "researcher"
+    file_address: str = ""
 
 
 class BrokerSettings(DocumentModel):
