@@ -6,6 +6,7 @@ Names become names of real files, so they hold no path and begin with no dot.
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated, Self
 
 from pydantic import Field, PositiveInt, StringConstraints, model_validator
@@ -64,14 +65,19 @@ class FileView(DocumentModel):
     transfers: tuple[TransferView, ...] = ()
 
 
-class BandwidthView(DocumentModel):
-    """What the wide area gives a transfer between two sites, in emulated megabits per second.
+class BandwidthOrigin(StrEnum):
+    """Where a bandwidth comes from: past transfers, the topology's word for the path, or nothing but an assumption."""
 
-    `measured` says whether that is forecast from past transfers; else it is what the topology states for the path.
-    """
+    MEASURED = "measured"
+    STATED = "stated"
+    ASSUMED = "assumed"
+
+
+class BandwidthView(DocumentModel):
+    """What a transfer between two sites may expect, in emulated megabits per second; `transfers` is how many say so."""
 
     source: Name
     target: Name
     rate_mbit: float
-    measured: bool
+    origin: BandwidthOrigin
     transfers: int
