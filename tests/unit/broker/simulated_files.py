@@ -14,7 +14,7 @@ BYTES_PER_HOST_S = 1_000_000.0
 
 
 class SimulatedTransfer:
-    """Comes at once at `BYTES_PER_HOST_S`, unless its target `holds_back`: then half of it, until `go_on` or a cancel."""
+    """Comes at once at `BYTES_PER_HOST_S`; where its target `holds_back`, half of it, until `go_on` or a cancel."""
 
     def __init__(self, file: StoredFile, source: SimulatedFileServer, target: SimulatedFileServer) -> None:
         self._file, self._source, self._target = file, source, target
