@@ -9,6 +9,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, PositiveInt, model_validator
 
+from emulator.model.claiming import StatedClaiming
 from emulator.model.documents import DocumentModel, read_document, validate
 from emulator.model.house import HOUSE, locate
 from emulator.model.job import (
@@ -38,7 +39,7 @@ class Campaign(DocumentModel):
     uniform choices. Where that is not enough, `choices` takes the place of `application`, `arguments` and both.
     `dilation` is the default that a command may override; where neither states one, the planner chooses. `service_s` is
     how long jobs run in one cluster where they are simulated; `input_files` is what they need to read. A job is ended
-    when it has run for `run_time_limit_s`.
+    when it has run for `run_time_limit_s`. `claiming` is how a live broker claims what it has placed.
     """
 
     name: Name
@@ -59,6 +60,7 @@ class Campaign(DocumentModel):
     policy: str = "wf"
     queue: str = "placement"
     scan_interval_s: Annotated[float, Field(gt=0, le=86_400)] = 4.0
+    claiming: StatedClaiming = StatedClaiming()
 
     @model_validator(mode="after")
     def _says_what_jobs_ask_for(self) -> Self:

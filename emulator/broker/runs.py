@@ -18,6 +18,7 @@ from emulator.model.job import JobSpecification, JobState, Placement, Timeline
 from emulator.model.request import JobRequest
 from emulator.model.topology import Topology
 from emulator.model.views import ComponentView, JobView, RunRequest, RunState, RunView
+from emulator.policies.claiming import ClaimingProcedure
 from emulator.policies.placement.fixed import AcceptingFixed
 from emulator.policies.protocols import WaitingJob
 from emulator.policies.registry import placement_policy, queue_discipline
@@ -41,13 +42,13 @@ class LiveJob:
     reason: str = ""
     tries: int = 0
     placement: Placement | None = None
+    claiming: ClaimingProcedure | None = None
+    claiming_tries: int = 0
     claimed: dict[str, tuple[str, float]] = field(default_factory=dict)
     released_s: float | None = None
     overhead_late_s: float | None = None
     exit_code: int | None = None
     result: dict[str, Any] | None = None
-    output: str = ""
-    error: str = ""
     life: JobLife | None = None
 
     @property
@@ -67,7 +68,7 @@ class LiveJob:
 
     def view(self, topology: Topology) -> JobView:
         """The job as the API shows it."""
-        timeline = self.timeline
+        timeline, claiming = self.timeline, self.claiming
         return JobView(
             id=self.id,
             run=self.run,
@@ -75,10 +76,15 @@ class LiveJob:
             state=self.state,
             reason=self.reason,
             placement_tries=self.tries,
+            claiming_tries=self.claiming_tries,
             components=self._component_views(topology),
             intended_arrival_s=self.intended_arrival_s,
             submitted_s=timeline.submitted_s,
             placed_s=timeline.placed_s,
+            estimated_transfer_s=claiming.transfer_s if claiming else None,
+            claim_due_s=claiming.claim_s if claiming else None,
+            planned_start_s=claiming.start_s if claiming else None,
+            additional_claiming_s=claiming.additional_s if claiming else None,
             claimed_s=timeline.claimed_s,
             started_s=timeline.started_s,
             finished_s=timeline.finished_s,

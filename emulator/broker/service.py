@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from emulator.broker.journal import Journal
+from emulator.broker.life_events import Ended
 from emulator.broker.loop import Loop
-from emulator.broker.running import Ended
 from emulator.broker.runs import LiveJob, Run
 from emulator.broker.scheduling import Scheduling
 from emulator.clusters.protocol import LocalResourceManager
@@ -143,13 +143,13 @@ class Broker:
         )
 
     def output(self, number: int) -> tuple[str, str]:
-        """Standard output and error of a job that has ended."""
+        """The last of what a job has written so far to its standard output and error; see `outputs`.
 
-        def read() -> tuple[str, str]:
-            job = self._job(number)
-            return job.output, job.error
-
-        return self._loop.ask(read)
+        Raises:
+            UnknownName: if there is no such job.
+        """
+        self.job(number)
+        return self._scheduling.outputs.read(number)
 
     def clusters(self) -> list[ClusterView]:
         """The clusters as their local managers report them now."""

@@ -93,6 +93,7 @@ def run_campaign(testbed: Testbed, campaign: Campaign, *, seed: int, path: Path,
         policy=campaign.policy,
         queue=campaign.queue,
         scan_interval_s=campaign.scan_interval_s,
+        claiming=campaign.claiming,
         seed=seed,
     )
     manifest = begun_manifest(testbed, RunKind.CAMPAIGN, request, campaign.model_dump(mode="json"), campaign.jobs)

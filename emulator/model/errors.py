@@ -50,7 +50,15 @@ class Unauthorized(TestbedError):
 
 
 class ClaimFailed(TestbedError):
-    """A local resource manager did not give the processors that a component asked for."""
+    """A local resource manager, that of `cluster`, did not give the processors that a component asked for."""
+
+    def __init__(self, sentence: str, cluster: str = "") -> None:
+        super().__init__(sentence)
+        self.cluster = cluster
+
+
+class NotGranted(ClaimFailed):
+    """The processors of a claim are in use by others of the same cluster: it may be tried again."""
 
 
 class ClusterUnreachable(TestbedError):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, PositiveInt
+from pydantic import Field, PositiveFloat, PositiveInt
 
 from emulator.model.documents import DocumentModel
 from emulator.model.topology import Name
@@ -26,7 +26,10 @@ class Head(DocumentModel):
 
 
 class BrokerSettings(DocumentModel):
-    """A broker's surroundings. Address ranges are in CIDR form; an empty range leaves the choice to MPI."""
+    """A broker's surroundings. Address ranges are in CIDR form; an empty range leaves the choice to MPI.
+
+    A claim that a local resource manager has not granted within `host_grant_limit_s` counts as lost to its other users.
+    """
 
     testbed: Name
     topology_file: Path
@@ -38,3 +41,4 @@ class BrokerSettings(DocumentModel):
     message_range: str = ""
     control_range: str = ""
     listen_port: PositiveInt = 8460
+    host_grant_limit_s: PositiveFloat = 15.0

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from emulator.model.claiming import StatedClaiming
 from emulator.model.documents import DocumentModel
 from emulator.model.job import JobName, JobSpecification, JobState
 
@@ -36,6 +37,7 @@ class RunRequest(DocumentModel):
     scan_interval_s: Annotated[float, Field(gt=0, le=86_400)] = 4.0
     paced_middleware: bool = True
     seed: int = 0
+    claiming: StatedClaiming = StatedClaiming()
 
 
 class RunView(DocumentModel):
@@ -65,7 +67,12 @@ class ComponentView(DocumentModel):
 
 
 class JobView(DocumentModel):
-    """All that is known of a job. `result` is the application's own record, `reason` says why a job failed."""
+    """All that is known of a job. `result` is the application's own record, `reason` says why a job failed.
+
+    Of the claiming procedure: how many `claiming_tries` there were, the moment `claim_due_s` of the last of them or, if
+    it failed, of the next, the planned start, by how much that was put off, and the estimated time of the files'
+    transfer.
+    """
 
     id: int
     run: int
@@ -73,10 +80,15 @@ class JobView(DocumentModel):
     state: JobState
     reason: str = ""
     placement_tries: int = 0
+    claiming_tries: int = 0
     components: tuple[ComponentView, ...] = ()
     intended_arrival_s: float | None = None
     submitted_s: float
     placed_s: float | None = None
+    estimated_transfer_s: float | None = None
+    claim_due_s: float | None = None
+    planned_start_s: float | None = None
+    additional_claiming_s: float | None = None
     claimed_s: float | None = None
     started_s: float | None = None
     finished_s: float | None = None
@@ -105,6 +117,7 @@ class EventKind(StrEnum):
     DECISION = "decision"
     PLACED = "placed"
     COMPONENT_CLAIMED = "component-claimed"
+    CLAIM_FAILED = "claim-failed"
     CLAIMED = "claimed"
     STARTED = "started"
     FINISHED = "finished"
