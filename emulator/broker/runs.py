@@ -2,6 +2,11 @@
 
 A run has a dilation, hence a clock of its own, and a queue discipline and a placement policy of its own. The standing
 run, at dilation 1, is there from the start for jobs that belong to no measurement or campaign.
+
+Disciplines that are never scanned decide at arrivals and departures only, but on a live system processors also come
+free without either: other users of a cluster leave, a local manager counts an allocation that has ended a while longer,
+an allocation is given before its event is here. While jobs wait, a run therefore looks again, soon after each decision
+and ever later; what came free is put to the discipline as the departure of a job of nobody's.
 """
 
 from __future__ import annotations
@@ -9,23 +14,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy
-
+from emulator.broker.looking import Looking
 from emulator.broker.running import JobLife
 from emulator.model.clock import Dilation, EmulatedClock
-from emulator.model.errors import UnknownName
 from emulator.model.job import JobSpecification, JobState, Placement, Timeline
 from emulator.model.request import JobRequest
 from emulator.model.topology import Topology
 from emulator.model.views import ComponentView, JobView, RunRequest, RunState, RunView
+from emulator.policies.admitting import Admitting
 from emulator.policies.claiming import ClaimingProcedure
-from emulator.policies.placement.fixed import AcceptingFixed
-from emulator.policies.protocols import WaitingJob
-from emulator.policies.registry import placement_policy, queue_discipline
-
-LIVE_POLICIES = ("wf", "wf-distinct", "cm", "fcm")
-LIVE_QUEUES = ("placement", "placement-adaptive", "gs")
-"""What the broker runs so far: policies that need no files, and disciplines without local queues."""
+from emulator.policies.deciding import check_live, deciders
+from emulator.policies.decisions import Decision
+from emulator.policies.protocols import PlacementPolicy, QueueDiscipline, WaitingJob
 
 
 @dataclass(slots=True)
@@ -37,6 +37,7 @@ class LiveJob:
     specification: JobSpecification
     request: JobRequest
     timeline: Timeline
+    queue: int | None = None
     intended_arrival_s: float | None = None
     state: JobState = JobState.QUEUED
     reason: str = ""
@@ -54,7 +55,7 @@ class LiveJob:
     @property
     def waiting(self) -> WaitingJob:
         """The job as its discipline knows it."""
-        return WaitingJob(self.id, self.request)
+        return WaitingJob(self.id, self.request, self.queue)
 
     def unclaimed(self, topology: Topology) -> dict[int, int]:
         """Processors per cluster index that were asked of the local managers but not given yet."""
@@ -116,31 +117,50 @@ class Run:
     """A run's clock, discipline, policy and jobs.
 
     Raises:
-        UnknownName: if the request names a policy or queue that the broker does not run.
-        InvalidInput: if the dilation cannot be one.
+        UnknownName: if the request names a policy or queue that does not come with the testbed.
+        InvalidInput: if one of them is simulated only, the queue is not scanned as asked, or the dilation is none.
     """
 
-    def __init__(self, number: int, request: RunRequest) -> None:
-        if request.policy not in LIVE_POLICIES:
-            raise UnknownName.among("live policy", request.policy, list(LIVE_POLICIES))
-        if request.queue not in LIVE_QUEUES:
-            raise UnknownName.among("live queue", request.queue, list(LIVE_QUEUES))
+    def __init__(self, number: int, request: RunRequest, topology: Topology) -> None:
+        check_live(request.queue, request.policy)
         self.id = number
         self.request = request
         self.state = RunState.PREPARING
         self.dilation = Dilation(request.dilation)
         self.clock: EmulatedClock | None = None
-        self.discipline = queue_discipline(request.queue, request.scan_interval_s)
-        self.policy = AcceptingFixed(placement_policy(request.policy))
-        self.rng = numpy.random.default_rng(request.seed)
+        self.deciders = deciders(request.queue, request.policy, request.scanning, request.seed)
+        self.admitting = Admitting(topology, request.queue, request.policy, request.rules)
         self.jobs: dict[int, LiveJob] = {}
         self.decisions = 0
+        self.looking = Looking()
 
     def start(self) -> None:
         """Set the clock to zero, now; it is not set again."""
         if self.clock is None:
             self.clock = EmulatedClock.starting_now(self.dilation)
             self.state = RunState.RUNNING
+
+    @property
+    def discipline(self) -> QueueDiscipline:
+        """Which job is next."""
+        return self.deciders.discipline
+
+    @property
+    def policy(self) -> PlacementPolicy:
+        """Where a job goes."""
+        return self.deciders.policy
+
+    def note(self, decision: Decision) -> None:
+        """A decision was made."""
+        self.decisions += 1
+        self.looking.note(decision, is_scanned=self.discipline.next_scan_s() is not None)
+
+    def host_until_due_s(self) -> float | None:
+        """Host seconds until the queue is to be scanned or the clusters to be looked at; None: nothing is due."""
+        scan_s = self.discipline.next_scan_s()
+        if scan_s is not None:
+            return self.clock.host_remaining_s(scan_s) if self.clock else None
+        return self.looking.host_until_due_s()
 
     @property
     def unfinished(self) -> list[LiveJob]:

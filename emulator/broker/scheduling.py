@@ -36,7 +36,9 @@ from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
 from emulator.model.views import EventKind
 from emulator.policies.claiming import ClaimingProcedure
-from emulator.policies.protocols import Departure, SchedulingEvent, Start
+from emulator.policies.decisions import decision_record
+from emulator.policies.protocols import Departure, Scan, SchedulingEvent, Start
+from emulator.policies.state import SystemState
 
 OUTPUTS_FOLDER: Final = "outputs"
 """Beside the journal."""
@@ -73,10 +75,25 @@ class Scheduling:
 
     def decide(self, run: Run, event: SchedulingEvent) -> None:
         """Ask the discipline about `event` on the clusters' present occupancy, and do what it answers."""
-        state = system_state(self.occupancies.read(self._lost), run.unfinished, self._topology, run.now_s())
-        answers, detail = placing.decide(run, event, state)
-        self.record(run, EventKind.DECISION, detail=detail, time_s=state.time_s)
-        for answer in answers:
+        self._decide_on(run, event, self._state(run))
+
+    def decide_due(self, run: Run) -> None:
+        """Decide on what is due in `run`: a scan, or what came free without a departure of ours."""
+        if run.host_until_due_s() != 0.0:
+            return
+        state = self._state(run)
+        if run.discipline.next_scan_s() is not None:
+            self._decide_on(run, Scan(), state)
+        elif (freed := run.looking.freed(state)) is not None:
+            self._decide_on(run, freed, state)
+
+    def _state(self, run: Run) -> SystemState:
+        return system_state(self.occupancies.read(self._lost), run.unfinished, self._topology, run.now_s())
+
+    def _decide_on(self, run: Run, event: SchedulingEvent, state: SystemState) -> None:
+        decision = placing.decide(run, event, state)
+        self.record(run, EventKind.DECISION, detail=decision_record(decision), time_s=state.time_s)
+        for answer in decision.answers:
             job = run.jobs[answer.job_id]
             job.tries = answer.tries
             if isinstance(answer, Start):
@@ -137,6 +154,7 @@ class Scheduling:
             case AllClaimed(host_moment_s):
                 job.state, job.timeline.claimed_s = JobState.STARTING, run.moment_s(host_moment_s)
                 self.record(run, EventKind.CLAIMED, job)
+                run.looking.soon()
             case Started(host_moment_s, host_late_s):
                 job.state, job.timeline.started_s = JobState.RUNNING, run.moment_s(host_moment_s)
                 job.overhead_late_s = run.dilation.emulated_duration_s(host_late_s)

@@ -16,7 +16,7 @@ from emulator.broker.runs import LiveJob, Run
 from emulator.broker.scheduling import Scheduling
 from emulator.clusters.protocol import LocalResourceManager
 from emulator.model.applications import check_program
-from emulator.model.errors import ClusterUnreachable, InvalidInput, NotStanding, TestbedBusy, UnknownName
+from emulator.model.errors import ClusterUnreachable, NotStanding, TestbedBusy, UnknownName
 from emulator.model.job import JobState, Timeline
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
@@ -30,7 +30,7 @@ from emulator.model.views import (
     RunView,
     Submission,
 )
-from emulator.policies.protocols import Arrival, Scan, Withdrawal
+from emulator.policies.protocols import Arrival, Withdrawal
 
 END_TIMEOUT_HOST_S = 60.0
 END_POLL_HOST_S = 0.05
@@ -52,7 +52,7 @@ class Broker:
         self._loop = Loop(self._host_until_scan_s, self._scan_due_runs)
         last_run, last_job = journal.last_numbers()
         self._next_run, self._next_job = last_run + 1, last_job + 1
-        self._standing = Run(STANDING_RUN, RunRequest(name="standing"))
+        self._standing = Run(STANDING_RUN, RunRequest(name="standing", policy="by-kind"), topology)
         self._standing.start()
         self._runs: dict[int, Run] = {STANDING_RUN: self._standing}
         self._current: Run | None = None
@@ -174,7 +174,7 @@ class Broker:
             raise TestbedBusy(
                 f"Jobs are still running outside of any run ({numbers}); await them first, or `testbed cancel` them."
             )
-        run = Run(self._next_run, request)
+        run = Run(self._next_run, request, self._topology)
         self._next_run += 1
         self._runs[run.id] = self._current = run
         return run.view()
@@ -227,17 +227,13 @@ class Broker:
         run = self._run_for(submission.run)
         specification = submission.specification
         check_program(specification)
-        request = specification.request_in(self._topology)
-        if request.kind not in run.policy.accepts:
-            raise InvalidInput(
-                f"request: policy {run.request.policy!r} does not place {request.kind} requests "
-                f"(it places {', '.join(sorted(run.policy.accepts))})."
-            )
+        admitted = run.admitting.admit(self._next_job, specification)
         job = LiveJob(
             id=self._next_job,
             run=run.id,
             specification=specification,
-            request=request,
+            request=admitted.request,
+            queue=admitted.queue,
             timeline=Timeline(submitted_s=run.now_s()),
             intended_arrival_s=submission.intended_arrival_s,
         )
@@ -275,18 +271,12 @@ class Broker:
         return self._jobs[number]
 
     def _host_until_scan_s(self) -> float | None:
-        waits = [
-            run.clock.host_remaining_s(scan_s)
-            for run in self._running()
-            if run.clock and (scan_s := run.discipline.next_scan_s()) is not None
-        ]
+        waits = [wait_s for run in self._running() if (wait_s := run.host_until_due_s()) is not None]
         return min(waits, default=None)
 
     def _scan_due_runs(self) -> None:
         for run in self._running():
-            scan_s = run.discipline.next_scan_s()
-            if scan_s is not None and run.now_s() >= scan_s:
-                self._scheduling.decide(run, Scan())
+            self._scheduling.decide_due(run)
 
     def _running(self) -> list[Run]:
         runs = [self._standing] if self._current is None else [self._standing, self._current]

@@ -16,7 +16,7 @@ from typing import Annotated, Final, Self
 from pydantic import Field, PositiveInt, StringConstraints, model_validator
 
 from emulator.model.documents import DocumentModel
-from emulator.model.errors import ImpossibleRequest
+from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.interconnects import WhichInterconnect
 from emulator.model.placement import Component, Placement
 from emulator.model.request import JobRequest, RequestKind
@@ -37,6 +37,9 @@ TimeScale = Annotated[float, Field(gt=0, le=1e6)]
 DEFAULT_RUN_TIME_LIMIT_S = 86_400.0
 MAX_COMPONENTS = 64
 MAX_COMPONENT_PROCESSORS = 1_000_000
+MAX_SPLITS = 64
+Size = Annotated[PositiveInt, Field(le=MAX_COMPONENT_PROCESSORS)]
+Split = Annotated[tuple[Size, ...], Field(min_length=1, max_length=MAX_COMPONENTS)]
 
 
 class JobKind(StrEnum):
@@ -53,6 +56,9 @@ class JobSpecification(DocumentModel):
     one that the nodes find by its name, or an absolute path.
     `interconnect` says which of the topology's carries its messages inside clusters; unless stated, that of a job over
     as many clusters. `time_scale` divides what computing takes the emulated processors; communication stays as it is.
+    `queue` names the cluster whose local queue the job is submitted to, where the discipline has local queues. A
+    flexible request may state its `least_component` and `most_components`, or the `splits` it admits, the preferred
+    first.
     """
 
     name: JobName = "job"
@@ -60,12 +66,13 @@ class JobSpecification(DocumentModel):
     application: Name = PLAIN
     arguments: dict[ArgumentName, int | float | bool | JobName] = Field(default_factory=dict, max_length=32)
     command: Annotated[tuple[CommandWord, ...], Field(max_length=MAX_COMMAND_WORDS)] = ()
-    components: Annotated[
-        tuple[Annotated[PositiveInt, Field(le=MAX_COMPONENT_PROCESSORS)], ...],
-        Field(min_length=1, max_length=MAX_COMPONENTS),
-    ]
+    components: Split
     request: RequestKind = RequestKind.NON_FIXED
     clusters: tuple[Name, ...] = ()
+    queue: Name | None = None
+    least_component: Size = 1
+    most_components: Annotated[PositiveInt, Field(le=MAX_COMPONENTS)] | None = None
+    splits: Annotated[tuple[Split, ...], Field(max_length=MAX_SPLITS)] = ()
     run_time_limit_s: RunTimeLimit = DEFAULT_RUN_TIME_LIMIT_S
     interconnect: WhichInterconnect | None = None
     time_scale: TimeScale = 1.0
@@ -78,6 +85,10 @@ class JobSpecification(DocumentModel):
             self._check_mpi()
         else:
             self._check_plain()
+        try:
+            self._request(tuple(range(len(self.clusters))))
+        except InvalidInput as error:
+            raise ValueError(str(error)) from error
         return self
 
     def _check_mpi(self) -> None:
@@ -103,12 +114,24 @@ class JobSpecification(DocumentModel):
 
         Raises:
             UnknownName: if a cluster does not exist.
-            InvalidInput: if sizes and clusters contradict each other.
             ImpossibleRequest: if the request exceeds the system, or a component every cluster it may go to.
         """
-        request = JobRequest(self.request, self.components, tuple(topology.index(name) for name in self.clusters))
+        request = self._request(tuple(topology.index(name) for name in self.clusters))
         _check_possible(self.name, request, topology)
         return request
+
+    def queue_in(self, topology: Topology) -> int | None:
+        """The index of the cluster whose local queue the job is submitted to, if it names one.
+
+        Raises:
+            UnknownName: if that cluster does not exist.
+        """
+        return None if self.queue is None else topology.index(self.queue)
+
+    def _request(self, clusters: tuple[int, ...]) -> JobRequest:
+        return JobRequest(
+            self.request, self.components, clusters, self.least_component, self.most_components, self.splits
+        )
 
 
 def _check_possible(job: str, request: JobRequest, topology: Topology) -> None:

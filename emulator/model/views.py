@@ -14,6 +14,8 @@ from pydantic import Field
 from emulator.model.claiming import StatedClaiming
 from emulator.model.documents import DocumentModel
 from emulator.model.job import JobName, JobSpecification, JobState
+from emulator.model.rules import StatedRules
+from emulator.model.scanning import StatedScanning
 
 STANDING_RUN = 0
 """The run that jobs submitted outside of any measurement or campaign belong to; it has dilation 1 and never ends."""
@@ -27,16 +29,19 @@ class RunState(StrEnum):
     ENDED = "ended"
 
 
-class RunRequest(DocumentModel):
-    """What a measurement or campaign asks for when it takes hold of the testbed."""
+class RunRequest(StatedScanning):
+    """What a measurement or campaign asks for when it takes hold of the testbed.
+
+    `policy`, `queue`, `rules`, `seed` and how the queue is scanned are all that its decisions depend on.
+    """
 
     name: JobName
     dilation: Annotated[float, Field(gt=0, le=10_000)] = 1.0
     policy: str = "wf"
     queue: str = "placement"
-    scan_interval_s: Annotated[float, Field(gt=0, le=86_400)] = 4.0
+    rules: StatedRules = StatedRules()
     paced_middleware: bool = True
-    seed: int = 0
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     claiming: StatedClaiming = StatedClaiming()
 
 

@@ -49,13 +49,14 @@ class ScriptedProgram:
 
 
 class ScriptedCluster:
-    """Grants what fits at once, unless `holds_back`, `refuses` or `silent`."""
+    """Grants what fits at once, unless `holds_back`, `refuses` or `silent`; `others` hold processors of their own."""
 
     def __init__(self, cluster: str, processors: int) -> None:
         self.cluster = cluster
         self.address = cluster
         self.processors = processors
         self.held: dict[str, tuple[str, int]] = {}
+        self.others = 0
         self.holds_back = self.refuses = self.silent = False
         self.programs: list[ScriptedProgram] = []
         self.scripts: list[str] = []
@@ -66,7 +67,9 @@ class ScriptedCluster:
 
     def occupancy(self) -> Occupancy:
         self._check_speaking()
-        return Occupancy(1, self.processors, self.processors - sum(size for _, size in self.held.values()))
+        return Occupancy(
+            1, self.processors, self.processors - self.others - sum(size for _, size in self.held.values())
+        )
 
     def claim(self, claim: str, processors: int) -> str:
         self._check_speaking()
@@ -87,6 +90,12 @@ class ScriptedCluster:
         if claim:
             self.released.append(allocation)
             self._tell(AllocationEventKind.ENDED, claim, allocation)
+
+    def tell_all(self) -> None:
+        """Hold back no longer: tell of all that was given."""
+        self.holds_back = False
+        for allocation, (claim, _) in list(self.held.items()):
+            self._tell(AllocationEventKind.CLAIMED, claim, allocation)
 
     def release_all(self) -> None:
         for allocation in list(self.held):

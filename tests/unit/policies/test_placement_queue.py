@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from emulator.model.errors import UnknownName
 from emulator.model.request import JobRequest, RequestKind
+from emulator.model.scanning import Scanning
 from emulator.policies.placement.worst_fit import WorstFit
 from emulator.policies.protocols import Arrival, Reject, Scan, Start, WaitingJob, Withdrawal
 from emulator.policies.queues.placement_queue import PlacementQueue
@@ -95,4 +96,4 @@ def test_names_that_nothing_carries_are_answered_with_those_that_exist():
     with pytest.raises(UnknownName, match=r"no policy 'worst' \(known: cf, cm, fcm, wf, wf-distinct\)"):
         placement_policy("worst")
     with pytest.raises(UnknownName, match=r"no queue 'lifo' \(known: gp, gs, lp-gf,"):
-        queue_discipline("lifo", 4)
+        queue_discipline("lifo", Scanning())
