@@ -114,7 +114,7 @@ class LiveJob:
 
 
 class Run:
-    """A run's clock, discipline, policy and jobs.
+    """A run's clock, discipline, policy and jobs; `waiting_files` holds the input files of those not placed yet.
 
     Raises:
         UnknownName: if the request names a policy or queue that does not come with the testbed.
@@ -133,6 +133,7 @@ class Run:
         self.jobs: dict[int, LiveJob] = {}
         self.decisions = 0
         self.looking = Looking()
+        self.waiting_files: dict[int, str] = {}
 
     def start(self) -> None:
         """Set the clock to zero, now; it is not set again."""
@@ -161,6 +162,12 @@ class Run:
         if scan_s is not None:
             return self.clock.host_remaining_s(scan_s) if self.clock else None
         return self.looking.host_until_due_s()
+
+    def add(self, job: LiveJob) -> None:
+        """A job was submitted to this run."""
+        self.jobs[job.id] = job
+        if job.request.file is not None:
+            self.waiting_files[job.id] = job.request.file
 
     @property
     def unfinished(self) -> list[LiveJob]:

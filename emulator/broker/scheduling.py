@@ -5,12 +5,13 @@ All methods run on the broker's loop. Nothing here knows of the API.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Final
 
 from emulator.broker import placing
 from emulator.broker.claiming import label_of
+from emulator.broker.files.replicas import Replicas
 from emulator.broker.journal import Journal
 from emulator.broker.life_events import (
     AllClaimed,
@@ -27,7 +28,7 @@ from emulator.broker.placing import Occupancies, system_state
 from emulator.broker.plain import PlainRunner
 from emulator.broker.programs import command_line
 from emulator.broker.runners import MpiRunner, Runner
-from emulator.broker.running import Errand, JobLife
+from emulator.broker.running import Errand, JobLife, NothingToPrepare, Preparation
 from emulator.broker.runs import LiveJob, Run
 from emulator.clusters.protocol import AllocationEvent, LocalResourceManager
 from emulator.model.errors import NotStanding
@@ -37,7 +38,7 @@ from emulator.model.topology import Topology
 from emulator.model.views import EventKind
 from emulator.policies.claiming import ClaimingProcedure
 from emulator.policies.decisions import decision_record
-from emulator.policies.protocols import Departure, Scan, SchedulingEvent, Start
+from emulator.policies.protocols import Departure, Scan, SchedulingEvent, Start, Withdrawal
 from emulator.policies.state import SystemState
 
 OUTPUTS_FOLDER: Final = "outputs"
@@ -58,11 +59,13 @@ class Scheduling:
         managers: Sequence[LocalResourceManager],
         settings: BrokerSettings,
         journal: Journal,
+        replicas: Replicas,
     ) -> None:
         self._topology = topology
         self._managers = managers
         self._settings = settings
         self._journal = journal
+        self._replicas = replicas
         self.occupancies = Occupancies(managers)
         self.outputs = Outputs(settings.journal_file.parent / OUTPUTS_FOLDER)
         self._placed: dict[str, LiveJob] = {}
@@ -88,7 +91,9 @@ class Scheduling:
             self._decide_on(run, freed, state)
 
     def _state(self, run: Run) -> SystemState:
-        return system_state(self.occupancies.read(self._lost), run.unfinished, self._topology, run.now_s())
+        surroundings = self._replicas.surroundings(set(run.waiting_files.values()), self._lost)
+        occupancies = self.occupancies.read(self._lost)
+        return system_state(occupancies, run.unfinished, self._topology, run.now_s(), surroundings)
 
     def _decide_on(self, run: Run, event: SchedulingEvent, state: SystemState) -> None:
         decision = placing.decide(run, event, state)
@@ -103,7 +108,8 @@ class Scheduling:
 
     def _place(self, run: Run, job: LiveJob, answer: Start, time_s: float) -> None:
         job.placement, job.state, job.timeline.placed_s = answer.placement, JobState.CLAIMING, time_s
-        job.claiming = ClaimingProcedure.begun(run.request.claiming, time_s)
+        run.waiting_files.pop(job.id, None)
+        job.claiming = ClaimingProcedure.begun(run.request.claiming, time_s, answer.placement.transfer_s)
         self.record(run, EventKind.PLACED, job)
         errand = self._errand(run, job, answer.placement, job.claiming)
         job.life = JobLife(errand, self._managers, lambda event: self._post(partial(self._on_life, run, job, event)))
@@ -123,7 +129,17 @@ class Scheduling:
             run_time_limit_s=job.specification.run_time_limit_s,
             host_grant_limit_s=self._settings.host_grant_limit_s,
             overhead_s=self._overhead_s(run, job),
+            preparation=self._preparation(run, job, placement),
         )
+
+    def _preparation(self, run: Run, job: LiveJob, placement: Placement) -> Preparation:
+        """The job's input file on its way to every cluster of the placement that lacks it."""
+        if job.request.file is None:
+            return NothingToPrepare()
+        names = self._topology.cluster_names
+        components = zip(placement.components, placement.file_sites, strict=True)
+        sources = {names[component.cluster]: names[site] for component, site in components}
+        return self._replicas.deliver(job.id, job.request.file, sources, run.dilation)
 
     def _runner(self, run: Run, job: LiveJob, label: str) -> Runner:
         kept = self.outputs.begun(job.id)
@@ -183,6 +199,8 @@ class Scheduling:
         if job.life is not None:
             self._placed.pop(job.life.label, None)
             self.outputs.ended(job.id)
+        run.waiting_files.pop(job.id, None)
+        self._replicas.let_go(job.id)
         self.record(run, FINAL_EVENTS[ended.state], job)
 
     def on_allocation(self, event: AllocationEvent) -> None:
@@ -199,6 +217,15 @@ class Scheduling:
     def cluster_found(self, cluster: str) -> None:
         """A cluster answers, and holds nothing of ours that we do not know of."""
         self._lost.pop(cluster, None)
+
+    def files_lost(self, names: Collection[str], runs: Sequence[Run]) -> None:
+        """Files are at no site any more: jobs that wait and need one of them fail."""
+        for run in runs:
+            for number, name in list(run.waiting_files.items()):
+                if name in names:
+                    reason = f"Its input file {name!r} is at no site any more."
+                    self.finish(run, run.jobs[number], Ended(JobState.FAILED, reason))
+                    self.decide(run, Withdrawal(number))
 
     def cluster_lost(self, cluster: str, reason: str, runs: Sequence[Run]) -> None:
         """A cluster stopped answering: jobs with a component there fail, and nothing is placed there."""

@@ -9,11 +9,15 @@ import threading
 from collections.abc import Sequence
 from functools import partial
 
+from emulator.broker.files.catalogue import Catalogue
+from emulator.broker.files.registry import FileRegistry
+from emulator.broker.files.replicas import Replicas
 from emulator.broker.journal import Journal
 from emulator.broker.life_events import Ended
 from emulator.broker.loop import Loop
 from emulator.broker.runs import LiveJob, Run
 from emulator.broker.scheduling import Scheduling
+from emulator.clusters.file_server import FileServer
 from emulator.clusters.protocol import LocalResourceManager
 from emulator.model.applications import check_program
 from emulator.model.errors import ClusterUnreachable, NotStanding, TestbedBusy, UnknownName
@@ -32,12 +36,17 @@ from emulator.model.views import (
 )
 from emulator.policies.protocols import Arrival, Withdrawal
 
+CATALOGUE_FILE = "files.sqlite"
+"""Beside the journal."""
 END_TIMEOUT_HOST_S = 60.0
 END_POLL_HOST_S = 0.05
 
 
 class Broker:
-    """A co-allocating scheduler over `managers`, which stand in the topology's order."""
+    """A co-allocating scheduler over `managers` and `file_servers`, which stand in the topology's order.
+
+    `files` is where users register and remove files.
+    """
 
     def __init__(
         self,
@@ -45,11 +54,15 @@ class Broker:
         managers: Sequence[LocalResourceManager],
         settings: BrokerSettings,
         journal: Journal,
+        file_servers: Sequence[FileServer] = (),
     ) -> None:
         self._topology = topology
         self._managers = managers
-        self._scheduling = Scheduling(topology, managers, settings, journal)
+        catalogue = Catalogue(settings.journal_file.with_name(CATALOGUE_FILE))
+        self._replicas = Replicas(topology, file_servers, catalogue)
+        self._scheduling = Scheduling(topology, managers, settings, journal, self._replicas)
         self._loop = Loop(self._host_until_scan_s, self._scan_due_runs)
+        self.files = FileRegistry(topology, file_servers, self._replicas, self._loop.ask, self._wanted_files)
         last_run, last_job = journal.last_numbers()
         self._next_run, self._next_job = last_run + 1, last_job + 1
         self._standing = Run(STANDING_RUN, RunRequest(name="standing", policy="by-kind"), topology)
@@ -61,6 +74,7 @@ class Broker:
     def open(self) -> None:
         """Begin to watch the clusters and to work."""
         self._scheduling.open(self._loop)
+        self._replicas.open(self._loop.post)
         self._loop.open()
         for manager in self._managers:
             manager.watch(
@@ -72,6 +86,7 @@ class Broker:
         """End every job and stop."""
         for number in self._loop.ask(lambda: list(self._runs)):
             self.end_run(number)
+        self._loop.ask(self._replicas.close)
         self._loop.close()
         for manager in self._managers:
             manager.close()
@@ -227,7 +242,8 @@ class Broker:
         run = self._run_for(submission.run)
         specification = submission.specification
         check_program(specification)
-        admitted = run.admitting.admit(self._next_job, specification)
+        surroundings = self._replicas.surroundings_of(specification.file)
+        admitted = run.admitting.admit(self._next_job, specification, surroundings)
         job = LiveJob(
             id=self._next_job,
             run=run.id,
@@ -238,10 +254,14 @@ class Broker:
             intended_arrival_s=submission.intended_arrival_s,
         )
         self._next_job += 1
-        self._jobs[job.id] = run.jobs[job.id] = job
+        self._jobs[job.id] = job
+        run.add(job)
         self._scheduling.record(run, EventKind.SUBMITTED, job)
         self._loop.post(lambda: self._try_arrived(run, job))
         return job.view(self._topology)
+
+    def _wanted_files(self) -> set[str]:
+        return {file for job in self._jobs.values() if not job.state.final and (file := job.request.file) is not None}
 
     def _try_arrived(self, run: Run, job: LiveJob) -> None:
         if job.state is JobState.QUEUED:
@@ -286,8 +306,11 @@ class Broker:
         if reachable:
             try:
                 manager.release_all()
+                lost = self.files.tidy(manager.cluster)
             except ClusterUnreachable:
                 return
+            if lost:
+                self._loop.post(lambda: self._scheduling.files_lost(lost, self._running()))
             self._loop.post(partial(self._scheduling.cluster_found, manager.cluster))
         else:
             self._loop.post(lambda: self._scheduling.cluster_lost(manager.cluster, reason, self._running()))

@@ -17,6 +17,7 @@ from pydantic import Field, PositiveInt, StringConstraints, model_validator
 
 from emulator.model.documents import DocumentModel
 from emulator.model.errors import ImpossibleRequest, InvalidInput
+from emulator.model.files import FileName
 from emulator.model.interconnects import WhichInterconnect
 from emulator.model.placement import Component, Placement
 from emulator.model.request import JobRequest, RequestKind
@@ -58,7 +59,7 @@ class JobSpecification(DocumentModel):
     as many clusters. `time_scale` divides what computing takes the emulated processors; communication stays as it is.
     `queue` names the cluster whose local queue the job is submitted to, where the discipline has local queues. A
     flexible request may state its `least_component` and `most_components`, or the `splits` it admits, the preferred
-    first.
+    first. `file` is the logical name of the input file that every component reads; it is brought to where they run.
     """
 
     name: JobName = "job"
@@ -76,6 +77,7 @@ class JobSpecification(DocumentModel):
     run_time_limit_s: RunTimeLimit = DEFAULT_RUN_TIME_LIMIT_S
     interconnect: WhichInterconnect | None = None
     time_scale: TimeScale = 1.0
+    file: FileName | None = None
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
@@ -130,7 +132,7 @@ class JobSpecification(DocumentModel):
 
     def _request(self, clusters: tuple[int, ...]) -> JobRequest:
         return JobRequest(
-            self.request, self.components, clusters, self.least_component, self.most_components, self.splits
+            self.request, self.components, clusters, self.least_component, self.most_components, self.splits, self.file
         )
 
 

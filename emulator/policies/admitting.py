@@ -15,6 +15,7 @@ from emulator.model.topology import Topology
 from emulator.policies.deciding import deciders
 from emulator.policies.possibility import Possibility
 from emulator.policies.protocols import WaitingJob
+from emulator.policies.state import NOTHING_ELSE, Surroundings
 
 
 class Admitting:
@@ -37,8 +38,10 @@ class Admitting:
         self.has_local_queues: bool = getattr(made.discipline, "has_local_queues", False)
         self._needs_queue_always: bool = getattr(made.discipline, "has_local_queues_only", False)
 
-    def admit(self, number: int, specification: JobSpecification) -> WaitingJob:
-        """The job as its discipline is to know it, under the identity `number`.
+    def admit(
+        self, number: int, specification: JobSpecification, surroundings: Surroundings = NOTHING_ELSE
+    ) -> WaitingJob:
+        """The job as its discipline is to know it, under the identity `number`; `surroundings` hold its input file.
 
         Raises:
             UnknownName: if it names a cluster that does not exist.
@@ -54,7 +57,7 @@ class Admitting:
         self._rules.check_request(request)
         self._check_queue(request, queue)
         job = WaitingJob(number, request, queue)
-        self._possibility.check(job, request.components)
+        self._possibility.check(job, request.components, surroundings)
         return job
 
     def _check_queue(self, request: JobRequest, queue: int | None) -> None:

@@ -29,10 +29,7 @@ from emulator.policies.state import SystemState
 DISCIPLINE_STREAM: Final = 0x51
 """Keeps the discipline's random numbers apart from those of workloads made with the same seed."""
 
-SIMULATED_ONLY: Final = {
-    "sc": "it needs one cluster as large as all of them together",
-    "cf": "it needs input files, which jobs on a testbed cannot read yet",
-}
+SIMULATED_ONLY: Final = {"sc": "it needs one cluster as large as all of them together"}
 """What does not run live, and why."""
 
 

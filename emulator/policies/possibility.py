@@ -32,24 +32,25 @@ class Possibility:
         self._discipline = discipline
         self._policy = policy
 
-    def could_start(self, job: WaitingJob) -> bool:
-        """Whether `job` would start if nobody else used the system.
+    def could_start(self, job: WaitingJob, surroundings: Surroundings | None = None) -> bool:
+        """Whether `job` would start if nobody else used the system, in other `surroundings` where these are given.
 
         Raises:
             InvalidInput: if the job lacks the queue that the discipline needs.
         """
+        idle = self._idle if surroundings is None else SystemState(self._idle.sizes, 0.0, surroundings)
         if hasattr(self._discipline, "could_start"):
-            return bool(self._discipline.could_start(job, self._idle, self._policy))
-        return self._policy.place(job.request, self._idle) is not None
+            return bool(self._discipline.could_start(job, idle, self._policy))
+        return self._policy.place(job.request, idle) is not None
 
-    def check(self, job: WaitingJob, components: Sequence[int]) -> None:
+    def check(self, job: WaitingJob, components: Sequence[int], surroundings: Surroundings | None = None) -> None:
         """Let a job pass that could start; `components` is what its user asked for.
 
         Raises:
             InvalidInput: if the job lacks the queue that the discipline needs.
             ImpossibleRequest: if it could not start even if the system were idle.
         """
-        if not self.could_start(job):
+        if not self.could_start(job, surroundings):
             raise ImpossibleRequest(
                 f"Job {job.id}: components: {list(components)} can never be placed on clusters of "
                 f"{list(self._idle.idle)} processors" + (f" from queue {job.queue}." if job.queue is not None else ".")

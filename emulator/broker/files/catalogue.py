@@ -87,7 +87,7 @@ class Catalogue:
             UnknownName: if there is none.
         """
         if name not in self._entries:
-            raise UnknownName(f"There is no file {name!r} (`testbed files` lists those there are).")
+            raise UnknownName(f"There is no file {name!r} (`testbed files list` shows those there are).")
         return self._entries[name]
 
     def at(self, site: str) -> list[str]:

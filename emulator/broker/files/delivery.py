@@ -1,4 +1,8 @@
-"""A job's wait for the replicas that it reads: told by the loop, waited for by the job's own thread."""
+"""A job's wait for the replicas that it reads: told by the loop, waited for by the job's own thread.
+
+It is a job's preparation as `running` knows it. The transfers were ordered when the job was placed; they are let go of
+on the loop, when the job has ended.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,14 @@ class Delivery:
             self._problem = reason
             self._settled.set()
 
-    def wait(self) -> None:
+    def begin(self) -> None:
+        """Nothing: it is under way already."""
+
+    def end(self) -> None:
+        """The job has ended, or is to."""
+        self.fail("The job ended while its input file was under way.")
+
+    def complete(self) -> None:
         """Wait until the file is wherever the job runs.
 
         Raises:

@@ -102,9 +102,13 @@ class FileRegistry:
     def tidy(self, site: str) -> list[str]:
         """Sweep the file server of a site that was found; returns the names of files that are at no site any more.
 
+        Does nothing where there is no file server.
+
         Raises:
             ClusterUnreachable: if it does not answer.
         """
+        if site not in self._servers:
+            return []
         expected = self._ask(lambda: self._replicas.catalogue.at(site))
         reserved = self._ask(lambda: set(self._reserved))
         present = self._servers[site].tidy({*expected, *reserved})

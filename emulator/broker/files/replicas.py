@@ -18,11 +18,12 @@ from emulator.broker.files.delivery import Delivery
 from emulator.broker.files.transfers import Transfer, TransferEnded
 from emulator.clusters.file_server import Fetched, FileServer
 from emulator.model.clock import Dilation
-from emulator.model.errors import TestbedError
+from emulator.model.errors import InvalidInput, TestbedError
 from emulator.model.files import FileView, ReplicaView, TransferView
 from emulator.model.topology import Topology
 from emulator.policies.bandwidth import BandwidthForecast, stated_bytes_per_s
-from emulator.policies.state import FileState
+from emulator.policies.placement.close_to_files import every_pair
+from emulator.policies.state import NOTHING_ELSE, FileState, Surroundings
 
 REMOVALS_AT_ONCE = 8
 Place = tuple[str, str]
@@ -55,6 +56,7 @@ class Replicas:
         self._topology = topology
         self._servers: Mapping[str, FileServer] = {server.site: server for server in servers}
         self.catalogue = catalogue
+        self._forget_users()
         self.bandwidths = BandwidthForecast(len(topology.clusters), stated_bytes_per_s(topology))
         for source, target, bytes_per_s in catalogue.past_transfers():
             if {source, target} <= set(self._servers):
@@ -77,6 +79,18 @@ class Replicas:
         self._pool.shutdown(wait=False)
         self.catalogue.close()
 
+    def surroundings_of(self, name: str | None) -> Surroundings:
+        """What policies see of the input file of a job that is submitted; nothing if it needs none.
+
+        Raises:
+            InvalidInput: if there is no such file.
+        """
+        if name is None:
+            return NOTHING_ELSE
+        if name not in self.catalogue:
+            raise InvalidInput(f"file: there is no file {name!r} (`testbed files list` shows those there are).")
+        return self.surroundings({name}, lost=())
+
     def states(self, names: Collection[str], lost: Collection[str]) -> dict[str, FileState]:
         """The files called `names` as policies see them; a site that is lost counts only if it holds the last replica.
 
@@ -84,6 +98,19 @@ class Replicas:
         """
         entries = {name: self.catalogue.entry(name) for name in names if name in self.catalogue}
         return {name: self._state(entry, lost) for name, entry in entries.items()}
+
+    def surroundings(self, names: Collection[str], lost: Collection[str]) -> Surroundings:
+        """What policies see when jobs wait that need the files called `names`; nothing where none is needed.
+
+        Close-to-Files begins with its history complete, as in the published experiments.
+        """
+        if not names:
+            return NOTHING_ELSE
+        return Surroundings(
+            files=self.states(names, lost),
+            bandwidth_bytes_per_s=self.bandwidths.bytes_per_s(),
+            history=every_pair(len(self._topology.clusters)),
+        )
 
     def deliver(self, job: int, name: str, sources: Mapping[str, str], dilation: Dilation) -> Delivery:
         """Have the file called `name` wherever `job` runs: `sources` holds the site to bring it from by each such site.
@@ -107,7 +134,7 @@ class Replicas:
         delivery = self._deliveries.pop(job, None)
         if delivery is None:
             return
-        delivery.fail("The job ended while its input file was under way.")
+        delivery.end()
         for handling in self._handled.values():
             waited = len(handling.wants)
             handling.wants = [want for want in handling.wants if want.job != job]
@@ -154,6 +181,12 @@ class Replicas:
             replicas=tuple(replicas),
             transfers=tuple(transfers),
         )
+
+    def _forget_users(self) -> None:
+        """A former broker's jobs have ended with it; what was brought for them is swept where it is, site by site."""
+        for job in self.catalogue.jobs():
+            for name, site in self.catalogue.end_uses(job):
+                self.catalogue.drop_replica(name, site)
 
     def _state(self, entry: Entry, lost: Collection[str]) -> FileState:
         answering = [site for site in entry.replicas if site not in lost]

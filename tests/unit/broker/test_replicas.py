@@ -92,7 +92,7 @@ def test_what_cannot_be_registered_is_refused_by_its_field(files, name, site, sa
 
 def test_a_file_comes_to_where_the_job_runs_and_goes_when_it_has_ended(files):
     files.register()
-    files.deliver(1, delft="delft", leiden="delft", utrecht="delft").wait()
+    files.deliver(1, delft="delft", leiden="delft", utrecht="delft").complete()
     assert files.sites() == {"delft": (True, 1), "leiden": (False, 1), "utrecht": (False, 1)}
     assert files.servers["leiden"].files == files.servers["delft"].files
     files.let_go(1)
@@ -108,9 +108,9 @@ def test_jobs_share_a_transfer_and_the_replica_stays_for_the_last_of_them(files)
     files.until(lambda: files.servers["leiden"].transfers)
     files.let_go(1)
     files.servers["leiden"].transfers[0].go_on()
-    second.wait()
+    second.complete()
     with pytest.raises(TransferFailed, match="ended while its input file was under way"):
-        first.wait()
+        first.complete()
     assert len(files.servers["leiden"].transfers) == 1
     assert files.sites()["leiden"] == (False, 1)
     files.let_go(2)
@@ -141,14 +141,14 @@ def test_a_job_that_wants_what_is_just_being_cancelled_has_it_brought_anew(files
     second = files.loop.ask(cancel_and_want)
     files.until(lambda: len(files.servers["leiden"].transfers) == 2)
     files.servers["leiden"].transfers[1].go_on()
-    second.wait()
+    second.complete()
     assert "input" in files.servers["leiden"].files
     assert files.sites()["leiden"] == (False, 1)
 
 
 def test_a_job_that_wants_what_is_just_being_removed_has_it_brought_anew(files):
     files.register()
-    files.deliver(1, leiden="delft").wait()
+    files.deliver(1, leiden="delft").complete()
     removing, may_remove = threading.Event(), threading.Event()
     remove = files.servers["leiden"].remove
 
@@ -162,20 +162,20 @@ def test_a_job_that_wants_what_is_just_being_removed_has_it_brought_anew(files):
     second = files.deliver(2, leiden="delft")
     assert removing.wait(10)
     may_remove.set()
-    second.wait()
+    second.complete()
     assert "input" in files.servers["leiden"].files
 
 
 def test_a_source_stays_while_a_file_comes_from_there(files):
     files.register()
-    files.deliver(1, leiden="delft").wait()
+    files.deliver(1, leiden="delft").complete()
     files.servers["utrecht"].holds_back = True
     second = files.deliver(2, utrecht="leiden")
     files.let_go(1)
     files.until(lambda: files.servers["utrecht"].transfers)
     assert files.sites()["leiden"] == (False, 1)
     files.servers["utrecht"].transfers[0].go_on()
-    second.wait()
+    second.complete()
     files.let_go(2)
     assert files.sites() == {"delft": (True, 0)}
 
@@ -184,7 +184,7 @@ def test_a_transfer_that_fails_says_why_and_leaves_the_catalogue_as_it_was(files
     files.register()
     files.servers["delft"].files.clear()
     with pytest.raises(TransferFailed, match="did not come to 'leiden'"):
-        files.deliver(1, leiden="delft").wait()
+        files.deliver(1, leiden="delft").complete()
     assert list(files.sites()) == ["delft"]
 
 
@@ -193,7 +193,7 @@ def test_bandwidth_is_what_transfers_had_in_emulated_bytes_per_second(files):
     files.register()
     pair = (TOPOLOGY.index("delft"), TOPOLOGY.index("leiden"))
     assert files.replicas.bandwidths.forecast(*pair).origin is BandwidthOrigin.STATED
-    files.deliver(1, dilation=4.0, leiden="delft").wait()
+    files.deliver(1, dilation=4.0, leiden="delft").complete()
     forecast = files.replicas.bandwidths.forecast(*pair)
     assert forecast.bytes_per_s == pytest.approx(4 * BYTES_PER_HOST_S, rel=1e-3)
     (measured,) = [view for view in files.registry.bandwidths() if view.origin is BandwidthOrigin.MEASURED]
@@ -202,7 +202,7 @@ def test_bandwidth_is_what_transfers_had_in_emulated_bytes_per_second(files):
 
 def test_what_was_measured_is_known_to_the_next_broker(files, tmp_path):
     files.register()
-    files.deliver(1, leiden="delft").wait()
+    files.deliver(1, leiden="delft").complete()
     again = Replicas(TOPOLOGY, list(files.servers.values()), Catalogue(tmp_path / "files.sqlite"))
     assert again.bandwidths.forecasts() == files.replicas.bandwidths.forecasts()
     again.close()
@@ -230,7 +230,7 @@ def test_a_site_that_is_found_is_swept_and_what_it_lost_is_known_to_be_lost(file
 
 def test_a_registered_file_is_removed_everywhere_but_not_under_a_job(files):
     files.register()
-    files.deliver(1, leiden="delft").wait()
+    files.deliver(1, leiden="delft").complete()
     with pytest.raises(TestbedBusy, match="needed by a job that has not ended"):
         files.registry.remove("input")
     files.let_go(1)
