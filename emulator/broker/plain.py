@@ -26,8 +26,7 @@ from emulator.model.job import JobState
 SCRIPT = """#!/bin/bash
 export TESTBED_JOB={label} TESTBED_PART={part}
 say() {{ printf '%s %s %s\\n' {mark} "$1" "$(date +%s.%N)"; }}
-wait_s=$(awk -v now="$(date +%s.%N)" 'BEGIN {{ wait_s = {host_start_moment_s} - now; print (wait_s > 0 ? wait_s : 0) }}')
-sleep "$wait_s"
+sleep "$(awk -v now="$(date +%s.%N)" 'BEGIN {{ s = {host_start_moment_s} - now; print (s > 0 ? s : 0) }}')"
 say began
 env -- {command}
 code=$?
