@@ -1,8 +1,8 @@
 """Run: ``python -m tests.bench.first_rank``. How long a job takes from its submission until its first rank runs.
 
 Asks the broker of a standing, idle testbed of the topology `mini` for a job of 16 ranks over all four clusters, round
-by round, at dilation 1 and without the middleware's stated overhead; prints medians of the host seconds from submission to
-each step of the job's life, with the least and the most.
+by round, at dilation 1 and without the middleware's stated overhead; prints medians of the host seconds from submission
+to each step of the job's life, with the least and the most.
 """
 
 from __future__ import annotations
