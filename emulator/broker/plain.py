@@ -10,6 +10,7 @@ from __future__ import annotations
 import secrets
 import shlex
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
@@ -25,10 +26,9 @@ from emulator.model.job import JobState
 SCRIPT = """#!/bin/bash
 export TESTBED_JOB={label} TESTBED_PART={part}
 say() {{ printf '%s %s %s\\n' {mark} "$1" "$(date +%s.%N)"; }}
-wait_s=$(awk -v now="$(date +%s.%N)" 'BEGIN {{ wait_s = {host_start_moment_s} - now; print wait_s > 0 ? wait_s : 0 }}')
-sleep "$wait_s"
+sleep "$(awk -v now="$(date +%s.%N)" 'BEGIN {{ s = {host_start_moment_s} - now; print (s > 0 ? s : 0) }}')"
 say began
-{command}
+env -- {command}
 code=$?
 say ended
 exit $code
@@ -36,7 +36,10 @@ exit $code
 
 
 def process_script(label: str, part: int, mark: str, command: Sequence[str], host_start_moment_s: float | None) -> str:
-    """The bash script of each process of a part; of the words of `command` none means anything to the shell."""
+    """The bash script of each process of a part; of the words of `command` none means anything to the shell.
+
+    The program is not looked for among the shell's own commands.
+    """
     return SCRIPT.format(
         label=shlex.quote(label),
         part=part,
@@ -79,11 +82,11 @@ class PlainRunner:
                 program.close()
             for line in program.lines():
                 self._hear(line, began)
-            code = program.exit_code()
+            code, error = program.exit_code(), program.error_text()
             if code != 0:
                 # The others are of no use any more.
                 self.close()
-            return code, program.error_text()
+            return code, error
 
         with ThreadPoolExecutor(max_workers=len(parts)) as pool:
             running = [pool.submit(run_part, *each) for each in zip(count(), parts, managers, strict=False)]
@@ -102,20 +105,23 @@ class PlainRunner:
             program.close()
 
     def _hear(self, line: str, began: Callable[[float], None]) -> None:
-        words = line.split(" ")
-        if len(words) != 3 or words[0] != self._mark:
-            self.kept.output.write_line(line)
+        written, mark, said = line.partition(f"{self._mark} ")
+        if written or not mark:
+            # A program that ends without ending its line has what is said of its end in the same.
+            self.kept.output.write_line(written)
+        if not mark:
             return
+        word, _, host_moment = said.partition(" ")
         with self._lock:
-            if words[1] == "began":
-                began(float(words[2]))
+            if word == "began":
+                began(float(host_moment))
             else:
-                self._ended_host_s.append(float(words[2]))
+                self._ended_host_s.append(float(host_moment))
 
     def _end(self, claims: Claims, ends: Sequence[tuple[str, int, str]]) -> Ended:
         failed = [end for end in ends if end[1] != 0]
-        if not failed and self._ended_host_s:
-            return Ended(JobState.FINISHED, "", 0, max(self._ended_host_s))
+        if not failed:
+            return Ended(JobState.FINISHED, "", 0, max(self._ended_host_s, default=time.time()))
         # A part that was let go of because another failed has no exit code of its own.
         cluster, code, error = next((end for end in failed if end[1] > 0), failed[0])
         ended = claims.await_early_end(EARLY_END_HOST_S)

@@ -58,6 +58,7 @@ class MpiRunner:
     settings: BrokerSettings
     kept: JobOutput
     _program: RunningProgram | None = None
+    _closed: bool = False
     _progress: _Progress = field(default_factory=_Progress)
 
     def run(self, claims: Claims, host_start_moment_s: float | None, on_started: Callable[[Started], None]) -> Ended:
@@ -66,6 +67,9 @@ class MpiRunner:
         command = self.command([part.processors for part in parts], host_start_moment_s)
         script = start_script(self.label, parts, command, self.settings)
         program = self._program = claims.managers()[0].start(script, parts[0].allocation, self.label)
+        if self._closed:
+            # Told so before there was anything to let go of.
+            program.close()
         for line in program.lines():
             self._hear(line, on_started)
         code, error, progress = program.exit_code(), program.error_text(), self._progress
@@ -77,6 +81,7 @@ class MpiRunner:
 
     def close(self) -> None:
         """Stop listening."""
+        self._closed = True
         if self._program is not None:
             self._program.close()
 

@@ -154,9 +154,8 @@ class JobLife:
         """What ends the job when it has run for too long; waiting for the planned start does not count."""
         clock = self._errand.clock
         end_s = max(start_s or 0.0, clock.now_s()) + self._errand.run_time_limit_s
-        limit = threading.Timer(
-            clock.host_remaining_s(end_s), self.stop, (JobState.FAILED, "The run-time limit was reached.")
-        )
+        host_wait_s = min(clock.host_remaining_s(end_s), threading.TIMEOUT_MAX)
+        limit = threading.Timer(host_wait_s, self.stop, (JobState.FAILED, "The run-time limit was reached."))
         limit.daemon = True
         return limit
 

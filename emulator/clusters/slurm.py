@@ -83,7 +83,7 @@ class SlurmCluster:
 
     def release_claim(self, claim: str) -> None:
         """Cancel the holder by its name."""
-        self._checked(f"scancel --quiet --me --name={shlex.quote(self._prefix + claim)}", may_fail=True)
+        self._checked(f"scancel --quiet --user=$(id -un) --name={shlex.quote(self._prefix + claim)}", may_fail=True)
 
     def release_all(self) -> None:
         """Cancel every job of this user whose name begins with the testbed's."""

@@ -28,7 +28,7 @@ default_link: {delay_s: 0.001}
 class House:
     """A broker over two scripted clusters of 8 processors."""
 
-    def __init__(self, folder) -> None:
+    def __init__(self, folder, **more) -> None:
         settings = BrokerSettings(
             testbed="t",
             topology_file=folder,
@@ -37,6 +37,7 @@ class House:
             known_hosts_file=folder,
             journal_file=folder / "journal",
             heads=tuple(Head(cluster=name, address=name) for name in ("east", "west")),
+            **more,
         )
         self.east, self.west = ScriptedCluster("east", 8), ScriptedCluster("west", 8)
         self.journal = Journal(folder / "journal")
@@ -55,7 +56,7 @@ class House:
             time.sleep(0.005)
 
     def submit(self, *components: int, run: int = 0, **more) -> int:
-        specification = JobSpecification(application="poisson", components=components, **more)
+        specification = JobSpecification(**({"application": "poisson", "components": components} | more))
         return self.broker.submit(Submission(specification=specification, run=run)).id
 
     def until_state(self, job: int, state: JobState) -> None:
