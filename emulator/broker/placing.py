@@ -38,7 +38,7 @@ class Occupancies:
 
 def system_state(
     occupancies: Sequence[Occupancy | None],
-    jobs: Sequence[LiveJob],
+    claiming: Sequence[LiveJob],
     topology: Topology,
     time_s: float,
     surroundings: Surroundings = NOTHING_ELSE,
@@ -49,7 +49,7 @@ def system_state(
     event is still under way, are missing twice. `Run.freed` notices when they appear.
     """
     idle = [occupancy.idle if occupancy else 0 for occupancy in occupancies]
-    for job in jobs:
+    for job in claiming:
         for cluster, size in job.unclaimed(topology).items():
             idle[cluster] = max(0, idle[cluster] - size)
     clusters = zip(topology.clusters, idle, strict=True)

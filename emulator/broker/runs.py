@@ -161,6 +161,11 @@ class Run:
         """The jobs that something may still happen to."""
         return [job for job in self.jobs.values() if not job.state.final]
 
+    @property
+    def claiming(self) -> list[LiveJob]:
+        """The jobs whose processors were asked for and not all given yet."""
+        return [job for job in self.jobs.values() if job.state is JobState.CLAIMING]
+
     def now_s(self) -> float:
         """Emulated seconds since the run's start; zero before."""
         return self.clock.now_s() if self.clock else 0.0

@@ -201,7 +201,7 @@ def test_jobs_that_the_rules_forbid_are_never_submitted_live_or_simulated(testbe
         ({"queue": "gs", "scans_at_departures": True}, "scans_at_departures: queue 'gs' is never scanned"),
         (
             {"queue": "gs", "policy": "wf-distinct", "component_counts": (5,), "component_sizes": (4,)},
-            "component of 17 processors",
+            r"Job 1: components: \[4, 4, 4, 4, 4\] can never be placed on clusters of",
         ),
     ],
 )
