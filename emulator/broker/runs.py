@@ -162,9 +162,9 @@ class Run:
         return [job for job in self.jobs.values() if not job.state.final]
 
     @property
-    def claiming(self) -> list[LiveJob]:
-        """The jobs whose processors were asked for and not all given yet."""
-        return [job for job in self.jobs.values() if job.state is JobState.CLAIMING]
+    def placed(self) -> list[LiveJob]:
+        """The jobs that have been placed and have not ended."""
+        return [job for job in self.jobs.values() if job.placement is not None and not job.state.final]
 
     def now_s(self) -> float:
         """Emulated seconds since the run's start; zero before."""

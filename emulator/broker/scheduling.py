@@ -69,7 +69,7 @@ class Scheduling:
             self._decide_on(run, freed, state)
 
     def _state(self, run: Run) -> SystemState:
-        return system_state(self.occupancies.read(self._lost), run.claiming, self._topology, run.now_s())
+        return system_state(self.occupancies.read(self._lost), run.placed, self._topology, run.now_s())
 
     def _decide_on(self, run: Run, event: SchedulingEvent, state: SystemState) -> None:
         decision = placing.decide(run, event, state)
