@@ -38,18 +38,18 @@ class Occupancies:
 
 def system_state(
     occupancies: Sequence[Occupancy | None],
-    jobs: Sequence[LiveJob],
+    placed: Sequence[LiveJob],
     topology: Topology,
     time_s: float,
     surroundings: Surroundings = NOTHING_ELSE,
 ) -> SystemState:
     """The state that a policy decides on: what the local managers call idle, less what was asked for but not given.
 
-    It never counts a processor idle that is not, but may miss some: those of an allocation that was given, but whose
-    event is still under way, are missing twice. `Run.freed` notices when they appear.
+    It calls no processor idle that was not when the local managers were asked, but may miss some: those of an
+    allocation that was given, but whose event is still under way, are missing twice. `Looking` notices them later.
     """
     idle = [occupancy.idle if occupancy else 0 for occupancy in occupancies]
-    for job in jobs:
+    for job in placed:
         for cluster, size in job.unclaimed(topology).items():
             idle[cluster] = max(0, idle[cluster] - size)
     clusters = zip(topology.clusters, idle, strict=True)

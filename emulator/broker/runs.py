@@ -174,6 +174,11 @@ class Run:
         """The jobs that something may still happen to."""
         return [job for job in self.jobs.values() if not job.state.final]
 
+    @property
+    def placed(self) -> list[LiveJob]:
+        """The jobs that have been placed and have not ended."""
+        return [job for job in self.jobs.values() if job.placement is not None and not job.state.final]
+
     def now_s(self) -> float:
         """Emulated seconds since the run's start; zero before."""
         return self.clock.now_s() if self.clock else 0.0

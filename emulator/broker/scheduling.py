@@ -93,7 +93,7 @@ class Scheduling:
     def _state(self, run: Run) -> SystemState:
         surroundings = self._replicas.surroundings(set(run.waiting_files.values()), self._lost)
         occupancies = self.occupancies.read(self._lost)
-        return system_state(occupancies, run.unfinished, self._topology, run.now_s(), surroundings)
+        return system_state(occupancies, run.placed, self._topology, run.now_s(), surroundings)
 
     def _decide_on(self, run: Run, event: SchedulingEvent, state: SystemState) -> None:
         decision = placing.decide(run, event, state)

@@ -59,19 +59,22 @@ def planned(testbed: Testbed, campaign: Campaign, seed: int) -> list[Arrival]:
 
 
 def arrivals_on(topology: Topology, campaign: Campaign, seed: int) -> list[Arrival]:
-    """The schedule of `campaign`, each of its jobs possible on `topology` and as its policy takes it.
+    """The schedule of `campaign`, each of its jobs possible on `topology` and as its policy and discipline take it.
+
+    Where the discipline has local queues, each job is submitted at the cluster that the simulator has it submitted at.
 
     Raises:
-        InvalidInput: if one of its jobs could never run, or its policy takes none of their kind.
-        UnknownName: if there is no such policy, or no such application.
+        InvalidInput: if one of its jobs could never run, its policy takes none of their kind, its rules admit none of
+            them, or its policy or queue is simulated only.
+        UnknownName: if there is no such policy or queue, or no such application.
     """
+    policy = placement_policy(campaign.policy)
     check_live(campaign.queue, campaign.policy)
     discipline_scanned(campaign.queue, campaign.scanning)
     admitting = Admitting(topology, campaign.queue, campaign.policy, campaign.rules)
     arrivals = schedule(campaign, seed)
     homes = home_queues(len(arrivals), len(topology.clusters), seed)
     may_come = admitted(campaign, [arrival.specification for arrival in arrivals], topology)
-    policy = placement_policy(campaign.policy)
     coming: list[Arrival] = []
     for number, (arrival, home, comes) in enumerate(zip(arrivals, homes, may_come, strict=True), start=1):
         if comes:

@@ -51,7 +51,8 @@ class ScriptedProgram:
 class ScriptedCluster:
     """Grants what fits at once, unless `holds_back`, `refuses` or `silent`.
 
-    `others` hold processors of their own. Other users are quicker than the next `others_quicker` claims, which stay pending. `on_claim` is called at each.
+    `others` hold processors of their own. Other users are quicker than the next `others_quicker` claims, which stay
+    pending. `on_claim` is called at each.
     """
 
     def __init__(self, cluster: str, processors: int) -> None:
