@@ -1,4 +1,4 @@
-"""The verbs ``files list``, ``files register``, ``files remove`` and ``files bandwidths``: what jobs read, and where."""
+"""The verbs of ``files``: what jobs read, at which sites it is, and what a transfer between them may expect."""
 
 from __future__ import annotations
 
