@@ -9,7 +9,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, PositiveInt, model_validator
 
-from emulator.model.documents import DocumentModel, read_document, validate
+from emulator.model.claiming import StatedClaiming
+from emulator.model.documents import read_document, validate
 from emulator.model.house import HOUSE, locate
 from emulator.model.job import (
     DEFAULT_RUN_TIME_LIMIT_S,
@@ -18,8 +19,11 @@ from emulator.model.job import (
     ArgumentName,
     JobName,
     RunTimeLimit,
+    TimeScale,
 )
 from emulator.model.request import RequestKind
+from emulator.model.rules import StatedRules
+from emulator.model.scanning import Scanning, StatedScanning
 from emulator.model.topology import Name
 from workloads.distributions import Exponential
 from workloads.job_choices import InputFiles, JobChoice, UniformService
@@ -31,14 +35,17 @@ Count = Annotated[PositiveInt, Field(le=MAX_COMPONENTS)]
 Size = Annotated[PositiveInt, Field(le=MAX_COMPONENT_PROCESSORS)]
 
 
-class Campaign(DocumentModel):
+class Campaign(StatedScanning):
     """A workload and the conditions it runs under.
 
     Each job has one of `component_counts` components, all of the same one of `component_sizes` processors; both are
     uniform choices. Where that is not enough, `choices` takes the place of `application`, `arguments` and both.
     `dilation` is the default that a command may override; where neither states one, the planner chooses. `service_s` is
     how long jobs run in one cluster where they are simulated; `input_files` is what they need to read. A job is ended
-    when it has run for `run_time_limit_s`.
+    when it has run for `run_time_limit_s`. Jobs that `rules` forbid are never submitted. `claiming` is how a live
+    broker claims what it has placed. `time_scale` divides all that is stated here of times and of files, and the
+    topology's overhead, but never its links, so that a long campaign meets the same contention in less time; all that
+    is derived of the campaign, `schedule` and `campaign_jobs`, is in the seconds so divided.
     """
 
     name: Name
@@ -58,7 +65,9 @@ class Campaign(DocumentModel):
     dilation: Annotated[float, Field(gt=0, le=10_000)] = 1.0
     policy: str = "wf"
     queue: str = "placement"
-    scan_interval_s: Annotated[float, Field(gt=0, le=86_400)] = 4.0
+    rules: StatedRules = StatedRules()
+    claiming: StatedClaiming = StatedClaiming()
+    time_scale: TimeScale = 1.0
 
     @model_validator(mode="after")
     def _says_what_jobs_ask_for(self) -> Self:
@@ -72,6 +81,11 @@ class Campaign(DocumentModel):
             if "application" not in self.model_fields_set:
                 raise ValueError("application: this key is missing")
         return self
+
+    @property
+    def scanning(self) -> Scanning:
+        """How its queue is scanned, in divided seconds."""
+        return super().scanning.divided(self.time_scale)
 
     @property
     def states_dilation(self) -> bool:

@@ -17,6 +17,7 @@ from emulator.model.documents import DocumentModel, first_fault
 from emulator.model.errors import InvalidInput
 from emulator.model.job import JobSpecification
 from emulator.model.request import RequestKind
+from emulator.model.topology import Topology
 from workloads.campaign import Campaign
 from workloads.distributions import stream, uniform_choices
 from workloads.job_choices import ChosenJob, chosen_jobs
@@ -40,11 +41,29 @@ def schedule(campaign: Campaign, seed: int) -> list[Arrival]:
     gaps_s = campaign.interarrival.draw_s(campaign.jobs, stream(seed, "interarrival"))
     arrivals_s = itertools.accumulate(gaps_s)
     return [
-        _arrival(campaign, number, arrival_s, chosen)
+        _arrival(campaign, number, arrival_s / campaign.time_scale, chosen)
         for number, (arrival_s, chosen) in enumerate(
             zip(arrivals_s, _chosen_jobs(campaign, seed), strict=True), start=1
         )
     ]
+
+
+def home_queues(arrivals: int, clusters: int, seed: int) -> list[int]:
+    """The cluster at whose local queue each of so many arrivals is submitted, where there are local queues: uniform."""
+    return [int(queue) for queue in stream(seed, "queue").integers(clusters, size=arrivals)]
+
+
+def admitted(campaign: Campaign, specifications: Sequence[JobSpecification], topology: Topology) -> list[bool]:
+    """Which of these jobs the rules of `campaign` admit on `topology`; the others are never submitted.
+
+    Raises:
+        InvalidInput: if they admit none.
+    """
+    rules = campaign.rules.on(topology)
+    violations = [rules.request_violation(specification.request_in(topology)) for specification in specifications]
+    if violations and None not in violations:
+        raise InvalidInput(f"campaign {campaign.name!r}: rules: they admit no job, the first because {violations[0]}.")
+    return [violation is None for violation in violations]
 
 
 def _chosen_jobs(campaign: Campaign, seed: int) -> list[ChosenJob]:
@@ -67,11 +86,18 @@ def _arrival(campaign: Campaign, number: int, arrival_s: float, chosen: ChosenJo
             arguments=dict(chosen.arguments),
             components=(sum(chosen.components),) if takes_a_total else chosen.components,
             request=campaign.request,
-            run_time_limit_s=campaign.run_time_limit_s,
+            run_time_limit_s=campaign.run_time_limit_s / campaign.time_scale,
+            time_scale=campaign.time_scale,
+            file=None if campaign.input_files is None else file_name(campaign, number),
         )
     except ValidationError as error:
         raise InvalidInput(f"campaign {campaign.name!r}: {first_fault(error)}") from error
     return Arrival(arrival_s=arrival_s, specification=specification)
+
+
+def file_name(campaign: Campaign, number: int) -> str:
+    """The logical name of the input file of the job with that number, from 1."""
+    return f"{campaign.name}-file-{number}"
 
 
 def write_schedule(arrivals: Sequence[Arrival], path: Path) -> None:

@@ -15,6 +15,7 @@ from fastapi.params import Depends as DependsOn
 from fastapi.responses import JSONResponse
 from starlette.middleware.base import RequestResponseEndpoint
 
+from emulator.broker.files_api import files_router
 from emulator.broker.journal import Journal
 from emulator.broker.service import Broker
 from emulator.model.documents import fault_sentence
@@ -55,6 +56,7 @@ def application(broker: Broker, journal: Journal, token: str) -> FastAPI:
     guarded: list[DependsOn] = [Depends(authorized)]
     _add_runs(app, broker, guarded)
     _add_jobs(app, broker, guarded)
+    app.include_router(files_router(broker.files), dependencies=guarded)
 
     @app.get("/v1/clusters", dependencies=guarded)
     def clusters() -> list[ClusterView]:
