@@ -19,8 +19,9 @@ from emulator.clusters.protocol import AllocationEvent, LocalResourceManager
 from emulator.model.job import JobSpecification, JobState
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
-from emulator.model.views import EventKind
-from emulator.policies.protocols import Departure, SchedulingEvent, Start
+from emulator.model.views import EventKind, JobView
+from emulator.policies.protocols import Arrival, Departure, Reject, SchedulingEvent, Start
+from emulator.policies.state import SystemState
 
 FINAL_EVENTS = {
     JobState.FINISHED: EventKind.FINISHED,
@@ -54,14 +55,44 @@ class Scheduling:
 
     def decide(self, run: Run, event: SchedulingEvent) -> None:
         """Ask the discipline about `event` on the clusters' present occupancy, and do what it answers."""
-        state = system_state(self.occupancies.read(self._lost), run.unfinished, self._topology, run.now_s())
+        state = self._state(run)
+        self._carry_out(run, self._decided(run, event, state), state.time_s)
+
+    def decide_arrivals(self, run: Run, jobs: Sequence[LiveJob]) -> None:
+        """Ask the discipline about jobs that arrived together, one after another, on one reading of the clusters."""
+        state = self._state(run)
+        answers: list[Start | Reject] = []
+        with self._journal.together():
+            for job in jobs:
+                decided = self._decided(run, Arrival(job.waiting), state)
+                for answer in decided:
+                    if isinstance(answer, Start):
+                        state = state.after(answer.placement)
+                answers += decided
+        self._carry_out(run, answers, state.time_s)
+
+    def record_submission(self, run: Run, job: LiveJob) -> JobView:
+        """Write into the journal that `job` was submitted; returns the job as it is written there."""
+        view = job.view(self._topology)
+        self._journal.append(run.id, EventKind.SUBMITTED, job.timeline.submitted_s, view)
+        return view
+
+    def _state(self, run: Run) -> SystemState:
+        # Only placed jobs can have asked for processors that they were not given yet; those that wait may be thousands.
+        placed = {job.id: job for job in self._claims.values()}
+        return system_state(self.occupancies.read(self._lost), list(placed.values()), self._topology, run.now_s())
+
+    def _decided(self, run: Run, event: SchedulingEvent, state: SystemState) -> Sequence[Start | Reject]:
         answers, detail = placing.decide(run, event, state)
         self.record(run, EventKind.DECISION, detail=detail, time_s=state.time_s)
+        return answers
+
+    def _carry_out(self, run: Run, answers: Sequence[Start | Reject], time_s: float) -> None:
         for answer in answers:
             job = run.jobs[answer.job_id]
             job.tries = answer.tries
             if isinstance(answer, Start):
-                self._place(run, job, answer, state.time_s)
+                self._place(run, job, answer, time_s)
             else:
                 self.finish(run, job, Ended(JobState.FAILED, f"Given up: {answer.reason}."))
 

@@ -14,6 +14,8 @@ from typing import Any
 
 from numpy.random import Generator
 
+from emulator.model.placement import Placement
+from emulator.model.request import JobRequest
 from emulator.policies.placement.fixed import place_where_named
 from emulator.policies.protocols import (
     Arrival,
@@ -72,6 +74,10 @@ class PlacementQueue:
         """Identities of the waiting jobs, head first."""
         return list(self._jobs)
 
+    def tries(self) -> dict[int, int]:
+        """Placement tries of each waiting job so far."""
+        return dict(self._tries)
+
     def snapshot(self) -> dict[str, Any]:
         """The queue, the tries, and the moments of scans."""
         return {
@@ -91,13 +97,20 @@ class PlacementQueue:
 
     def _try_each(self, jobs: list[WaitingJob], state: SystemState, policy: PlacementPolicy) -> list[Start | Reject]:
         answers: list[Start | Reject] = []
+        # A policy is pure: what it could not place it cannot place again until something has changed.
+        unplaceable: set[JobRequest] = set()
         for job in jobs:
             tries = self._tries[job.id] + 1
             self._tries[job.id] = tries
             request = job.request
-            placement = place_where_named(request, state, policy) if request.clusters else policy.place(request, state)
+            placement = None
+            if request not in unplaceable:
+                placement = _placement(request, state, policy)
+                if placement is None:
+                    unplaceable.add(request)
             if placement is not None:
                 state = state.after(placement)
+                unplaceable.clear()
                 answers.append(Start(job.id, placement, tries))
                 self._forget(job.id)
             elif self._tries_threshold is not None and tries > self._tries_threshold:
@@ -128,3 +141,7 @@ class PlacementQueue:
         return (
             self._first_scan_s + self._scans * self._scan_interval_s if self._scans else time_s + self._scan_interval_s
         )
+
+
+def _placement(request: JobRequest, state: SystemState, policy: PlacementPolicy) -> Placement | None:
+    return place_where_named(request, state, policy) if request.clusters else policy.place(request, state)
