@@ -57,7 +57,8 @@ class Journal:
         self._last_sequence = self._stored_sequence()
         self._together = 0
         self._untold: list[EventView] = []
-        self._listeners: set[Listener] = set()
+        self._listeners: frozenset[Listener] = frozenset()
+        self._listening = threading.Lock()
         self._observers: list[Callable[[EventView], None]] = []
 
     @contextmanager
@@ -154,13 +155,13 @@ class Journal:
     @contextmanager
     def told(self, listener: Listener) -> Iterator[None]:
         """Call `listener`, on the writer's thread, whenever something became durable; it must return at once."""
-        with self._changed:
-            self._listeners.add(listener)
+        with self._listening:
+            self._listeners = self._listeners | {listener}
         try:
             yield
         finally:
-            with self._changed:
-                self._listeners.discard(listener)
+            with self._listening:
+                self._listeners = self._listeners - {listener}
 
     def observe(self, observer: Callable[[EventView], None]) -> None:
         """Hand `observer` every event from now on, once it is durable; it must return at once."""

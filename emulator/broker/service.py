@@ -115,6 +115,14 @@ class Broker:
         """The run that holds the testbed, if one does."""
         return self._loop.ask(lambda: self._current.view() if self._current else None)
 
+    def check_run(self, number: int) -> None:
+        """Make sure that there is a run of that number.
+
+        Raises:
+            UnknownName: if there is none.
+        """
+        self._run(number)
+
     def submit(self, submission: Submission) -> JobView:
         """Take a job; it is recorded when this returns, and tried right after.
 
