@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sqlite3
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -17,7 +18,7 @@ from emulator.broker.journal import Journal
 from emulator.broker.runs import LiveJob, Run
 from emulator.broker.scheduling import Scheduling
 from emulator.model.applications import check_program
-from emulator.model.errors import InvalidInput, KeyTaken, TestbedError
+from emulator.model.errors import InvalidInput, KeyTaken, NotStanding, TestbedError
 from emulator.model.job import JobState, Timeline
 from emulator.model.request import JobRequest
 from emulator.model.topology import Topology
@@ -102,9 +103,12 @@ class Admission:
             with self._journal.together():
                 for waiting in batch:
                     self._admit_or_refuse(waiting, admitted)
+        except sqlite3.Error as error:
+            self._take_back(batch, admitted, NotStanding(f"The broker's journal cannot be written ({error})."))
+            return
         except Exception as error:
             self._take_back(batch, admitted, error)
-            return
+            raise
         for one in admitted:
             one.answer.set_result(one.view)
         self._try(admitted)

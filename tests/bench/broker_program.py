@@ -27,9 +27,7 @@ TOPOLOGY = """
 name: five
 processor: {name: p, in_cache_ns_per_point: 100, out_of_cache_ns_per_point: 200, cache_bytes: 1000}
 clusters:
-""" + "".join(
-    f"  - {{name: {name}, nodes: 32, access_link: {{up_mbit: 10, down_mbit: 10}}}}\n" for name in CLUSTERS
-)
+""" + "".join(f"  - {{name: {name}, nodes: 32, access_link: {{up_mbit: 10, down_mbit: 10}}}}\n" for name in CLUSTERS)
 
 
 class FullCluster:

@@ -1,4 +1,4 @@
-"""Run: ``python -m tests.bench.submissions``. How fast the broker takes submissions, and what a scan of its queue costs.
+"""Run: ``python -m tests.bench.submissions``. How fast the broker takes submissions, and what a scan costs.
 
 The broker is a process on one core of its own, with its journal on a disk; its clients run on the other cores, each a
 thread that submits under keys and waits for the answer, which comes when the job is durable. Before the clock starts
@@ -166,7 +166,7 @@ def _scan_s(policy: str, requests: list[JobRequest], idle: int, rounds: int) -> 
 def _state(idle_in_one: int) -> SystemState:
     clusters = tuple(ClusterState(PROCESSORS, idle_in_one if index == 2 else 3) for index in range(len(CLUSTERS)))
     files = {f"file{number}": FileState((number % len(CLUSTERS),), 1e9) for number in range(FILES)}
-    bandwidth = {pair: 1e6 for pair in every_pair(len(CLUSTERS))}
+    bandwidth = dict.fromkeys(every_pair(len(CLUSTERS)), 1000000.0)
     return SystemState(clusters, 0.0, Surroundings(files, bandwidth, every_pair(len(CLUSTERS))))
 
 

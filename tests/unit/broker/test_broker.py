@@ -28,7 +28,7 @@ default_link: {delay_s: 0.001}
 class House:
     """A broker over two scripted clusters of 8 processors."""
 
-    def __init__(self, folder) -> None:
+    def __init__(self, folder, journal: Journal | None = None) -> None:
         settings = BrokerSettings(
             testbed="t",
             topology_file=folder,
@@ -39,7 +39,7 @@ class House:
             heads=tuple(Head(cluster=name, address=name) for name in ("east", "west")),
         )
         self.east, self.west = ScriptedCluster("east", 8), ScriptedCluster("west", 8)
-        self.journal = Journal(folder / "journal")
+        self.journal = journal or Journal(folder / "journal")
         topology = parse_document(TOPOLOGY, Topology, source="two")
         self.broker = Broker(topology, [self.east, self.west], settings, self.journal)
         self.broker.open()
