@@ -17,6 +17,8 @@ from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
 
 DEFAULT_SETTINGS = Path("/etc/testbed/broker.json")
+GRACE_HOST_S = 3
+"""Host seconds that those who wait for events are given to hang up when the broker is told to stop."""
 
 
 def main(settings_file: Path) -> None:
@@ -36,7 +38,13 @@ def main(settings_file: Path) -> None:
     broker.open()
     token = settings.token_file.read_text(encoding="utf-8").strip()
     try:
-        uvicorn.run(application(broker, journal, token), host="0.0.0.0", port=settings.listen_port, log_level="warning")
+        uvicorn.run(
+            application(broker, journal, token),
+            host="0.0.0.0",
+            port=settings.listen_port,
+            log_level="warning",
+            timeout_graceful_shutdown=GRACE_HOST_S,
+        )
     finally:
         broker.close()
         journal.close()

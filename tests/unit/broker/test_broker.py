@@ -40,8 +40,8 @@ class House:
         )
         self.east, self.west = ScriptedCluster("east", 8), ScriptedCluster("west", 8)
         self.journal = journal or Journal(folder / "journal")
-        topology = parse_document(TOPOLOGY, Topology, source="two")
-        self.broker = Broker(topology, [self.east, self.west], settings, self.journal)
+        self.topology = parse_document(TOPOLOGY, Topology, source="two")
+        self.broker = Broker(self.topology, [self.east, self.west], settings, self.journal)
         self.broker.open()
         self.until(lambda: not self.broker.unreachable())
 

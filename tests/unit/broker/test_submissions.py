@@ -1,4 +1,4 @@
-"""Submission: a key makes it idempotent, also for a later broker; what waits together is durable together or not at all."""
+"""Submission: a key makes it idempotent, also for a later broker; what waits together is durable together or not."""
 
 import sqlite3
 import threading

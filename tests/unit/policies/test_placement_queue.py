@@ -91,6 +91,57 @@ def test_a_restored_queue_decides_as_the_one_it_was_taken_from(sizes, idle):
     assert queue.snapshot() == twin.snapshot()
 
 
+class Counting:
+    """Worst fit that counts how often it is asked."""
+
+    accepts = WorstFit.accepts
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def place(self, request, state):
+        self.asked += 1
+        return WorstFit().place(request, state)
+
+
+def test_equal_requests_are_placed_in_vain_once_a_scan_until_something_starts():
+    queue, policy = PlacementQueue(), Counting()
+    for number, size in enumerate((12, 12, 12, 4, 12), start=1):
+        decide(queue, Arrival(job(number, size)), state_at(0, 0))
+    (start,) = queue.decide(Scan(), state_at(4, 8), policy, RNG)
+    assert (start.job_id, start.tries) == (4, 2)
+    assert policy.asked == 3  # 12 in vain, 4, and 12 on what 4 left
+    assert queue.tries() == {1: 2, 2: 2, 3: 2, 5: 2}
+
+
+SIZES = st.lists(st.integers(1, 9), min_size=1, max_size=3)
+POLICIES = {
+    "wf": RequestKind.NON_FIXED,
+    "wf-distinct": RequestKind.UNORDERED,
+    "cm": RequestKind.NON_FIXED,
+    "fcm": RequestKind.FLEXIBLE,
+    "cf": RequestKind.NON_FIXED,
+}
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@given(st.lists(SIZES, max_size=12), st.lists(st.integers(0, 16), min_size=1, max_size=4))
+def test_a_scan_decides_as_one_that_asks_the_policy_about_every_job(name, asked, idle):
+    policy, queue = placement_policy(name), PlacementQueue()
+    jobs = {}
+    for number, sizes in enumerate(asked):
+        components = (sum(sizes),) if name == "fcm" else tuple(sizes)
+        jobs[number] = WaitingJob(number, JobRequest(POLICIES[name], components))
+        queue.decide(Arrival(jobs[number]), state_at(0, *(0 for _ in idle)), policy, RNG)
+    state, expected = state_at(4, *idle), []
+    for number, waiting in jobs.items():
+        placement = policy.place(waiting.request, state)
+        if placement is not None:
+            expected.append(Start(number, placement, 2))
+            state = state.after(placement)
+    assert list(queue.decide(Scan(), state_at(4, *idle), policy, RNG)) == expected
+
+
 def test_names_that_nothing_carries_are_answered_with_those_that_exist():
     with pytest.raises(UnknownName, match=r"no policy 'worst' \(known: cf, cm, fcm, wf, wf-distinct\)"):
         placement_policy("worst")
