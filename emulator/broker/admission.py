@@ -20,14 +20,11 @@ from emulator.broker.scheduling import Scheduling
 from emulator.model.applications import check_program
 from emulator.model.errors import InvalidInput, KeyTaken, NotStanding, TestbedError
 from emulator.model.job import JobState, Timeline
-from emulator.model.request import JobRequest
 from emulator.model.topology import Topology
 from emulator.model.views import JobView, Submission
 
 MOST_TOGETHER = 128
 """Submissions of one transaction: enough to share one write to the disk, few enough not to keep the loop long."""
-
-MOST_SHARED = 10_000
 
 
 class Register(Protocol):
@@ -83,7 +80,6 @@ class Admission:
         self._register = register
         self._post = post
         self._waiting: deque[_Waiting] = deque()
-        self._requests: dict[JobRequest, JobRequest] = {}
 
     def offer(self, submission: Submission) -> Future[JobView]:
         """The job that `submission` becomes, once it is durable; or the error for which it was refused."""
@@ -173,16 +169,10 @@ class Admission:
             id=self._register.new_job_number(),
             run=run.id,
             specification=specification,
-            request=self._shared(request),
+            request=request,
             timeline=Timeline(submitted_s=run.now_s()),
             intended_arrival_s=submission.intended_arrival_s,
         )
-
-    def _shared(self, request: JobRequest) -> JobRequest:
-        """The one object for all equal requests: the cheapest equality for whoever looks one up among thousands."""
-        if len(self._requests) >= MOST_SHARED:
-            self._requests.clear()
-        return self._requests.setdefault(request, request)
 
     def _try(self, admitted: list[_Admitted]) -> None:
         by_run: dict[int, tuple[Run, list[LiveJob]]] = {}

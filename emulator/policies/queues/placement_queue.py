@@ -14,8 +14,6 @@ from typing import Any
 
 from numpy.random import Generator
 
-from emulator.model.placement import Placement
-from emulator.model.request import JobRequest
 from emulator.policies.placement.fixed import place_where_named
 from emulator.policies.protocols import (
     Arrival,
@@ -97,20 +95,13 @@ class PlacementQueue:
 
     def _try_each(self, jobs: list[WaitingJob], state: SystemState, policy: PlacementPolicy) -> list[Start | Reject]:
         answers: list[Start | Reject] = []
-        # A policy is pure: what it could not place it cannot place again until something has changed.
-        unplaceable: set[JobRequest] = set()
         for job in jobs:
             tries = self._tries[job.id] + 1
             self._tries[job.id] = tries
             request = job.request
-            placement = None
-            if request not in unplaceable:
-                placement = _placement(request, state, policy)
-                if placement is None:
-                    unplaceable.add(request)
+            placement = place_where_named(request, state, policy) if request.clusters else policy.place(request, state)
             if placement is not None:
                 state = state.after(placement)
-                unplaceable.clear()
                 answers.append(Start(job.id, placement, tries))
                 self._forget(job.id)
             elif self._tries_threshold is not None and tries > self._tries_threshold:
@@ -141,7 +132,3 @@ class PlacementQueue:
         return (
             self._first_scan_s + self._scans * self._scan_interval_s if self._scans else time_s + self._scan_interval_s
         )
-
-
-def _placement(request: JobRequest, state: SystemState, policy: PlacementPolicy) -> Placement | None:
-    return place_where_named(request, state, policy) if request.clusters else policy.place(request, state)

@@ -91,27 +91,14 @@ def test_a_restored_queue_decides_as_the_one_it_was_taken_from(sizes, idle):
     assert queue.snapshot() == twin.snapshot()
 
 
-class Counting:
-    """Worst fit that counts how often it is asked."""
-
-    accepts = WorstFit.accepts
-
-    def __init__(self) -> None:
-        self.asked = 0
-
-    def place(self, request, state):
-        self.asked += 1
-        return WorstFit().place(request, state)
-
-
-def test_equal_requests_are_placed_in_vain_once_a_scan_until_something_starts():
-    queue, policy = PlacementQueue(), Counting()
-    for number, size in enumerate((12, 12, 12, 4, 12), start=1):
+def test_tries_are_counted_for_jobs_that_wait_and_no_others():
+    queue = PlacementQueue()
+    for number, size in enumerate((12, 4, 12), start=1):
         decide(queue, Arrival(job(number, size)), state_at(0, 0))
-    (start,) = queue.decide(Scan(), state_at(4, 8), policy, RNG)
-    assert (start.job_id, start.tries) == (4, 2)
-    assert policy.asked == 3  # 12 in vain, 4, and 12 on what 4 left
-    assert queue.tries() == {1: 2, 2: 2, 3: 2, 5: 2}
+    (start,) = decide(queue, Scan(), state_at(4, 8))
+    assert (start.job_id, start.tries) == (2, 2)
+    decide(queue, Arrival(job(4, 8)), state_at(5, 0))
+    assert queue.tries() == {1: 2, 3: 2, 4: 1}
 
 
 SIZES = st.lists(st.integers(1, 9), min_size=1, max_size=3)
