@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from emulator.model import errors
 from emulator.model.errors import NotStanding, RunFailed, TestbedError, Unanswered, Unauthorized
+from emulator.model.files import BandwidthView, FileRegistration, FileView
 from emulator.model.views import (
     STANDING_RUN,
     ClusterView,
@@ -34,6 +35,7 @@ HOST_TIMEOUT_S = 60.0
 HOST_LONG_POLL_S = 20.0
 """Host seconds that `BrokerClient.follow` lets the broker hold a request for events."""
 
+_HOST_REGISTER_TIMEOUT_S = 600.0  # a large file is written at every site, and its checksum taken
 _HOST_END_TIMEOUT_S = 120.0  # ending a run waits until its last processors are released
 _HOST_IDLE_CONNECTION_S = 2.0  # below the five seconds after which the broker's server closes an idle connection
 
@@ -169,6 +171,36 @@ class BrokerClient:
         """What a job wrote so far."""
         return _one(self._send("GET", f"/v1/jobs/{job}/output"), OutputView)
 
+    def files(self) -> list[FileView]:
+        """Every file with its replicas and the transfers under way, in alphabetical order."""
+        return _many(self._send("GET", "/v1/files"), FileView)
+
+    def file(self, name: str) -> FileView:
+        """One file.
+
+        Raises:
+            UnknownName: if there is none of that name.
+        """
+        return _one(self._send("GET", f"/v1/files/{name}"), FileView)
+
+    def register_file(self, registration: FileRegistration) -> FileView:
+        """Make a file at its sites and enter it into the catalogue; returns when it is there."""
+        content = self._send("POST", "/v1/files", body=registration, host_timeout_s=_HOST_REGISTER_TIMEOUT_S)
+        return _one(content, FileView)
+
+    def remove_file(self, name: str) -> None:
+        """Remove a file and all its replicas.
+
+        Raises:
+            UnknownName: if there is none of that name.
+            TestbedBusy: if a job that has not ended needs it.
+        """
+        self._send("DELETE", f"/v1/files/{name}")
+
+    def bandwidths(self) -> list[BandwidthView]:
+        """What a transfer from each site to each other may expect."""
+        return _many(self._send("GET", "/v1/bandwidths"), BandwidthView)
+
     def events(
         self, run: int = STANDING_RUN, *, after: int = 0, host_wait_s: float = HOST_LONG_POLL_S
     ) -> list[EventView]:
@@ -220,7 +252,7 @@ class BrokerClient:
 
 def _content(response: httpx.Response) -> Any:
     if response.is_success:
-        return response.json()
+        return response.json() if response.content else None
     raise _error_of(response)
 
 

@@ -19,8 +19,8 @@ from types import ModuleType
 HOUSE = Path(__file__).resolve().parents[1]
 
 _PLACEMENTS = (
-    "close_to_files", "cluster_minimization", "files", "fixed", "flexible_cluster_minimization", "quota", "ranking",
-    "worst_fit", "worst_fit_distinct",
+    "by_kind", "close_to_files", "cluster_minimization", "files", "fixed", "flexible_cluster_minimization", "quota",
+    "ranking", "worst_fit", "worst_fit_distinct",
 )  # fmt: skip
 _QUEUES = (
     "global_and_local", "gp", "gs", "job_queue", "local_priority", "local_schedulers", "lp_gf", "lp_lf", "lp_rd",
@@ -31,6 +31,7 @@ MODULES = (
     "emulator.model.placement",
     "emulator.model.request",
     "emulator.model.stream",
+    "emulator.policies.possibility",
     "emulator.policies.protocols",
     "emulator.policies.state",
     *(f"emulator.policies.placement.{name}" for name in _PLACEMENTS),

@@ -9,7 +9,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, PositiveInt, model_validator
 
-from emulator.model.documents import DocumentModel, read_document, validate
+from emulator.model.claiming import StatedClaiming
+from emulator.model.documents import read_document, validate
 from emulator.model.house import HOUSE, locate
 from emulator.model.job import (
     DEFAULT_RUN_TIME_LIMIT_S,
@@ -20,6 +21,8 @@ from emulator.model.job import (
     RunTimeLimit,
 )
 from emulator.model.request import RequestKind
+from emulator.model.rules import StatedRules
+from emulator.model.scanning import StatedScanning
 from emulator.model.topology import Name
 from workloads.distributions import Exponential
 from workloads.job_choices import InputFiles, JobChoice, UniformService
@@ -31,14 +34,15 @@ Count = Annotated[PositiveInt, Field(le=MAX_COMPONENTS)]
 Size = Annotated[PositiveInt, Field(le=MAX_COMPONENT_PROCESSORS)]
 
 
-class Campaign(DocumentModel):
+class Campaign(StatedScanning):
     """A workload and the conditions it runs under.
 
     Each job has one of `component_counts` components, all of the same one of `component_sizes` processors; both are
     uniform choices. Where that is not enough, `choices` takes the place of `application`, `arguments` and both.
     `dilation` is the default that a command may override; where neither states one, the planner chooses. `service_s` is
     how long jobs run in one cluster where they are simulated; `input_files` is what they need to read. A job is ended
-    when it has run for `run_time_limit_s`.
+    when it has run for `run_time_limit_s`. Jobs that `rules` forbid are never submitted. `claiming` is how a live
+    broker claims what it has placed.
     """
 
     name: Name
@@ -58,7 +62,8 @@ class Campaign(DocumentModel):
     dilation: Annotated[float, Field(gt=0, le=10_000)] = 1.0
     policy: str = "wf"
     queue: str = "placement"
-    scan_interval_s: Annotated[float, Field(gt=0, le=86_400)] = 4.0
+    rules: StatedRules = StatedRules()
+    claiming: StatedClaiming = StatedClaiming()
 
     @model_validator(mode="after")
     def _says_what_jobs_ask_for(self) -> Self:

@@ -19,7 +19,7 @@ from emulator.model.topology import Topology
 from workloads.campaign import Campaign
 from workloads.distributions import stream
 from workloads.job_choices import InputFiles
-from workloads.schedule import schedule
+from workloads.schedule import admitted, home_queues, schedule
 
 
 class InputFile(NamedTuple):
@@ -51,10 +51,14 @@ def campaign_jobs(campaign: Campaign, topology: Topology, seed: int) -> Campaign
         )
     arrivals = schedule(campaign, seed)
     services_s = campaign.service_s.draw_s(len(arrivals), stream(seed, "service"))
-    queues = stream(seed, "queue").integers(len(topology.clusters), size=len(arrivals)).tolist()
+    queues = home_queues(len(arrivals), len(topology.clusters), seed)
+    may_come = admitted(campaign, [arrival.specification for arrival in arrivals], topology)
     files = [] if campaign.input_files is None else _files(campaign.input_files, topology, len(arrivals), seed)
     jobs: list[StreamJob] = []
-    for number, (arrival, service_s, queue) in enumerate(zip(arrivals, services_s, queues, strict=True), start=1):
+    drawn = zip(arrivals, services_s, queues, may_come, strict=True)
+    for number, (arrival, service_s, queue, comes) in enumerate(drawn, start=1):
+        if not comes:
+            continue
         request: JobRequest = arrival.specification.request_in(topology)
         if files:
             request = replace(request, file=_file_name(number))

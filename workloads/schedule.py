@@ -17,6 +17,7 @@ from emulator.model.documents import DocumentModel, first_fault
 from emulator.model.errors import InvalidInput
 from emulator.model.job import JobSpecification
 from emulator.model.request import RequestKind
+from emulator.model.topology import Topology
 from workloads.campaign import Campaign
 from workloads.distributions import stream, uniform_choices
 from workloads.job_choices import ChosenJob, chosen_jobs
@@ -45,6 +46,24 @@ def schedule(campaign: Campaign, seed: int) -> list[Arrival]:
             zip(arrivals_s, _chosen_jobs(campaign, seed), strict=True), start=1
         )
     ]
+
+
+def home_queues(arrivals: int, clusters: int, seed: int) -> list[int]:
+    """The cluster at whose local queue each of so many arrivals is submitted, where there are local queues: uniform."""
+    return [int(queue) for queue in stream(seed, "queue").integers(clusters, size=arrivals)]
+
+
+def admitted(campaign: Campaign, specifications: Sequence[JobSpecification], topology: Topology) -> list[bool]:
+    """Which of these jobs the rules of `campaign` admit on `topology`; the others are never submitted.
+
+    Raises:
+        InvalidInput: if they admit none.
+    """
+    rules = campaign.rules.on(topology)
+    violations = [rules.request_violation(specification.request_in(topology)) for specification in specifications]
+    if violations and None not in violations:
+        raise InvalidInput(f"campaign {campaign.name!r}: rules: they admit no job, the first because {violations[0]}.")
+    return [violation is None for violation in violations]
 
 
 def _chosen_jobs(campaign: Campaign, seed: int) -> list[ChosenJob]:

@@ -11,6 +11,7 @@ from emulator.broker.api import application
 from emulator.broker.journal import Journal
 from emulator.broker.service import Broker
 from emulator.clusters.slurm import SlurmCluster
+from emulator.clusters.ssh_file_server import SshFileServer
 from emulator.model.documents import read_document
 from emulator.model.errors import InvalidInput, TestbedError
 from emulator.model.settings import BrokerSettings
@@ -34,7 +35,9 @@ def main(settings_file: Path) -> None:
             f"{settings_file}: heads: they must be those of {', '.join(topology.cluster_names)}, in order."
         )
     journal = Journal(settings.journal_file)
-    broker = Broker(topology, [SlurmCluster(head, settings) for head in settings.heads], settings, journal)
+    managers = [SlurmCluster(head, settings) for head in settings.heads]
+    file_servers = [SshFileServer(head, settings) for head in settings.heads]
+    broker = Broker(topology, managers, settings, journal, file_servers)
     broker.open()
     token = settings.token_file.read_text(encoding="utf-8").strip()
     try:
@@ -47,6 +50,8 @@ def main(settings_file: Path) -> None:
         )
     finally:
         broker.close()
+        for server in file_servers:
+            server.close()
         journal.close()
 
 

@@ -14,11 +14,12 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import NamedTuple, Protocol
 
+from emulator.broker.files.replicas import Replicas
 from emulator.broker.journal import Journal
 from emulator.broker.runs import LiveJob, Run
 from emulator.broker.scheduling import Scheduling
 from emulator.model.applications import check_program
-from emulator.model.errors import InvalidInput, KeyTaken, NotStanding, TestbedError
+from emulator.model.errors import KeyTaken, NotStanding, TestbedError
 from emulator.model.job import JobState, Timeline
 from emulator.model.topology import Topology
 from emulator.model.views import JobView, Submission
@@ -34,8 +35,9 @@ class Register(Protocol):
         """The run of that number, if it takes jobs."""
         ...
 
-    def new_job_number(self) -> int:
-        """A number that no job has."""
+    @property
+    def next_job_number(self) -> int:
+        """The number that the next job gets."""
         ...
 
     def enter(self, run: Run, job: LiveJob) -> None:
@@ -71,12 +73,14 @@ class Admission:
         topology: Topology,
         journal: Journal,
         scheduling: Scheduling,
+        replicas: Replicas,
         register: Register,
         post: Callable[[Callable[[], object]], None],
     ) -> None:
         self._topology = topology
         self._journal = journal
         self._scheduling = scheduling
+        self._replicas = replicas
         self._register = register
         self._post = post
         self._waiting: deque[_Waiting] = deque()
@@ -159,17 +163,15 @@ class Admission:
     def _job(self, run: Run, submission: Submission) -> LiveJob:
         specification = submission.specification
         check_program(specification)
-        request = specification.request_in(self._topology)
-        if request.kind not in run.policy.accepts:
-            raise InvalidInput(
-                f"specification.request: policy {run.request.policy!r} does not place {request.kind} requests "
-                f"(it places {', '.join(sorted(run.policy.accepts))})."
-            )
+        number = self._register.next_job_number
+        surroundings = self._replicas.surroundings_of(specification.file)
+        admitted = run.admitting.admit(number, specification, surroundings)
         return LiveJob(
-            id=self._register.new_job_number(),
+            id=number,
             run=run.id,
             specification=specification,
-            request=request,
+            request=admitted.request,
+            queue=admitted.queue,
             timeline=Timeline(submitted_s=run.now_s()),
             intended_arrival_s=submission.intended_arrival_s,
         )

@@ -17,6 +17,7 @@ from pydantic import BaseModel, TypeAdapter
 from starlette.exceptions import HTTPException
 
 from emulator.broker.event_feed import event_stream, events_page
+from emulator.broker.files_api import files_router
 from emulator.broker.journal import Journal
 from emulator.broker.limits import LimitedBodies, TokenAsked, refusal
 from emulator.broker.metrics import Metrics
@@ -101,7 +102,7 @@ def application(broker: Broker, journal: Journal, token: str) -> FastAPI:
         title="Multicluster Testbed broker", version="1", openapi_url="/v1/openapi.json", docs_url="/v1/docs"
     )
     _add_error_answers(app)
-    for routes in (_runs(broker), _jobs(broker), _views(broker), _events(broker, journal)):
+    for routes in (_runs(broker), _jobs(broker), _views(broker), _events(broker, journal), files_router(broker.files)):
         app.include_router(routes, responses=ERRORS)
     _add_open_pages(app, broker, Metrics(journal))
     app.add_middleware(LimitedBodies)

@@ -1,44 +1,56 @@
-"""Claiming: one allocation per cluster of a placement, and a barrier until all of them hold their processors.
+"""One claiming try: one allocation per cluster of a placement, and a barrier until all of them hold their processors.
 
 All or none: if one claim fails, is refused or does not come in time, every other is released. Components of one job on
-one cluster share an allocation, since they share its head.
+one cluster share an allocation, since they share its head. Each try has claims of its own names, and of an event only
+those count that are of the very allocation that was made for the claim: what is told late of an earlier try, or of a
+job of an earlier testbed, ends nothing.
 """
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from emulator.clusters.protocol import AllocationEvent, AllocationEventKind, LocalResourceManager, Part
-from emulator.model.errors import ClaimFailed, ClusterUnreachable, TestbedError
+from emulator.model.errors import ClaimFailed, ClusterUnreachable, NotGranted, TestbedError
 from emulator.model.job import Placement
 
-CLAIM_TIMEOUT_HOST_S = 60.0
+RELEASE_TIMEOUT_HOST_S = 5.0
+Allocation = tuple[str, str]
+"""A claim's name and the local manager's identity for what it made of it."""
+
+
+def claim_name(label: str, number: int, cluster: str) -> str:
+    """The name of a claim in `cluster`, of the try `number` of the job that is called `label`."""
+    return f"{label}.{number}-{cluster}"
+
+
+def label_of(claim: str) -> str:
+    """What the job is called whose claim has that name."""
+    return claim.partition(".")[0]
 
 
 class Claims:
-    """The allocations of one job: asked for, awaited and released together.
+    """The allocations of one try of one job: asked for, awaited and released together.
 
     The watchers' threads tell it of events; the job's thread waits for them.
     """
 
-    def __init__(self, label: str, placement: Placement, managers: Sequence[LocalResourceManager]) -> None:
-        self._managers: Mapping[str, LocalResourceManager] = {
-            f"{label}-{cluster}": managers[cluster] for cluster in placement.by_cluster()
+    def __init__(self, label: str, number: int, placement: Placement, managers: Sequence[LocalResourceManager]) -> None:
+        sizes = {
+            claim_name(label, number, managers[index].cluster): (managers[index], size)
+            for index, size in placement.by_cluster().items()
         }
-        self._processors = {f"{label}-{cluster}": size for cluster, size in placement.by_cluster().items()}
+        self._managers: Mapping[str, LocalResourceManager] = {name: manager for name, (manager, _) in sizes.items()}
+        self._processors = {name: size for name, (_, size) in sizes.items()}
         self._allocations: dict[str, str] = {}
-        self._claimed_host_s: dict[str, float] = {}
-        self._ended_host_s: dict[str, float] = {}
+        self._claimed_host_s: dict[Allocation, float] = {}
+        self._ended_host_s: dict[Allocation, float] = {}
         self._changed = threading.Condition()
         self._abandoned = ""
-
-    @property
-    def names(self) -> list[str]:
-        """The claims' names, one per cluster, in the order of the placement's components."""
-        return list(self._managers)
 
     def ask(self) -> None:
         """Ask every cluster at once for its processors.
@@ -52,78 +64,100 @@ class Claims:
         if problems:
             raise problems[0] or ClaimFailed("A claim failed.")
 
-    def await_all(self, on_claimed: Callable[[str, str, float], None]) -> None:
+    def await_all(self, host_limit_s: float, on_claimed: Callable[[str, str, float], None]) -> None:
         """Wait until every allocation holds its processors; `on_claimed` gets cluster, allocation and host moment.
 
         Raises:
-            ClaimFailed: if one ends first, does not come in time, or the job is abandoned meanwhile.
+            NotGranted: if a cluster's other users hold the processors for longer than `host_limit_s`.
+            ClaimFailed: if one ends first, or the job is abandoned meanwhile.
         """
         for name, manager in self._managers.items():
             with self._changed:
-                in_time = self._changed.wait_for(partial(self._is_settled, name), CLAIM_TIMEOUT_HOST_S)
+                in_time = self._changed.wait_for(partial(self._is_settled, name), host_limit_s)
                 if self._abandoned:
                     raise ClaimFailed(self._abandoned)
-                if self._ended_host_s:
-                    raise ClaimFailed(f"The allocation in cluster {self.ended_early!r} ended before the job started.")
+                ended = self.ended_early
+                if ended:
+                    raise ClaimFailed(f"The allocation in cluster {ended!r} ended before the job started.", ended)
                 if not in_time:
-                    raise ClaimFailed(
-                        f"Cluster {manager.cluster!r} did not give {self._processors[name]} processors "
-                        f"within {CLAIM_TIMEOUT_HOST_S:.0f} s."
+                    raise NotGranted(
+                        f"Cluster {manager.cluster!r} did not give {self._processors[name]} processors within "
+                        f"{host_limit_s:g} s of host time: others hold them.",
+                        manager.cluster,
                     )
-            on_claimed(manager.cluster, self._allocations[name], self._claimed_host_s[name])
+                allocation = self._allocations[name]
+                claimed_host_s = self._claimed_host_s[name, allocation]
+            on_claimed(manager.cluster, allocation, claimed_host_s)
 
     def parts(self) -> list[Part]:
-        """Where the ranks are to be started, in the order of the placement's components."""
+        """Where the processes are to be started, in the order of the placement's components."""
         return [
             Part(manager.address, self._allocations[name], self._processors[name])
             for name, manager in self._managers.items()
         ]
 
-    def first_manager(self) -> LocalResourceManager:
-        """The local resource manager of the first component."""
-        return next(iter(self._managers.values()))
+    def managers(self) -> list[LocalResourceManager]:
+        """The local resource manager of each part."""
+        return list(self._managers.values())
 
     def abandon(self, reason: str) -> None:
         """Wake whoever waits for the claims, and release them: the job was cancelled, or a cluster was lost."""
         with self._changed:
             self._abandoned = self._abandoned or reason
             self._changed.notify_all()
-        self._release_known()
+        self._release_asked()
 
     def release(self) -> None:
         """Release every allocation and wait, not for ever, until their ends are known."""
-        self._release_known()
+        self._release_asked()
         with self._changed:
-            self._changed.wait_for(lambda: set(self._claimed_host_s) <= set(self._ended_host_s), timeout=5.0)
+            self._changed.wait_for(self._all_ended, RELEASE_TIMEOUT_HOST_S)
 
     def note(self, event: AllocationEvent) -> None:
-        """Take note of an event of one of the claims; the same event may come twice."""
+        """Take note of an event; one of another claim is ignored, and the same may come twice."""
+        if event.claim not in self._managers:
+            return
         with self._changed:
             moments = self._claimed_host_s if event.kind is AllocationEventKind.CLAIMED else self._ended_host_s
-            moments.setdefault(event.claim, event.host_moment_s)
+            moments.setdefault((event.claim, event.allocation), event.host_moment_s)
             self._changed.notify_all()
 
     def await_early_end(self, host_wait_s: float) -> str:
         """`ended_early`, after a moment in which the news of it may still be under way."""
         with self._changed:
-            self._changed.wait_for(lambda: bool(self._ended_host_s), host_wait_s)
+            self._changed.wait_for(lambda: bool(self.ended_early), host_wait_s)
         return self.ended_early
 
     @property
     def ended_early(self) -> str:
         """The cluster whose allocation of this job ended first, or nothing."""
-        ended = next(iter(self._ended_host_s), None)
+        ended = next((name for name, allocation in list(self._ended_host_s) if self._is_ours(name, allocation)), None)
         return self._managers[ended].cluster if ended else ""
 
     def _is_settled(self, name: str) -> bool:
-        return name in self._claimed_host_s or bool(self._ended_host_s) or bool(self._abandoned)
+        claimed = (name, self._allocations[name]) in self._claimed_host_s
+        return claimed or bool(self.ended_early) or bool(self._abandoned)
+
+    def _all_ended(self) -> bool:
+        return self._ours(self._claimed_host_s) <= self._ours(self._ended_host_s)
+
+    def _is_ours(self, name: str, allocation: str) -> bool:
+        return self._allocations.get(name) == allocation
+
+    def _ours(self, moments: Mapping[Allocation, float]) -> set[str]:
+        return {name for name, allocation in moments if self._is_ours(name, allocation)}
 
     def _ask_one(self, name: str) -> None:
-        allocation = self._managers[name].claim(name, self._processors[name])
+        try:
+            allocation = self._managers[name].claim(name, self._processors[name])
+        except ClusterUnreachable:
+            # The answer was lost, perhaps not the question.
+            self._release_by_name(name)
+            raise
         with self._changed:
             self._allocations[name] = allocation
 
-    def _release_known(self) -> None:
+    def _release_asked(self) -> None:
         allocations = dict(self._allocations)
         if not allocations:
             return
@@ -136,6 +170,10 @@ class Claims:
             self._managers[name].release(allocation)
         except ClusterUnreachable:
             # Its processors are gone with it; nobody can use them, and they are swept when it comes back.
-            self._ended_host_s.setdefault(name, 0.0)
+            self._ended_host_s.setdefault((name, allocation), 0.0)
         except TestbedError:
             pass
+
+    def _release_by_name(self, name: str) -> None:
+        with contextlib.suppress(TestbedError):
+            self._managers[name].release_claim(name)

@@ -13,7 +13,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, G
 from emulator.broker.census import Tally
 from emulator.broker.journal import Journal
 from emulator.model.job import Timeline
-from emulator.model.views import STANDING_RUN, EventKind, EventView, JobView, RunRequest
+from emulator.model.views import STANDING_REQUEST, STANDING_RUN, EventKind, EventView, JobView, RunRequest
 
 BUCKETS_S = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000)
 BY_POLICY = ("policy", "queue")
@@ -29,7 +29,7 @@ class Metrics:
         self._registry = CollectorRegistry()
         self._counts = _Counts(self._registry)
         self._present = _Present(self._registry)
-        self._labels: dict[int, Labels] = {STANDING_RUN: _labels(RunRequest(name="standing"))}
+        self._labels: dict[int, Labels] = {STANDING_RUN: _labels(STANDING_REQUEST)}
         self._lock = threading.Lock()
         with journal.together():  # nothing is written between the events that were and those to come
             for event in journal.all_events():
@@ -65,7 +65,7 @@ class _Counts:
         self._finished = counter("jobs_finished", "Jobs that finished.")
         self._failures = counter("failures", "Jobs that failed.")
         self._cancellations = counter("cancellations", "Jobs that were cancelled.")
-        self._failed_claims = counter("failed_claims", "Jobs whose processors were not all given to them.")
+        self._failed_claims = counter("failed_claims", "Claims of which not all processors were given.")
         self._tries = counter("placement_tries", "Placement tries of jobs that were placed or given up.")
         self._wait = histogram("wait_seconds", "Submission to start of jobs, in emulated seconds.")
         self._execution = histogram("execution_seconds", "Start to finish of jobs, in emulated seconds.")
@@ -86,6 +86,8 @@ class _Counts:
                 self._finished.labels(*labels).inc()
             case EventKind.FAILED:
                 self._note_failure(job, labels)
+            case EventKind.CLAIM_FAILED:
+                self._failed_claims.labels(*labels).inc()
             case EventKind.CANCELLED:
                 self._cancellations.labels(*labels).inc()
             case _:
@@ -98,8 +100,6 @@ class _Counts:
         self._failures.labels(*labels).inc()
         if job.placed_s is None:
             self._tries.labels(*labels).inc(job.placement_tries)
-        elif job.claimed_s is None:
-            self._failed_claims.labels(*labels).inc()
 
     def _note_times(self, job: JobView, labels: Labels) -> None:
         times = Timeline(job.submitted_s, job.placed_s, job.claimed_s, job.started_s, job.finished_s)

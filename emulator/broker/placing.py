@@ -1,23 +1,20 @@
-"""One scheduling decision: the clusters' occupancy becomes the policy's state, the discipline answers, all is recorded.
+"""One scheduling decision: the clusters' occupancy becomes the policy's state, and the discipline answers.
 
-What is recorded suffices to make the decision again: the event, the idle processors it was made on, the answers, and
-now and then everything the discipline remembers.
+What comes of it is a `Decision`, which suffices to make the same decision again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 from emulator.broker.runs import LiveJob, Run
 from emulator.clusters.protocol import LocalResourceManager, Occupancy
 from emulator.model.errors import ClusterUnreachable
 from emulator.model.topology import Topology
-from emulator.policies.protocols import Arrival, Departure, Reject, SchedulingEvent, Start, Withdrawal
-from emulator.policies.state import ClusterState, SystemState
-
-SNAPSHOT_EVERY = 1_000
+from emulator.policies.decisions import SNAPSHOT_EVERY, Decision
+from emulator.policies.protocols import SchedulingEvent
+from emulator.policies.state import NOTHING_ELSE, ClusterState, Surroundings, SystemState
 
 
 class Occupancies:
@@ -40,30 +37,36 @@ class Occupancies:
 
 
 def system_state(
-    occupancies: Sequence[Occupancy | None], jobs: Sequence[LiveJob], topology: Topology, time_s: float
+    occupancies: Sequence[Occupancy | None],
+    placed: Sequence[LiveJob],
+    topology: Topology,
+    time_s: float,
+    surroundings: Surroundings = NOTHING_ELSE,
 ) -> SystemState:
-    """The state that a policy decides on: what the local managers call idle, less what was asked for but not given."""
+    """The state that a policy decides on: what the local managers call idle, less what was asked for but not given.
+
+    It calls no processor idle that was not when the local managers were asked, but may miss some: those of an
+    allocation that was given, but whose event is still under way, are missing twice. `Looking` notices them later.
+    """
     idle = [occupancy.idle if occupancy else 0 for occupancy in occupancies]
-    for job in jobs:
+    for job in placed:
         for cluster, size in job.unclaimed(topology).items():
             idle[cluster] = max(0, idle[cluster] - size)
     clusters = zip(topology.clusters, idle, strict=True)
-    return SystemState(tuple(ClusterState(cluster.processors, free) for cluster, free in clusters), time_s)
+    sizes = tuple(ClusterState(cluster.processors, min(free, cluster.processors)) for cluster, free in clusters)
+    return SystemState(sizes, time_s, surroundings)
 
 
-def decide(run: Run, event: SchedulingEvent, state: SystemState) -> tuple[Sequence[Start | Reject], dict[str, Any]]:
-    """The discipline's answers to `event`, and the record of the decision."""
-    answers = run.discipline.decide(event, state, run.policy, run.rng)
-    detail: dict[str, Any] = {
-        "event": _described(event),
-        "idle": list(state.idle),
-        "answers": [_answer(answer) for answer in answers],
-        "waiting": len(run.discipline.waiting()),
-    }
-    if run.decisions % SNAPSHOT_EVERY == 0:
-        detail["snapshot"] = {"discipline": run.discipline.snapshot(), "rng": run.rng.bit_generator.state}
-    run.decisions += 1
-    return answers, detail
+def decide(run: Run, event: SchedulingEvent, state: SystemState) -> Decision:
+    """Have the run's discipline decide on `event`, and note what it decided on."""
+    snapshot = run.deciders.snapshot() if run.decisions % SNAPSHOT_EVERY == 0 else None
+    answers = run.deciders.decide(event, state)
+    waiting = len(run.discipline.waiting())
+    decision = Decision(
+        run.decisions, state.time_s, event, state.idle, tuple(answers), waiting, state.surroundings, snapshot
+    )
+    run.note(decision)
+    return decision
 
 
 def _occupancy(manager: LocalResourceManager) -> Occupancy | None:
@@ -71,22 +74,3 @@ def _occupancy(manager: LocalResourceManager) -> Occupancy | None:
         return manager.occupancy()
     except ClusterUnreachable:
         return None
-
-
-def _described(event: SchedulingEvent) -> dict[str, Any]:
-    match event:
-        case Arrival(job):
-            return {"kind": "arrival", "job": job.id}
-        case Departure(job_id, _):
-            return {"kind": "departure", "job": job_id}
-        case Withdrawal(job_id):
-            return {"kind": "withdrawal", "job": job_id}
-        case _:
-            return {"kind": "scan"}
-
-
-def _answer(answer: Start | Reject) -> dict[str, Any]:
-    if isinstance(answer, Reject):
-        return {"kind": "reject", "job": answer.job_id, "tries": answer.tries, "reason": answer.reason}
-    placement = [[component.cluster, component.processors] for component in answer.placement.components]
-    return {"kind": "start", "job": answer.job_id, "tries": answer.tries, "placement": placement}

@@ -2,6 +2,11 @@
 
 A run has a dilation, hence a clock of its own, and a queue discipline and a placement policy of its own. The standing
 run, at dilation 1, is there from the start for jobs that belong to no measurement or campaign.
+
+Disciplines that are never scanned decide at arrivals and departures only, but on a live system processors also come
+free without either: other users of a cluster leave, a local manager counts an allocation that has ended a while longer,
+an allocation is given before its event is here. While jobs wait, a run therefore looks again, soon after each decision
+and ever later; what came free is put to the discipline as the departure of a job of nobody's.
 """
 
 from __future__ import annotations
@@ -9,22 +14,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy
-
+from emulator.broker.looking import Looking
 from emulator.broker.running import JobLife
 from emulator.model.clock import Dilation, EmulatedClock
-from emulator.model.errors import UnknownName
 from emulator.model.job import JobSpecification, JobState, Placement, Timeline
 from emulator.model.request import JobRequest
 from emulator.model.topology import Topology
 from emulator.model.views import ComponentView, JobView, RunRequest, RunState, RunView
-from emulator.policies.placement.fixed import AcceptingFixed
-from emulator.policies.protocols import WaitingJob
-from emulator.policies.registry import placement_policy, queue_discipline
-
-LIVE_POLICIES = ("wf", "wf-distinct", "cm", "fcm")
-LIVE_QUEUES = ("placement", "placement-adaptive", "gs")
-"""What the broker runs so far: policies that need no files, and disciplines without local queues."""
+from emulator.policies.admitting import Admitting
+from emulator.policies.claiming import ClaimingProcedure
+from emulator.policies.deciding import check_live, deciders
+from emulator.policies.decisions import Decision
+from emulator.policies.protocols import PlacementPolicy, QueueDiscipline, WaitingJob
 
 
 @dataclass(slots=True)
@@ -36,24 +37,25 @@ class LiveJob:
     specification: JobSpecification
     request: JobRequest
     timeline: Timeline
+    queue: int | None = None
     intended_arrival_s: float | None = None
     state: JobState = JobState.QUEUED
     reason: str = ""
     tries: int = 0
     placement: Placement | None = None
+    claiming: ClaimingProcedure | None = None
+    claiming_tries: int = 0
     claimed: dict[str, tuple[str, float]] = field(default_factory=dict)
     released_s: float | None = None
     overhead_late_s: float | None = None
     exit_code: int | None = None
     result: dict[str, Any] | None = None
-    output: str = ""
-    error: str = ""
     life: JobLife | None = None
 
     @property
     def waiting(self) -> WaitingJob:
         """The job as its discipline knows it."""
-        return WaitingJob(self.id, self.request)
+        return WaitingJob(self.id, self.request, self.queue)
 
     def unclaimed(self, topology: Topology) -> dict[int, int]:
         """Processors per cluster index that were asked of the local managers but not given yet."""
@@ -67,7 +69,7 @@ class LiveJob:
 
     def view(self, topology: Topology) -> JobView:
         """The job as the API shows it."""
-        timeline = self.timeline
+        timeline, claiming = self.timeline, self.claiming
         return JobView(
             id=self.id,
             run=self.run,
@@ -75,10 +77,15 @@ class LiveJob:
             state=self.state,
             reason=self.reason,
             placement_tries=self.tries,
+            claiming_tries=self.claiming_tries,
             components=self._component_views(topology),
             intended_arrival_s=self.intended_arrival_s,
             submitted_s=timeline.submitted_s,
             placed_s=timeline.placed_s,
+            estimated_transfer_s=claiming.transfer_s if claiming else None,
+            claim_due_s=claiming.claim_s if claiming else None,
+            planned_start_s=claiming.start_s if claiming else None,
+            additional_claiming_s=claiming.additional_s if claiming else None,
             claimed_s=timeline.claimed_s,
             started_s=timeline.started_s,
             finished_s=timeline.finished_s,
@@ -107,28 +114,26 @@ class LiveJob:
 
 
 class Run:
-    """A run's clock, discipline, policy and jobs.
+    """A run's clock, discipline, policy and jobs; `waiting_files` holds the input files of those not placed yet.
 
     Raises:
-        UnknownName: if the request names a policy or queue that the broker does not run.
-        InvalidInput: if the dilation cannot be one.
+        UnknownName: if the request names a policy or queue that does not come with the testbed.
+        InvalidInput: if one of them is simulated only, the queue is not scanned as asked, or the dilation is none.
     """
 
-    def __init__(self, number: int, request: RunRequest) -> None:
-        if request.policy not in LIVE_POLICIES:
-            raise UnknownName.among("live policy", request.policy, list(LIVE_POLICIES))
-        if request.queue not in LIVE_QUEUES:
-            raise UnknownName.among("live queue", request.queue, list(LIVE_QUEUES))
+    def __init__(self, number: int, request: RunRequest, topology: Topology) -> None:
+        check_live(request.queue, request.policy)
         self.id = number
         self.request = request
         self.state = RunState.PREPARING
         self.dilation = Dilation(request.dilation)
         self.clock: EmulatedClock | None = None
-        self.discipline = queue_discipline(request.queue, request.scan_interval_s)
-        self.policy = AcceptingFixed(placement_policy(request.policy))
-        self.rng = numpy.random.default_rng(request.seed)
+        self.deciders = deciders(request.queue, request.policy, request.scanning, request.seed)
+        self.admitting = Admitting(topology, request.queue, request.policy, request.rules)
         self.jobs: dict[int, LiveJob] = {}
         self.decisions = 0
+        self.looking = Looking()
+        self.waiting_files: dict[int, str] = {}
 
     def start(self) -> None:
         """Set the clock to zero, now; it is not set again."""
@@ -137,9 +142,47 @@ class Run:
             self.state = RunState.RUNNING
 
     @property
+    def discipline(self) -> QueueDiscipline:
+        """Which job is next."""
+        return self.deciders.discipline
+
+    @property
+    def policy(self) -> PlacementPolicy:
+        """Where a job goes."""
+        return self.deciders.policy
+
+    def note(self, decision: Decision) -> None:
+        """A decision was made."""
+        self.decisions += 1
+        self.looking.note(decision, is_scanned=self.discipline.next_scan_s() is not None)
+
+    def host_until_due_s(self) -> float | None:
+        """Host seconds until the queue is to be scanned or the clusters to be looked at; None: nothing is due."""
+        scan_s = self.discipline.next_scan_s()
+        if scan_s is not None:
+            return self.clock.host_remaining_s(scan_s) if self.clock else None
+        return self.looking.host_until_due_s()
+
+    def add(self, job: LiveJob) -> None:
+        """A job was submitted to this run."""
+        self.jobs[job.id] = job
+        if job.request.file is not None:
+            self.waiting_files[job.id] = job.request.file
+
+    def remove(self, job: LiveJob) -> None:
+        """A job did not become durable, so it was never submitted."""
+        self.jobs.pop(job.id, None)
+        self.waiting_files.pop(job.id, None)
+
+    @property
     def unfinished(self) -> list[LiveJob]:
         """The jobs that something may still happen to."""
         return [job for job in self.jobs.values() if not job.state.final]
+
+    @property
+    def placed(self) -> list[LiveJob]:
+        """The jobs that have been placed and have not ended."""
+        return [job for job in self.jobs.values() if job.placement is not None and not job.state.final]
 
     def now_s(self) -> float:
         """Emulated seconds since the run's start; zero before."""

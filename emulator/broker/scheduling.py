@@ -5,24 +5,44 @@ All methods run on the broker's loop. Nothing here knows of the API.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from typing import Final
 
 from emulator.broker import placing
+from emulator.broker.claiming import label_of
+from emulator.broker.files.replicas import Replicas
 from emulator.broker.journal import Journal
+from emulator.broker.life_events import (
+    AllClaimed,
+    ClaimTried,
+    ClaimTryFailed,
+    ComponentClaimed,
+    Ended,
+    LifeEvent,
+    Started,
+)
 from emulator.broker.loop import Loop
+from emulator.broker.outputs import Outputs
 from emulator.broker.placing import Occupancies, system_state
+from emulator.broker.plain import PlainRunner
 from emulator.broker.programs import command_line
-from emulator.broker.running import AllClaimed, ComponentClaimed, Ended, Errand, JobLife, LifeEvent, Started
+from emulator.broker.runners import MpiRunner, Runner
+from emulator.broker.running import Errand, JobLife, NothingToPrepare, Preparation
 from emulator.broker.runs import LiveJob, Run
 from emulator.clusters.protocol import AllocationEvent, LocalResourceManager
-from emulator.model.job import JobSpecification, JobState
+from emulator.model.errors import NotStanding
+from emulator.model.job import JobKind, JobSpecification, JobState, Placement
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
 from emulator.model.views import EventKind, JobView
-from emulator.policies.protocols import Arrival, Departure, Reject, SchedulingEvent, Start
+from emulator.policies.claiming import ClaimingProcedure
+from emulator.policies.decisions import decision_record
+from emulator.policies.protocols import Arrival, Departure, Reject, Scan, SchedulingEvent, Start, Withdrawal
 from emulator.policies.state import SystemState
 
+OUTPUTS_FOLDER: Final = "outputs"
+"""Beside the journal."""
 FINAL_EVENTS = {
     JobState.FINISHED: EventKind.FINISHED,
     JobState.FAILED: EventKind.FAILED,
@@ -39,13 +59,16 @@ class Scheduling:
         managers: Sequence[LocalResourceManager],
         settings: BrokerSettings,
         journal: Journal,
+        replicas: Replicas,
     ) -> None:
         self._topology = topology
         self._managers = managers
         self._settings = settings
         self._journal = journal
+        self._replicas = replicas
         self.occupancies = Occupancies(managers)
-        self._claims: dict[str, LiveJob] = {}
+        self.outputs = Outputs(settings.journal_file.parent / OUTPUTS_FOLDER)
+        self._placed: dict[str, LiveJob] = {}
         self._lost: dict[str, str] = {manager.cluster: "not reached yet" for manager in managers}
         self._post: Callable[[Callable[[], object]], None] = lambda work: None
 
@@ -55,8 +78,7 @@ class Scheduling:
 
     def decide(self, run: Run, event: SchedulingEvent) -> None:
         """Ask the discipline about `event` on the clusters' present occupancy, and do what it answers."""
-        state = self._state(run)
-        self._carry_out(run, self._decided(run, event, state), state.time_s)
+        self._decide_on(run, event, self._state(run))
 
     def decide_arrivals(self, run: Run, jobs: Sequence[LiveJob]) -> None:
         """Ask the discipline about jobs that arrived together, one after another, on one reading of the clusters."""
@@ -71,6 +93,16 @@ class Scheduling:
                 answers += decided
         self._carry_out(run, answers, state.time_s)
 
+    def decide_due(self, run: Run) -> None:
+        """Decide on what is due in `run`: a scan, or what came free without a departure of ours."""
+        if run.host_until_due_s() != 0.0:
+            return
+        state = self._state(run)
+        if run.discipline.next_scan_s() is not None:
+            self._decide_on(run, Scan(), state)
+        elif (freed := run.looking.freed(state)) is not None:
+            self._decide_on(run, freed, state)
+
     def record_submission(self, run: Run, job: LiveJob) -> JobView:
         """Write into the journal that `job` was submitted; returns the job as it is written there."""
         view = job.view(self._topology)
@@ -78,14 +110,17 @@ class Scheduling:
         return view
 
     def _state(self, run: Run) -> SystemState:
-        # Only placed jobs can have asked for processors that they were not given yet; those that wait may be thousands.
-        placed = {job.id: job for job in self._claims.values()}
-        return system_state(self.occupancies.read(self._lost), list(placed.values()), self._topology, run.now_s())
+        surroundings = self._replicas.surroundings(set(run.waiting_files.values()), self._lost)
+        occupancies = self.occupancies.read(self._lost)
+        return system_state(occupancies, run.placed, self._topology, run.now_s(), surroundings)
+
+    def _decide_on(self, run: Run, event: SchedulingEvent, state: SystemState) -> None:
+        self._carry_out(run, self._decided(run, event, state), state.time_s)
 
     def _decided(self, run: Run, event: SchedulingEvent, state: SystemState) -> Sequence[Start | Reject]:
-        answers, detail = placing.decide(run, event, state)
-        self.record(run, EventKind.DECISION, detail=detail, time_s=state.time_s)
-        return answers
+        decision = placing.decide(run, event, state)
+        self.record(run, EventKind.DECISION, detail=decision_record(decision), time_s=state.time_s)
+        return decision.answers
 
     def _carry_out(self, run: Run, answers: Sequence[Start | Reject], time_s: float) -> None:
         for answer in answers:
@@ -98,43 +133,69 @@ class Scheduling:
 
     def _place(self, run: Run, job: LiveJob, answer: Start, time_s: float) -> None:
         job.placement, job.state, job.timeline.placed_s = answer.placement, JobState.CLAIMING, time_s
+        run.waiting_files.pop(job.id, None)
+        job.claiming = ClaimingProcedure.begun(run.request.claiming, time_s, answer.placement.transfer_s)
         self.record(run, EventKind.PLACED, job)
-        errand = Errand(
-            label=f"{run.id}-{job.id}",
-            placement=answer.placement,
-            command=partial(self._command, run, job.specification, self._host_start_moment_s(run, job)),
-            host_limit_s=run.dilation.host_duration_s(job.specification.run_time_limit_s),
-        )
-        job.life = JobLife(
-            errand, self._managers, self._settings, lambda event: self._post(partial(self._on_life, run, job, event))
-        )
-        self._claims.update(dict.fromkeys(job.life.claim_names, job))
+        errand = self._errand(run, job, answer.placement, job.claiming)
+        job.life = JobLife(errand, self._managers, lambda event: self._post(partial(self._on_life, run, job, event)))
+        self._placed[errand.label] = job
         job.life.begin()
 
-    def _host_start_moment_s(self, run: Run, job: LiveJob) -> float | None:
+    def _errand(self, run: Run, job: LiveJob, placement: Placement, procedure: ClaimingProcedure) -> Errand:
+        if run.clock is None:
+            raise NotStanding(f"Run {run.id} is {run.state.value}, so none of its jobs is placed.")
+        label = f"{run.id}-{job.id}"
+        return Errand(
+            label=label,
+            placement=placement,
+            procedure=procedure,
+            runner=self._runner(run, job, label),
+            clock=run.clock,
+            run_time_limit_s=job.specification.run_time_limit_s,
+            host_grant_limit_s=self._settings.host_grant_limit_s,
+            overhead_s=self._overhead_s(run, job),
+            preparation=self._preparation(run, job, placement),
+        )
+
+    def _preparation(self, run: Run, job: LiveJob, placement: Placement) -> Preparation:
+        """The job's input file on its way to every cluster of the placement that lacks it."""
+        if job.request.file is None:
+            return NothingToPrepare()
+        names = self._topology.cluster_names
+        components = zip(placement.components, placement.file_sites, strict=True)
+        sources = {names[component.cluster]: names[site] for component, site in components}
+        return self._replicas.deliver(job.id, job.request.file, sources, run.dilation)
+
+    def _runner(self, run: Run, job: LiveJob, label: str) -> Runner:
+        kept = self.outputs.begun(job.id)
+        if job.specification.kind is JobKind.PLAIN:
+            return PlainRunner(label, job.specification.command, kept)
+        return MpiRunner(label, partial(self._command, run, job.specification), self._settings, kept)
+
+    def _overhead_s(self, run: Run, job: LiveJob) -> float | None:
         middleware = self._topology.middleware
-        if middleware is None or not run.request.paced_middleware or job.timeline.placed_s is None:
+        if middleware is None or not run.request.paced_middleware:
             return None
-        overhead_s = middleware.overhead_s(len(job.request.components))
-        return run.clock.host_moment_s(job.timeline.placed_s + overhead_s) if run.clock else None
+        return middleware.overhead_s(len(job.request.components))
 
     def _command(
-        self,
-        run: Run,
-        specification: JobSpecification,
-        host_start_moment_s: float | None,
-        part_sizes: Sequence[int],
+        self, run: Run, specification: JobSpecification, part_sizes: Sequence[int], host_start_moment_s: float | None
     ) -> list[str]:
         return command_line(specification, part_sizes, self._topology, run.dilation, host_start_moment_s)
 
     def _on_life(self, run: Run, job: LiveJob, event: LifeEvent) -> None:
         match event:
+            case ClaimTried(procedure):
+                job.claiming, job.claiming_tries = procedure, procedure.number
+            case ClaimTryFailed(cluster, reason, procedure):
+                self._on_claim_failed(run, job, cluster, reason, procedure)
             case ComponentClaimed(cluster, allocation, host_moment_s):
                 job.claimed[cluster] = (allocation, run.moment_s(host_moment_s))
                 self.record(run, EventKind.COMPONENT_CLAIMED, job, {"cluster": cluster})
             case AllClaimed(host_moment_s):
                 job.state, job.timeline.claimed_s = JobState.STARTING, run.moment_s(host_moment_s)
                 self.record(run, EventKind.CLAIMED, job)
+                run.looking.soon()
             case Started(host_moment_s, host_late_s):
                 job.state, job.timeline.started_s = JobState.RUNNING, run.moment_s(host_moment_s)
                 job.overhead_late_s = run.dilation.emulated_duration_s(host_late_s)
@@ -145,20 +206,31 @@ class Scheduling:
                 if job.placement is not None:
                     self.decide(run, Departure(job.id, job.placement))
 
+    def _on_claim_failed(
+        self, run: Run, job: LiveJob, cluster: str, reason: str, procedure: ClaimingProcedure | None
+    ) -> None:
+        """Nothing of the job is claimed any more; it keeps its placement, and `procedure` says when it tries again."""
+        job.claimed = {}
+        job.claiming = procedure or job.claiming
+        detail: dict[str, object] = {"cluster": cluster, "reason": reason, "claiming_try": job.claiming_tries}
+        self.record(run, EventKind.CLAIM_FAILED, job, detail)
+
     def finish(self, run: Run, job: LiveJob, ended: Ended) -> None:
         """A job has ended, and holds nothing any more."""
         job.state, job.reason, job.exit_code = ended.state, ended.reason, ended.exit_code
-        job.result, job.output, job.error = ended.result, ended.output, ended.error
+        job.result = ended.result
         if ended.host_finished_s is not None:
             job.timeline.finished_s = run.moment_s(ended.host_finished_s)
         if job.life is not None:
-            for name in job.life.claim_names:
-                self._claims.pop(name, None)
+            self._placed.pop(job.life.label, None)
+            self.outputs.ended(job.id)
+        run.waiting_files.pop(job.id, None)
+        self._replicas.let_go(job.id)
         self.record(run, FINAL_EVENTS[ended.state], job)
 
     def on_allocation(self, event: AllocationEvent) -> None:
         """Pass an allocation's event on to the job whose claim it answers."""
-        job = self._claims.get(event.claim)
+        job = self._placed.get(label_of(event.claim))
         if job is not None and job.life is not None:
             job.life.note(event)
 
@@ -170,6 +242,15 @@ class Scheduling:
     def cluster_found(self, cluster: str) -> None:
         """A cluster answers, and holds nothing of ours that we do not know of."""
         self._lost.pop(cluster, None)
+
+    def files_lost(self, names: Collection[str], runs: Sequence[Run]) -> None:
+        """Files are at no site any more: jobs that wait and need one of them fail."""
+        for run in runs:
+            for number, name in list(run.waiting_files.items()):
+                if name in names:
+                    reason = f"Its input file {name!r} is at no site any more."
+                    self.finish(run, run.jobs[number], Ended(JobState.FAILED, reason))
+                    self.decide(run, Withdrawal(number))
 
     def cluster_lost(self, cluster: str, reason: str, runs: Sequence[Run]) -> None:
         """A cluster stopped answering: jobs with a component there fail, and nothing is placed there."""

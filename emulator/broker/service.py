@@ -13,17 +13,22 @@ from functools import partial
 
 from emulator.broker.admission import Admission
 from emulator.broker.census import Tally, cluster_views, tally, waiting_jobs
+from emulator.broker.files.catalogue import Catalogue
+from emulator.broker.files.registry import FileRegistry
+from emulator.broker.files.replicas import Replicas
 from emulator.broker.journal import Journal
+from emulator.broker.life_events import Ended
 from emulator.broker.loop import Loop
-from emulator.broker.running import Ended
 from emulator.broker.runs import LiveJob, Run
 from emulator.broker.scheduling import Scheduling
+from emulator.clusters.file_server import FileServer
 from emulator.clusters.protocol import LocalResourceManager
 from emulator.model.errors import AlreadyEnded, ClusterUnreachable, NotStanding, TestbedBusy, UnknownName
 from emulator.model.job import JobState
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
 from emulator.model.views import (
+    STANDING_REQUEST,
     STANDING_RUN,
     ClusterView,
     EventKind,
@@ -34,14 +39,19 @@ from emulator.model.views import (
     RunView,
     Submission,
 )
-from emulator.policies.protocols import Scan, Withdrawal
+from emulator.policies.protocols import Withdrawal
 
+CATALOGUE_FILE = "files.sqlite"
+"""Beside the journal."""
 END_TIMEOUT_HOST_S = 60.0
 END_POLL_HOST_S = 0.05
 
 
 class Broker:
-    """A co-allocating scheduler over `managers`, which stand in the topology's order."""
+    """A co-allocating scheduler over `managers` and `file_servers`, which stand in the topology's order.
+
+    `files` is where users register and remove files.
+    """
 
     def __init__(
         self,
@@ -49,23 +59,28 @@ class Broker:
         managers: Sequence[LocalResourceManager],
         settings: BrokerSettings,
         journal: Journal,
+        file_servers: Sequence[FileServer] = (),
     ) -> None:
         self._topology = topology
         self._managers = managers
-        self._scheduling = Scheduling(topology, managers, settings, journal)
+        catalogue = Catalogue(settings.journal_file.with_name(CATALOGUE_FILE))
+        self._replicas = Replicas(topology, file_servers, catalogue)
+        self._scheduling = Scheduling(topology, managers, settings, journal, self._replicas)
         self._loop = Loop(self._host_until_scan_s, self._scan_due_runs)
+        self.files = FileRegistry(topology, file_servers, self._replicas, self._loop.ask, self._wanted_files)
         last_run, last_job = journal.last_numbers()
         self._next_run, self._last_job = last_run + 1, last_job
-        self._standing = Run(STANDING_RUN, RunRequest(name="standing"))
+        self._standing = Run(STANDING_RUN, STANDING_REQUEST, topology)
         self._standing.start()
         self._runs: dict[int, Run] = {STANDING_RUN: self._standing}
         self._current: Run | None = None
         self._jobs: dict[int, LiveJob] = {}
-        self._admission = Admission(topology, journal, self._scheduling, self, self._loop.post)
+        self._admission = Admission(topology, journal, self._scheduling, self._replicas, self, self._loop.post)
 
     def open(self) -> None:
         """Begin to watch the clusters and to work."""
         self._scheduling.open(self._loop)
+        self._replicas.open(self._loop.post)
         self._loop.open()
         for manager in self._managers:
             manager.watch(
@@ -77,6 +92,7 @@ class Broker:
         """End every job and stop."""
         for number in self._loop.ask(lambda: list(self._runs)):
             self.end_run(number)
+        self._loop.ask(self._replicas.close)
         self._loop.close()
         for manager in self._managers:
             manager.close()
@@ -173,13 +189,13 @@ class Broker:
         return self._loop.ask(lambda: tally(self._topology, self._running(), occupancies))
 
     def output(self, number: int) -> tuple[str, str]:
-        """Standard output and error of a job that has ended."""
+        """The last of what a job has written so far to its standard output and error; see `outputs`.
 
-        def read() -> tuple[str, str]:
-            job = self._job(number)
-            return job.output, job.error
-
-        return self._loop.ask(read)
+        Raises:
+            UnknownName: if there is no such job.
+        """
+        self.job(number)
+        return self._scheduling.outputs.read(number)
 
     def clusters(self) -> list[ClusterView]:
         """The clusters as their local managers report them now."""
@@ -194,7 +210,7 @@ class Broker:
             raise TestbedBusy(
                 f"Jobs are still running outside of any run ({numbers}); await them first, or `testbed cancel` them."
             )
-        run = Run(self._next_run, request)
+        run = Run(self._next_run, request, self._topology)
         self._next_run += 1
         self._runs[run.id] = self._current = run
         return run.view()
@@ -243,19 +259,21 @@ class Broker:
             raise NotStanding(f"Run {number} does not hold the testbed.")
         return run
 
-    def new_job_number(self) -> int:
-        """A number that no job has; only on the loop."""
-        self._last_job += 1
-        return self._last_job
+    @property
+    def next_job_number(self) -> int:
+        """The number that the next job gets; only on the loop."""
+        return self._last_job + 1
 
     def enter(self, run: Run, job: LiveJob) -> None:
         """Keep a job of `run` from now on; only on the loop."""
-        self._jobs[job.id] = run.jobs[job.id] = job
+        self._last_job = job.id
+        self._jobs[job.id] = job
+        run.add(job)
 
     def strike(self, run: Run, job: LiveJob) -> None:
         """Forget a job that did not become durable; only on the loop."""
         self._jobs.pop(job.id, None)
-        run.jobs.pop(job.id, None)
+        run.remove(job)
 
     def known(self, number: int) -> LiveJob | None:
         """The job of that number, if there is one; only on the loop."""
@@ -298,19 +316,16 @@ class Broker:
             raise UnknownName(f"There is no job {number} (`testbed jobs` lists those there are).")
         return self._jobs[number]
 
+    def _wanted_files(self) -> set[str]:
+        return {file for job in self._jobs.values() if not job.state.final and (file := job.request.file) is not None}
+
     def _host_until_scan_s(self) -> float | None:
-        waits = [
-            run.clock.host_remaining_s(scan_s)
-            for run in self._running()
-            if run.clock and (scan_s := run.discipline.next_scan_s()) is not None
-        ]
+        waits = [wait_s for run in self._running() if (wait_s := run.host_until_due_s()) is not None]
         return min(waits, default=None)
 
     def _scan_due_runs(self) -> None:
         for run in self._running():
-            scan_s = run.discipline.next_scan_s()
-            if scan_s is not None and run.now_s() >= scan_s:
-                self._scheduling.decide(run, Scan())
+            self._scheduling.decide_due(run)
 
     def _running(self) -> list[Run]:
         runs = [self._standing] if self._current is None else [self._standing, self._current]
@@ -320,8 +335,11 @@ class Broker:
         if reachable:
             try:
                 manager.release_all()
+                lost = self.files.tidy(manager.cluster)
             except ClusterUnreachable:
                 return
+            if lost:
+                self._loop.post(lambda: self._scheduling.files_lost(lost, self._running()))
             self._loop.post(partial(self._scheduling.cluster_found, manager.cluster))
         else:
             self._loop.post(lambda: self._scheduling.cluster_lost(manager.cluster, reason, self._running()))

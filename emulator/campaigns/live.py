@@ -30,10 +30,12 @@ from emulator.model.records import SCHEDULE_FILE, RunKind
 from emulator.model.topology import Topology
 from emulator.model.views import RunRequest, RunView
 from emulator.policies.adaptation import as_taken
+from emulator.policies.admitting import Admitting
+from emulator.policies.deciding import check_live, discipline_scanned
 from emulator.policies.protocols import PlacementPolicy
 from emulator.policies.registry import placement_policy
 from workloads.campaign import Campaign
-from workloads.schedule import Arrival, schedule, write_schedule
+from workloads.schedule import Arrival, admitted, home_queues, schedule, write_schedule
 
 
 def planned(testbed: Testbed, campaign: Campaign, seed: int) -> list[Arrival]:
@@ -57,24 +59,39 @@ def planned(testbed: Testbed, campaign: Campaign, seed: int) -> list[Arrival]:
 
 
 def arrivals_on(topology: Topology, campaign: Campaign, seed: int) -> list[Arrival]:
-    """The schedule of `campaign`, each of its jobs possible on `topology` and as its policy takes it.
+    """The schedule of `campaign`, each of its jobs possible on `topology` and as its policy and discipline take it.
+
+    Where the discipline has local queues, each job is submitted at the cluster that the simulator has it submitted at.
 
     Raises:
-        InvalidInput: if one of its jobs could never run, or its policy takes none of their kind.
-        UnknownName: if there is no such policy, or no such application.
+        InvalidInput: if one of its jobs could never run, its policy takes none of their kind, its rules admit none of
+            them, or its policy or queue is simulated only.
+        UnknownName: if there is no such policy or queue, or no such application.
     """
     policy = placement_policy(campaign.policy)
-    return [
-        arrival.model_copy(update={"specification": _runnable(arrival.specification, topology, policy)})
-        for arrival in schedule(campaign, seed)
-    ]
+    check_live(campaign.queue, campaign.policy)
+    discipline_scanned(campaign.queue, campaign.scanning)
+    admitting = Admitting(topology, campaign.queue, campaign.policy, campaign.rules)
+    arrivals = schedule(campaign, seed)
+    homes = home_queues(len(arrivals), len(topology.clusters), seed)
+    may_come = admitted(campaign, [arrival.specification for arrival in arrivals], topology)
+    coming: list[Arrival] = []
+    for number, (arrival, home, comes) in enumerate(zip(arrivals, homes, may_come, strict=True), start=1):
+        if comes:
+            queue = topology.cluster_names[home] if admitting.has_local_queues else None
+            runnable = _runnable(arrival.specification, topology, policy, queue)
+            admitting.admit(number, runnable)
+            coming.append(arrival.model_copy(update={"specification": runnable}))
+    return coming
 
 
-def _runnable(specification: JobSpecification, topology: Topology, policy: PlacementPolicy) -> JobSpecification:
+def _runnable(
+    specification: JobSpecification, topology: Topology, policy: PlacementPolicy, queue: str | None
+) -> JobSpecification:
     """The job as `policy` takes it: FCM is given the totals of the jobs whose components others place."""
     check_program(specification)
     taken = as_taken(specification.request_in(topology), policy)
-    return specification.model_copy(update={"request": taken.kind, "components": taken.components})
+    return specification.model_copy(update={"request": taken.kind, "components": taken.components, "queue": queue})
 
 
 def run_campaign(testbed: Testbed, campaign: Campaign, *, seed: int, path: Path, tell: Tell) -> Verdict:
@@ -93,9 +110,14 @@ def run_campaign(testbed: Testbed, campaign: Campaign, *, seed: int, path: Path,
         policy=campaign.policy,
         queue=campaign.queue,
         scan_interval_s=campaign.scan_interval_s,
+        adaptive_scans=campaign.adaptive_scans,
+        tries_threshold=campaign.tries_threshold,
+        scans_at_departures=campaign.scans_at_departures,
+        rules=campaign.rules,
+        claiming=campaign.claiming,
         seed=seed,
     )
-    manifest = begun_manifest(testbed, RunKind.CAMPAIGN, request, campaign.model_dump(mode="json"), campaign.jobs)
+    manifest = begun_manifest(testbed, RunKind.CAMPAIGN, request, campaign.model_dump(mode="json"), len(arrivals))
     with held(testbed, request) as run, recorded(testbed, run, manifest, path) as recorder:
         write_schedule(arrivals, path / SCHEDULE_FILE)
         with checked_links(testbed, recorder, tell) as checks:

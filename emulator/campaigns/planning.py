@@ -115,7 +115,13 @@ def planned_campaign(campaign: Campaign, arrivals: Sequence[Arrival], seed: int,
 def _simulated(campaign: Campaign, arrivals: Sequence[Arrival], seed: int, topology: Topology) -> list[FinishedJob]:
     """The life of each job, in the order of arrival; each takes what it would if the host took no time."""
     stream = (
-        StreamJob(index, it.arrival_s, _service_s(it.specification, topology), it.specification.request_in(topology))
+        StreamJob(
+            index,
+            it.arrival_s,
+            _service_s(it.specification, topology),
+            it.specification.request_in(topology),
+            it.specification.queue_in(topology),
+        )
         for index, it in enumerate(arrivals)
     )
     result = simulate(
@@ -125,7 +131,7 @@ def _simulated(campaign: Campaign, arrivals: Sequence[Arrival], seed: int, topol
         policy=campaign.policy,
         seed=seed,
         keep_jobs=True,
-        scan_interval_s=campaign.scan_interval_s,
+        scanning=campaign.scanning,
         middleware=topology.middleware,
     )
     return sorted(result.finished, key=lambda life: life.id)

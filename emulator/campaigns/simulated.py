@@ -14,6 +14,7 @@ from typing import Final, TextIO
 
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput, UnknownName
+from emulator.model.scanning import Scanning
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Middleware, Topology
 from emulator.model.units import rate_bytes_per_s
@@ -32,7 +33,6 @@ from workloads.whole_files import written_whole
 
 DEFAULT_TOPOLOGY: Final = "mini"
 DEFAULT_QUEUE: Final = "placement"
-DEFAULT_SCAN_INTERVAL_S: Final = 4.0
 DEFAULT_STREAM_JOBS: Final = 100_000
 NO_OVERHEAD: Final = Middleware(base_s=0.0)
 CAMPAIGN_SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
@@ -67,7 +67,7 @@ class Subject:
     topology: Topology
     policy: str | None
     queue: str
-    scan_interval_s: float = DEFAULT_SCAN_INTERVAL_S
+    scanning: Scanning = field(default_factory=Scanning)
     middleware: Middleware | None = None
     runtime: RuntimeModel | float = 1.0
     surroundings: Surroundings | None = None
@@ -91,7 +91,7 @@ def simulate_workload(source: str, wishes: Wishes, jobs_out: Path | None = None)
             seed=wishes.seed,
             warm_up_jobs=wishes.warm_up_jobs,
             on_finished=None if lines is None else _recorder(lines),
-            scan_interval_s=subject.scan_interval_s,
+            scanning=subject.scanning,
             middleware=subject.middleware,
             surroundings=subject.surroundings,
         )
@@ -195,7 +195,7 @@ def _from_campaign(source: str, wishes: Wishes) -> Subject:
         topology,
         policy,
         queue,
-        scan_interval_s=campaign.scan_interval_s,
+        scanning=campaign.scanning,
         middleware=overhead,
         runtime=1.0 if wishes.runtime is None else wishes.runtime,
         surroundings=_surroundings(topology, found.files) if found.files else None,

@@ -96,12 +96,19 @@ class LocalResourceManager(Protocol):
         """End an allocation, and with it everything that runs inside; does nothing if it has ended."""
         ...
 
+    def release_claim(self, claim: str) -> None:
+        """End the allocation of that claim, whose identity was not heard; does nothing if there is none."""
+        ...
+
     def release_all(self) -> None:
         """End every allocation that a broker of this testbed ever claimed here."""
         ...
 
-    def start(self, script: str, allocation: str, label: str) -> RunningProgram:
-        """Run the shell `script` inside `allocation`, at its first node; `label` names its files."""
+    def start(self, script: str, allocation: str, label: str, processes: int = 0) -> RunningProgram:
+        """Run the shell `script` inside `allocation`: once at its first node, or, if told, so many `processes` of it.
+
+        `label` names its files. What the processes write comes together, line by line.
+        """
         ...
 
     def watch(self, on_event: Callable[[AllocationEvent], None], on_reachable: Callable[[bool, str], None]) -> None:

@@ -81,6 +81,10 @@ class SlurmCluster:
         """Cancel the holder; Slurm ends every step of the allocation with it."""
         self._checked(f"scancel --quiet {shlex.quote(allocation)}", may_fail=True)
 
+    def release_claim(self, claim: str) -> None:
+        """Cancel the holder by its name."""
+        self._checked(f"scancel --quiet --user=$(id -un) --name={shlex.quote(self._prefix + claim)}", may_fail=True)
+
     def release_all(self) -> None:
         """Cancel every job of this user whose name begins with the testbed's."""
         self._checked(
@@ -89,12 +93,16 @@ class SlurmCluster:
             may_fail=True,
         )
 
-    def start(self, script: str, allocation: str, label: str) -> Program:
-        """Run `script` as a step of the allocation; it reads nothing, and its files lie in ``~/.testbed/jobs``."""
+    def start(self, script: str, allocation: str, label: str, processes: int = 0) -> Program:
+        """Run `script` as a step of the allocation; it reads nothing, and its files lie in ``~/.testbed/jobs``.
+
+        Several processes spread over the nodes as the allocation's processors do; where one fails, the others end.
+        """
+        tasks = f"--ntasks={processes} --kill-on-bad-exit=1" if processes else "--nodes=1 --ntasks=1"
         folder = f'"$HOME"/.testbed/jobs/{shlex.quote(label)}'
         command = (
             f"mkdir -p {folder} && cat > {folder}/start && exec srun --jobid={shlex.quote(allocation)} --overlap "
-            f"--nodes=1 --ntasks=1 --mpi=none --chdir={folder} --job-name=ranks bash {folder}/start < /dev/null"
+            f"{tasks} --mpi=none --chdir={folder} --job-name=ranks bash {folder}/start < /dev/null"
         )
         return self._program_shell.open_program(command, script)
 

@@ -20,6 +20,7 @@ CONNECT_TIMEOUT_HOST_S = 10.0
 COMMAND_TIMEOUT_HOST_S = 30.0
 KEEPALIVE_HOST_S = 5
 ERROR_TEXT_BYTES = 16_384
+LONGEST_LINE_BYTES = 4_194_304
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +46,9 @@ class Program:
                 channel.shutdown_write()
 
     def lines(self) -> Iterator[str]:
-        """Lines of standard output until the command closes it or the connection is lost."""
+        """Lines of standard output until the command closes it or the connection is lost; overlong ones in pieces."""
         with self._channel.makefile("rb") as stream, contextlib.suppress(OSError):
-            for line in stream:
+            while line := stream.readline(LONGEST_LINE_BYTES):
                 yield line.decode(errors="replace").rstrip("\n")
 
     def error_text(self) -> str:
@@ -59,6 +60,11 @@ class Program:
         code = self._channel.recv_exit_status()
         self._drain.join(timeout=1.0)
         return code
+
+    def end_input(self) -> None:
+        """Close its standard input, which tells a command that listens there to end."""
+        with contextlib.suppress(OSError):
+            self._channel.shutdown_write()
 
     def close(self) -> None:
         """Close the channel; the command may go on without a listener."""

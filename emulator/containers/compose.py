@@ -163,7 +163,12 @@ def broker_settings(rendering: Rendering) -> BrokerSettings:
     """What the broker reads when it starts: paths are those inside its container."""
     folder = BROKER_SETTINGS.parent
     heads = tuple(
-        Head(cluster=cluster.name, address=rendering.addresses.head(index), user=USER)
+        Head(
+            cluster=cluster.name,
+            address=rendering.addresses.head(index),
+            user=USER,
+            file_address=rendering.addresses.site_address(index),
+        )
         for index, cluster in enumerate(rendering.topology.clusters)
     )
     return BrokerSettings(

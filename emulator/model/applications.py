@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from emulator.model.errors import InvalidInput, UnknownName
-from emulator.model.job import JobSpecification
+from emulator.model.job import JobKind, JobSpecification
 
 APPLICATIONS: Final = ("poisson", "laplace", "heat", "ensflow", "synthetic")
 """What the clusters' nodes can run; each is a module of ``apps``."""
@@ -39,6 +39,8 @@ def check_program(specification: JobSpecification) -> None:
         UnknownName: if there is no such application.
         InvalidInput: if an argument is one that the testbed sets.
     """
+    if specification.kind is JobKind.PLAIN:
+        return
     if specification.application not in APPLICATIONS:
         raise UnknownName.among("application", specification.application, list(APPLICATIONS))
     for name in specification.arguments:

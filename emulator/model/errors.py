@@ -62,11 +62,23 @@ class Unauthorized(TestbedError):
 
 
 class ClaimFailed(TestbedError):
-    """A local resource manager did not give the processors that a component asked for."""
+    """A local resource manager, that of `cluster`, did not give the processors that a component asked for."""
+
+    def __init__(self, sentence: str, cluster: str = "") -> None:
+        super().__init__(sentence)
+        self.cluster = cluster
+
+
+class NotGranted(ClaimFailed):
+    """The processors of a claim are in use by others of the same cluster: it may be tried again."""
 
 
 class ClusterUnreachable(TestbedError):
     """A cluster's head does not answer, or answers with what it should not."""
+
+
+class TransferFailed(TestbedError):
+    """A file did not come from one site's file server to another's, or not as it is at its source."""
 
 
 class RunFailed(TestbedError):

@@ -8,67 +8,132 @@ Policies", section 5).
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Annotated, Final, Self
 
 from pydantic import Field, PositiveInt, StringConstraints, model_validator
 
 from emulator.model.documents import DocumentModel
-from emulator.model.errors import ImpossibleRequest
+from emulator.model.errors import ImpossibleRequest, InvalidInput
+from emulator.model.files import FileName
 from emulator.model.interconnects import WhichInterconnect
 from emulator.model.placement import Component, Placement
 from emulator.model.request import JobRequest, RequestKind
 from emulator.model.topology import Name, Topology
 
-__all__ = ["Component", "JobName", "JobSpecification", "JobState", "Placement", "Timeline"]
+__all__ = ["Component", "JobKind", "JobName", "JobSpecification", "JobState", "Placement", "Timeline"]
 
 JobName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 ArgumentName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
+CommandWord = Annotated[str, StringConstraints(pattern=r"\A[ -~]*\z", max_length=4096)]
+PROGRAM: Final = re.compile(r"/?[A-Za-z0-9_][A-Za-z0-9._+-]*(/[A-Za-z0-9._+-]+)*")
+PLAIN: Final = "plain"
+"""The application that a plain job has in records."""
+MAX_COMMAND_WORDS: Final = 256
+MAX_COMMAND_CHARACTERS: Final = 32_768
 RunTimeLimit = Annotated[float, Field(gt=0, le=1e7)]
 TimeScale = Annotated[float, Field(gt=0, le=1e6)]
 DEFAULT_RUN_TIME_LIMIT_S = 86_400.0
 MAX_COMPONENTS = 64
 MAX_COMPONENT_PROCESSORS = 1_000_000
+MAX_SPLITS = 64
+Size = Annotated[PositiveInt, Field(le=MAX_COMPONENT_PROCESSORS)]
+Split = Annotated[tuple[Size, ...], Field(min_length=1, max_length=MAX_COMPONENTS)]
+
+
+class JobKind(StrEnum):
+    """What a job runs: an application's MPI ranks, or a plain program, once for each processor."""
+
+    MPI = "mpi"
+    PLAIN = "plain"
 
 
 class JobSpecification(DocumentModel):
     """What a user submits: an application with its arguments, and the processors it asks for.
 
+    A plain job has a `command` in their place, a list of words of which none means anything to a shell. Its program is
+    one that the nodes find by its name, or an absolute path.
     `interconnect` says which of the topology's carries its messages inside clusters; unless stated, that of a job over
     as many clusters. `time_scale` divides what computing takes the emulated processors; communication stays as it is.
+    `queue` names the cluster whose local queue the job is submitted to, where the discipline has local queues. A
+    flexible request may state its `least_component` and `most_components`, or the `splits` it admits, the preferred
+    first. `file` is the logical name of the input file that every component reads; it is brought to where they run.
     """
 
     name: JobName = "job"
-    application: Name
+    kind: JobKind = JobKind.MPI
+    application: Name = PLAIN
     arguments: dict[ArgumentName, int | float | bool | JobName] = Field(default_factory=dict, max_length=32)
-    components: Annotated[
-        tuple[Annotated[PositiveInt, Field(le=MAX_COMPONENT_PROCESSORS)], ...],
-        Field(min_length=1, max_length=MAX_COMPONENTS),
-    ]
+    command: Annotated[tuple[CommandWord, ...], Field(max_length=MAX_COMMAND_WORDS)] = ()
+    components: Split
     request: RequestKind = RequestKind.NON_FIXED
     clusters: tuple[Name, ...] = ()
+    queue: Name | None = None
+    least_component: Size = 1
+    most_components: Annotated[PositiveInt, Field(le=MAX_COMPONENTS)] | None = None
+    splits: Annotated[tuple[Split, ...], Field(max_length=MAX_SPLITS)] = ()
     run_time_limit_s: RunTimeLimit = DEFAULT_RUN_TIME_LIMIT_S
     interconnect: WhichInterconnect | None = None
     time_scale: TimeScale = 1.0
+    file: FileName | None = None
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
         if self.request is RequestKind.FIXED and not self.clusters:
             raise ValueError("clusters: a fixed request names one cluster per component")
+        if self.kind is JobKind.MPI:
+            self._check_mpi()
+        else:
+            self._check_plain()
+        try:
+            self._request(tuple(range(len(self.clusters))))
+        except InvalidInput as error:
+            raise ValueError(str(error)) from error
         return self
+
+    def _check_mpi(self) -> None:
+        if self.application == PLAIN:
+            raise ValueError("application: this key is missing")
+        if self.command:
+            raise ValueError(f"command: only a job of the kind {JobKind.PLAIN} has one")
+
+    def _check_plain(self) -> None:
+        for key, default in (("application", PLAIN), ("arguments", {}), ("interconnect", None), ("time_scale", 1.0)):
+            if getattr(self, key) != default:
+                raise ValueError(f"{key}: a job of the kind {JobKind.PLAIN} has a command, and not this")
+        if not self.command:
+            raise ValueError(f"command: a job of the kind {JobKind.PLAIN} names its program")
+        program = self.command[0]
+        if not PROGRAM.fullmatch(program) or {".", ".."} & set(program.split("/")):
+            raise ValueError(f"command.0: a program is a name or an absolute path, not {program[:60]!r}")
+        if sum(len(word) for word in self.command) > MAX_COMMAND_CHARACTERS:
+            raise ValueError(f"command: it may have {MAX_COMMAND_CHARACTERS} characters at most")
 
     def request_in(self, topology: Topology) -> JobRequest:
         """The request with its clusters as indices of `topology`.
 
         Raises:
             UnknownName: if a cluster does not exist.
-            InvalidInput: if sizes and clusters contradict each other.
             ImpossibleRequest: if the request exceeds the system, or a component every cluster it may go to.
         """
-        request = JobRequest(self.request, self.components, tuple(topology.index(name) for name in self.clusters))
+        request = self._request(tuple(topology.index(name) for name in self.clusters))
         _check_possible(self.name, request, topology)
         return request
+
+    def queue_in(self, topology: Topology) -> int | None:
+        """The index of the cluster whose local queue the job is submitted to, if it names one.
+
+        Raises:
+            UnknownName: if that cluster does not exist.
+        """
+        return None if self.queue is None else topology.index(self.queue)
+
+    def _request(self, clusters: tuple[int, ...]) -> JobRequest:
+        return JobRequest(
+            self.request, self.components, clusters, self.least_component, self.most_components, self.splits, self.file
+        )
 
 
 def _check_possible(job: str, request: JobRequest, topology: Topology) -> None:
@@ -129,8 +194,18 @@ class Timeline:
         return _between(self.placed_s, self.started_s)
 
     @property
+    def processor_gained_time_s(self) -> float | None:
+        """Placement to successful claim (PGT): the job's processors are free for others."""
+        return _between(self.placed_s, self.claimed_s)
+
+    @property
+    def processor_wasted_time_s(self) -> float | None:
+        """Successful claim to start (PWT): the job's processors are held, and nothing runs on them."""
+        return _between(self.claimed_s, self.started_s)
+
+    @property
     def wait_time_s(self) -> float | None:
-        """Submission to start."""
+        """Submission to start (TWT in the Close-to-Files paper)."""
         return _between(self.submitted_s, self.started_s)
 
     @property

@@ -29,6 +29,12 @@ class JobRow(Row):
     `runtime_s` is the application's own time from its first to its last iteration, within `execution_time_s`.
     `host_lateness_s` bounds the host time by which `runtime_s` is too long because phases ended late.
     `interconnects` names what its messages went over.
+
+    The moments and periods of the claiming procedure (the Close-to-Files paper, section 3): `placed_s` is its JPT,
+    `estimated_transfer_s` its FTT, `claim_due_s` its JCT (of the last try), `planned_start_s` its JST as last put off
+    by `additional_claiming_s` (ACT) in all. `processor_gained_time_s` (PGT) is placement to successful claim, in which
+    others could use the processors; `processor_wasted_time_s` (PWT) is claim to start, in which nobody could;
+    `wait_time_s` (submission to start) is its TWT.
     """
 
     job: int
@@ -42,17 +48,24 @@ class JobRow(Row):
     state: str
     reason: str = ""
     placement_tries: int = 0
+    claiming_tries: int = 0
     execution_clusters: Names = ()
     clusters: int | None = None
     intended_arrival_s: float | None = None
     submitted_s: float
     placed_s: float | None = None
+    estimated_transfer_s: float | None = None
+    claim_due_s: float | None = None
+    planned_start_s: float | None = None
+    additional_claiming_s: float | None = None
     claimed_s: float | None = None
     started_s: float | None = None
     finished_s: float | None = None
     released_s: float | None = None
     queue_time_s: float | None = None
     overhead_s: float | None = None
+    processor_gained_time_s: float | None = None
+    processor_wasted_time_s: float | None = None
     wait_time_s: float | None = None
     execution_time_s: float | None = None
     response_time_s: float | None = None

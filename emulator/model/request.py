@@ -112,7 +112,8 @@ class JobRequest:
             return
         total = self.processors
         if self.kind is not RequestKind.FLEXIBLE:
-            raise InvalidInput(f"A {self.kind} request states its components, so it can have no limits to splitting.")
+            stated = "splits" if self.splits else "least_component" if self.least_component != 1 else "most_components"
+            raise InvalidInput(f"{stated}: a {self.kind} request states its components, so nothing limits its splits.")
         if states_split and self.splits:
             raise InvalidInput(
                 "splits: give either the admissible splits or limits (least_component, most_components), not both."

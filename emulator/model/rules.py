@@ -9,8 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
+from pydantic import Field, PositiveInt
+
+from emulator.model.documents import DocumentModel
 from emulator.model.errors import InvalidInput
+from emulator.model.request import JobRequest, RequestKind
+from emulator.model.topology import Topology
 
 FCO_MOST_COMPONENTS = 2
 """Components that the rule *fco* admits."""
@@ -76,6 +82,40 @@ class SystemRules:
         if violation is not None:
             raise InvalidInput(f"components: the system's rules forbid {list(components)}: {violation}.")
 
+    def request_violation(self, request: JobRequest) -> str | None:
+        """What speaks against `request`, as half a sentence; None if nothing does.
+
+        A flexible request is judged by every split that it admits, since the scheduler may choose any of them.
+        """
+        if request.kind is not RequestKind.FLEXIBLE:
+            return self.violation(request.components)
+        if request.splits:
+            return next((found for split in request.splits if (found := self.violation(split)) is not None), None)
+        return self._flexible_violation(request)
+
+    def check_request(self, request: JobRequest) -> None:
+        """Let `request` pass.
+
+        Raises:
+            InvalidInput: if a rule forbids it; the message names the rule and the value.
+        """
+        violation = self.request_violation(request)
+        if violation is not None:
+            raise InvalidInput(f"components: the system's rules forbid {list(request.components)}: {violation}.")
+
+    def _flexible_violation(self, request: JobRequest) -> str | None:
+        total, most = request.processors, request.most_components
+        if self.total_limit is not None and total > self.total_limit:
+            return f"{total} processors exceed the limit of {self.total_limit} for a job"
+        if most == 1 and self.violation((total,)) is None:
+            return None
+        if self.component_limit is not None or self.coallocation in (Coallocation.RCO, Coallocation.FCO):
+            return "a component is limited, so list the splits that a flexible job admits (splits)"
+        limit = 1 if self.coallocation is Coallocation.NO else self.most_components
+        if limit is not None and (most is None or most > limit):
+            return f"a flexible job must state that it has at most {limit} components (most_components)"
+        return None
+
     def _coallocation_violation(self, number: int, largest: int) -> str | None:
         rule = self.coallocation
         if rule is Coallocation.NO and number > 1:
@@ -87,3 +127,24 @@ class SystemRules:
         if rule is Coallocation.FCO and number > FCO_MOST_COMPONENTS:
             return f"the rule {rule} admits at most {FCO_MOST_COMPONENTS} components"
         return None
+
+
+class StatedRules(DocumentModel):
+    """Rules as a document states them; `cluster_processors` is by default that of the topology's smallest cluster."""
+
+    component_limit: PositiveInt | None = None
+    total_limit: PositiveInt | None = None
+    most_components: PositiveInt | None = None
+    coallocation: Annotated[Coallocation | None, Field(description="no, co, rco or fco")] = None
+    cluster_processors: PositiveInt | None = None
+
+    def on(self, topology: Topology) -> SystemRules:
+        """These rules for the clusters of `topology`."""
+        smallest = min(cluster.processors for cluster in topology.clusters)
+        return SystemRules(
+            self.component_limit,
+            self.total_limit,
+            self.most_components,
+            self.coallocation,
+            self.cluster_processors or smallest,
+        )

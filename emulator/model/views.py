@@ -11,8 +11,11 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, StringConstraints
 
+from emulator.model.claiming import StatedClaiming
 from emulator.model.documents import DocumentModel
 from emulator.model.job import JobName, JobSpecification, JobState
+from emulator.model.rules import StatedRules
+from emulator.model.scanning import StatedScanning
 
 STANDING_RUN = 0
 """The run that jobs submitted outside of any measurement or campaign belong to; it has dilation 1 and never ends."""
@@ -33,16 +36,24 @@ class RunState(StrEnum):
     ENDED = "ended"
 
 
-class RunRequest(DocumentModel):
-    """What a measurement or campaign asks for when it takes hold of the testbed."""
+class RunRequest(StatedScanning):
+    """What a measurement or campaign asks for when it takes hold of the testbed.
+
+    `policy`, `queue`, `rules`, `seed` and how the queue is scanned are all that its decisions depend on.
+    """
 
     name: JobName
     dilation: Annotated[float, Field(gt=0, le=10_000)] = 1.0
     policy: str = "wf"
     queue: str = "placement"
-    scan_interval_s: Annotated[float, Field(gt=0, le=86_400)] = 4.0
+    rules: StatedRules = StatedRules()
     paced_middleware: bool = True
-    seed: int = 0
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    claiming: StatedClaiming = StatedClaiming()
+
+
+STANDING_REQUEST = RunRequest(name="standing", policy="by-kind")
+"""What the standing run would have asked for: every kind of request goes to the policy that places it."""
 
 
 class RunView(DocumentModel):
@@ -87,7 +98,12 @@ class ComponentView(DocumentModel):
 
 
 class JobView(DocumentModel):
-    """All that is known of a job. `result` is the application's own record, `reason` says why a job failed."""
+    """All that is known of a job. `result` is the application's own record, `reason` says why a job failed.
+
+    Of the claiming procedure: how many `claiming_tries` there were, the moment `claim_due_s` of the last of them or, if
+    it failed, of the next, the planned start, by how much that was put off, and the estimated time of the files'
+    transfer.
+    """
 
     id: int
     run: int
@@ -95,10 +111,15 @@ class JobView(DocumentModel):
     state: JobState
     reason: str = ""
     placement_tries: int = 0
+    claiming_tries: int = 0
     components: tuple[ComponentView, ...] = ()
     intended_arrival_s: float | None = None
     submitted_s: float
     placed_s: float | None = None
+    estimated_transfer_s: float | None = None
+    claim_due_s: float | None = None
+    planned_start_s: float | None = None
+    additional_claiming_s: float | None = None
     claimed_s: float | None = None
     started_s: float | None = None
     finished_s: float | None = None
@@ -170,6 +191,7 @@ class EventKind(StrEnum):
     DECISION = "decision"
     PLACED = "placed"
     COMPONENT_CLAIMED = "component-claimed"
+    CLAIM_FAILED = "claim-failed"
     CLAIMED = "claimed"
     STARTED = "started"
     FINISHED = "finished"

@@ -8,4 +8,9 @@ simulator run the very same objects.
     placement/    one file a placement policy
     queues/       one file a queue discipline
     registry      the policies and disciplines by the names that the command line knows
+    deciding      discipline, policy and random numbers of a run, made of what its request states
+    possibility   whether a system could ever run a job
+    admitting     which jobs a run takes
+    decisions     a decision as a plain value, and its record
+    replaying     recorded decisions made again
 """

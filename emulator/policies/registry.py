@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from emulator.model.errors import InvalidInput, UnknownName
+from emulator.model.scanning import Scanning
+from emulator.policies.placement.by_kind import ByKind
 from emulator.policies.placement.close_to_files import CloseToFiles
 from emulator.policies.placement.cluster_minimization import ClusterMinimization
 from emulator.policies.placement.flexible_cluster_minimization import FlexibleClusterMinimization
@@ -39,22 +41,31 @@ PLACEMENT_POLICIES: dict[str, Callable[[], PlacementPolicy]] = {
     "cm": ClusterMinimization,
     "fcm": FlexibleClusterMinimization,
     "cf": CloseToFiles,
+    "by-kind": ByKind,
 }
 
-QUEUE_DISCIPLINES: dict[str, Callable[[float], QueueDiscipline]] = {
-    "placement": PlacementQueue,
-    "placement-adaptive": lambda scan_interval_s: PlacementQueue(scan_interval_s, adaptive=True),
-    "gs": lambda scan_interval_s: GlobalScheduler(),
-    "ls-or": lambda scan_interval_s: LocalSchedulersOrdered(),
-    "ls-rd": lambda scan_interval_s: LocalSchedulersRandom(),
-    "ls-ro": lambda scan_interval_s: LocalSchedulersReleased(),
-    "ls-do": lambda scan_interval_s: LocalSchedulersDisabled(),
-    "gp": lambda scan_interval_s: GlobalPriority(),
-    "lp-lf": lambda scan_interval_s: LocalPriorityLocalFirst(),
-    "lp-gf": lambda scan_interval_s: LocalPriorityGlobalFirst(),
-    "lp-rd": lambda scan_interval_s: LocalPriorityRandom(),
-    "sc": lambda scan_interval_s: SingleCluster(),
+
+def _scanned(scanning: Scanning, *, adaptive: bool) -> PlacementQueue:
+    return PlacementQueue(scanning.interval_s, scanning.tries_threshold, adaptive, scanning.at_departures)
+
+
+QUEUE_DISCIPLINES: dict[str, Callable[[Scanning], QueueDiscipline]] = {
+    "placement": lambda scanning: _scanned(scanning, adaptive=scanning.adaptive),
+    "placement-adaptive": lambda scanning: _scanned(scanning, adaptive=True),
+    "gs": lambda scanning: GlobalScheduler(),
+    "ls-or": lambda scanning: LocalSchedulersOrdered(),
+    "ls-rd": lambda scanning: LocalSchedulersRandom(),
+    "ls-ro": lambda scanning: LocalSchedulersReleased(),
+    "ls-do": lambda scanning: LocalSchedulersDisabled(),
+    "gp": lambda scanning: GlobalPriority(),
+    "lp-lf": lambda scanning: LocalPriorityLocalFirst(),
+    "lp-gf": lambda scanning: LocalPriorityGlobalFirst(),
+    "lp-rd": lambda scanning: LocalPriorityRandom(),
+    "sc": lambda scanning: SingleCluster(),
 }
+
+SCANNING_DISCIPLINES = frozenset({"placement", "placement-adaptive"})
+"""Those whose queue is scanned; all others decide at arrivals and departures only."""
 
 DEFAULT_POLICY = {"placement": "wf", "placement-adaptive": "wf"}
 """The placement policy that goes with a discipline unless another is named; `wf-distinct` with all others."""
@@ -80,15 +91,15 @@ def placement_policy(name: str) -> PlacementPolicy:
     return policy
 
 
-def queue_discipline(name: str, scan_interval_s: float) -> QueueDiscipline:
-    """The queue discipline called `name`, scanning every `scan_interval_s` emulated seconds if it scans.
+def queue_discipline(name: str, scanning: Scanning) -> QueueDiscipline:
+    """The queue discipline called `name`, which scans as `scanning` says if it scans.
 
     Raises:
         UnknownName: if there is none.
         InvalidInput: if a file cannot be loaded, or its class is no queue discipline.
     """
     if name in QUEUE_DISCIPLINES:
-        return QUEUE_DISCIPLINES[name](scan_interval_s)
+        return QUEUE_DISCIPLINES[name](scanning)
     discipline: QueueDiscipline | None = _own(name, "decide", "next_scan_s", "waiting", "snapshot", "restore")
     if discipline is None:
         raise UnknownName.among("queue", name, sorted(QUEUE_DISCIPLINES))

@@ -10,12 +10,13 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final, final
 
-from emulator.model.errors import ImpossibleRequest, InvalidInput
+from emulator.model.errors import InvalidInput
 from emulator.model.request import JobRequest
 from emulator.model.stream import StreamJob
 from emulator.policies.adaptation import as_taken, as_total
+from emulator.policies.possibility import Possibility
 from emulator.policies.protocols import PlacementPolicy, WaitingJob
-from emulator.policies.state import NOTHING_ELSE, ClusterState, Surroundings, SystemState
+from emulator.policies.state import NOTHING_ELSE, Surroundings
 
 MOST_FORMS: Final = 65_536
 """Forms kept at once; a stream of ever new requests must not fill the memory."""
@@ -49,8 +50,7 @@ class Admission:
         as_totals: bool = False,
         surroundings: Surroundings = NOTHING_ELSE,
     ) -> None:
-        self._idle = SystemState(tuple([ClusterState(size, size) for size in processors]), 0.0, surroundings)
-        self._discipline = discipline
+        self._possibility = Possibility(processors, discipline, policy, surroundings)
         self._policy = policy
         self._as_totals = as_totals
         self._forms: dict[int, JobForm] = {}
@@ -91,16 +91,7 @@ class Admission:
         return form
 
     def _try(self, job_id: int, form: JobForm, queue: int | None) -> None:
-        job = WaitingJob(job_id, form.request, queue)
-        if hasattr(self._discipline, "could_start"):
-            possible = self._discipline.could_start(job, self._idle, self._policy)
-        else:
-            possible = self._policy.place(form.request, self._idle) is not None
-        if not possible:
-            raise ImpossibleRequest(
-                f"Job {job_id}: components: {list(form.offered.components)} can never be placed on clusters of "
-                f"{list(self._idle.idle)} processors" + (f" from queue {queue}." if queue is not None else ".")
-            )
+        self._possibility.check(WaitingJob(job_id, form.request, queue), form.offered.components)
         form.possible_queues.add(queue)
 
 

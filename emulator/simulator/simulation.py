@@ -15,16 +15,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy
-
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
+from emulator.model.scanning import Scanning
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Middleware, Topology
+from emulator.policies.deciding import discipline_generator, discipline_scanned
 from emulator.policies.placement.fixed import AcceptingFixed
 from emulator.policies.placement.quota import Quota
 from emulator.policies.protocols import PlacementPolicy, QueueDiscipline
-from emulator.policies.registry import default_policy, placement_policy, queue_discipline
+from emulator.policies.registry import default_policy, placement_policy
 from emulator.policies.state import NOTHING_ELSE, Surroundings
 from emulator.simulator.admission import Admission
 from emulator.simulator.engine import Engine, FinishedJob, Log
@@ -35,10 +35,8 @@ from emulator.simulator.statistics import Observations
 if TYPE_CHECKING:
     import pandas
 
-DISCIPLINE_STREAM = 0x51
-"""Keeps the discipline's random numbers apart from those of workloads made with the same seed."""
-
 SINGLE_CLUSTER = "sc"
+EVERY_4_S = Scanning()
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,7 @@ def simulate(
     on_finished: Callable[[FinishedJob], None] | None = None,
     stop_at_last_arrival: bool = False,
     most_waiting: int | None = None,
-    scan_interval_s: float = 4.0,
+    scanning: Scanning = EVERY_4_S,
     middleware: Middleware | None = None,
     occupied: Sequence[int] = (),
     quota: float | None = None,
@@ -105,7 +103,7 @@ def simulate(
         on_finished: told of each job as it departs.
         stop_at_last_arrival: end there, not when the system has drained.
         most_waiting: end early, as saturated, when more jobs wait.
-        scan_interval_s: of the placement queue.
+        scanning: of the placement queue; every 4 s by default, and nobody is given up.
         middleware: emulated overhead between placement and start; none by default, as in the published simulations.
         occupied: processors per cluster that other users hold throughout.
         quota: share of each cluster that jobs may fill.
@@ -118,16 +116,16 @@ def simulate(
     processors, as_totals = _system(clusters, queue)
     used = _policy(policy, queue, quota)
     model, shared = _runtime(runtime)
-    rng = numpy.random.default_rng([seed, DISCIPLINE_STREAM])
+    rng = discipline_generator(seed)
     observations = Observations(warm_up_jobs)
     kept: list[FinishedJob] = []
     engine = Engine(
         processors,
-        _discipline(queue, scan_interval_s),
+        _discipline(queue, scanning),
         used,
         Admission(
             _free(processors, occupied),
-            _discipline(queue, scan_interval_s),
+            _discipline(queue, scanning),
             used,
             as_totals,
             surroundings or NOTHING_ELSE,
@@ -157,7 +155,7 @@ def admission(
 ) -> Admission:
     """What refuses jobs that `simulate` with these arguments would refuse; its `check` names the job and the field."""
     processors, as_totals = _system(clusters, queue)
-    return Admission(processors, _discipline(queue, 4.0), _policy(policy, queue, None), as_totals)
+    return Admission(processors, _discipline(queue, EVERY_4_S), _policy(policy, queue, None), as_totals)
 
 
 def _system(clusters: Sequence[int] | Topology | str, queue: object) -> tuple[list[int], bool]:
@@ -185,8 +183,8 @@ def _policy(policy: str | PlacementPolicy | None, queue: object, quota: float | 
     return found if quota is None else Quota(AcceptingFixed(found), quota)
 
 
-def _discipline(queue: str | Callable[[], QueueDiscipline], scan_interval_s: float) -> QueueDiscipline:
-    return queue_discipline(queue, scan_interval_s) if isinstance(queue, str) else queue()
+def _discipline(queue: str | Callable[[], QueueDiscipline], scanning: Scanning) -> QueueDiscipline:
+    return discipline_scanned(queue, scanning) if isinstance(queue, str) else queue()
 
 
 def _runtime(runtime: RuntimeModel | float) -> tuple[RuntimeModel, SharedRuntime | None]:

@@ -10,8 +10,9 @@ import pytest
 
 from emulator.campaigns.run_directory import read_run
 from emulator.containers import engine
-from emulator.model.records import RunProgress
+from emulator.model.records import SCHEDULE_FILE, RunProgress
 from tests.live.command_line import CommandLine
+from workloads.schedule import read_schedule
 
 # These tests are not about what a plan thinks of this host.
 ANYWAY = ("--even-if-hopeless",)
@@ -34,6 +35,13 @@ def await_text(file: Path, text: str, host_within_s: float = 120) -> None:
     while not (file.is_file() and text in file.read_text()):
         assert time.monotonic() < host_deadline_s, f"{file} never held {text}"
         time.sleep(0.2)
+
+
+def replayed_decisions(testbed: CommandLine, run: Path) -> int:
+    """How many decisions of `run` were made again; none may differ."""
+    said = testbed.succeed("replay", str(run)).output
+    assert said.endswith(" decisions replayed, 0 differences\n")
+    return int(said.split()[0])
 
 
 @pytest.fixture
@@ -63,6 +71,26 @@ def test_a_campaign_runs_and_is_recorded(standing_testbed: CommandLine, campaign
     assert printed.as_json()[0]["finished"] == 4
     status = standing_testbed.succeed("status", "--json").as_json()
     assert [cluster["idle"] for cluster in status] == [cluster["processors"] for cluster in status]
+    assert replayed_decisions(standing_testbed, out) >= 2 * 4
+
+
+def test_local_queues_hold_their_jobs_and_every_decision_can_be_made_again(
+    standing_testbed: CommandLine, tmp_path: Path
+):
+    file, out = tmp_path / "local.yaml", tmp_path / "run"
+    local = {"jobs: 4": "jobs: 6", "mean_s: 3": "mean_s: 1", "sizes: [4]": "sizes: [12]", "name: small": "name: local"}
+    text = SMALL + "request: unordered\n"
+    for old, new in local.items():
+        text = text.replace(old, new)
+    file.write_text(text)
+    options = ("--queue", "ls-do", "--policy", "wf-distinct", "--seed", "2", *ANYWAY, "--out", str(out))
+    standing_testbed.succeed("campaign", "run", str(file), *options)
+    jobs = read_run(out).jobs
+    assert [job.state for job in jobs] == ["finished"] * 6
+    homes = {it.specification.name: it.specification.queue for it in read_schedule(out / SCHEDULE_FILE)}
+    singles = [job for job in jobs if len(job.components) == 1]
+    assert [job.execution_clusters for job in singles] == [(homes[job.name],) for job in singles]
+    assert replayed_decisions(standing_testbed, out) >= 2 * 6
 
 
 def test_the_same_directory_is_not_written_twice(standing_testbed: CommandLine, campaign: str, tmp_path: Path):

@@ -67,4 +67,6 @@ def reading_nearest(request: JobRequest, placement: Placement, surroundings: Sur
         return placement
     clusters = [component.cluster for component in placement.components]
     sites = [nearest_site(file, cluster, surroundings) for cluster in clusters]
-    return with_files(file, clusters, sites, request, surroundings, surroundings.history)
+    pairs = zip(sites, clusters, strict=True)
+    longest_s = max(transfer_s(file, site, cluster, surroundings) for site, cluster in pairs)
+    return Placement(placement.components, tuple(sites), longest_s)

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from emulator.model.placement import Component, Placement
 from emulator.model.request import JobRequest, RequestKind
+from emulator.policies.placement.files import reading_nearest
 from emulator.policies.protocols import PlacementPolicy
 from emulator.policies.state import SystemState
 
@@ -47,7 +48,8 @@ class AcceptingFixed:
         self.accepts = policy.accepts | {RequestKind.FIXED}
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
-        """A placement as the request's kind calls for, or None."""
-        if request.clusters:
-            return place_fixed(request, state)
-        return self._policy.place(request, state)
+        """A placement as the request's kind calls for, or None; it says which replica each component reads."""
+        placement = place_fixed(request, state) if request.clusters else self._policy.place(request, state)
+        if placement is None or request.file is None or placement.file_sites:
+            return placement
+        return reading_nearest(request, placement, state.surroundings)

@@ -6,12 +6,16 @@ their cluster, where alone their jobs may run; the global queue comes after them
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from emulator.policies.protocols import WaitingJob
 from emulator.policies.queues.visiting import ANYWHERE, VisitingDiscipline
 
 
 class GlobalAndLocal(VisitingDiscipline):
     """One local queue per cluster and one global queue."""
+
+    has_local_queues: ClassVar[bool] = True
 
     @property
     def _global(self) -> int:

@@ -7,12 +7,17 @@ all non-empty queues; the variants differ in the order.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from emulator.policies.protocols import WaitingJob
 from emulator.policies.queues.visiting import ANYWHERE, VisitingDiscipline
 
 
 class LocalSchedulers(VisitingDiscipline):
     """One queue per cluster, visited in the order that a variant chooses."""
+
+    has_local_queues: ClassVar[bool] = True
+    has_local_queues_only: ClassVar[bool] = True
 
     def _number_of_queues(self, clusters: int) -> int:
         return clusters

@@ -4,7 +4,7 @@
 submitted; if that fails it joins the tail. Tries are counted, the first included, and a job that has been tried more
 than `tries_threshold` times is given up (never, by default, as in all published experiments). The interval is fixed
 (4 s in the first paper) or, adaptive, the mean number of tries of the queued jobs times a fixed one (1 min in the
-second).
+second). As an option every job is tried also at once when another departs; scans keep their moments.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.random import Generator
 from emulator.policies.placement.fixed import place_where_named
 from emulator.policies.protocols import (
     Arrival,
+    Departure,
     PlacementPolicy,
     Reject,
     Scan,
@@ -33,11 +34,16 @@ class PlacementQueue:
     """Jobs in order of submission, each with its number of placement tries."""
 
     def __init__(
-        self, scan_interval_s: float = 4.0, tries_threshold: int | None = None, adaptive: bool = False
+        self,
+        scan_interval_s: float = 4.0,
+        tries_threshold: int | None = None,
+        adaptive: bool = False,
+        scans_at_departures: bool = False,
     ) -> None:
         self._scan_interval_s = scan_interval_s
         self._tries_threshold = tries_threshold
         self._adaptive = adaptive
+        self._scans_at_departures = scans_at_departures
         self._jobs: dict[int, WaitingJob] = {}
         self._tries: dict[int, int] = {}
         self._next_scan_s: float | None = None
@@ -47,7 +53,7 @@ class PlacementQueue:
     def decide(
         self, event: SchedulingEvent, state: SystemState, policy: PlacementPolicy, rng: Generator
     ) -> Sequence[Start | Reject]:
-        """Try the arrived job, or at a scan every job from head to tail."""
+        """Try the arrived job, or at a scan (and at a departure, if it is to) every job from head to tail."""
         answers: list[Start | Reject] = []
         match event:
             case Arrival(job):
@@ -59,6 +65,8 @@ class PlacementQueue:
                 self._note_scan(state.time_s)
             case Withdrawal(job_id):
                 self._forget(job_id)
+            case Departure() if self._scans_at_departures:
+                answers = self._try_each(list(self._jobs.values()), state, policy)
             case _:
                 pass
         self._plan_scan(state.time_s)

@@ -15,7 +15,7 @@ to an empty queue: it enables that queue alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from numpy.random import Generator
 
@@ -41,7 +41,14 @@ ANYWHERE: Final = -1
 
 
 class VisitingDiscipline:
-    """Queues of waiting jobs, and the rounds in which their heads are tried."""
+    """Queues of waiting jobs, and the rounds in which their heads are tried.
+
+    `has_local_queues` says whether a single-component job must name the queue it is submitted to, and
+    `has_local_queues_only` whether every job must.
+    """
+
+    has_local_queues: ClassVar[bool] = False
+    has_local_queues_only: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._queues: list[JobQueue] = []

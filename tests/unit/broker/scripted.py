@@ -49,14 +49,22 @@ class ScriptedProgram:
 
 
 class ScriptedCluster:
-    """Grants what fits at once, unless `holds_back`, `refuses` or `silent`."""
+    """Grants what fits at once, unless `holds_back`, `refuses` or `silent`.
+
+    `others` hold processors of their own. Other users are quicker than the next `others_quicker` claims, which stay
+    pending. `on_claim` is called at each.
+    """
 
     def __init__(self, cluster: str, processors: int) -> None:
         self.cluster = cluster
         self.address = cluster
         self.processors = processors
         self.held: dict[str, tuple[str, int]] = {}
+        self.others = 0
         self.holds_back = self.refuses = self.silent = False
+        self.others_quicker = 0
+        self.on_claim = lambda claim, allocation: None
+        self.claims: list[str] = []
         self.programs: list[ScriptedProgram] = []
         self.scripts: list[str] = []
         self.released: list[str] = []
@@ -66,7 +74,9 @@ class ScriptedCluster:
 
     def occupancy(self) -> Occupancy:
         self._check_speaking()
-        return Occupancy(1, self.processors, self.processors - sum(size for _, size in self.held.values()))
+        return Occupancy(
+            1, self.processors, self.processors - self.others - sum(size for _, size in self.held.values())
+        )
 
     def claim(self, claim: str, processors: int) -> str:
         self._check_speaking()
@@ -76,7 +86,11 @@ class ScriptedCluster:
             self._next += 1
             allocation = f"{self.cluster}{self._next}"
             self.held[allocation] = (claim, processors)
-        if not self.holds_back:
+            self.claims.append(claim)
+        self.on_claim(claim, allocation)
+        if self.others_quicker:
+            self.others_quicker -= 1
+        elif not self.holds_back:
             self._tell(AllocationEventKind.CLAIMED, claim, allocation)
         return allocation
 
@@ -88,11 +102,22 @@ class ScriptedCluster:
             self.released.append(allocation)
             self._tell(AllocationEventKind.ENDED, claim, allocation)
 
+    def tell_all(self) -> None:
+        """Hold back no longer: tell of all that was given."""
+        self.holds_back = False
+        for allocation, (claim, _) in list(self.held.items()):
+            self._tell(AllocationEventKind.CLAIMED, claim, allocation)
+
     def release_all(self) -> None:
         for allocation in list(self.held):
             self.release(allocation)
 
-    def start(self, script: str, allocation: str, label: str) -> ScriptedProgram:
+    def release_claim(self, claim: str) -> None:
+        for allocation, (name, _) in list(self.held.items()):
+            if name == claim:
+                self.release(allocation)
+
+    def start(self, script: str, allocation: str, label: str, processes: int = 0) -> ScriptedProgram:
         self._check_speaking()
         self.scripts.append(script)
         self.programs.append(ScriptedProgram())
@@ -108,6 +133,10 @@ class ScriptedCluster:
 
     def close(self) -> None:
         pass
+
+    def tell(self, kind: AllocationEventKind, claim: str, allocation: str) -> None:
+        """Report an event, as if it came from the cluster now."""
+        self._tell(kind, claim, allocation)
 
     def _tell(self, kind: AllocationEventKind, claim: str, allocation: str) -> None:
         self._on_event(AllocationEvent(kind, claim, allocation, time.time()))

@@ -7,7 +7,7 @@ import pytest
 from emulator.broker.journal import Journal
 from emulator.broker.service import Broker
 from emulator.model.documents import parse_document
-from emulator.model.errors import InvalidInput, NotStanding, TestbedBusy, UnknownName
+from emulator.model.errors import ImpossibleRequest, InvalidInput, NotStanding, TestbedBusy, UnknownName
 from emulator.model.job import JobSpecification, JobState
 from emulator.model.settings import BrokerSettings, Head
 from emulator.model.topology import Topology
@@ -28,7 +28,7 @@ default_link: {delay_s: 0.001}
 class House:
     """A broker over two scripted clusters of 8 processors."""
 
-    def __init__(self, folder, journal: Journal | None = None) -> None:
+    def __init__(self, folder, journal: Journal | None = None, **more) -> None:
         settings = BrokerSettings(
             testbed="t",
             topology_file=folder,
@@ -37,13 +37,17 @@ class House:
             known_hosts_file=folder,
             journal_file=folder / "journal",
             heads=tuple(Head(cluster=name, address=name) for name in ("east", "west")),
+            **more,
         )
         self.east, self.west = ScriptedCluster("east", 8), ScriptedCluster("west", 8)
         self.journal = journal or Journal(folder / "journal")
         self.topology = parse_document(TOPOLOGY, Topology, source="two")
-        self.broker = Broker(self.topology, [self.east, self.west], settings, self.journal)
+        self.broker = self.make_broker(self.topology, [self.east, self.west], settings, self.journal)
         self.broker.open()
         self.until(lambda: not self.broker.unreachable())
+
+    def make_broker(self, *arguments) -> Broker:
+        return Broker(*arguments)
 
     def until(self, condition) -> None:
         deadline = time.monotonic() + 10
@@ -52,7 +56,7 @@ class House:
             time.sleep(0.005)
 
     def submit(self, *components: int, run: int = 0, **more) -> int:
-        specification = JobSpecification(application="poisson", components=components, **more)
+        specification = JobSpecification(**({"application": "poisson", "components": components} | more))
         return self.broker.submit(Submission(specification=specification, run=run)).id
 
     def until_state(self, job: int, state: JobState) -> None:
@@ -243,7 +247,10 @@ def test_a_run_s_moments_are_in_its_own_emulated_seconds(house):
     [
         ({"application": "quake"}, UnknownName, "no application 'quake' \\(known: poisson, laplace, "),
         ({"arguments": {"dilation": 1}}, InvalidInput, "arguments.dilation"),
-        ({"request": "flexible"}, InvalidInput, "does not place flexible requests"),
+        ({"components": (9,)}, ImpossibleRequest, "a component of 9 processors"),
+        ({"components": (6, 5, 5), "request": "unordered"}, ImpossibleRequest, "can never be placed on clusters of"),
+        ({"queue": "east"}, InvalidInput, "queue: 'placement' has one queue for all jobs"),
+        ({"queue": "north"}, UnknownName, "no cluster 'north'"),
     ],
 )
 def test_what_cannot_be_run_is_refused_at_submission(house, more, error, said):
@@ -262,6 +269,15 @@ def test_unknown_policies_jobs_and_runs_are_named(house):
         house.broker.start_run(7)
 
 
-def test_a_discipline_with_local_queues_is_not_run_live_and_says_what_is(house):
-    with pytest.raises(UnknownName, match=r"no live queue 'ls-do' \(known: placement, placement-adaptive, gs\)"):
-        house.broker.begin_run(RunRequest(name="r", queue="ls-do"))
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"queue": "sc"}, "queue: 'sc' is simulated only: it needs one cluster as large as all"),
+        ({"queue": "gs", "tries_threshold": 3}, "tries_threshold: queue 'gs' is never scanned"),
+        ({"queue": "lifo"}, "no live queue 'lifo' \\(known: placement, placement-adaptive, gs, ls-or, .*lp-rd\\)"),
+    ],
+)
+def test_what_does_not_run_live_is_refused_with_the_reason(house, asked, said):
+    with pytest.raises(InvalidInput, match=said):
+        house.broker.begin_run(RunRequest(name="r", **asked))
+    assert house.broker.current_run() is None

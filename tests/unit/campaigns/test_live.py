@@ -18,6 +18,7 @@ from emulator.model.errors import ImpossibleRequest, InvalidInput, RunFailed, Te
 from emulator.model.records import RunProgress
 from emulator.model.views import EventKind, RunRequest
 from workloads.campaign import campaign_named
+from workloads.campaign_stream import campaign_jobs
 from workloads.schedule import schedule
 
 CAMPAIGN = campaign_named("first").changed(jobs=6, dilation=0.02)
@@ -168,6 +169,46 @@ def test_fcm_is_given_the_totals_of_the_jobs_whose_components_others_place(das2)
     ]
     assert {it.specification.request.value for it in as_totals} == {"flexible"}
     assert [it.arrival_s for it in as_components] == [it.arrival_s for it in as_totals]
+
+
+def test_where_there_are_local_queues_jobs_are_submitted_where_the_simulator_has_them_submitted(testbed):
+    campaign = CAMPAIGN.changed(queue="ls-do", service_s={"low_s": 1, "high_s": 2}, jobs=20)
+    simulated = campaign_jobs(campaign, testbed.topology, seed=3).jobs
+    live = [arrival.specification for arrival in planned(testbed, campaign, seed=3)]
+    assert [job.queue_in(testbed.topology) for job in live] == [job.queue for job in simulated]
+    assert len({job.queue for job in live}) == len(testbed.topology.clusters)
+    assert [job.request_in(testbed.topology) for job in live] == [job.request for job in simulated]
+    without = planned(testbed, campaign.changed(queue="gs"), seed=3)
+    assert {arrival.specification.queue for arrival in without} == {None}
+
+
+def test_jobs_that_the_rules_forbid_are_never_submitted_live_or_simulated(testbed):
+    campaign = CAMPAIGN.changed(rules={"coallocation": "no"}, service_s={"low_s": 1, "high_s": 2}, jobs=30)
+    live = planned(testbed, campaign, seed=1)
+    simulated = campaign_jobs(campaign, testbed.topology, seed=1).jobs
+    everything = planned(testbed, campaign.changed(rules={}), seed=1)
+    assert [it for it in everything if len(it.specification.components) == 1] == live
+    assert [job.arrival_s for job in simulated] == [it.arrival_s for it in live]
+    with pytest.raises(InvalidInput, match=r"rules: they admit no job, the first because .* exceed the limit of 3"):
+        planned(testbed, campaign.changed(rules={"total_limit": 3}), seed=1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"queue": "sc"}, "queue: 'sc' is simulated only"),
+        ({"policy": "cf"}, "policy: 'cf' is simulated only"),
+        ({"queue": "gs", "scans_at_departures": True}, "scans_at_departures: queue 'gs' is never scanned"),
+        (
+            {"queue": "gs", "policy": "wf-distinct", "component_counts": (5,), "component_sizes": (4,)},
+            r"Job 1: components: \[4, 4, 4, 4, 4\] can never be placed on clusters of",
+        ),
+    ],
+)
+def test_what_does_not_run_live_is_refused_before_anything_is_touched(testbed, broker, changes, said):
+    with pytest.raises(InvalidInput, match=said):
+        planned(testbed, CAMPAIGN.changed(**changes), seed=1)
+    assert broker.runs == []
 
 
 def test_an_unknown_application_or_policy_is_refused_before_anything_is_touched(testbed, broker, tmp_path):

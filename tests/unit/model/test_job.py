@@ -29,11 +29,24 @@ def test_a_fixed_request_names_its_clusters_by_name_and_gets_indices():
         ),
         ("components: [1]\nrequest: fixed\nclusters: [paris]", UnknownName, "no cluster 'paris'"),
         ("components: [1, 2]\nrequest: fixed\nclusters: [delft]", InvalidInput, "2 components and 1 clusters"),
+        ("components: [1]\nqueue: paris", UnknownName, "no cluster 'paris'"),
     ],
 )
 def test_what_mini_could_never_run_is_refused_before_it_is_queued(text, error, said):
+    def asked() -> tuple:
+        specification, mini = job(text), topology_named("mini")
+        return specification.request_in(mini), specification.queue_in(mini)
+
     with pytest.raises(error, match=said):
-        job(text).request_in(topology_named("mini"))
+        asked()
+
+
+def test_a_flexible_job_says_how_it_may_be_split():
+    mini = topology_named("mini")
+    limited = job("components: [24]\nrequest: flexible\nleast_component: 4\nmost_components: 3").request_in(mini)
+    assert (limited.least_component, limited.most_components) == (4, 3)
+    listed = job("components: [24]\nrequest: flexible\nsplits: [[12, 12], [8, 8, 8]]").request_in(mini)
+    assert listed.splits == ((12, 12), (8, 8, 8))
 
 
 @pytest.mark.parametrize(
@@ -47,6 +60,19 @@ def test_what_mini_could_never_run_is_refused_before_it_is_queued(text, error, s
         ("components: [8]\nrequest: fixed", "names one cluster per component"),
         ("components: [1000000001]", "components.0"),
         ("components: [8]\nsize: 8", "unknown key 'size'"),
+        ("components: [8, 8]\nclusters: [delft, delft]", "clusters: a non-fixed request leaves the clusters to"),
+        ("components: [8, 8]\nrequest: flexible", "components: a flexible request is one total, not [8, 8]"),
+        ("components: [8]\nrequest: flexible\nsplits: [[]]", "splits.0"),
+        ("components: [8]\nrequest: flexible\nsplits: [[4, 3]]", "splits: [4, 3] does not divide the total of 8"),
+        ("components: [8]\nrequest: flexible\nsplits: [[8, 0]]", "splits.0.1: input should be greater than 0"),
+        ("components: [8]\nrequest: flexible\nsplits: &a [*a]", "splits.0"),
+        ("components: [8]\nrequest: flexible\nsplits: many", "splits: input should be a valid tuple"),
+        ("components: [8]\nrequest: flexible\nsplits: [[4, 4]]\nmost_components: 2", "splits: give either"),
+        ("components: [8]\nrequest: flexible\nleast_component: 9", "least_component: must lie in 1 to 8"),
+        ("components: [8]\nrequest: flexible\nmost_components: 0", "most_components: input should be greater than 0"),
+        ("components: [8]\nmost_components: 2", "most_components: a non-fixed request states its components"),
+        ("components: [8]\nsplits: [[8]]", "splits: a non-fixed request states its components"),
+        ("components: [8]\nqueue: ../delft", "queue"),
     ],
 )
 def test_a_malformed_or_hostile_job_is_refused_in_one_sentence(text, said):

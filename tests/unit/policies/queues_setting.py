@@ -6,6 +6,7 @@ import numpy
 
 from emulator.model.placement import Component, Placement
 from emulator.model.request import JobRequest, RequestKind
+from emulator.model.scanning import Scanning
 from emulator.policies.placement.fixed import AcceptingFixed
 from emulator.policies.placement.worst_fit_distinct import WorstFitDistinct
 from emulator.policies.protocols import Arrival, Departure, QueueDiscipline, Start, WaitingJob
@@ -35,7 +36,7 @@ class Scene:
     """A discipline, and what it starts at each event; job numbers are what the tests look at."""
 
     def __init__(self, name: str, seed: int = 0) -> None:
-        self.discipline: QueueDiscipline = queue_discipline(name, 4.0)
+        self.discipline: QueueDiscipline = queue_discipline(name, Scanning())
         self.rng = numpy.random.default_rng(seed)
 
     def arrive(self, job: WaitingJob, *idle: int) -> list[int]:

@@ -6,9 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.model.errors import UnknownName
+from emulator.model.placement import Component, Placement
 from emulator.model.request import JobRequest, RequestKind
+from emulator.model.scanning import Scanning
 from emulator.policies.placement.worst_fit import WorstFit
-from emulator.policies.protocols import Arrival, Reject, Scan, Start, WaitingJob, Withdrawal
+from emulator.policies.protocols import Arrival, Departure, Reject, Scan, Start, WaitingJob, Withdrawal
 from emulator.policies.queues.placement_queue import PlacementQueue
 from emulator.policies.registry import placement_policy, queue_discipline
 from emulator.policies.state import ClusterState, SystemState
@@ -52,6 +54,16 @@ def test_a_scan_tries_every_job_head_first_on_what_the_earlier_ones_left():
     assert [start.job_id for start in starts] == [2, 3]
     assert queue.waiting() == [1, 4]
     assert queue.next_scan_s() == 8
+
+
+def test_a_departure_has_every_job_tried_at_once_if_it_is_to_and_moves_no_scan():
+    for at_departures, started in ((True, [1, 3]), (False, [])):
+        queue = PlacementQueue(scan_interval_s=4, scans_at_departures=at_departures)
+        for number, size in enumerate((6, 6, 4), start=1):
+            decide(queue, Arrival(job(number, size)), state_at(0, 0, 0))
+        departure = Departure(9, Placement((Component(0, 9), Component(1, 5))))
+        assert [start.job_id for start in decide(queue, departure, state_at(1, 9, 5))] == started
+        assert queue.next_scan_s() == 4
 
 
 def test_an_arrival_does_not_wait_for_others_and_does_not_move_the_scan():
@@ -130,7 +142,7 @@ def test_a_scan_decides_as_one_that_asks_the_policy_about_every_job(name, asked,
 
 
 def test_names_that_nothing_carries_are_answered_with_those_that_exist():
-    with pytest.raises(UnknownName, match=r"no policy 'worst' \(known: cf, cm, fcm, wf, wf-distinct\)"):
+    with pytest.raises(UnknownName, match=r"no policy 'worst' \(known: by-kind, cf, cm, fcm, wf, wf-distinct\)"):
         placement_policy("worst")
     with pytest.raises(UnknownName, match=r"no queue 'lifo' \(known: gp, gs, lp-gf,"):
-        queue_discipline("lifo", 4)
+        queue_discipline("lifo", Scanning())

@@ -10,6 +10,7 @@ from emulator.model.errors import InvalidInput, UnknownName
 from emulator.model.placement import Component, Placement
 from emulator.model.request import JobRequest, RequestKind
 from emulator.policies.adaptation import as_taken, as_total
+from emulator.policies.placement.by_kind import ByKind
 from emulator.policies.placement.close_to_files import CloseToFiles, every_pair
 from emulator.policies.placement.cluster_minimization import ClusterMinimization
 from emulator.policies.placement.fixed import AcceptingFixed
@@ -259,3 +260,20 @@ def test_a_request_is_handed_to_a_policy_in_the_kind_it_takes():
 
 def test_values_read_well():
     assert repr(Placement((Component(1, 4),))).startswith("Placement(components=(Component(cluster=1, processors=4")
+
+
+@pytest.mark.parametrize(
+    ("request_", "like"),
+    [
+        (unordered(10, 10), WorstFitDistinct()),
+        (non_fixed(10, 10), WorstFit()),
+        (JobRequest(RequestKind.TOTAL, (12,)), WorstFit()),
+        (flexible(30), FlexibleClusterMinimization()),
+        (JobRequest(RequestKind.FIXED, (4, 4), (1, 1)), AcceptingFixed(WorstFit())),
+    ],
+)
+def test_by_kind_places_every_request_as_the_policy_of_its_kind_does(request_, like):
+    state = SystemState(tuple(ClusterState(32, idle) for idle in (20, 12, 9)))
+    placement = ByKind().place(request_, state)
+    assert placement is not None
+    assert placement == like.place(request_, state)

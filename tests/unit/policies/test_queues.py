@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.model.errors import InvalidInput, UnknownName
+from emulator.model.scanning import Scanning
 from emulator.policies.protocols import Arrival, Departure, Scan, Withdrawal
 from emulator.policies.queues.placement_queue import PlacementQueue
 from emulator.policies.registry import QUEUE_DISCIPLINES, default_policy, placement_policy, queue_discipline
@@ -289,6 +290,6 @@ def test_a_policy_file_that_cannot_be_used_is_refused_in_one_sentence(tmp_path):
         placement_policy(f"{tmp_path}/other.py:Mine")
     file.write_text("this is no python")
     with pytest.raises(InvalidInput, match="cannot be loaded: SyntaxError"):
-        queue_discipline(f"{file}:Mine", 4)
+        queue_discipline(f"{file}:Mine", Scanning())
     with pytest.raises(UnknownName):
-        queue_discipline("mine", 4)
+        queue_discipline("mine", Scanning())

@@ -1,0 +1,195 @@
+"""The replica catalogue: logical names, the sites that hold them, and the jobs that use each replica, on disk.
+
+A replica is *kept* if a user registered it; one that was brought for jobs goes when the last of them has ended. Beside
+it stand the rates of past transfers, from which bandwidths are forecast. What is asked often is answered from memory;
+every change is on disk before it is known.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from emulator.clusters.file_server import StoredFile
+from emulator.model.errors import InvalidInput, UnknownName
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS files (name TEXT PRIMARY KEY, size_bytes INTEGER NOT NULL, sha256 TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS replicas (
+    file TEXT NOT NULL REFERENCES files (name) ON DELETE CASCADE,
+    site TEXT NOT NULL,
+    kept INTEGER NOT NULL,
+    PRIMARY KEY (file, site)
+);
+CREATE TABLE IF NOT EXISTS uses (
+    file TEXT NOT NULL,
+    site TEXT NOT NULL,
+    job INTEGER NOT NULL,
+    PRIMARY KEY (file, site, job),
+    FOREIGN KEY (file, site) REFERENCES replicas (file, site) ON DELETE CASCADE
+);
+CREATE TABLE IF NOT EXISTS transfers (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    source TEXT NOT NULL,
+    target TEXT NOT NULL,
+    bytes_per_s REAL NOT NULL
+);
+"""
+
+
+@dataclass(slots=True)
+class Replica:
+    """A file at a site: whether it stays when nobody uses it, and the jobs that use it."""
+
+    kept: bool
+    jobs: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Entry:
+    """A file and its replicas by site."""
+
+    file: StoredFile
+    replicas: dict[str, Replica] = field(default_factory=dict)
+
+    @property
+    def in_use(self) -> bool:
+        """Whether a job uses one of the replicas."""
+        return any(replica.jobs for replica in self.replicas.values())
+
+
+class Catalogue:
+    """The catalogue in the SQLite file at `path`; used by one thread at a time."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._database = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+        self._database.execute("PRAGMA journal_mode=WAL")
+        self._database.execute("PRAGMA synchronous=FULL")
+        self._database.execute("PRAGMA foreign_keys=ON")
+        self._database.executescript(SCHEMA)
+        self._entries: dict[str, Entry] = {}
+        self._read()
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def entries(self) -> list[Entry]:
+        """Every file, in alphabetical order of the names."""
+        return [self._entries[name] for name in sorted(self._entries)]
+
+    def entry(self, name: str) -> Entry:
+        """The file of that name.
+
+        Raises:
+            UnknownName: if there is none.
+        """
+        if name not in self._entries:
+            raise UnknownName(f"There is no file {name!r} (`testbed files list` shows those there are).")
+        return self._entries[name]
+
+    def at(self, site: str) -> list[str]:
+        """Names of the files that `site` holds."""
+        return [name for name, entry in self._entries.items() if site in entry.replicas]
+
+    def register(self, file: StoredFile, sites: list[str]) -> None:
+        """Add a file with its replicas, all of them kept.
+
+        Raises:
+            InvalidInput: if a file of that name is there.
+        """
+        if file.name in self:
+            raise InvalidInput(f"name: a file {file.name!r} is there already; remove it first, or choose another name.")
+        with self._change():
+            self._execute("INSERT INTO files VALUES (?, ?, ?)", file.name, file.size_bytes, file.sha256)
+            for site in sites:
+                self._execute("INSERT INTO replicas VALUES (?, ?, 1)", file.name, site)
+        self._entries[file.name] = Entry(file, {site: Replica(kept=True) for site in sites})
+
+    def remove(self, name: str) -> None:
+        """Forget a file and all its replicas; does nothing if it is not there."""
+        self._execute("DELETE FROM files WHERE name = ?", name)
+        self._entries.pop(name, None)
+
+    def add_replica(self, name: str, site: str, jobs: set[int]) -> None:
+        """A transfer brought the file of that name to `site` for `jobs`."""
+        entry = self.entry(name)
+        with self._change():
+            self._execute("INSERT OR REPLACE INTO replicas VALUES (?, ?, 0)", name, site)
+            for job in jobs:
+                self._execute("INSERT INTO uses VALUES (?, ?, ?)", name, site, job)
+        entry.replicas[site] = Replica(kept=False, jobs=set(jobs))
+
+    def drop_replica(self, name: str, site: str) -> None:
+        """The replica at `site` is to go, or gone; a file without any other is forgotten with it."""
+        entry = self.entry(name)
+        self._execute("DELETE FROM replicas WHERE file = ? AND site = ?", name, site)
+        entry.replicas.pop(site, None)
+        if not entry.replicas:
+            self.remove(name)
+
+    def use(self, name: str, site: str, job: int) -> None:
+        """`job` uses the replica at `site` from now on."""
+        self._execute("INSERT OR IGNORE INTO uses VALUES (?, ?, ?)", name, site, job)
+        self.entry(name).replicas[site].jobs.add(job)
+
+    def end_uses(self, job: int) -> list[tuple[str, str]]:
+        """`job` uses nothing any more; returns (file, site) of the brought replicas that nobody uses now."""
+        used = [(name, site, it) for name, site, it in self._replicas() if job in it.jobs]
+        self._execute("DELETE FROM uses WHERE job = ?", job)
+        for _, _, replica in used:
+            replica.jobs.discard(job)
+        return [(name, site) for name, site, replica in used if not (replica.kept or replica.jobs)]
+
+    def jobs(self) -> set[int]:
+        """Every job that uses a replica."""
+        return {job for _, _, replica in self._replicas() for job in replica.jobs}
+
+    def note_transfer(self, source: str, target: str, bytes_per_s: float) -> None:
+        """A transfer ran at so many emulated bytes per second."""
+        self._execute(
+            "INSERT INTO transfers (source, target, bytes_per_s) VALUES (?, ?, ?)", source, target, bytes_per_s
+        )
+
+    def past_transfers(self) -> list[tuple[str, str, float]]:
+        """Source, target and emulated bytes per second of every transfer, the oldest first."""
+        query = "SELECT source, target, bytes_per_s FROM transfers ORDER BY number"
+        return self._database.execute(query).fetchall()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+    def _replicas(self) -> Iterator[tuple[str, str, Replica]]:
+        for name, entry in self._entries.items():
+            for site, replica in entry.replicas.items():
+                yield name, site, replica
+
+    def _read(self) -> None:
+        for name, size_bytes, sha256 in self._database.execute("SELECT name, size_bytes, sha256 FROM files"):
+            self._entries[name] = Entry(StoredFile(name, size_bytes, sha256))
+        for name, site, kept in self._database.execute("SELECT file, site, kept FROM replicas"):
+            self._entries[name].replicas[site] = Replica(bool(kept))
+        for name, site, job in self._database.execute("SELECT file, site, job FROM uses"):
+            self._entries[name].replicas[site].jobs.add(job)
+
+    def _change(self) -> _Transaction:
+        return _Transaction(self._database)
+
+    def _execute(self, statement: str, *values: str | int | float) -> None:
+        self._database.execute(statement, values)
+
+
+class _Transaction:
+    """All that is executed within it, or none."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+
+    def __enter__(self) -> None:
+        self._database.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
+        self._database.execute("COMMIT" if kind is None else "ROLLBACK")

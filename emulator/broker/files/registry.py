@@ -1,0 +1,165 @@
+"""Files as users register and remove them, and sites as they are found: what takes file servers longer than a moment.
+
+Its public methods may be called from any thread but the loop's. A name is reserved on the loop, worked on at the sites,
+and entered into the catalogue, or freed, on the loop again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol, TypeVar
+
+from emulator.broker.files.replicas import Replicas
+from emulator.clusters.file_server import FileServer, StoredFile
+from emulator.model.errors import InvalidInput, TestbedBusy, TestbedError, TransferFailed, UnknownName
+from emulator.model.files import BandwidthView, FileRegistration, FileView
+from emulator.model.topology import Topology
+from emulator.model.units import rate_mbit
+
+Answer = TypeVar("Answer")
+
+
+class Ask(Protocol):
+    """Has work done on the loop, and returns its answer."""
+
+    def __call__(self, work: Callable[[], Answer], /) -> Answer:
+        """The answer of `work`."""
+        ...
+
+
+class FileRegistry:
+    """Registers and removes files; `wanted` names, on the loop, those of jobs that have not ended."""
+
+    def __init__(
+        self,
+        topology: Topology,
+        servers: Sequence[FileServer],
+        replicas: Replicas,
+        ask: Ask,
+        wanted: Callable[[], Collection[str]],
+    ) -> None:
+        self._topology = topology
+        self._servers = {server.site: server for server in servers}
+        self._replicas = replicas
+        self._ask = ask
+        self._wanted = wanted
+        self._reserved: set[str] = set()
+
+    def files(self) -> list[FileView]:
+        """Every file, in alphabetical order of the names."""
+        return self._ask(self._replicas.views)
+
+    def file(self, name: str) -> FileView:
+        """One file.
+
+        Raises:
+            UnknownName: if there is none.
+        """
+        return self._ask(lambda: self._replicas.view(name))
+
+    def bandwidths(self) -> list[BandwidthView]:
+        """What a transfer may expect from each site to each other."""
+        return self._ask(self._bandwidths)
+
+    def register(self, registration: FileRegistration) -> FileView:
+        """Make a file at its sites and enter it into the catalogue.
+
+        Raises:
+            InvalidInput: if the name is taken, or a site does not exist.
+            TransferFailed: if it could not be made at a site; then it is at none.
+            ClusterUnreachable: if a site does not answer.
+        """
+        for site in registration.sites:
+            if site not in self._servers:
+                raise InvalidInput(f"sites: there is no cluster {site!r} (known: {', '.join(self._servers)}).")
+        name, sites = registration.name, list(registration.sites)
+        self._ask(lambda: self._reserve_new(name))
+        try:
+            made = self._made(registration)
+            self._ask(lambda: self._replicas.catalogue.register(made, sites))
+        except BaseException:
+            self._remove_at(name, sites)
+            raise
+        finally:
+            self._ask(lambda: self._reserved.discard(name))
+        return self.file(name)
+
+    def remove(self, name: str) -> None:
+        """Remove a file and all its replicas.
+
+        Raises:
+            UnknownName: if there is none.
+            TestbedBusy: if a job that has not ended needs it.
+        """
+        sites = self._ask(lambda: self._withdraw(name))
+        try:
+            self._remove_at(name, sites)
+        finally:
+            self._ask(lambda: self._reserved.discard(name))
+
+    def tidy(self, site: str) -> list[str]:
+        """Sweep the file server of a site that was found; returns the names of files that are at no site any more.
+
+        Does nothing where there is no file server.
+
+        Raises:
+            ClusterUnreachable: if it does not answer.
+        """
+        if site not in self._servers:
+            return []
+        expected = self._ask(lambda: self._replicas.catalogue.at(site))
+        reserved = self._ask(lambda: set(self._reserved))
+        present = self._servers[site].tidy({*expected, *reserved})
+        return self._ask(lambda: self._replicas.tidied(site, expected, present))
+
+    def _reserve_new(self, name: str) -> None:
+        if name in self._replicas.catalogue or name in self._reserved or self._replicas.is_handled(name):
+            raise InvalidInput(f"name: a file {name!r} is there already; remove it first, or choose another name.")
+        self._reserved.add(name)
+
+    def _withdraw(self, name: str) -> list[str]:
+        entry = self._replicas.catalogue.entry(name)
+        if name in self._reserved:
+            raise UnknownName(f"File {name!r} is being removed already.")
+        if entry.in_use or name in self._wanted() or self._replicas.is_handled(name):
+            raise TestbedBusy(f"File {name!r} is needed by a job that has not ended: await it, or cancel it.")
+        self._reserved.add(name)
+        self._replicas.catalogue.remove(name)
+        return list(entry.replicas)
+
+    def _made(self, registration: FileRegistration) -> StoredFile:
+        with ThreadPoolExecutor(len(registration.sites)) as pool:
+            made = list(pool.map(lambda site: self._make_at(site, registration), registration.sites))
+        if any(file != made[0] for file in made):
+            raise TransferFailed(f"File {registration.name!r} was not made alike at all of its sites.")
+        return made[0]
+
+    def _make_at(self, site: str, registration: FileRegistration) -> StoredFile:
+        return self._servers[site].make(registration.name, registration.size_bytes, registration.seed)
+
+    def _remove_at(self, name: str, sites: Sequence[str]) -> None:
+        with ThreadPoolExecutor(max(1, len(sites))) as pool:
+            for site in sites:
+                pool.submit(self._remove_one, site, name)
+
+    def _remove_one(self, site: str, name: str) -> None:
+        # What is left at a site that does not answer is swept when it is found again.
+        with contextlib.suppress(TestbedError):
+            self._servers[site].remove(name)
+
+    def _bandwidths(self) -> list[BandwidthView]:
+        names = self._topology.cluster_names
+        views = []
+        for (source, target), forecast in self._replicas.bandwidths.forecasts().items():
+            views.append(
+                BandwidthView(
+                    source=names[source],
+                    target=names[target],
+                    rate_mbit=rate_mbit(forecast.bytes_per_s, 1.0),
+                    origin=forecast.origin,
+                    transfers=forecast.transfers,
+                )
+            )
+        return views

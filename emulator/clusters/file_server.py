@@ -1,0 +1,83 @@
+"""What a co-allocating broker asks of a site's file server: make a file, fetch one from another site, remove one.
+
+A file is seen under its name only when it is whole: whatever is under way has a name of its own elsewhere, and what is
+left of it is removed by whoever ends it, or by `tidy`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A content under a logical name; `sha256` in hexadecimal digits."""
+
+    name: str
+    size_bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A transfer that succeeded: its bytes crossed the wide area between two moments of the host's clock.
+
+    Logging in at the source comes before, checking and renaming after: neither belongs to the wide area.
+    """
+
+    size_bytes: int
+    host_began_s: float
+    host_arrived_s: float
+
+
+class RunningTransfer(Protocol):
+    """A transfer under way."""
+
+    def wait(self, on_progress: Callable[[int], None]) -> Fetched:
+        """Wait for its end; `on_progress` is told of the bytes that have come so far.
+
+        Raises:
+            TransferFailed: if the file did not come, was cancelled, or is not what its source has.
+            ClusterUnreachable: if the file server was lost meanwhile.
+        """
+        ...
+
+    def cancel(self) -> None:
+        """End it and leave nothing of it; `wait` then raises. Does nothing if it has ended."""
+        ...
+
+
+class FileServer(Protocol):
+    """One site's file server. Every method may raise `ClusterUnreachable`."""
+
+    @property
+    def site(self) -> str:
+        """The name of its cluster."""
+        ...
+
+    @property
+    def address(self) -> str:
+        """Where the other sites reach it, over the wide area."""
+        ...
+
+    def make(self, name: str, size_bytes: int, seed: int) -> StoredFile:
+        """Make a file whose content depends on name, size and seed alone.
+
+        Raises:
+            TransferFailed: if it could not be made, for instance for want of room.
+        """
+        ...
+
+    def fetch(self, file: StoredFile, source: str, label: str) -> RunningTransfer:
+        """Begin to bring `file` from the file server at address `source`; `label` is this transfer's own name."""
+        ...
+
+    def remove(self, name: str) -> None:
+        """Remove a file; does nothing if it is not there."""
+        ...
+
+    def tidy(self, keep: Collection[str]) -> frozenset[str]:
+        """Remove what is left of transfers and every file but those in `keep`; returns which of these are there."""
+        ...

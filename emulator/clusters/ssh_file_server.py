@@ -1,0 +1,196 @@
+"""A site's file server: a folder of the user's home at the cluster's head, reached by SSH.
+
+    ~/.testbed/files/TESTBED/NAME        whole files, seen under their logical names
+    ~/.testbed/incoming/TESTBED/LABEL    what is being made or brought
+
+A transfer is ordered at the target's head, whose `rsync` logs in at the source's head by its address on the wide area.
+It ends when its standard input does, so it outlives neither a cancellation nor the broker. Its moments are taken at
+the target, as its output says them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from collections.abc import Callable, Collection
+
+from emulator.clusters.file_server import Fetched, StoredFile
+from emulator.clusters.ssh import Program, SecureShell
+from emulator.model.errors import ClusterUnreachable, TransferFailed
+from emulator.model.settings import BrokerSettings, Head
+
+# What both scripts are wrapped in: `work` in a process group of its own, ended with the standard input; `$partial` is
+# removed however that comes about.
+ENDED_WITH_INPUT = """
+set -m -o pipefail
+cd "$HOME" && mkdir -p .testbed/files/"$testbed" .testbed/incoming/"$testbed" || exit
+whole=.testbed/files/$testbed/$name partial=.testbed/incoming/$testbed/$label
+trap 'rm -f -- "$partial"' EXIT
+{work}
+work & worker=$!
+{{ cat > /dev/null; kill -TERM -- "-$worker"; }} <&0 2> /dev/null & listener=$!
+set +m
+wait "$worker"; code=$?
+{{ kill -KILL -- "-$listener"; wait "$listener"; }} 2> /dev/null
+exit "$code"
+"""
+
+# rsync ends each report of its progress with a carriage return: the first says that it begins to receive.
+FETCH = """
+receive() {
+    rsync --inplace --whole-file --no-human-readable --info=progress2 --outbuf=L \\
+        -e 'ssh -x -o BatchMode=yes -o IPQoS=none' -- "$source:$whole" "$partial" |
+    while IFS= read -r -d $'\\r' line; do
+        read -r bytes _ <<< "$line"
+        echo "received $EPOCHREALTIME ${bytes:-0}"
+    done
+}
+work() {
+    receive || return
+    echo "arrived $EPOCHREALTIME $(stat -c %s -- "$partial")"
+    if ! sha256sum --check --status <<< "$sha256  $partial"; then
+        echo "what arrived is not what $source has: its checksum differs" >&2
+        return 1
+    fi
+    mv -f -- "$partial" "$whole"
+}
+"""
+
+MAKE = """
+work() {
+    local free_bytes
+    free_bytes=$(df --output=avail -B1 .testbed/incoming | tail -n 1)
+    if (( free_bytes < size_bytes )); then
+        echo "only $free_bytes bytes are free there" >&2
+        return 1
+    fi
+    { openssl enc -aes-128-ctr -K "$key" -iv 00000000000000000000000000000000 < /dev/zero 2> /dev/null || true; } |
+        head -c "$size_bytes" | tee -- "$partial" | sha256sum && mv -f -- "$partial" "$whole"
+}
+"""
+
+TIDY = """
+cd "$HOME" && mkdir -p .testbed/files/"$testbed" .testbed/incoming/"$testbed" || exit
+rm -rf -- .testbed/incoming/"$testbed"
+cd .testbed/files/"$testbed" || exit
+keep=$(cat)
+for name in *; do
+    [ -e "$name" ] || continue
+    if grep -qxF -- "$name" <<< "$keep"; then echo "$name"; else rm -rf -- "$name"; fi
+done
+"""
+
+
+def fetch_command(testbed: str, file: StoredFile, source: str, label: str) -> str:
+    """The shell command that brings `file` from the file server at address `source`."""
+    values = {"testbed": testbed, "name": file.name, "label": label, "source": source, "sha256": file.sha256}
+    return _bash(ENDED_WITH_INPUT.format(work=FETCH), values)
+
+
+def make_command(testbed: str, name: str, size_bytes: int, seed: int) -> str:
+    """The shell command that makes a file and says its checksum."""
+    key = hashlib.sha256(f"{seed} {name}".encode()).hexdigest()[:32]
+    values = {"testbed": testbed, "name": name, "label": f"make-{name}", "key": key, "size_bytes": str(size_bytes)}
+    return _bash(ENDED_WITH_INPUT.format(work=MAKE), values)
+
+
+def tidy_command(testbed: str) -> str:
+    """The shell command that removes all but the files named on its standard input, and says which are there."""
+    return _bash(TIDY, {"testbed": testbed})
+
+
+def remove_command(testbed: str, name: str) -> str:
+    """The shell command that removes a file."""
+    return f'rm -f -- "$HOME"/.testbed/files/{shlex.quote(testbed)}/{shlex.quote(name)}'
+
+
+class SshTransfer:
+    """A transfer under way at its target's head."""
+
+    def __init__(self, program: Program, file: StoredFile, site: str) -> None:
+        self._program = program
+        self._file = file
+        self._site = site
+
+    def wait(self, on_progress: Callable[[int], None]) -> Fetched:
+        """Follow it to its end."""
+        host_began_s = host_arrived_s = None
+        for line in self._program.lines():
+            kind, host_moment_s, size_bytes = line.split()
+            host_began_s = host_began_s or float(host_moment_s)
+            host_arrived_s = float(host_moment_s) if kind == "arrived" else None
+            on_progress(int(size_bytes))
+        code = self._program.exit_code()
+        if code == -1:
+            raise ClusterUnreachable(f"Cluster {self._site!r} was lost while file {self._file.name!r} came there.")
+        if code != 0 or host_began_s is None or host_arrived_s is None:
+            reason = _first_line(self._program.error_text())
+            raise TransferFailed(f"File {self._file.name!r} did not come to {self._site!r}: {reason}.")
+        return Fetched(self._file.size_bytes, host_began_s, host_arrived_s)
+
+    def cancel(self) -> None:
+        """End its standard input, upon which it ends and cleans up after itself."""
+        self._program.end_input()
+
+
+class SshFileServer:
+    """The file server of one site, reached at its cluster's head."""
+
+    def __init__(self, head: Head, settings: BrokerSettings) -> None:
+        self._head = head
+        self._testbed = settings.testbed
+        self._shell = SecureShell(head, settings)
+
+    @property
+    def site(self) -> str:
+        """The name of its cluster."""
+        return self._head.cluster
+
+    @property
+    def address(self) -> str:
+        """Where the other sites reach it."""
+        return self._head.file_address or self._head.address
+
+    def make(self, name: str, size_bytes: int, seed: int) -> StoredFile:
+        """Make a file out of a key stream, and have it say its checksum."""
+        program = self._shell.open_program(make_command(self._testbed, name, size_bytes, seed), script=None)
+        words = [line.split()[0] for line in program.lines()]
+        code = program.exit_code()
+        if code == -1:
+            raise ClusterUnreachable(f"Cluster {self.site!r} was lost while file {name!r} was made there.")
+        if code != 0 or len(words) != 1:
+            reason = _first_line(program.error_text())
+            raise TransferFailed(f"File {name!r} of {size_bytes} bytes could not be made at {self.site!r}: {reason}.")
+        return StoredFile(name, size_bytes, words[0])
+
+    def fetch(self, file: StoredFile, source: str, label: str) -> SshTransfer:
+        """Order the transfer at this head."""
+        command = fetch_command(self._testbed, file, source, label)
+        return SshTransfer(self._shell.open_program(command, script=None), file, self.site)
+
+    def remove(self, name: str) -> None:
+        """Remove the file of that name."""
+        self._shell.execute(remove_command(self._testbed, name))
+
+    def tidy(self, keep: Collection[str]) -> frozenset[str]:
+        """Remove everything but `keep`."""
+        completed = self._shell.execute(tidy_command(self._testbed), "".join(f"{name}\n" for name in sorted(keep)))
+        if completed.exit_code != 0:
+            raise ClusterUnreachable(
+                f"Cluster {self.site!r}: its files could not be listed: {_first_line(completed.error)}."
+            )
+        return frozenset(completed.output.split())
+
+    def close(self) -> None:
+        """Hang up, which ends the transfers under way."""
+        self._shell.close()
+
+
+def _bash(script: str, values: dict[str, str]) -> str:
+    settings = "".join(f"{name}={shlex.quote(value)}\n" for name, value in values.items())
+    return f"exec bash -c {shlex.quote(settings + script)}"
+
+
+def _first_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[0].rstrip(".") if lines else "it was ended"

@@ -1,0 +1,70 @@
+"""Which jobs a run takes: of a kind its policy places, within its rules, at a queue it has, and possible.
+
+The broker asks when a job is submitted; a campaign asks before it begins, so that what can never run is said before
+anything is touched.
+"""
+
+from __future__ import annotations
+
+from emulator.model.errors import InvalidInput
+from emulator.model.job import JobSpecification
+from emulator.model.request import JobRequest
+from emulator.model.rules import StatedRules
+from emulator.model.scanning import Scanning
+from emulator.model.topology import Topology
+from emulator.policies.deciding import deciders
+from emulator.policies.possibility import Possibility
+from emulator.policies.protocols import WaitingJob
+from emulator.policies.state import NOTHING_ELSE, Surroundings
+
+
+class Admitting:
+    """What is admitted on `topology` under a queue, a policy and rules.
+
+    Raises:
+        UnknownName: if there is no such queue or policy.
+    """
+
+    def __init__(self, topology: Topology, queue: str, policy: str, rules: StatedRules) -> None:
+        made = deciders(queue, policy, Scanning(), 0)
+        self._topology = topology
+        self._queue = queue
+        self._policy = policy
+        self._rules = rules.on(topology)
+        self._takes = made.policy.accepts
+        self._possibility = Possibility(
+            [cluster.processors for cluster in topology.clusters], made.discipline, made.policy
+        )
+        self.has_local_queues: bool = getattr(made.discipline, "has_local_queues", False)
+        self._needs_queue_always: bool = getattr(made.discipline, "has_local_queues_only", False)
+
+    def admit(
+        self, number: int, specification: JobSpecification, surroundings: Surroundings = NOTHING_ELSE
+    ) -> WaitingJob:
+        """The job as its discipline is to know it, under the identity `number`; `surroundings` hold its input file.
+
+        Raises:
+            UnknownName: if it names a cluster that does not exist.
+            InvalidInput: if the run does not take such a job; the message names the field.
+            ImpossibleRequest: if it could never start.
+        """
+        request, queue = specification.request_in(self._topology), specification.queue_in(self._topology)
+        if request.kind not in self._takes:
+            raise InvalidInput(
+                f"request: policy {self._policy!r} does not place {request.kind} requests "
+                f"(it places {', '.join(sorted(self._takes))})."
+            )
+        self._rules.check_request(request)
+        self._check_queue(request, queue)
+        job = WaitingJob(number, request, queue)
+        self._possibility.check(job, request.components, surroundings)
+        return job
+
+    def _check_queue(self, request: JobRequest, queue: int | None) -> None:
+        if queue is not None and not self.has_local_queues:
+            raise InvalidInput(f"queue: {self._queue!r} has one queue for all jobs, so leave this out.")
+        if queue is None and (self._needs_queue_always or (self.has_local_queues and request.single_component)):
+            raise InvalidInput(
+                f"queue: {self._queue!r} has a queue per cluster, so name the one that the job is submitted to "
+                f"({', '.join(self._topology.cluster_names)})."
+            )

@@ -1,0 +1,171 @@
+"""A decision as a plain value: the event, the state it was made on, what was answered, and its record as JSON.
+
+A record suffices to make the decision again. An arrival holds the whole request of its job; the first decision of a
+process, and one in many after it, holds all that discipline and random numbers remembered just before it, so that
+replay may begin there and a divergence is noticed. Surroundings (files, bandwidths, history) are held where a policy
+was shown any; nodes and running jobs are not, since no policy that is recorded reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from emulator.model.errors import InvalidInput
+from emulator.model.placement import Component, Placement
+from emulator.policies.protocols import Arrival, Departure, Reject, Scan, SchedulingEvent, Start, Withdrawal
+from emulator.policies.queues.remembering import recalled, remembered
+from emulator.policies.state import NOTHING_ELSE, ClusterState, FileState, Surroundings, SystemState
+
+SNAPSHOT_EVERY: Final = 1_000
+"""One decision in so many holds a snapshot."""
+
+NOBODY: Final = 0
+"""The job that departs where processors came free without a departure of ours; jobs count from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The `number`-th decision of a process (from 0), made at emulated moment `time_s` with `idle` processors.
+
+    `waiting` is how many jobs wait after it; `snapshot` is what was remembered before it.
+    """
+
+    number: int
+    time_s: float
+    event: SchedulingEvent
+    idle: tuple[int, ...]
+    answers: tuple[Start | Reject, ...]
+    waiting: int
+    surroundings: Surroundings = NOTHING_ELSE
+    snapshot: Mapping[str, Any] | None = None
+
+    def state(self, processors: Sequence[int]) -> SystemState:
+        """The state it was made on, of clusters with `processors` each."""
+        sizes = tuple(ClusterState(size, free) for size, free in zip(processors, self.idle, strict=True))
+        return SystemState(sizes, self.time_s, self.surroundings)
+
+
+def decision_record(decision: Decision) -> dict[str, Any]:
+    """`decision` as plain values, from which `recorded_decision` makes it again."""
+    record: dict[str, Any] = {
+        "number": decision.number,
+        "time_s": decision.time_s,
+        "event": _event_record(decision.event),
+        "idle": list(decision.idle),
+        "answers": [answer_record(answer) for answer in decision.answers],
+        "waiting": decision.waiting,
+    }
+    if decision.surroundings != NOTHING_ELSE:
+        record["surroundings"] = _surroundings_record(decision.surroundings)
+    if decision.snapshot is not None:
+        record["snapshot"] = dict(decision.snapshot)
+    return record
+
+
+def recorded_decision(record: Mapping[str, Any]) -> Decision:
+    """The decision that `decision_record` wrote down.
+
+    Raises:
+        InvalidInput: if something is missing from the record, or is not what it should be.
+    """
+    try:
+        return Decision(
+            int(record["number"]),
+            float(record["time_s"]),
+            _event(record["event"]),
+            tuple(int(free) for free in record["idle"]),
+            tuple(_answer(answer) for answer in record["answers"]),
+            int(record["waiting"]),
+            _surroundings(record["surroundings"]) if "surroundings" in record else NOTHING_ELSE,
+            record.get("snapshot"),
+        )
+    except KeyError as error:
+        raise InvalidInput(f"a decision's record lacks {error}.") from error
+    except (TypeError, ValueError, AttributeError) as error:
+        raise InvalidInput(f"a decision's record is not what it should be ({error}).") from error
+
+
+def answer_record(answer: Start | Reject) -> dict[str, Any]:
+    """An answer as plain values."""
+    if isinstance(answer, Reject):
+        return {"kind": "reject", "job": answer.job_id, "tries": answer.tries, "reason": answer.reason}
+    record = {"kind": "start", "job": answer.job_id, "tries": answer.tries}
+    return record | _placement_record(answer.placement)
+
+
+def _answer(record: Mapping[str, Any]) -> Start | Reject:
+    if record["kind"] == "reject":
+        return Reject(record["job"], record["reason"], record["tries"])
+    return Start(record["job"], _placement(record), record["tries"])
+
+
+def _event_record(event: SchedulingEvent) -> dict[str, Any]:
+    match event:
+        case Arrival(job):
+            request = remembered(job)
+            named = {"job": request.pop("id"), "queue": request.pop("queue", None)}
+            return {"kind": "arrival", **named, "request": request}
+        case Departure(job_id, placement):
+            return {"kind": "departure", "job": job_id} | _placement_record(placement)
+        case Withdrawal(job_id):
+            return {"kind": "withdrawal", "job": job_id}
+    return {"kind": "scan"}
+
+
+def _event(record: Mapping[str, Any]) -> SchedulingEvent:
+    match record["kind"]:
+        case "arrival":
+            return Arrival(recalled({**record["request"], "id": record["job"], "queue": record["queue"]}))
+        case "departure":
+            return Departure(record["job"], _placement(record))
+        case "withdrawal":
+            return Withdrawal(record["job"])
+        case "scan":
+            return Scan()
+    raise InvalidInput(f"a decision's record names an event {record['kind']!r}, which there is not.")
+
+
+def _placement_record(placement: Placement) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "placement": [[component.cluster, component.processors] for component in placement.components]
+    }
+    if any(component.nodes for component in placement.components):
+        record["nodes"] = [list(component.nodes) for component in placement.components]
+    if placement.file_sites:
+        record |= {"file_sites": list(placement.file_sites), "transfer_s": placement.transfer_s}
+    if placement.learned:
+        record["learned"] = sorted([cluster, site] for cluster, site in placement.learned)
+    return record
+
+
+def _placement(record: Mapping[str, Any]) -> Placement:
+    parts = record["placement"]
+    nodes = record.get("nodes") or [()] * len(parts)
+    return Placement(
+        tuple(Component(cluster, size, tuple(on)) for (cluster, size), on in zip(parts, nodes, strict=True)),
+        tuple(record.get("file_sites", ())),
+        float(record.get("transfer_s", 0.0)),
+        frozenset((cluster, site) for cluster, site in record.get("learned", ())),
+    )
+
+
+def _surroundings_record(surroundings: Surroundings) -> dict[str, Any]:
+    rates = surroundings.bandwidth_bytes_per_s
+    return {
+        "files": {
+            name: {"sites": list(file.sites), "size_bytes": file.size_bytes}
+            for name, file in surroundings.files.items()
+        },
+        "bandwidth_bytes_per_s": [[site, cluster, rate] for (site, cluster), rate in sorted(rates.items())],
+        "history": sorted([cluster, site] for cluster, site in surroundings.history),
+    }
+
+
+def _surroundings(record: Mapping[str, Any]) -> Surroundings:
+    return Surroundings(
+        files={name: FileState(tuple(it["sites"]), it["size_bytes"]) for name, it in record["files"].items()},
+        bandwidth_bytes_per_s={(site, cluster): rate for site, cluster, rate in record["bandwidth_bytes_per_s"]},
+        history=frozenset((cluster, site) for cluster, site in record["history"]),
+    )

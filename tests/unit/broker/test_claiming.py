@@ -1,0 +1,148 @@
+"""Claiming where others are quicker: one try ends, all is released, and the procedure says when the next is."""
+
+import time
+
+import pytest
+
+from emulator.broker.claiming import claim_name, label_of
+from emulator.clusters.protocol import AllocationEventKind
+from emulator.model.claiming import StatedClaiming
+from emulator.model.errors import ClusterUnreachable
+from emulator.model.job import JobState
+from emulator.model.views import EventKind, EventView, RunRequest
+from tests.unit.broker.test_broker import House
+
+GRANT_LIMIT_HOST_S = 0.05
+FAST = 0.001
+"""A dilation at which four minutes of postponement are a quarter of a second."""
+
+
+@pytest.fixture
+def house(tmp_path):
+    house = House(tmp_path, host_grant_limit_s=GRANT_LIMIT_HOST_S)
+    yield house
+    house.broker.close()
+    house.journal.close()
+
+
+def begun_run(house: House, dilation: float = FAST, **claiming) -> int:
+    request = RunRequest(name="fast", dilation=dilation, claiming=StatedClaiming(**claiming), paced_middleware=False)
+    run = house.broker.begin_run(request).id
+    house.broker.start_run(run)
+    return run
+
+
+def failed_claims(house: House, run: int) -> list[EventView]:
+    return [event for event in house.journal.read(run, 0) if event.kind is EventKind.CLAIM_FAILED]
+
+
+def test_a_claim_that_others_were_quicker_for_is_released_everywhere_and_tried_again(house):
+    run = begun_run(house)
+    house.west.others_quicker = 2
+    job = house.submit(6, 6, run=run)
+    house.until_state(job, JobState.STARTING)
+    view = house.broker.job(job)
+    assert view.claiming_tries == 3
+    assert house.west.claims == [f"{run}-{job}.{number}-west" for number in (1, 2, 3)]
+    assert len(house.east.held) == len(house.west.held) == 1
+    assert house.east.released == ["east1", "east2"]
+    first, second = failed_claims(house, run)
+    assert (first.detail["cluster"], first.detail["claiming_try"], second.detail["claiming_try"]) == ("west", 1, 2)
+    assert "others hold them" in first.detail["reason"]
+    assert (first.job.claiming_tries, first.job.claim_due_s) == (1, pytest.approx(first.job.planned_start_s, abs=240))
+    assert [part.claimed_s for part in first.job.components] == [None, None]
+
+
+def test_the_job_keeps_its_placement_and_is_claimed_at_the_moments_of_the_procedure(house):
+    run = begun_run(house)
+    house.east.others_quicker = 1
+    job = house.submit(8, request="fixed", clusters=("east",), run=run)
+    house.until_state(job, JobState.STARTING)
+    view = house.broker.job(job)
+    assert view.placement_tries == 1
+    assert view.additional_claiming_s == view.planned_start_s - view.placed_s == pytest.approx(240)
+    assert view.placed_s < view.claim_due_s <= view.claimed_s
+    house.until(lambda: house.east.scripts)
+    start_at = float(house.east.scripts[-1].split("--start-at ")[1].split()[0])
+    origin_s = house.broker.current_run().host_origin_s
+    assert start_at == pytest.approx(origin_s + view.planned_start_s * FAST, abs=1e-3)
+
+
+def test_the_threshold_of_postponements_fails_the_job_which_then_holds_nothing(house):
+    run = begun_run(house, most_postponements=0)
+    house.west.others_quicker = 1
+    job = house.submit(6, 6, run=run)
+    house.until_state(job, JobState.FAILED)
+    view = house.broker.job(job)
+    assert "'west' did not give 6 processors" in view.reason
+    assert (view.claiming_tries, len(failed_claims(house, run))) == (1, 1)
+    assert house.nothing_is_held
+
+
+def test_a_late_event_of_an_earlier_try_does_not_end_the_next(house):
+    run = begun_run(house)
+    house.east.others_quicker = 1
+    job = house.submit(8, request="fixed", clusters=("east",), run=run)
+    house.until_state(job, JobState.STARTING)
+    house.until(lambda: house.east.programs)
+    for claim, allocation in ((f"{run}-{job}.1-east", "east1"), (f"{run}-{job}.2-east", "of-another-testbed")):
+        house.east.tell(AllocationEventKind.ENDED, claim, allocation)
+    house.east.programs[-1].say(event="started", host_moment_s=time.time(), host_late_s=0.0)
+    house.east.programs[-1].finish()
+    house.until_state(job, JobState.FINISHED)
+
+
+def test_what_an_earlier_testbed_of_that_name_claimed_is_no_claim_of_ours(house):
+    """A head's events are read from their beginning, those of other allocations of the same names among them."""
+    house.east.holds_back = True
+    job = house.submit(8, request="fixed", clusters=("east",))
+    house.until(lambda: house.east.held)
+    for kind in AllocationEventKind:
+        house.east.tell(kind, f"0-{job}.1-east", "old")
+    assert house.broker.job(job).state is JobState.CLAIMING
+    house.east.tell(AllocationEventKind.CLAIMED, f"0-{job}.1-east", "east1")
+    house.until_state(job, JobState.STARTING)
+
+
+def test_a_job_that_waits_for_its_next_try_is_cancelled_at_once(house):
+    run = begun_run(house, dilation=1.0)
+    house.west.others_quicker = 1
+    job = house.submit(6, 6, run=run)
+    house.until(lambda: failed_claims(house, run))
+    house.broker.cancel(job)
+    house.until_state(job, JobState.CANCELLED)
+    assert house.broker.job(job).reason == "Cancelled while it was claiming."
+    assert house.nothing_is_held
+
+
+def test_a_claim_whose_answer_was_lost_is_released_by_its_name(house):
+    def lose_the_answer(claim, allocation):
+        raise ClusterUnreachable("Cluster 'west' stopped answering.")
+
+    house.west.on_claim = lose_the_answer
+    job = house.submit(6, 6)
+    house.until_state(job, JobState.FAILED)
+    assert house.west.claims == [f"0-{job}.1-west"]
+    assert house.nothing_is_held
+
+
+def test_an_allocation_that_is_ended_while_the_job_runs_fails_it_with_the_cluster_s_name(house):
+    job = house.submit(6, 6)
+    house.started(job, house.east)
+    house.west.release(next(iter(house.west.held)))
+    house.east.programs[-1].end(137, "srun: error: task killed")
+    house.until_state(job, JobState.FAILED)
+    assert house.broker.job(job).reason == "The allocation in cluster 'west' ended while the job ran (exit code 137)."
+    assert house.nothing_is_held
+
+
+def test_a_job_that_runs_longer_than_its_limit_is_failed_and_released(house):
+    run = begun_run(house)
+    job = house.submit(8, run=run, run_time_limit_s=300)
+    house.until_state(job, JobState.FAILED)
+    assert house.broker.job(job).reason == "The run-time limit was reached."
+    assert house.nothing_is_held
+
+
+def test_a_claim_s_name_tells_its_job_whatever_the_cluster_is_called():
+    assert label_of(claim_name("3-17", 2, "fs0.das-2")) == "3-17"

@@ -1,0 +1,246 @@
+"""Replicas are brought where jobs run, shared, cancelled when nobody waits, and gone after their last user."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from emulator.broker.files.catalogue import Catalogue
+from emulator.broker.files.registry import FileRegistry
+from emulator.broker.files.replicas import Replicas
+from emulator.broker.loop import Loop
+from emulator.model.catalogue import topology_named
+from emulator.model.clock import Dilation
+from emulator.model.errors import InvalidInput, TestbedBusy, TransferFailed, UnknownName
+from emulator.model.files import BandwidthOrigin, FileRegistration
+from emulator.policies.state import FileState
+from tests.unit.broker.simulated_files import BYTES_PER_HOST_S, file_servers
+
+TOPOLOGY = topology_named("mini")
+SIZE_BYTES = 1000
+
+
+class Files:
+    """The files of a broker over simulated file servers, and the loop that owns them."""
+
+    def __init__(self, folder) -> None:
+        self.servers = {server.site: server for server in file_servers(*TOPOLOGY.cluster_names)}
+        servers = list(self.servers.values())
+        self.replicas = Replicas(TOPOLOGY, servers, Catalogue(folder / "files.sqlite"))
+        self.wanted: set[str] = set()
+        self.loop = Loop(lambda: None, lambda: None)
+        self.loop.open()
+        self.replicas.open(self.loop.post)
+        self.registry = FileRegistry(TOPOLOGY, servers, self.replicas, self.loop.ask, lambda: self.wanted)
+
+    def register(self, name: str = "input", *sites: str):
+        return self.registry.register(FileRegistration(name=name, size_bytes=SIZE_BYTES, sites=sites or ("delft",)))
+
+    def deliver(self, job: int, name: str = "input", dilation: float = 1.0, **sources: str):
+        return self.loop.ask(lambda: self.replicas.deliver(job, name, sources, Dilation(dilation)))
+
+    def let_go(self, job: int) -> None:
+        self.loop.ask(lambda: self.replicas.let_go(job))
+
+    def sites(self, name: str = "input") -> dict[str, tuple[bool, int]]:
+        return {replica.site: (replica.kept, replica.users) for replica in self.registry.file(name).replicas}
+
+    def until(self, condition) -> None:
+        deadline = time.monotonic() + 10
+        while not condition():
+            assert time.monotonic() < deadline, "it did not come to that in 10 s"
+            time.sleep(0.002)
+
+    def close(self) -> None:
+        self.loop.ask(self.replicas.close)
+        self.loop.close()
+
+
+@pytest.fixture
+def files(tmp_path):
+    files = Files(tmp_path)
+    yield files
+    files.close()
+
+
+def test_a_file_is_made_at_its_sites_and_listed_with_its_checksum(files):
+    view = files.register("input", "utrecht", "delft")
+    assert [replica.site for replica in view.replicas] == ["delft", "utrecht"]
+    assert view.sha256 == files.servers["delft"].files["input"].sha256
+    assert files.registry.files() == [view]
+    assert "input" not in files.servers["leiden"].files
+
+
+def test_a_registration_that_fails_at_one_site_leaves_nothing_at_any(files):
+    files.servers["leiden"].refuses = True
+    with pytest.raises(TransferFailed, match="could not be made at 'leiden'"):
+        files.register("input", "delft", "leiden")
+    assert files.registry.files() == []
+    assert files.servers["delft"].files == {}
+    files.servers["leiden"].refuses = False
+    files.register("input", "delft", "leiden")
+
+
+@pytest.mark.parametrize(("name", "site", "said"), [("input", "delft", "'input' is there"), ("new", "paris", "sites")])
+def test_what_cannot_be_registered_is_refused_by_its_field(files, name, site, said):
+    files.register()
+    with pytest.raises(InvalidInput, match=said):
+        files.register(name, site)
+
+
+def test_a_file_comes_to_where_the_job_runs_and_goes_when_it_has_ended(files):
+    files.register()
+    files.deliver(1, delft="delft", leiden="delft", utrecht="delft").complete()
+    assert files.sites() == {"delft": (True, 1), "leiden": (False, 1), "utrecht": (False, 1)}
+    assert files.servers["leiden"].files == files.servers["delft"].files
+    files.let_go(1)
+    assert files.sites() == {"delft": (True, 0)}
+    files.until(lambda: not files.servers["leiden"].files and not files.servers["utrecht"].files)
+    assert "input" in files.servers["delft"].files
+
+
+def test_jobs_share_a_transfer_and_the_replica_stays_for_the_last_of_them(files):
+    files.register()
+    files.servers["leiden"].holds_back = True
+    first, second = files.deliver(1, leiden="delft"), files.deliver(2, leiden="delft")
+    files.until(lambda: files.servers["leiden"].transfers)
+    files.let_go(1)
+    files.servers["leiden"].transfers[0].go_on()
+    second.complete()
+    with pytest.raises(TransferFailed, match="ended while its input file was under way"):
+        first.complete()
+    assert len(files.servers["leiden"].transfers) == 1
+    assert files.sites()["leiden"] == (False, 1)
+    files.let_go(2)
+    files.until(lambda: not files.servers["leiden"].files)
+
+
+def test_progress_is_shown_and_a_transfer_that_nobody_waits_for_is_cancelled(files):
+    files.register()
+    files.servers["leiden"].holds_back = True
+    files.deliver(1, leiden="delft")
+    files.until(lambda: [it.received_bytes for it in files.registry.file("input").transfers] == [SIZE_BYTES // 2])
+    files.let_go(1)
+    files.until(lambda: not files.registry.file("input").transfers)
+    assert files.servers["leiden"].files == {}
+    assert files.sites() == {"delft": (True, 0)}
+
+
+def test_a_job_that_wants_what_is_just_being_cancelled_has_it_brought_anew(files):
+    files.register()
+    files.servers["leiden"].holds_back = True
+    files.deliver(1, leiden="delft")
+    files.until(lambda: files.servers["leiden"].transfers)
+
+    def cancel_and_want():
+        files.replicas.let_go(1)
+        return files.replicas.deliver(2, "input", {"leiden": "delft"}, Dilation(1.0))
+
+    second = files.loop.ask(cancel_and_want)
+    files.until(lambda: len(files.servers["leiden"].transfers) == 2)
+    files.servers["leiden"].transfers[1].go_on()
+    second.complete()
+    assert "input" in files.servers["leiden"].files
+    assert files.sites()["leiden"] == (False, 1)
+
+
+def test_a_job_that_wants_what_is_just_being_removed_has_it_brought_anew(files):
+    files.register()
+    files.deliver(1, leiden="delft").complete()
+    removing, may_remove = threading.Event(), threading.Event()
+    remove = files.servers["leiden"].remove
+
+    def slowly(name):
+        removing.set()
+        assert may_remove.wait(10)
+        remove(name)
+
+    files.servers["leiden"].remove = slowly
+    files.let_go(1)
+    second = files.deliver(2, leiden="delft")
+    assert removing.wait(10)
+    may_remove.set()
+    second.complete()
+    assert "input" in files.servers["leiden"].files
+
+
+def test_a_source_stays_while_a_file_comes_from_there(files):
+    files.register()
+    files.deliver(1, leiden="delft").complete()
+    files.servers["utrecht"].holds_back = True
+    second = files.deliver(2, utrecht="leiden")
+    files.let_go(1)
+    files.until(lambda: files.servers["utrecht"].transfers)
+    assert files.sites()["leiden"] == (False, 1)
+    files.servers["utrecht"].transfers[0].go_on()
+    second.complete()
+    files.let_go(2)
+    assert files.sites() == {"delft": (True, 0)}
+
+
+def test_a_transfer_that_fails_says_why_and_leaves_the_catalogue_as_it_was(files):
+    files.register()
+    files.servers["delft"].files.clear()
+    with pytest.raises(TransferFailed, match="did not come to 'leiden'"):
+        files.deliver(1, leiden="delft").complete()
+    assert list(files.sites()) == ["delft"]
+
+
+def test_bandwidth_is_what_transfers_had_in_emulated_bytes_per_second(files):
+    """A million bytes per host second at dilation 4, where an emulated second lasts four: four million."""
+    files.register()
+    pair = (TOPOLOGY.index("delft"), TOPOLOGY.index("leiden"))
+    assert files.replicas.bandwidths.forecast(*pair).origin is BandwidthOrigin.STATED
+    files.deliver(1, dilation=4.0, leiden="delft").complete()
+    forecast = files.replicas.bandwidths.forecast(*pair)
+    assert forecast.bytes_per_s == pytest.approx(4 * BYTES_PER_HOST_S, rel=1e-3)
+    (measured,) = [view for view in files.registry.bandwidths() if view.origin is BandwidthOrigin.MEASURED]
+    assert (measured.source, measured.target, measured.rate_mbit) == ("delft", "leiden", pytest.approx(32, rel=1e-3))
+
+
+def test_what_was_measured_is_known_to_the_next_broker(files, tmp_path):
+    files.register()
+    files.deliver(1, leiden="delft").complete()
+    again = Replicas(TOPOLOGY, list(files.servers.values()), Catalogue(tmp_path / "files.sqlite"))
+    assert again.bandwidths.forecasts() == files.replicas.bandwidths.forecasts()
+    again.close()
+
+
+def test_policies_see_files_with_their_sites_in_alphabetical_order_and_no_lost_site_if_another_has_it(files):
+    files.register("input", "utrecht", "amsterdam")
+    files.register("other", "leiden")
+    state = files.replicas.states(["input", "gone"], lost=())
+    assert state == {"input": FileState((0, 3), float(SIZE_BYTES))}
+    assert files.replicas.states(["input"], lost=["amsterdam"])["input"].sites == (3,)
+    assert files.replicas.states(["other"], lost=["leiden"])["other"].sites == (2,)
+
+
+def test_a_site_that_is_found_is_swept_and_what_it_lost_is_known_to_be_lost(files):
+    files.register("here", "delft")
+    files.register("there", "delft", "leiden")
+    files.servers["delft"].files["stranger"] = files.servers["delft"].files.pop("here")
+    del files.servers["delft"].files["there"]
+    assert files.registry.tidy("delft") == ["here"]
+    assert files.servers["delft"].files == {}
+    assert [view.name for view in files.registry.files()] == ["there"]
+    assert list(files.sites("there")) == ["leiden"]
+
+
+def test_a_registered_file_is_removed_everywhere_but_not_under_a_job(files):
+    files.register()
+    files.deliver(1, leiden="delft").complete()
+    with pytest.raises(TestbedBusy, match="needed by a job that has not ended"):
+        files.registry.remove("input")
+    files.let_go(1)
+    files.until(lambda: not files.servers["leiden"].files)
+    files.wanted = {"input"}
+    with pytest.raises(TestbedBusy):
+        files.registry.remove("input")
+    files.wanted = set()
+    files.until(lambda: not files.loop.ask(lambda: files.replicas.is_handled("input")))
+    files.registry.remove("input")
+    assert files.servers["delft"].files == {}
+    with pytest.raises(UnknownName, match="no file 'input'"):
+        files.registry.remove("input")
