@@ -2,9 +2,9 @@
 
     from emulator.notebook import Testbed
 
-    testbed = Testbed.standing()
-    testbed.submit(application="poisson", arguments={"grid": 400}, components=[8, 8])
-    testbed.jobs()[["job", "state", "wait_time_s"]]
+    grid = Testbed.standing()
+    grid.submit(application="poisson", arguments={"grid": 400}, components=[8, 8])
+    grid.jobs()[["job", "state", "wait_time_s"]]
 
 A column that is the same thing as one of ``jobs.csv`` carries the same name (docs/formats.md).
 """

@@ -131,6 +131,7 @@ def test_a_notebook_sees_tables_with_the_columns_of_jobs_csv(server, house):
     testbed = Testbed(server.url, TOKEN)
     done = testbed.submit(JOB, key="night-1")
     assert testbed.submit(JOB, key="night-1") == done
+    house.until(lambda: house.east.programs or house.west.programs)
     house.started(done, house.east if house.east.programs else house.west)
     (house.east.programs or house.west.programs)[-1].finish()
     house.until_state(done, JobState.FINISHED)
