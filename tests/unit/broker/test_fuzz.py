@@ -58,6 +58,11 @@ def described(app):
         "GET /v1/queue",
         "GET /v1/clusters",
         "GET /v1/events",
+        "GET /v1/files",
+        "POST /v1/files",
+        "GET /v1/files/{name}",
+        "DELETE /v1/files/{name}",
+        "GET /v1/bandwidths",
     ],
 )
 def test_every_request_gets_an_answer_that_the_interface_describes(described, operation):

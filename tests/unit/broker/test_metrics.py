@@ -9,7 +9,7 @@ from emulator.model.job import JobState
 from emulator.model.views import RunRequest
 from tests.unit.broker.test_broker import House
 
-WF = {"policy": "wf", "queue": "placement"}
+STANDING = {"policy": "by-kind", "queue": "placement"}
 
 
 def samples(house) -> dict[tuple, float]:
@@ -65,7 +65,7 @@ def test_submissions_placements_and_ends_are_counted_by_policy(house):
         "execution_seconds_count": 1,
         "response_seconds_count": 1,
     }
-    assert {name: value(found, name, **WF) for name in counts} == counts
+    assert {name: value(found, name, **STANDING) for name in counts} == counts
 
 
 def test_counts_are_the_same_after_a_restart(tmp_path):
@@ -90,7 +90,7 @@ def test_a_run_s_jobs_are_counted_under_its_own_policy(house):
     house.submit(8, run=run)
     found = samples(house)
     assert value(found, "submissions_total", policy="cm", queue="gs") == 1
-    assert ("testbed_submissions_total", *sorted(WF.items())) not in found
+    assert ("testbed_submissions_total", *sorted(STANDING.items())) not in found
 
 
 def test_processors_are_told_apart_by_what_they_do(house):
@@ -104,8 +104,8 @@ def test_processors_are_told_apart_by_what_they_do(house):
     found = samples(house)
     shares = {kind: value(found, "utilization_ratio", cluster="east", kind=kind) for kind in KINDS}
     assert shares == {"background": 1 / 8, "coallocation": 4 / 8, "wasted": 2 / 8}
-    assert value(found, "queue_length", **WF) == 2
-    assert value(found, "unfinished_jobs", **WF) == 4
+    assert value(found, "queue_length", **STANDING) == 2
+    assert value(found, "unfinished_jobs", **STANDING) == 4
     assert value(found, "processors", cluster="west") == 8
 
 

@@ -203,7 +203,7 @@ def test_the_output_of_a_job(typed, house, tmp_path):
     house.east.programs[-1].finish()
     house.until_state(job, JobState.FINISHED)
     assert typed("output", str(job)) == (0, "iteration 1\n", "")
-    assert json.loads(typed("output", str(job), "--json")[1]) == {"output": "iteration 1", "error": ""}
+    assert json.loads(typed("output", str(job), "--json")[1]) == {"output": "iteration 1\n", "error": ""}
     assert typed("output", "99")[0] == 1
 
 
