@@ -16,5 +16,7 @@ census      how things stand now: who waits, and what processors do
 metrics     the same and what has been, for Prometheus
 limits      how much of a request is read, and of whom
 event_feed  events for those who wait for them
+plain_json  JSON that means one thing to every reader
+logs        one line a record, whatever is in it
 journal     every event, in order, on disk
 """

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import uvicorn
 
+from emulator.broker import logs
 from emulator.broker.api import application
 from emulator.broker.journal import Journal
 from emulator.broker.service import Broker
@@ -28,6 +29,7 @@ def main(settings_file: Path) -> None:
     Raises:
         InvalidInput: if the settings or the topology are not valid, or name different clusters.
     """
+    logs.begin()
     settings = read_document(settings_file, BrokerSettings)
     topology = read_document(settings.topology_file, Topology)
     if [head.cluster for head in settings.heads] != topology.cluster_names:
@@ -45,7 +47,9 @@ def main(settings_file: Path) -> None:
             application(broker, journal, token),
             host="0.0.0.0",
             port=settings.listen_port,
+            log_config=None,
             log_level="warning",
+            access_log=False,
             timeout_graceful_shutdown=GRACE_HOST_S,
         )
     finally:
