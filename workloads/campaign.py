@@ -19,10 +19,11 @@ from emulator.model.job import (
     ArgumentName,
     JobName,
     RunTimeLimit,
+    TimeScale,
 )
 from emulator.model.request import RequestKind
 from emulator.model.rules import StatedRules
-from emulator.model.scanning import StatedScanning
+from emulator.model.scanning import Scanning, StatedScanning
 from emulator.model.topology import Name
 from workloads.distributions import Exponential
 from workloads.job_choices import InputFiles, JobChoice, UniformService
@@ -42,7 +43,9 @@ class Campaign(StatedScanning):
     `dilation` is the default that a command may override; where neither states one, the planner chooses. `service_s` is
     how long jobs run in one cluster where they are simulated; `input_files` is what they need to read. A job is ended
     when it has run for `run_time_limit_s`. Jobs that `rules` forbid are never submitted. `claiming` is how a live
-    broker claims what it has placed.
+    broker claims what it has placed. `time_scale` divides all that is stated here of times and of files, and the
+    topology's overhead, but never its links, so that a long campaign meets the same contention in less time; all that
+    is derived of the campaign, `schedule` and `campaign_jobs`, is in the seconds so divided.
     """
 
     name: Name
@@ -64,6 +67,7 @@ class Campaign(StatedScanning):
     queue: str = "placement"
     rules: StatedRules = StatedRules()
     claiming: StatedClaiming = StatedClaiming()
+    time_scale: TimeScale = 1.0
 
     @model_validator(mode="after")
     def _says_what_jobs_ask_for(self) -> Self:
@@ -77,6 +81,11 @@ class Campaign(StatedScanning):
             if "application" not in self.model_fields_set:
                 raise ValueError("application: this key is missing")
         return self
+
+    @property
+    def scanning(self) -> Scanning:
+        """How its queue is scanned, in divided seconds."""
+        return super().scanning.divided(self.time_scale)
 
     @property
     def states_dilation(self) -> bool:

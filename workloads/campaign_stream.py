@@ -7,7 +7,7 @@ stream of its own; so are the sites of input files and, for disciplines with a q
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy
@@ -19,7 +19,7 @@ from emulator.model.topology import Topology
 from workloads.campaign import Campaign
 from workloads.distributions import stream
 from workloads.job_choices import InputFiles
-from workloads.schedule import admitted, home_queues, schedule
+from workloads.schedule import admitted, file_name, home_queues, schedule
 
 
 class InputFile(NamedTuple):
@@ -50,30 +50,32 @@ def campaign_jobs(campaign: Campaign, topology: Topology, seed: int) -> Campaign
             "so give the execution times in one cluster, for instance {low_s: 60, high_s: 120}."
         )
     arrivals = schedule(campaign, seed)
-    services_s = campaign.service_s.draw_s(len(arrivals), stream(seed, "service"))
+    drawn_s = campaign.service_s.draw_s(len(arrivals), stream(seed, "service"))
+    services_s = [service_s / campaign.time_scale for service_s in drawn_s]
     queues = home_queues(len(arrivals), len(topology.clusters), seed)
     may_come = admitted(campaign, [arrival.specification for arrival in arrivals], topology)
-    files = [] if campaign.input_files is None else _files(campaign.input_files, topology, len(arrivals), seed)
     jobs: list[StreamJob] = []
     drawn = zip(arrivals, services_s, queues, may_come, strict=True)
     for number, (arrival, service_s, queue, comes) in enumerate(drawn, start=1):
         if not comes:
             continue
         request: JobRequest = arrival.specification.request_in(topology)
-        if files:
-            request = replace(request, file=_file_name(number))
         jobs.append(StreamJob(number, arrival.arrival_s, service_s, request, queue, arrival.specification.application))
-    return CampaignJobs(tuple(jobs), {_file_name(number): it for number, it in enumerate(files, start=1)})
+    return CampaignJobs(tuple(jobs), campaign_files(campaign, topology, seed))
 
 
-def _file_name(number: int) -> str:
-    return f"file-{number}"
-
-
-def _files(wanted: InputFiles, topology: Topology, count: int, seed: int) -> list[InputFile]:
+def campaign_files(campaign: Campaign, topology: Topology, seed: int) -> dict[str, InputFile]:
+    """The input files of all jobs of `campaign` under `seed`, by their logical names; none if its jobs read none."""
+    wanted = campaign.input_files
+    if wanted is None:
+        return {}
     sizes, replicas, sites = (stream(seed, name) for name in ("file size", "replicas", "file sites"))
     alphabetical = sorted(range(len(topology.clusters)), key=lambda index: topology.clusters[index].name)
-    return [_file(wanted, alphabetical, sizes, replicas, sites) for _ in range(count)]
+    drawn = [_file(wanted, alphabetical, sizes, replicas, sites) for _ in range(campaign.jobs)]
+    return {
+        file_name(campaign, number): file._replace(size_bytes=file.size_bytes / campaign.time_scale)
+        for number, file in enumerate(drawn, start=1)
+    }
 
 
 def _file(

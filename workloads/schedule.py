@@ -41,7 +41,7 @@ def schedule(campaign: Campaign, seed: int) -> list[Arrival]:
     gaps_s = campaign.interarrival.draw_s(campaign.jobs, stream(seed, "interarrival"))
     arrivals_s = itertools.accumulate(gaps_s)
     return [
-        _arrival(campaign, number, arrival_s, chosen)
+        _arrival(campaign, number, arrival_s / campaign.time_scale, chosen)
         for number, (arrival_s, chosen) in enumerate(
             zip(arrivals_s, _chosen_jobs(campaign, seed), strict=True), start=1
         )
@@ -86,11 +86,18 @@ def _arrival(campaign: Campaign, number: int, arrival_s: float, chosen: ChosenJo
             arguments=dict(chosen.arguments),
             components=(sum(chosen.components),) if takes_a_total else chosen.components,
             request=campaign.request,
-            run_time_limit_s=campaign.run_time_limit_s,
+            run_time_limit_s=campaign.run_time_limit_s / campaign.time_scale,
+            time_scale=campaign.time_scale,
+            file=None if campaign.input_files is None else file_name(campaign, number),
         )
     except ValidationError as error:
         raise InvalidInput(f"campaign {campaign.name!r}: {first_fault(error)}") from error
     return Arrival(arrival_s=arrival_s, specification=specification)
+
+
+def file_name(campaign: Campaign, number: int) -> str:
+    """The logical name of the input file of the job with that number, from 1."""
+    return f"{campaign.name}-file-{number}"
 
 
 def write_schedule(arrivals: Sequence[Arrival], path: Path) -> None:

@@ -7,6 +7,7 @@ runs        a run: its clock, its discipline and policy, and its jobs
 scheduling  a job from decision to end: answers become jobs' lives, and lives report back
 placing     a scheduling event and the clusters' occupancy -> the discipline's answers, recorded
 looking     what came free without a departure while jobs wait, and when to look for it
+files       the files that jobs read: catalogue, transfers, replicas; files_api puts them behind HTTP
 claiming    one allocation per cluster of a placement, all or none
 running     a placed job's life on a thread of its own: claim, start, follow, release
 programs    the command line of a job's ranks

@@ -176,7 +176,7 @@ class Scheduling:
         middleware = self._topology.middleware
         if middleware is None or not run.request.paced_middleware:
             return None
-        return middleware.overhead_s(len(job.request.components))
+        return middleware.divided(run.request.time_scale).overhead_s(len(job.request.components))
 
     def _command(
         self, run: Run, specification: JobSpecification, part_sizes: Sequence[int], host_start_moment_s: float | None

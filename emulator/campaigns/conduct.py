@@ -76,6 +76,7 @@ def begun_manifest(
         seed=request.seed,
         dilation=request.dilation,
         paced_middleware=request.paced_middleware,
+        time_scale=request.time_scale,
         host_began_at=host_now(),
         host=host(),
         versions=versions(),

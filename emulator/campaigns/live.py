@@ -6,6 +6,7 @@ back on every way out; what was recorded until then stays.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from emulator.campaigns.conduct import (
@@ -19,6 +20,7 @@ from emulator.campaigns.conduct import (
 )
 from emulator.campaigns.following import follow_until, record_rest
 from emulator.campaigns.holding import Testbed, held
+from emulator.campaigns.input_files import registered, stated_surroundings
 from emulator.campaigns.load import LoadGenerator
 from emulator.campaigns.recording import Recorder
 from emulator.campaigns.run_directory import check_free
@@ -35,6 +37,7 @@ from emulator.policies.deciding import check_live, discipline_scanned
 from emulator.policies.protocols import PlacementPolicy
 from emulator.policies.registry import placement_policy
 from workloads.campaign import Campaign
+from workloads.campaign_stream import InputFile, campaign_files
 from workloads.schedule import Arrival, admitted, home_queues, schedule, write_schedule
 
 
@@ -42,18 +45,14 @@ def planned(testbed: Testbed, campaign: Campaign, seed: int) -> list[Arrival]:
     """The schedule of `campaign`, each of its jobs possible on `testbed` and of a kind that its policy places.
 
     Raises:
-        InvalidInput: if the campaign is for another topology, its jobs read files, one of them could never run, or its
-            policy takes none of their kind.
+        InvalidInput: if the campaign is for another topology, one of its jobs could never run, or its policy takes none
+            of their kind.
         UnknownName: if there is no such policy, or no such application.
     """
     if campaign.topology != testbed.topology.name:
         raise InvalidInput(
             f"Campaign {campaign.name!r} is for topology {campaign.topology!r}, but {testbed.topology.name!r} stands "
             f"(take it down with `testbed down`, then `testbed up --topology {campaign.topology}`)."
-        )
-    if campaign.input_files is not None:
-        raise InvalidInput(
-            f"Campaign {campaign.name!r}: input_files: jobs on a testbed read no files yet; use `testbed simulate`."
         )
     return arrivals_on(testbed.topology, campaign, seed)
 
@@ -74,13 +73,14 @@ def arrivals_on(topology: Topology, campaign: Campaign, seed: int) -> list[Arriv
     admitting = Admitting(topology, campaign.queue, campaign.policy, campaign.rules)
     arrivals = schedule(campaign, seed)
     homes = home_queues(len(arrivals), len(topology.clusters), seed)
+    surroundings = stated_surroundings(topology, campaign_files(campaign, topology, seed))
     may_come = admitted(campaign, [arrival.specification for arrival in arrivals], topology)
     coming: list[Arrival] = []
     for number, (arrival, home, comes) in enumerate(zip(arrivals, homes, may_come, strict=True), start=1):
         if comes:
             queue = topology.cluster_names[home] if admitting.has_local_queues else None
             runnable = _runnable(arrival.specification, topology, policy, queue)
-            admitting.admit(number, runnable)
+            admitting.admit(number, runnable, surroundings)
             coming.append(arrival.model_copy(update={"specification": runnable}))
     return coming
 
@@ -109,20 +109,31 @@ def run_campaign(testbed: Testbed, campaign: Campaign, *, seed: int, path: Path,
         dilation=campaign.dilation,
         policy=campaign.policy,
         queue=campaign.queue,
-        scan_interval_s=campaign.scan_interval_s,
+        scan_interval_s=campaign.scanning.interval_s,
         adaptive_scans=campaign.adaptive_scans,
         tries_threshold=campaign.tries_threshold,
         scans_at_departures=campaign.scans_at_departures,
         rules=campaign.rules,
-        claiming=campaign.claiming,
+        claiming=campaign.claiming.divided(campaign.time_scale),
+        time_scale=campaign.time_scale,
         seed=seed,
     )
     manifest = begun_manifest(testbed, RunKind.CAMPAIGN, request, campaign.model_dump(mode="json"), len(arrivals))
-    with held(testbed, request) as run, recorded(testbed, run, manifest, path) as recorder:
+    files = _files_of(arrivals, campaign_files(campaign, testbed.topology, seed))
+    with (
+        held(testbed, request) as run,
+        registered(testbed.client, testbed.topology, files, seed),
+        recorded(testbed, run, manifest, path) as recorder,
+    ):
         write_schedule(arrivals, path / SCHEDULE_FILE)
         with checked_links(testbed, recorder, tell) as checks:
             _carry_out(testbed, run, recorder, len(arrivals), tell)
         return conclude(testbed, run, recorder, checks, len(arrivals))
+
+
+def _files_of(arrivals: Sequence[Arrival], files: Mapping[str, InputFile]) -> dict[str, InputFile]:
+    """Those of `files` that a job reads that comes."""
+    return {name: files[name] for arrival in arrivals if (name := arrival.specification.file) is not None}
 
 
 def _carry_out(testbed: Testbed, run: RunView, recorder: Recorder, expected: int, tell: Tell) -> None:

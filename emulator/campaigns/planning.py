@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psutil
 
+from emulator.campaigns.input_files import stated_surroundings
 from emulator.campaigns.matrix import Cell, Layout
 from emulator.campaigns.planned_jobs import planned_job
 from emulator.campaigns.planned_traffic import Part
@@ -26,6 +27,7 @@ from emulator.model.topology import Topology
 from emulator.simulator import simulate
 from emulator.simulator.engine import FinishedJob
 from workloads.campaign import Campaign
+from workloads.campaign_stream import campaign_files
 from workloads.schedule import Arrival
 
 
@@ -100,7 +102,8 @@ def planned_campaign(campaign: Campaign, arrivals: Sequence[Arrival], seed: int,
         planned_job(specifications[life.id], [(names[at], size) for at, size in _parts(life)], topology)
         for life in lives
     )
-    overheads_s = [topology.middleware.overhead_s(len(life.components)) for life in lives if topology.middleware]
+    middleware = topology.middleware and topology.middleware.divided(campaign.time_scale)
+    overheads_s = [middleware.overhead_s(len(life.components)) for life in lives if middleware]
     crossing = any(len(set(life.clusters)) > 1 for life in lives)
     return PlannedRun(
         jobs,
@@ -132,7 +135,8 @@ def _simulated(campaign: Campaign, arrivals: Sequence[Arrival], seed: int, topol
         seed=seed,
         keep_jobs=True,
         scanning=campaign.scanning,
-        middleware=topology.middleware,
+        middleware=topology.middleware and topology.middleware.divided(campaign.time_scale),
+        surroundings=stated_surroundings(topology, campaign_files(campaign, topology, seed)),
     )
     return sorted(result.finished, key=lambda life: life.id)
 

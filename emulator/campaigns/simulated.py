@@ -6,26 +6,25 @@ middleware, as in the published simulations, unless told otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TextIO
 
+from emulator.campaigns.input_files import stated_surroundings
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput, UnknownName
 from emulator.model.scanning import Scanning
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Middleware, Topology
-from emulator.model.units import rate_bytes_per_s
-from emulator.policies.placement.close_to_files import every_pair
-from emulator.policies.state import FileState, Surroundings
+from emulator.policies.state import Surroundings
 from emulator.simulator.engine import FinishedJob
 from emulator.simulator.runtime import RuntimeModel
 from emulator.simulator.simulation import SimulationResult, admission, simulate
 from emulator.simulator.studies.workloads import StudyWorkload, study_workload
 from workloads.campaign import CAMPAIGNS, campaign_named
-from workloads.campaign_stream import InputFile, campaign_jobs
+from workloads.campaign_stream import campaign_jobs
 from workloads.job_lists import Check, JobOutcome, outcome_line, read_job_list
 from workloads.swf import Remark, read_swf
 from workloads.swf_stream import swf_jobs
@@ -189,6 +188,7 @@ def _from_campaign(source: str, wishes: Wishes) -> Subject:
     queue = wishes.queue or campaign.queue
     policy = wishes.policy or (campaign.policy if queue == campaign.queue else None)
     overhead = NO_OVERHEAD if wishes.middleware is False else topology.middleware or NO_OVERHEAD
+    overhead = overhead.divided(campaign.time_scale)
     return Subject(
         campaign.name,
         found.jobs,
@@ -198,7 +198,7 @@ def _from_campaign(source: str, wishes: Wishes) -> Subject:
         scanning=campaign.scanning,
         middleware=overhead,
         runtime=1.0 if wishes.runtime is None else wishes.runtime,
-        surroundings=_surroundings(topology, found.files) if found.files else None,
+        surroundings=stated_surroundings(topology, found.files) if found.files else None,
     )
 
 
@@ -220,20 +220,6 @@ def _from_study(workload: StudyWorkload, wishes: Wishes) -> Subject:
 
 def _admission(topology: Topology, queue: str, wishes: Wishes) -> Check:
     return admission(topology, queue, wishes.policy).check
-
-
-def _surroundings(topology: Topology, files: Mapping[str, InputFile]) -> Surroundings:
-    """Files and the bandwidth between every two clusters; Close-to-Files starts with its history complete."""
-    names = topology.cluster_names
-    pairs = [(site, target) for site in range(len(names)) for target in range(len(names)) if site != target]
-    return Surroundings(
-        files={name: FileState(file.sites, file.size_bytes) for name, file in files.items()},
-        bandwidth_bytes_per_s={
-            (site, target): rate_bytes_per_s(topology.path_rate_mbit(names[site], names[target]))
-            for site, target in pairs
-        },
-        history=every_pair(len(names)),
-    )
 
 
 def _recorder(lines: TextIO) -> Callable[[FinishedJob], None]:

@@ -50,6 +50,10 @@ def run(
             metavar="K|auto", help="Host seconds per emulated second; auto: as planned. [the campaign's, or auto]"
         ),
     ] = None,
+    time_scale: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="Divides times and files, not the links. [the campaign's, or 1]"),
+    ] = None,
     even_if_hopeless: EvenIfHopelessOption = False,
     out: OutOption = None,
     name: NameOption = DEFAULT_NAME,
@@ -60,7 +64,9 @@ def run(
     Example: testbed campaign run first --jobs 20 --seed 1
     """
     asked = None if dilation is None else asked_dilation(dilation)
-    chosen = campaign_named(campaign).changed(policy=policy, queue=queue, jobs=jobs, dilation=asked)
+    chosen = campaign_named(campaign).changed(
+        policy=policy, queue=queue, jobs=jobs, dilation=asked, time_scale=time_scale
+    )
     if dilation is None and chosen.states_dilation:
         asked = chosen.dilation
     path = run_path(out, chosen.name)

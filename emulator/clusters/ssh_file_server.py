@@ -148,8 +148,8 @@ class SshFileServer:
 
     @property
     def address(self) -> str:
-        """Where the other sites reach it."""
-        return self._head.file_address or self._head.address
+        """Where the other sites reach it, and as whom."""
+        return f"{self._head.user}@{self._head.file_address or self._head.address}"
 
     def make(self, name: str, size_bytes: int, seed: int) -> StoredFile:
         """Make a file out of a key stream, and have it say its checksum."""

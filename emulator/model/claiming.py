@@ -26,3 +26,8 @@ class StatedClaiming(DocumentModel):
     least_step_s: Annotated[float, Field(gt=0, le=86_400)] = 1.0
     postponement_s: Annotated[float, Field(gt=0, le=86_400)] = 240.0
     most_postponements: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
+
+    def divided(self, time_scale: float) -> StatedClaiming:
+        """The same in seconds of a run whose times are divided by `time_scale`."""
+        times_s = {key: getattr(self, key) / time_scale for key in ("least_step_s", "postponement_s")}
+        return self.model_copy(update=times_s)

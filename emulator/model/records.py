@@ -239,7 +239,8 @@ class Manifest(DocumentModel):
 
     `control` says what of the wide area was left to it; `topology` holds the wide area as it then was. `defects` are
     figures that were called valid and did not hold when they were checked, a sentence each. `plan` is what was
-    predicted of the run, with what it then showed.
+    predicted of the run, with what it then showed. Execution times, arrivals, scans, overhead and files of the workload
+    were divided by `time_scale`; all records are in seconds so divided.
     """
 
     format_version: int = FORMAT_VERSION
@@ -257,6 +258,7 @@ class Manifest(DocumentModel):
     seed: int
     dilation: float
     paced_middleware: bool
+    time_scale: float = 1.0
     control: str = "as-asked"
     router_backend: str | None = None
     link_checks: tuple[LinkCheck, ...] = ()

@@ -7,7 +7,7 @@ interval that adapts to the tries of the queued jobs in the Close-to-Files paper
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
 from pydantic import Field, PositiveInt
@@ -31,6 +31,10 @@ class Scanning:
     adaptive: bool = False
     tries_threshold: int | None = None
     at_departures: bool = False
+
+    def divided(self, time_scale: float) -> Scanning:
+        """The same in seconds of a run whose times are divided by `time_scale`."""
+        return replace(self, interval_s=self.interval_s / time_scale)
 
 
 class StatedScanning(DocumentModel):

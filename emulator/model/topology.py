@@ -78,6 +78,10 @@ class Middleware(DocumentModel):
         """Emulated seconds for a job of `components` components."""
         return self.base_s + self.per_component_s * components
 
+    def divided(self, time_scale: float) -> Middleware:
+        """The same in seconds of a run whose times are divided by `time_scale`."""
+        return Middleware(base_s=self.base_s / time_scale, per_component_s=self.per_component_s / time_scale)
+
 
 class Topology(DocumentModel):
     """A multicluster: its clusters in order, and a path for each ordered pair of them.

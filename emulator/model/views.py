@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field, StringConstraints
 
 from emulator.model.claiming import StatedClaiming
 from emulator.model.documents import DocumentModel
-from emulator.model.job import JobName, JobSpecification, JobState
+from emulator.model.job import JobName, JobSpecification, JobState, TimeScale
 from emulator.model.rules import StatedRules
 from emulator.model.scanning import StatedScanning
 
@@ -50,6 +50,7 @@ class RunRequest(StatedScanning):
     paced_middleware: bool = True
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     claiming: StatedClaiming = StatedClaiming()
+    time_scale: TimeScale = 1.0
 
 
 STANDING_REQUEST = RunRequest(name="standing", policy="by-kind")

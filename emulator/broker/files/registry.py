@@ -123,7 +123,7 @@ class FileRegistry:
         entry = self._replicas.catalogue.entry(name)
         if name in self._reserved:
             raise UnknownName(f"File {name!r} is being removed already.")
-        if entry.in_use or name in self._wanted() or self._replicas.is_handled(name):
+        if entry.in_use or name in self._wanted() or self._replicas.is_wanted(name):
             raise TestbedBusy(f"File {name!r} is needed by a job that has not ended: await it, or cancel it.")
         self._reserved.add(name)
         self._replicas.catalogue.remove(name)

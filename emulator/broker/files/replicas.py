@@ -147,6 +147,10 @@ class Replicas:
         """Whether the file of that name is being brought or removed somewhere."""
         return any(file == name for file, _ in self._handled)
 
+    def is_wanted(self, name: str) -> bool:
+        """Whether a job waits for the file of that name somewhere."""
+        return any(handling.wants for (file, _), handling in self._handled.items() if file == name)
+
     def tidied(self, site: str, expected: Collection[str], present: Collection[str]) -> list[str]:
         """`site` was found with the files `present` of those `expected`; returns the names of files that are lost."""
         for name in set(expected) - set(present):
@@ -222,11 +226,12 @@ class Replicas:
         name, site = place
         if ended.fetched is not None:
             self._learn(handling, site, ended.fetched)
+            if not handling.wants:
+                self._begin_removal(place)
+                return
             self.catalogue.add_replica(name, site, {want.job for want in handling.wants})
             for want in handling.wants:
                 want.delivery.arrived(site)
-            if not handling.wants:
-                self._discard(place)
         elif handling.transfer is not None and handling.transfer.cancelled and handling.wants:
             self._bring(place, handling.wants)
         else:
@@ -244,6 +249,9 @@ class Replicas:
 
     def _discard(self, place: Place) -> None:
         self.catalogue.drop_replica(*place)
+        self._begin_removal(place)
+
+    def _begin_removal(self, place: Place) -> None:
         self._handled[place] = Handling(None)
         self._pool.submit(self._remove, place)
 

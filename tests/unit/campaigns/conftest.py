@@ -23,6 +23,7 @@ from emulator.containers.wan.controls import Control
 from emulator.model.catalogue import topology_named
 from emulator.model.clock import Dilation
 from emulator.model.evidence import LinkCheck
+from emulator.model.files import FileRegistration, FileView, ReplicaView
 from emulator.model.job import JobState
 from emulator.model.records import LinkRow
 from emulator.model.views import ComponentView, EventKind, EventView, JobView, RunRequest, RunState, RunView, Submission
@@ -43,6 +44,8 @@ class BrokerDouble:
         self.on_submit: Callable[[JobView], None] = self.finish
         self.refusal: tuple[int, str, str] | None = None
         self.interconnects: dict[int, str] = {}
+        self.files: dict[str, FileRegistration] = {}
+        self.registered: list[FileRegistration] = []
         self.more_results: Callable[[JobView], dict[str, Any]] = lambda job: {}
 
     @property
@@ -121,6 +124,11 @@ class BrokerDouble:
                 return 200, self.runs[-1]
             case "POST", ["jobs"]:
                 return 201, self._submit(Submission.model_validate(body))
+            case "POST", ["files"]:
+                return self._register(FileRegistration.model_validate(body))
+            case "DELETE", ["files", name]:
+                del self.files[name]
+                return 200, None
             case "GET", ["events"]:
                 return 200, self._events(int(query["run"]), int(query["after"]), float(query["wait_s"]))
         return 404, {"error": f"There is no {path}.", "kind": "UnknownName"}
@@ -143,6 +151,15 @@ class BrokerDouble:
                 self.append(EventKind.CANCELLED, 99.0, cancelled)
         self._change(RunState.ENDED, self.runs[-1].host_origin_s)
         self.append(EventKind.RUN_ENDED, 100.0)
+
+    def _register(self, registration: FileRegistration) -> tuple[int, Any]:
+        if registration.name in self.files:
+            return 422, {"error": f"name: a file {registration.name!r} is there already.", "kind": "InvalidInput"}
+        self.registered.append(registration)
+        self.files[registration.name] = registration
+        replicas = tuple(ReplicaView(site=site, kept=True, users=0) for site in sorted(registration.sites))
+        size_bytes = registration.size_bytes
+        return 201, FileView(name=registration.name, size_bytes=size_bytes, sha256="0" * 64, replicas=replicas)
 
     def _submit(self, submission: Submission) -> JobView:
         run = self.runs[-1]

@@ -15,11 +15,12 @@ from emulator.campaigns.run_directory import read_run
 from emulator.model.catalogue import topology_named
 from emulator.model.clock import REAL_TIME
 from emulator.model.errors import ImpossibleRequest, InvalidInput, RunFailed, TestbedBusy, UnknownName
+from emulator.model.files import FileRegistration
 from emulator.model.records import RunProgress
 from emulator.model.views import EventKind, RunRequest
 from workloads.campaign import campaign_named
-from workloads.campaign_stream import campaign_jobs
-from workloads.schedule import schedule
+from workloads.campaign_stream import campaign_files, campaign_jobs
+from workloads.schedule import file_name, schedule
 
 CAMPAIGN = campaign_named("first").changed(jobs=6, dilation=0.02)
 
@@ -137,11 +138,58 @@ def das2(testbed) -> Testbed:
 
 
 @pytest.mark.parametrize("name", ["W30", "W50"])
-def test_a_campaign_whose_jobs_read_files_is_for_the_simulator(testbed, broker, name):
+def test_a_job_of_the_close_to_files_campaigns_reads_the_file_that_is_drawn_for_it(testbed, name):
+    """Sites and sizes are those of the simulated run of the same seed."""
     das2 = Testbed("double", testbed.client, topology_named("das2"), testbed.wide_area, lambda: [])
-    with pytest.raises(InvalidInput, match=rf"{name.lower()}.*input_files: jobs on a testbed read no files yet"):
-        planned(das2, campaign_named(name), seed=1)
-    assert broker.runs == []
+    campaign = campaign_named(name).changed(policy="cf")
+    arrivals = planned(das2, campaign, seed=1)
+    simulated = campaign_jobs(campaign, das2.topology, seed=1)
+    assert [arrival.specification.file for arrival in arrivals] == [job.request.file for job in simulated.jobs]
+    assert set(simulated.files) == {arrival.specification.file for arrival in arrivals}
+
+
+FILES = CAMPAIGN.changed(input_files={"sizes_bytes": [4000], "replicas": [2]}, policy="cf", time_scale=4)
+
+
+def test_the_files_of_a_campaign_are_made_at_the_sites_of_its_seed_and_removed_when_it_has_ended(
+    testbed, broker, tmp_path
+):
+    seen = []
+
+    def look_and_finish(job):
+        seen.append(job.specification.file in broker.files)
+        broker.finish(job)
+
+    broker.on_submit = look_and_finish
+    run(testbed, tmp_path / "run", FILES)
+    assert seen == [True] * FILES.jobs
+    drawn = campaign_files(FILES, testbed.topology, seed=1)
+    names = testbed.topology.cluster_names
+    assert {it.name: (it.size_bytes, list(it.sites)) for it in broker.registered} == {
+        name: (1000, [names[site] for site in file.sites]) for name, file in drawn.items()
+    }
+    assert broker.files == {}
+
+
+def test_a_file_that_cannot_be_made_ends_the_campaign_and_what_was_made_is_removed(testbed, broker, tmp_path):
+    taken = FileRegistration(name=file_name(FILES, 3), size_bytes=1, sites=("delft",))
+    broker.files[taken.name] = taken
+    with pytest.raises(InvalidInput, match="'first-file-3' is there already"):
+        run(testbed, tmp_path / "run", FILES)
+    assert list(broker.files) == [taken.name]
+    assert not broker.held
+
+
+def test_a_time_scale_divides_times_and_files_and_is_named_in_the_manifest(testbed, broker, tmp_path):
+    campaign = CAMPAIGN.changed(time_scale=10, scan_interval_s=60)
+    plain, scaled = schedule(CAMPAIGN, 1), planned(testbed, campaign, seed=1)
+    assert [it.arrival_s for it in scaled] == pytest.approx([it.arrival_s / 10 for it in plain])
+    assert {it.specification.time_scale for it in scaled} == {10}
+    assert {it.specification.run_time_limit_s for it in scaled} == {CAMPAIGN.run_time_limit_s / 10}
+    run(testbed, tmp_path / "run", campaign)
+    request = broker.runs[-1].request
+    assert (request.time_scale, request.scan_interval_s, request.claiming.postponement_s) == (10, 6, 24)
+    assert read_run(tmp_path / "run").manifest.time_scale == 10
 
 
 @pytest.mark.parametrize("name", ["W1", "W2"])
@@ -197,7 +245,6 @@ def test_jobs_that_the_rules_forbid_are_never_submitted_live_or_simulated(testbe
     ("changes", "said"),
     [
         ({"queue": "sc"}, "queue: 'sc' is simulated only"),
-        ({"policy": "cf"}, "policy: 'cf' is simulated only"),
         ({"queue": "gs", "scans_at_departures": True}, "scans_at_departures: queue 'gs' is never scanned"),
         (
             {"queue": "gs", "policy": "wf-distinct", "component_counts": (5,), "component_sizes": (4,)},

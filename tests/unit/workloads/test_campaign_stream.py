@@ -53,6 +53,19 @@ def test_every_job_has_one_file_with_one_or_three_replicas_at_different_sites() 
     assert {file.size_bytes for file in files} == {2e9, 4e9, 6e9}
 
 
+def test_a_time_scale_divides_execution_times_arrivals_and_files_alike() -> None:
+    campaign = campaign_named("W30").changed(jobs=50)
+    topology = topology_named(campaign.topology)
+    whole, scaled = (campaign_jobs(campaign.changed(time_scale=scale), topology, seed=1) for scale in (1, 50))
+    for before, after in zip(whole.jobs, scaled.jobs, strict=True):
+        assert after.service_s == pytest.approx(before.service_s / 50)
+        assert after.arrival_s == pytest.approx(before.arrival_s / 50)
+        assert after.request == before.request
+    for name, file in whole.files.items():
+        assert scaled.files[name].sites == file.sites
+        assert scaled.files[name].size_bytes == pytest.approx(file.size_bytes / 50)
+
+
 def test_a_simulated_campaign_is_the_schedule_of_the_live_one() -> None:
     campaign = campaign_named("W1")
     simulated = campaign_jobs(campaign, topology_named(campaign.topology), seed=7).jobs

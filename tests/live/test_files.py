@@ -1,0 +1,151 @@
+"""Files over a real wide area: brought at the rate that was asked of it, seen whole or not at all, gone when unused.
+
+A small testbed of two clusters of its own. Needs Docker with Compose.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from emulator.client import BrokerClient
+from emulator.containers import engine
+from emulator.containers.state import standing
+from emulator.model.files import BandwidthOrigin, FileRegistration
+from emulator.model.job import JobSpecification
+from emulator.model.views import JobView, RunRequest, Submission
+from tests.live.command_line import CommandLine
+
+RATE_MBIT = 20
+SIZE_BYTES = 8_000_000
+"""3.2 s at the rate of the links."""
+LONG_BYTES = 40_000_000
+TOPOLOGY = f"""
+name: two-sites
+processor: das2-unweighted
+middleware: {{base_s: 1}}
+clusters:
+  - {{name: east, nodes: 2, access_link: {{up_mbit: {RATE_MBIT}, down_mbit: {RATE_MBIT}}}}}
+  - {{name: west, nodes: 2, access_link: {{up_mbit: {RATE_MBIT}, down_mbit: {RATE_MBIT}}}}}
+default_link: {{delay_s: 0.002}}
+"""
+
+
+class Sites:
+    """The two sites as their users see them."""
+
+    def __init__(self, name: str, client: BrokerClient) -> None:
+        self.name = name
+        self.client = client
+
+    def at(self, site: str, command: str) -> str:
+        container = engine.connect().containers.get(f"{self.name}-{site}")
+        return container.exec_run(["bash", "-c", command], user="researcher").output.decode().strip()
+
+    def held_at(self, site: str) -> list[str]:
+        return self.at(site, f"ls /home/researcher/.testbed/files/{self.name}").split()
+
+    def incoming_at(self, site: str) -> list[str]:
+        return self.at(site, f"ls /home/researcher/.testbed/incoming/{self.name} 2> /dev/null").split()
+
+    def checksum_at(self, site: str, name: str) -> str:
+        return self.at(site, f"sha256sum /home/researcher/.testbed/files/{self.name}/{name}").split()[0]
+
+    def submit(self, run: int, *components: int, file: str, iterations: int = 50) -> int:
+        arguments = {"grid": 50, "iterations": iterations}
+        specification = JobSpecification(application="poisson", arguments=arguments, components=components, file=file)
+        return self.client.submit(Submission(specification=specification, run=run)).id
+
+    def await_state(self, job: int, *states: str) -> JobView:
+        return self.until(lambda: (view := self.client.job(job)).state.value in states and view)
+
+    def until(self, condition):
+        deadline_host_s = time.monotonic() + 60
+        while not (found := condition()):
+            assert time.monotonic() < deadline_host_s, "it did not come to that in 60 s"
+            time.sleep(0.1)
+        return found
+
+    def received(self, name: str) -> list[int]:
+        return [transfer.received_bytes for transfer in self.client.file(name).transfers]
+
+
+@pytest.fixture(scope="module")
+def sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sites]:
+    testbed = CommandLine("livefiles")
+    topology = tmp_path_factory.mktemp("two") / "two-sites.yaml"
+    topology.write_text(TOPOLOGY)
+    if testbed.left_over():
+        testbed.succeed("down")
+    testbed.succeed("up", "--topology", str(topology))
+    state = standing(testbed.name)
+    with BrokerClient(state.api_url, state.token) as client:
+        yield Sites(testbed.name, client)
+    testbed.succeed("down")
+
+
+@pytest.fixture
+def run(sites: Sites) -> Iterator[int]:
+    view = sites.client.take_run(RunRequest(name="files", policy="cf"))
+    sites.client.start_run(view.id)
+    yield view.id
+    sites.client.end_run(view.id)
+
+
+def test_a_file_crosses_the_wide_area_at_its_rate_is_never_seen_in_part_and_goes_after_its_last_user(sites, run):
+    """Two jobs of two components each, one at home, one away, share what is brought for them."""
+    file = sites.client.register_file(FileRegistration(name="input", size_bytes=SIZE_BYTES, sites=("east",), seed=3))
+    assert sites.checksum_at("east", "input") == file.sha256
+    jobs = [sites.submit(run, 2, 2, file="input") for _ in range(2)]
+    sites.until(lambda: any(0 < received < SIZE_BYTES for received in sites.received("input")))
+    assert len(sites.incoming_at("west")) == 1
+    assert sites.held_at("west") == []
+    first = sites.await_state(jobs[0], "finished", "failed")
+    assert first.state.value == "finished", first.reason
+    assert first.estimated_transfer_s == pytest.approx(SIZE_BYTES * 8 / (RATE_MBIT * 1e6), rel=0.01)
+    assert first.started_s >= first.planned_start_s
+    second = sites.await_state(jobs[1], "finished", "failed")
+    assert second.state.value == "finished", second.reason
+    sites.until(lambda: sites.held_at("west") == [])
+    assert sites.incoming_at("west") == []
+    assert [replica.site for replica in sites.client.file("input").replicas] == ["east"]
+    measured = [it for it in sites.client.bandwidths() if it.origin is BandwidthOrigin.MEASURED]
+    assert [(it.source, it.target) for it in measured] == [("east", "west")]
+    # A frame's headers and TCP's slow start take their part of what the links carry.
+    assert 0.8 * RATE_MBIT <= measured[0].rate_mbit <= RATE_MBIT
+    sites.client.remove_file("input")
+    assert sites.held_at("east") == []
+
+
+def test_what_is_brought_is_what_its_source_has(sites, run):
+    file = sites.client.register_file(FileRegistration(name="whole", size_bytes=1_000_000, sites=("west",)))
+    job = sites.submit(run, 2, 2, file="whole", iterations=1_000_000)
+    sites.until(lambda: "whole" in sites.held_at("east"))
+    assert sites.checksum_at("east", "whole") == file.sha256
+    sites.client.cancel(job)
+    sites.await_state(job, "cancelled")
+    sites.until(lambda: sites.held_at("east") == [])
+    sites.client.remove_file("whole")
+
+
+def test_a_cancelled_transfer_leaves_neither_bytes_nor_processes(sites, run):
+    sites.client.register_file(FileRegistration(name="long", size_bytes=LONG_BYTES, sites=("east",)))
+    job = sites.submit(run, 2, 2, file="long")
+    sites.until(lambda: any(received > 0 for received in sites.received("long")))
+    assert sites.at("west", "pgrep -c rsync") != "0"
+    sites.client.cancel(job)
+    assert sites.await_state(job, "cancelled").state.value == "cancelled"
+    sites.until(lambda: sites.received("long") == [])
+    assert (sites.held_at("west"), sites.incoming_at("west")) == ([], [])
+    sites.until(lambda: (sites.at("west", "pgrep -c rsync"), sites.at("east", "pgrep -c rsync")) == ("0", "0"))
+    sites.client.remove_file("long")
+
+
+def test_a_file_is_made_of_the_same_bytes_at_every_site(sites):
+    file = sites.client.register_file(FileRegistration(name="both", size_bytes=100_000, sites=("east", "west")))
+    assert {sites.checksum_at(site, "both") for site in ("east", "west")} == {file.sha256}
+    assert file.sha256 != hashlib.sha256(bytes(100_000)).hexdigest()
+    sites.client.remove_file("both")
