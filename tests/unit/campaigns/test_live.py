@@ -44,6 +44,7 @@ def test_every_job_of_the_schedule_is_submitted_at_its_moment_and_recorded(testb
         host_lateness_s = (job.submitted_s - job.intended_arrival_s) * CAMPAIGN.dilation
         assert 0 <= host_lateness_s < 1
         assert job.wait_time_s == pytest.approx(5)
+        assert (job.processor_gained_time_s, job.processor_wasted_time_s) == pytest.approx((1, 3))
         assert job.response_time_s == pytest.approx(job.wait_time_s + job.execution_time_s)
     assert records.manifest.progress is RunProgress.COMPLETE
     assert [link.moment for link in records.links] == ["before", "after"]

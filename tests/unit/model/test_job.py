@@ -87,3 +87,10 @@ def test_derived_times_are_those_of_the_papers():
     assert (timeline.queue_time_s, timeline.overhead_s, timeline.wait_time_s) == (4, 6, 10)
     assert (timeline.execution_time_s, timeline.response_time_s) == (30, 40)
     assert Timeline(submitted_s=10).wait_time_s is None
+
+
+def test_the_close_to_files_papers_example_success_at_175_gains_75_seconds_and_wastes_5():
+    """JPT = 100, JST = 180."""
+    timeline = Timeline(submitted_s=90, placed_s=100, claimed_s=175, started_s=180)
+    assert (timeline.processor_gained_time_s, timeline.processor_wasted_time_s) == (75, 5)
+    assert Timeline(submitted_s=90, placed_s=100).processor_gained_time_s is None
