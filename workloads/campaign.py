@@ -25,6 +25,7 @@ from emulator.model.request import RequestKind
 from emulator.model.rules import StatedRules
 from emulator.model.scanning import Scanning, StatedScanning
 from emulator.model.topology import Name
+from emulator.policies.registry import default_policy
 from workloads.distributions import Exponential
 from workloads.job_choices import InputFiles, JobChoice, UniformService
 
@@ -100,6 +101,12 @@ class Campaign(StatedScanning):
         """
         wanted = {key: value for key, value in changes.items() if value is not None}
         return validate({**self.model_dump(exclude_unset=True), **wanted}, Campaign, source=f"campaign {self.name!r}")
+
+    def scheduled(self, queue: str | None, policy: str | None) -> Campaign:
+        """This campaign under another queue or policy; a queue of another name brings the policy that goes with it."""
+        if queue is not None and queue != self.queue and policy is None:
+            policy = default_policy(queue)
+        return self.changed(queue=queue, policy=policy)
 
 
 def campaign_named(name_or_path: str) -> Campaign:

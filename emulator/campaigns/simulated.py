@@ -183,18 +183,17 @@ def _of_file(
 def _from_campaign(source: str, wishes: Wishes) -> Subject:
     _refuse(wishes, "a campaign", "load", "component_limit")
     campaign = campaign_named(source).changed(jobs=wishes.jobs, topology=wishes.topology)
+    campaign = campaign.scheduled(wishes.queue, wishes.policy)
     topology = topology_named(campaign.topology)
     found = campaign_jobs(campaign, topology, wishes.seed)
-    queue = wishes.queue or campaign.queue
-    policy = wishes.policy or (campaign.policy if queue == campaign.queue else None)
     overhead = NO_OVERHEAD if wishes.middleware is False else topology.middleware or NO_OVERHEAD
     overhead = overhead.divided(campaign.time_scale)
     return Subject(
         campaign.name,
         found.jobs,
         topology,
-        policy,
-        queue,
+        campaign.policy,
+        campaign.queue,
         scanning=campaign.scanning,
         middleware=overhead,
         runtime=1.0 if wishes.runtime is None else wishes.runtime,

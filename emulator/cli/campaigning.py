@@ -40,7 +40,10 @@ def register(app: typer.Typer) -> None:
 @campaigns.command()
 def run(
     campaign: Annotated[str, typer.Argument(help="Name of a campaign, or the path of a campaign file.")],
-    policy: Annotated[str | None, typer.Option(help="Placement policy, instead of the campaign's.")] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(help="Placement policy, instead of the campaign's or, with another queue, what goes with it."),
+    ] = None,
     queue: Annotated[str | None, typer.Option(help="Queue discipline, instead of the campaign's.")] = None,
     jobs: Annotated[int | None, typer.Option(help="Number of jobs, instead of the campaign's.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
@@ -64,9 +67,8 @@ def run(
     Example: testbed campaign run first --jobs 20 --seed 1
     """
     asked = None if dilation is None else asked_dilation(dilation)
-    chosen = campaign_named(campaign).changed(
-        policy=policy, queue=queue, jobs=jobs, dilation=asked, time_scale=time_scale
-    )
+    changes = {"jobs": jobs, "dilation": asked, "time_scale": time_scale}
+    chosen = campaign_named(campaign).scheduled(queue, policy).changed(**changes)
     if dilation is None and chosen.states_dilation:
         asked = chosen.dilation
     path = run_path(out, chosen.name)

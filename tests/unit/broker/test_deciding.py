@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from fastapi.testclient import TestClient
 
+from emulator.broker.api import application
 from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.job import JobState
 from emulator.model.views import EventKind, RunRequest
@@ -129,6 +131,29 @@ def test_a_job_that_could_never_start_is_refused_and_blocks_nobody(house):
         house.submit(5, 4, 4, run=run, request="unordered")
     job = house.submit(5, 4, run=run, request="unordered")
     house.until_state(job, JobState.STARTING)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"components": [5, 4, 4], "request": "unordered"}, "components: [5, 4, 4] can never be placed"),
+        ({"components": [12], "request": "flexible", "splits": [[9, 3]]}, "can never be placed"),
+        ({"components": [12], "request": "flexible", "splits": [[7, 4]]}, "splits: [7, 4] does not divide the total"),
+        ({"components": [12], "request": "flexible", "splits": [[]]}, "splits.0"),
+        ({"components": [12], "request": "flexible", "splits": {"a": 1}}, "splits"),
+        ({"components": [12], "request": "flexible", "most_components": "two"}, "most_components"),
+        ({"components": [8], "least_component": 2}, "least_component: a non-fixed request states its components"),
+        ({"components": [8], "queue": "east; rm -rf /"}, "queue"),
+        ({"components": [8], "queue": "east"}, "queue: 'placement' has one queue for all jobs"),
+    ],
+)
+def test_a_request_that_cannot_be_meant_is_answered_with_422_and_the_field(house, body, said):
+    headers = {"authorization": "Bearer right"}
+    client = TestClient(application(house.broker, house.journal, "right"), headers=headers)
+    answer = client.post("/v1/jobs", json={"specification": {"application": "poisson", **body}})
+    assert answer.status_code == 422
+    assert said in answer.json()["error"]
+    assert house.broker.jobs(None) == []
 
 
 def test_rules_are_the_run_s_and_refuse_at_submission(house):

@@ -75,6 +75,21 @@ def test_a_simulated_campaign_is_the_schedule_of_the_live_one() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("queue", "policy", "used"),
+    [
+        (None, None, "cm"),
+        ("placement", None, "cm"),
+        ("ls-do", None, "wf-distinct"),
+        ("ls-do", "fcm", "fcm"),
+        ("placement-adaptive", None, "wf"),
+    ],
+)
+def test_another_queue_brings_the_policy_that_goes_with_it(queue, policy, used) -> None:
+    campaign = campaign_named("first").changed(policy="cm").scheduled(queue, policy)
+    assert (campaign.queue, campaign.policy) == (queue or "placement", used)
+
+
 def test_a_campaign_without_execution_times_cannot_be_simulated() -> None:
     with pytest.raises(InvalidInput, match="service_s"):
         campaign_jobs(campaign_named("first"), topology_named("mini"), seed=0)
