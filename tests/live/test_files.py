@@ -28,8 +28,8 @@ name: two-sites
 processor: das2-unweighted
 middleware: {{base_s: 1}}
 clusters:
-  - {{name: east, nodes: 2, access_link: {{up_mbit: {RATE_MBIT}, down_mbit: {RATE_MBIT}}}}}
-  - {{name: west, nodes: 2, access_link: {{up_mbit: {RATE_MBIT}, down_mbit: {RATE_MBIT}}}}}
+  - {{name: east, nodes: 4, access_link: {{up_mbit: {RATE_MBIT}, down_mbit: {RATE_MBIT}}}}}
+  - {{name: west, nodes: 4, access_link: {{up_mbit: {RATE_MBIT}, down_mbit: {RATE_MBIT}}}}}
 default_link: {{delay_s: 0.002}}
 """
 
@@ -96,10 +96,10 @@ def run(sites: Sites) -> Iterator[int]:
 
 
 def test_a_file_crosses_the_wide_area_at_its_rate_is_never_seen_in_part_and_goes_after_its_last_user(sites, run):
-    """Two jobs of two components each, one at home, one away, share what is brought for them."""
+    """Two jobs, each with a component at home and one for which there is no room there, share what is brought."""
     file = sites.client.register_file(FileRegistration(name="input", size_bytes=SIZE_BYTES, sites=("east",), seed=3))
     assert sites.checksum_at("east", "input") == file.sha256
-    jobs = [sites.submit(run, 2, 2, file="input") for _ in range(2)]
+    jobs = [sites.submit(run, 6, 4, file="input"), sites.submit(run, 2, 4, file="input")]
     sites.until(lambda: any(0 < received < SIZE_BYTES for received in sites.received("input")))
     assert len(sites.incoming_at("west")) == 1
     assert sites.held_at("west") == []
@@ -109,6 +109,7 @@ def test_a_file_crosses_the_wide_area_at_its_rate_is_never_seen_in_part_and_goes
     assert first.started_s >= first.planned_start_s
     second = sites.await_state(jobs[1], "finished", "failed")
     assert second.state.value == "finished", second.reason
+    assert [len({part.cluster for part in job.components}) for job in (first, second)] == [2, 2]
     sites.until(lambda: sites.held_at("west") == [])
     assert sites.incoming_at("west") == []
     assert [replica.site for replica in sites.client.file("input").replicas] == ["east"]
@@ -122,7 +123,7 @@ def test_a_file_crosses_the_wide_area_at_its_rate_is_never_seen_in_part_and_goes
 
 def test_what_is_brought_is_what_its_source_has(sites, run):
     file = sites.client.register_file(FileRegistration(name="whole", size_bytes=1_000_000, sites=("west",)))
-    job = sites.submit(run, 2, 2, file="whole", iterations=1_000_000)
+    job = sites.submit(run, 8, 2, file="whole", iterations=1_000_000)
     sites.until(lambda: "whole" in sites.held_at("east"))
     assert sites.checksum_at("east", "whole") == file.sha256
     sites.client.cancel(job)
@@ -133,7 +134,7 @@ def test_what_is_brought_is_what_its_source_has(sites, run):
 
 def test_a_cancelled_transfer_leaves_neither_bytes_nor_processes(sites, run):
     sites.client.register_file(FileRegistration(name="long", size_bytes=LONG_BYTES, sites=("east",)))
-    job = sites.submit(run, 2, 2, file="long")
+    job = sites.submit(run, 8, 2, file="long")
     sites.until(lambda: any(received > 0 for received in sites.received("long")))
     assert sites.at("west", "pgrep -c rsync") != "0"
     sites.client.cancel(job)
