@@ -73,15 +73,18 @@ class Claims:
             on_claimed(manager.cluster, self._allocations[name], self._claimed_host_s[name])
 
     def parts(self) -> list[Part]:
-        """Where the ranks are to be started, in the order of the placement's components."""
+        """Where the ranks are to be started, in the order of the placement's components.
+
+        Raises:
+            ClaimFailed, ClusterUnreachable: if a cluster does not say where its processors are.
+        """
         return [
-            Part(manager.address, self._allocations[name], self._processors[name])
-            for name, manager in self._managers.items()
+            manager.part(self._allocations[name], self._processors[name]) for name, manager in self._managers.items()
         ]
 
-    def first_manager(self) -> LocalResourceManager:
-        """The local resource manager of the first component."""
-        return next(iter(self._managers.values()))
+    def manager_of(self, part: int) -> LocalResourceManager:
+        """The local resource manager of one of `parts`."""
+        return list(self._managers.values())[part]
 
     def abandon(self, reason: str) -> None:
         """Wake whoever waits for the claims, and release them: the job was cancelled, or a cluster was lost."""

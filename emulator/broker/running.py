@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from emulator.broker.claiming import Claims
-from emulator.broker.ranks import start_script
+from emulator.broker.ranks import leading, start_script
 from emulator.clusters.protocol import AllocationEvent, LocalResourceManager, RunningProgram
 from emulator.model.errors import TestbedError
 from emulator.model.job import JobState, Placement
@@ -162,8 +162,9 @@ class JobLife:
         parts = self._claims.parts()
         command = self._errand.command([part.processors for part in parts])
         script = start_script(self._errand.label, parts, command, self._settings)
-        manager = self._claims.first_manager()
-        program = self._program = manager.start(script, parts[0].allocation, self._errand.label)
+        first = leading(parts)
+        manager = self._claims.manager_of(first)
+        program = self._program = manager.start(script, parts[first].allocation, self._errand.label)
         for line in program.lines():
             self._hear(line)
         code = program.exit_code()

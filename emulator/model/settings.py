@@ -12,16 +12,27 @@ from typing import Annotated
 from pydantic import Field, PositiveInt
 
 from emulator.model.documents import DocumentModel
+from emulator.model.real_head import SSH_PORT, NetworkRange, PartitionName, SbatchOption, ShellLine, UserName
 from emulator.model.topology import Name
 
 
 class Head(DocumentModel):
-    """The head of one cluster, as SSH reaches it."""
+    """The head of one cluster, as SSH reaches it, and what its Slurm is asked for beside processors.
+
+    `key_file` stands for the broker's own key. A head of a `real` cluster has its nodes apart, each of which runs
+    `setup` before ranks start there; `message_range` is the range of their addresses.
+    """
 
     cluster: Name
     address: str
-    port: PositiveInt = 22
-    user: str = "researcher"
+    port: Annotated[int, Field(gt=0, lt=65536)] = SSH_PORT
+    user: UserName = "researcher"
+    key_file: Path | None = None
+    partition: PartitionName = ""
+    sbatch: tuple[SbatchOption, ...] = ()
+    setup: ShellLine = ""
+    message_range: NetworkRange = ""
+    real: bool = False
 
 
 class BrokerSettings(DocumentModel):

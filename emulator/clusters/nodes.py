@@ -1,0 +1,45 @@
+"""Where Slurm put the processors of an allocation: asked of the head, and dealt to a job's ranks.
+
+A cluster whose nodes are machines of their own needs a daemon on each; Slurm alone knows how many processors of which
+node an allocation holds.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from emulator.clusters.protocol import NodeShare
+from emulator.model.errors import ClaimFailed
+
+ASK_NODES: Final = (
+    r"scontrol show job --details {allocation}"
+    r" | sed -n 's/^ *Nodes=\([^ ]*\) CPU_IDs=\([^ ]*\).*/\1 \2/p'"
+    r' | while read -r nodes identities; do scontrol show hostnames "$nodes" | sed "s/$/ $identities/"; done'
+)
+"""Prints a line for each node of an allocation: its name, and the identities of its processors (``0-3,6``)."""
+
+
+def shares(listed: str, processors: int, cluster: str) -> tuple[NodeShare, ...]:
+    """How `processors` are dealt to the nodes that Slurm listed, in its order; each gets no more than it holds there.
+
+    Slurm may give more than was asked for, whole cores or whole nodes: what is left over stays idle.
+
+    Raises:
+        ClaimFailed: if the nodes hold fewer, as they do when the allocation has ended.
+    """
+    dealt: list[NodeShare] = []
+    left = processors
+    for line in listed.splitlines():
+        node, identities = line.split()
+        count = min(left, _count(identities))
+        if count:
+            dealt.append(NodeShare(node, count))
+        left -= count
+    if left:
+        raise ClaimFailed(f"Cluster {cluster!r} gave {processors - left} of {processors} processors, or took them back.")
+    return tuple(dealt)
+
+
+def _count(identities: str) -> int:
+    ends = [piece.partition("-")[::2] for piece in identities.split(",")]
+    return sum(int(last or first) - int(first) + 1 for first, last in ends)
