@@ -76,6 +76,7 @@ def begun_manifest(
         seed=request.seed,
         dilation=request.dilation,
         paced_middleware=request.paced_middleware,
+        unshaped_clusters=tuple(cluster.name for cluster in testbed.topology.real_clusters),
         host_began_at=host_now(),
         host=host(),
         versions=versions(),

@@ -36,7 +36,8 @@ def shares(listed: str, processors: int, cluster: str) -> tuple[NodeShare, ...]:
             dealt.append(NodeShare(node, count))
         left -= count
     if left:
-        raise ClaimFailed(f"Cluster {cluster!r} gave {processors - left} of {processors} processors, or took them back.")
+        held = processors - left
+        raise ClaimFailed(f"Cluster {cluster!r} holds {held} of the {processors} processors that it gave.")
     return tuple(dealt)
 
 

@@ -119,7 +119,8 @@ class SlurmCluster:
             f"mkdir -p {folder} && cat > {folder}/start && exec srun --jobid={shlex.quote(allocation)} --overlap "
             f"--nodes=1 --ntasks=1 --mpi=none --chdir={folder} --job-name=ranks bash {folder}/start < /dev/null"
         )
-        return self._program_shell.open_program(command, f"{self._head.setup}\n{script}" if self._head.setup else script)
+        prepared = f"{self._head.setup}\n{script}" if self._head.setup else script
+        return self._program_shell.open_program(command, prepared)
 
     def watch(self, on_event: Callable[[AllocationEvent], None], on_reachable: Callable[[bool, str], None]) -> None:
         """Follow the events file on a thread of its own until `close`."""

@@ -19,8 +19,8 @@ _ADDRESS: Final = re.compile(r"(?P<user>[A-Za-z_][A-Za-z0-9_.-]{0,31})@(?P<host>
 _HOST: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*")
 _OPTION: Final = re.compile(r"--[a-z][a-z0-9-]*(?:=[^\x00-\x1f\x7f]*)?")
 _OURS: Final = frozenset(
-    "array chdir cpus-per-task dependency error het-group input job-name ntasks ntasks-per-node output parsable "
-    "partition wait wrap".split()
+    {"array", "chdir", "cpus-per-task", "dependency", "error", "input", "job-name", "ntasks", "ntasks-per-node"}
+    | {"output", "parsable", "partition", "wait", "wrap"}
 )
 """Options of sbatch that a claim states itself, or that would make something else of it than one allocation."""
 
@@ -70,7 +70,7 @@ class RealHead(DocumentModel):
     the nodes' addresses that MPI's messages are to keep to; empty leaves the choice to MPI.
     """
 
-    address: str
+    address: Annotated[str, Field(max_length=300)]
     key: HostFile
     known_hosts: HostFile | None = None
     host_key: Fingerprint | None = None

@@ -12,8 +12,8 @@ from typing import Annotated
 from pydantic import Field, PositiveInt
 
 from emulator.model.documents import DocumentModel
-from emulator.model.real_head import SSH_PORT, NetworkRange, PartitionName, SbatchOption, ShellLine, UserName
-from emulator.model.topology import Name
+from emulator.model.real_head import SSH_PORT, NetworkRange, PartitionName, RealHead, SbatchOption, ShellLine, UserName
+from emulator.model.topology import Cluster, Name
 
 
 class Head(DocumentModel):
@@ -33,6 +33,22 @@ class Head(DocumentModel):
     setup: ShellLine = ""
     message_range: NetworkRange = ""
     real: bool = False
+
+
+def real_head(cluster: Cluster, ssh: RealHead, key_file: Path) -> Head:
+    """The head of a real cluster, its private key being in `key_file` for whoever is to connect."""
+    return Head(
+        cluster=cluster.name,
+        address=ssh.host,
+        port=ssh.port,
+        user=ssh.user,
+        key_file=key_file,
+        partition=ssh.partition,
+        sbatch=ssh.sbatch,
+        setup=ssh.setup,
+        message_range=ssh.network,
+        real=True,
+    )
 
 
 class BrokerSettings(DocumentModel):
