@@ -114,15 +114,16 @@ def _hosts(index: int, part: Part, *, starts_here: bool) -> list[_Host]:
 
 
 def _networks(parts: Sequence[Part], settings: BrokerSettings) -> dict[str, str]:
-    """What MPI is kept to: the emulated wide area and control network, and the networks of the real clusters in it.
+    """What MPI is kept to: the emulated wide area and control network, or the networks of the real clusters in a job.
 
-    Nothing where a real cluster says no network of its own: MPI then finds its way itself.
+    Nothing where a real cluster states no network: MPI then finds its way itself.
     """
     real = [part.message_range for part in parts if part.is_real]
     if not all(real):
         return {}
-    emulated = len(real) < len(parts)
-    messages = [settings.message_range] * (emulated and bool(settings.message_range)) + real
-    control = [settings.control_range] * (emulated and bool(settings.control_range)) + real
+    # No daemon may try the control network first, which is of Docker's making, and wait there for an answer.
+    control = real or [settings.control_range]
+    messages = real if len(real) == len(parts) else [settings.message_range, *real]
     ranges = {"btl_tcp_if_include": messages, "oob_tcp_if_include": control}
-    return {name: ",".join(dict.fromkeys(given)) for name, given in ranges.items() if given}
+    joined = {name: ",".join(dict.fromkeys(filter(None, given))) for name, given in ranges.items()}
+    return {name: given for name, given in joined.items() if given}

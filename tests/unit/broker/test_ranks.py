@@ -142,6 +142,6 @@ def test_a_job_keeps_to_the_networks_of_the_clusters_that_it_uses(head):
     ranges = {"message_range": "10.1.0.0/16", "control_range": "10.2.0.0/16"}
     words = head.start(EAST, DAS, **ranges)
     assert setting(words, "btl_tcp_if_include") == "10.1.0.0/16,10.9.0.0/16"
-    assert setting(words, "oob_tcp_if_include") == "10.2.0.0/16,10.9.0.0/16"
+    assert setting(words, "oob_tcp_if_include") == "10.9.0.0/16"
     assert setting(head.start(DAS, **ranges), "btl_tcp_if_include") == "10.9.0.0/16"
     assert "btl_tcp_if_include" not in head.start(EAST, replace(DAS, message_range=""), **ranges)
