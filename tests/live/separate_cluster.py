@@ -93,12 +93,6 @@ class SeparateCluster:
         """Give a container an address on the cluster's network, as a site's administrators would."""
         _docker("network", "connect", NAME, container)
 
-    def leave(self, container: str) -> None:
-        """Take a container off the cluster's network."""
-        subprocess.run(
-            ["docker", "network", "disconnect", "--force", NAME, container], capture_output=True, check=False
-        )
-
     def ranks(self) -> dict[str, int]:
         """Ranks of applications on each machine."""
         return {name: int(self.at(name, "pgrep -fc '^python3 -m apps' || true") or 0) for name in ("head", *NODES)}

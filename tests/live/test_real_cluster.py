@@ -6,6 +6,7 @@ network, as they would on a site's. Needs Docker with Compose.
 
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 import yaml
 
 from emulator.client import BrokerClient
+from emulator.containers.lifecycle import part_containers
 from emulator.containers.state import standing
 from tests.live.command_line import CommandLine
 from tests.live.separate_cluster import SeparateCluster, separate_cluster
@@ -39,7 +41,7 @@ clusters:
 
 
 @dataclass(frozen=True)
-class HalfReal:
+class Stood:
     """A testbed with the real cluster in its topology."""
 
     testbed: CommandLine
@@ -81,15 +83,16 @@ def das(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeparateCluster]:
         yield cluster
 
 
-@pytest.fixture(scope="module")
-def half_real(das: SeparateCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HalfReal]:
-    folder, testbed = tmp_path_factory.mktemp("half-real"), CommandLine(NAME)
+@contextmanager
+def brought_up(name: str, das: SeparateCluster, topology: Path) -> Iterator[Stood]:
+    """A testbed whose containers are on the real cluster's network, and whose jobs may log in there."""
+    testbed = CommandLine(name)
     if testbed.left_over():
         testbed.succeed("down")
-    testbed.succeed("up", "--topology", str(topology_of(das, folder)))
-    state = standing(NAME)
+    testbed.succeed("up", "--topology", str(topology))
+    state = standing(name)
     try:
-        for container in (state.names.broker, state.names.cluster("north")):
+        for container in (state.names.broker, *(cluster.container for cluster in state.record.clusters)):
             das.join(container)
         das.let_in((state.folder / "keys" / "grid.pub").read_text())
         with BrokerClient(state.api_url, state.token) as client:
@@ -97,12 +100,19 @@ def half_real(das: SeparateCluster, tmp_path_factory: pytest.TempPathFactory) ->
             while not all(cluster.reachable for cluster in client.clusters()):
                 assert time.monotonic() < host_deadline_s, client.clusters()
                 time.sleep(0.3)
-        yield HalfReal(testbed, das, folder)
+        yield Stood(testbed, das, topology.parent)
     finally:
         testbed.succeed("down")
+    assert testbed.left_over() == []
 
 
-def test_a_job_in_the_real_cluster_has_its_ranks_on_the_nodes_that_slurm_gave(half_real: HalfReal) -> None:
+@pytest.fixture(scope="module")
+def half_real(das: SeparateCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stood]:
+    with brought_up(NAME, das, topology_of(das, tmp_path_factory.mktemp("half-real"))) as stood:
+        yield stood
+
+
+def test_a_job_in_the_real_cluster_has_its_ranks_on_the_nodes_that_slurm_gave(half_real: Stood) -> None:
     number = half_real.submit(ENDLESS, [6], ["das"])
     job = half_real.await_state(number, "running")
     assert half_real.das.ranks() in ({"head": 0, "n1": 4, "n2": 2}, {"head": 0, "n1": 2, "n2": 4})
@@ -114,14 +124,14 @@ def test_a_job_in_the_real_cluster_has_its_ranks_on_the_nodes_that_slurm_gave(ha
     half_real.nothing_is_held()
 
 
-def test_a_job_finishes_there(half_real: HalfReal) -> None:
+def test_a_job_finishes_there(half_real: Stood) -> None:
     job = half_real.await_state(half_real.submit(SHORT, [6], ["das"]), "finished")
     assert job["result"]["processors"] == 6
     half_real.nothing_is_held()
 
 
 @pytest.mark.parametrize("clusters", [["north", "das"], ["das", "north"]])
-def test_one_mpi_job_spans_the_container_and_the_real_cluster(half_real: HalfReal, clusters: list[str]) -> None:
+def test_one_mpi_job_spans_the_container_and_the_real_cluster(half_real: Stood, clusters: list[str]) -> None:
     sizes = [{"north": 2, "das": 6}[cluster] for cluster in clusters]
     job = half_real.await_state(half_real.submit(SHORT, sizes, clusters), "finished")
     assert job["result"]["processors"] == 8
@@ -129,7 +139,7 @@ def test_one_mpi_job_spans_the_container_and_the_real_cluster(half_real: HalfRea
     half_real.nothing_is_held()
 
 
-def test_scancel_at_the_real_head_fails_the_job_everywhere(half_real: HalfReal) -> None:
+def test_scancel_at_the_real_head_fails_the_job_everywhere(half_real: Stood) -> None:
     number = half_real.submit(ENDLESS, [2, 6], ["north", "das"])
     half_real.await_state(number, "running")
     half_real.das.at("head", "scancel -u researcher")
@@ -138,10 +148,21 @@ def test_scancel_at_the_real_head_fails_the_job_everywhere(half_real: HalfReal) 
     half_real.nothing_is_held()
 
 
-def test_only_the_emulated_links_are_programmed_and_status_says_so(half_real: HalfReal) -> None:
+def test_only_the_emulated_links_are_programmed_and_status_says_so(half_real: Stood) -> None:
     shown = half_real.testbed.succeed("status").output
     assert "unshaped    the links of das, which are real" in shown
     assert f"researcher@{half_real.das.address}" in shown
+
+
+def test_where_all_clusters_are_real_the_broker_is_the_only_container(das: SeparateCluster, tmp_path: Path) -> None:
+    file = topology_of(das, tmp_path)
+    file.write_text("".join(line for line in file.read_text().splitlines(keepends=True) if "north" not in line))
+    with brought_up("liveallreal", das, file) as stood:
+        assert part_containers(standing("liveallreal")) == ["liveallreal-broker"]
+        job = stood.await_state(stood.submit(SHORT, [3], ["das"]), "finished")
+        assert job["result"]["processors"] == 3
+        stood.nothing_is_held()
+        assert "no link is emulated" in stood.testbed("verify").sentence
 
 
 def test_a_head_that_lacks_something_is_refused_in_one_sentence(das: SeparateCluster, tmp_path: Path) -> None:
