@@ -6,6 +6,7 @@ node an allocation holds.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from emulator.clusters.protocol import NodeShare
@@ -18,6 +19,8 @@ ASK_NODES: Final = (
 )
 """Prints a line for each node of an allocation: its name, and the identities of its processors (``0-3,6``)."""
 
+_LISTED: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9_.-]*) ([0-9]+(?:-[0-9]+)?(?:,[0-9]+(?:-[0-9]+)?)*)")
+
 
 def shares(listed: str, processors: int, cluster: str) -> tuple[NodeShare, ...]:
     """How `processors` are dealt to the nodes that Slurm listed, in its order; each gets no more than it holds there.
@@ -25,12 +28,15 @@ def shares(listed: str, processors: int, cluster: str) -> tuple[NodeShare, ...]:
     Slurm may give more than was asked for, whole cores or whole nodes: what is left over stays idle.
 
     Raises:
-        ClaimFailed: if the nodes hold fewer, as they do when the allocation has ended.
+        ClaimFailed: if the nodes hold fewer, as they do when the allocation has ended, or are no nodes.
     """
     dealt: list[NodeShare] = []
     left = processors
     for line in listed.splitlines():
-        node, identities = line.split()
+        found = _LISTED.fullmatch(line)
+        if found is None:
+            raise ClaimFailed(f"Cluster {cluster!r} lists a node of its allocation as {line[:60]!r}, which is no node.")
+        node, identities = found.groups()
         count = min(left, _count(identities))
         if count:
             dealt.append(NodeShare(node, count))

@@ -68,7 +68,8 @@ class SlurmCluster:
                 continue
             counts = [int(number) for number in states.split("/")]
             nodes, idle, processors = nodes + int(count), idle + counts[1], processors + counts[3]
-        return Occupancy(nodes, processors, idle)
+        most = self._head.processors or processors
+        return Occupancy(nodes, min(processors, most), min(idle, most))
 
     def claim(self, claim: str, processors: int) -> str:
         """Queue a holder for `processors` tasks; its identity is Slurm's job number."""

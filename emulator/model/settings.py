@@ -20,7 +20,8 @@ class Head(DocumentModel):
     """The head of one cluster, as SSH reaches it, and what its Slurm is asked for beside processors.
 
     `key_file` stands for the broker's own key. A head of a `real` cluster has its nodes apart, each of which runs
-    `setup` before ranks start there; `message_range` is the range of their addresses.
+    `setup` before ranks start there; `message_range` is the range of their addresses. Its partition may hold more than
+    the `processors` that the topology speaks of: no more are ever called idle.
     """
 
     cluster: Name
@@ -32,6 +33,7 @@ class Head(DocumentModel):
     sbatch: tuple[SbatchOption, ...] = ()
     setup: ShellLine = ""
     message_range: NetworkRange = ""
+    processors: PositiveInt | None = None
     real: bool = False
 
 
@@ -47,6 +49,7 @@ def real_head(cluster: Cluster, ssh: RealHead, key_file: Path) -> Head:
         sbatch=ssh.sbatch,
         setup=ssh.setup,
         message_range=ssh.network,
+        processors=cluster.processors,
         real=True,
     )
 

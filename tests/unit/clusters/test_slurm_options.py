@@ -79,7 +79,7 @@ def test_a_claim_states_nothing_that_its_head_does_not(said):
 def test_processors_are_those_of_the_partition_or_of_the_default_one(said):
     default = cluster().occupancy()
     assert (default.nodes, default.processors, default.idle) == (1, 4, 4)
-    cluster(partition="science").occupancy()
+    assert cluster(partition="science", processors=3).occupancy().idle == 3
     assert "--partition=science" in said("sinfo")
 
 
@@ -100,3 +100,5 @@ def test_an_allocation_that_ended_has_no_ranks(said):
         cluster(real=True).part("8", 6)
     with pytest.raises(ClaimFailed, match="holds 5 of the 6"):
         shares("n1 0-3\nn2 9\n", 6, "das")
+    with pytest.raises(ClaimFailed, match="which is no node"):
+        shares("n1;id 0-3\n", 4, "das")
