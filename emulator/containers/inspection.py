@@ -12,6 +12,7 @@ import docker.errors
 
 from emulator.containers import engine
 from emulator.containers.lifecycle import part_containers, wide_area_stand
+from emulator.containers.readiness import unreached
 from emulator.containers.state import StandState
 from emulator.containers.wan.router import Router
 from emulator.containers.wan.wide_area import programmed_wide_area
@@ -20,13 +21,14 @@ from emulator.model.topology import Cluster
 
 RUNNING = "running"
 REAL = "real"
+UNREACHED = "real, not reached"
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterStatus:
     """A cluster as its Slurm reports it; `idle` processors, nothing if it does not answer or is not asked, being real.
 
-    A real cluster has no container, but its address there, and ``real`` for a state: the broker speaks to it.
+    A real cluster has no container, but its address there; its state is whether the broker reaches it.
     """
 
     name: str
@@ -54,6 +56,8 @@ class TestbedStatus:
 def inspect(client: docker.DockerClient, stood: StandState) -> TestbedStatus:
     """Look at every part of a testbed."""
     states = {container.name: str(container.status) for container in engine.containers_of(client, stood.record.name)}
+    lost = (unreached(stood.api_url) or []) if stood.topology.real_clusters else []
+    states |= {cluster.name: UNREACHED if cluster.name in lost else REAL for cluster in stood.topology.real_clusters}
     with ThreadPoolExecutor(len(stood.topology.clusters)) as pool:
         clusters = tuple(pool.map(lambda cluster: _cluster(client, stood, cluster, states), stood.topology.clusters))
     faults = [
@@ -74,7 +78,9 @@ def _cluster(
     client: docker.DockerClient, stood: StandState, cluster: Cluster, states: Mapping[str, str]
 ) -> ClusterStatus:
     if cluster.ssh is not None:
-        return ClusterStatus(cluster.name, cluster.nodes, cluster.processors, None, cluster.ssh.address, REAL)
+        return ClusterStatus(
+            cluster.name, cluster.nodes, cluster.processors, None, cluster.ssh.address, states[cluster.name]
+        )
     container = stood.names.cluster(cluster.name)
     container_state = states.get(container, "gone")
     return ClusterStatus(

@@ -271,7 +271,8 @@ def _make_ready(client: docker.DockerClient, stood: StandState, observe: Observe
     emulated = stood.topology.emulated
     waits: list[Callable[[], None]] = [partial(program_when_routing, emulated)] if emulated else []
     waits += [partial(await_file, client, cluster.container, CLUSTER_READY) for cluster in stood.record.clusters]
-    waits.append(partial(await_broker, client, stood.names.broker, stood.api_url))
+    real = [cluster.name for cluster in stood.topology.real_clusters]
+    waits.append(partial(await_broker, client, stood.names.broker, stood.api_url, real))
     together(waits)
 
 
