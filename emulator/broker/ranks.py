@@ -116,14 +116,15 @@ def _hosts(index: int, part: Part, *, starts_here: bool) -> list[_Host]:
 def _networks(parts: Sequence[Part], settings: BrokerSettings) -> dict[str, str]:
     """What MPI is kept to: the emulated wide area and control network, or the networks of the real clusters in a job.
 
-    Nothing where a real cluster states no network: MPI then finds its way itself.
+    Never both, since Open MPI takes any of a host's networks for a way to any other's. Nothing where a real cluster states
+    no network: MPI then finds its way itself.
     """
     real = [part.message_range for part in parts if part.is_real]
     if not all(real):
         return {}
-    # No daemon may try the control network first, which is of Docker's making, and wait there for an answer.
-    control = real or [settings.control_range]
-    messages = real if len(real) == len(parts) else [settings.message_range, *real]
-    ranges = {"btl_tcp_if_include": messages, "oob_tcp_if_include": control}
-    joined = {name: ",".join(dict.fromkeys(filter(None, given))) for name, given in ranges.items()}
-    return {name: given for name, given in joined.items() if given}
+    joined = ",".join(dict.fromkeys(real))
+    ranges = {
+        "btl_tcp_if_include": joined or settings.message_range,
+        "oob_tcp_if_include": joined or settings.control_range,
+    }
+    return {name: given for name, given in ranges.items() if given}

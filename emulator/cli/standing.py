@@ -214,10 +214,9 @@ def _show_surroundings(stood: StandState, found: TestbedStatus) -> None:
     print(f"messages    inside a cluster: {stood.topology.interconnects.described}")
     if stood.topology.emulated:
         print(f"router      {found.router_backend or 'unknown'} (asked: {stood.record.router_backend})")
+        print(f"dilation    {'unknown' if found.dilation is None else f'{found.dilation:g}'}")
     if stood.topology.real_clusters:
         print(f"unshaped    the links of {', '.join(it.name for it in stood.topology.real_clusters)}, which are real")
-    if stood.topology.emulated:
-        print(f"dilation    {'unknown' if found.dilation is None else f'{found.dilation:g}'}")
     print(f"API         {found.api_url}  (token: {stood.folder / 'token'})")
 
 
