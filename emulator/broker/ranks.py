@@ -116,8 +116,8 @@ def _hosts(index: int, part: Part, *, starts_here: bool) -> list[_Host]:
 def _networks(parts: Sequence[Part], settings: BrokerSettings) -> dict[str, str]:
     """What MPI is kept to: the emulated wide area and control network, or the networks of the real clusters in a job.
 
-    Never both, since Open MPI takes any of a host's networks for a way to any other's. Nothing where a real cluster states
-    no network: MPI then finds its way itself.
+    Never both, since Open MPI takes any of a host's networks for a way to any other's. Nothing where a real cluster
+    states no network: MPI then finds its way itself.
     """
     real = [part.message_range for part in parts if part.is_real]
     if not all(real):
