@@ -155,6 +155,11 @@ def judge_links(checks: Iterable[LinkCheck], clusters: Collection[str] | None = 
     return Verdict.worst_of(_judge_check(check, clusters) for check in checks)
 
 
+def judge_real(clusters: Collection[str]) -> Verdict:
+    """The verdict on a job that used `clusters` which are real: nothing of them is emulated, and nothing measured."""
+    return _suspect_if(bool(clusters), f"processors and links of {', '.join(sorted(clusters))} are real, not emulated")
+
+
 def _judge_check(check: LinkCheck, clusters: Collection[str] | None) -> Verdict:
     if not check.carried and (clusters is None or len(set(clusters)) > 1):
         return _suspect_if(True, f"the router does not carry the links at this dilation ({check.moment} the run)")

@@ -6,7 +6,15 @@ import pytest
 
 from emulator.fidelity.conditions import Conditions
 from emulator.fidelity.measures import JobMeasures, RunMeasures
-from emulator.fidelity.verdict import Judgement, Verdict, judge_job, judge_links, judge_run, judge_unfinished
+from emulator.fidelity.verdict import (
+    Judgement,
+    Verdict,
+    judge_job,
+    judge_links,
+    judge_real,
+    judge_run,
+    judge_unfinished,
+)
 from emulator.model.clock import Dilation
 from emulator.model.evidence import LinkCheck, LinkFault
 from emulator.model.views import JobView
@@ -236,3 +244,10 @@ def test_a_run_that_lacks_jobs_is_void() -> None:
 
 def test_reasons_are_kept_once_each() -> None:
     assert Verdict.worst_of([SUSPECT, SUSPECT, VALID]) == SUSPECT
+
+
+def test_a_job_that_used_a_real_cluster_is_suspect_since_nothing_of_it_was_emulated():
+    assert judge_real([]) == Verdict()
+    verdict = judge_real({"das"})
+    assert verdict.judgement is Judgement.SUSPECT
+    assert verdict.reasons == ("processors and links of das are real, not emulated",)
