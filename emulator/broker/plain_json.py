@@ -45,9 +45,11 @@ def _integer(digits: str) -> int:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
-        names = [key for key, _ in pairs]
-        twice = next(key for key in members if names.count(key) > 1)
-        raise InvalidInput(f"{_name(twice)}: this key stands twice.")
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise InvalidInput(f"{_name(key)}: this key stands twice.")
+            seen.add(key)
     return members
 
 

@@ -88,6 +88,7 @@ def test_a_wrong_type_is_refused_by_the_name_of_its_field(api, name, value):
         ('{"specification": {"application": "poisson", "components": [4], "arguments": {"grid": -Infinity}}}', "grid"),
         ('{"specification": {"application": "poisson", "components": [' + "9" * 100_000 + "]}}", "components.0"),
         ('{"run": 1, "run": 2}', "run: this key stands twice"),
+        ("{" + "".join(f'"{number}":1,' for number in range(80_000)) + '"0":1}', "0: this key stands twice"),
         ('{"specification": ' + "[" * 50_000 + "]" * 50_000 + "}", "nested deeper"),
         ('{"specification": ' + '{"a":' * 30 + "1" + "}" * 31, "nested deeper"),
         ('{"a\\nb": NaN}', "a\\nb"),
