@@ -154,7 +154,8 @@ class _Present:
             self._reachable.labels(cluster.cluster).set(cluster.reachable)
             kinds = {"background": cluster.background, "coallocation": cluster.executing, "wasted": cluster.wasted}
             for kind, used in kinds.items():
-                self._utilization.labels(cluster.cluster, kind).set(used / cluster.processors)
+                # A partition without nodes, as one is while its machines are changed, has no processors to share.
+                self._utilization.labels(cluster.cluster, kind).set(used / max(1, cluster.processors))
 
 
 def _labels(request: RunRequest) -> Labels:

@@ -122,6 +122,13 @@ def test_a_cluster_that_does_not_answer_is_seen(house):
     )
 
 
+def test_a_cluster_whose_partition_has_no_processors_has_none_in_use(house):
+    house.east.processors = 0
+    found = samples(house)
+    assert value(found, "processors", cluster="east") == 0
+    assert all(value(found, "utilization_ratio", cluster="east", kind=kind) == 0 for kind in KINDS)
+
+
 def test_names_and_labels_follow_the_house_s_rules(house):
     one_of_each(house)
     for name, *labels in samples(house):
