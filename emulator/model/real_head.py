@@ -42,8 +42,10 @@ def _sbatch_option(option: str) -> str:
     if _OPTION.fullmatch(option) is None:
         raise ValueError(f"an option of sbatch is one line such as --account=physics, not {option!r}")
     name = option.removeprefix("--").split("=")[0]
-    if name in _OURS:
-        raise ValueError(f"the testbed states --{name} itself (leave {option!r} out)")
+    # Slurm takes the beginning of an option's name for the option.
+    ours = next((it for it in sorted(_OURS) if it.startswith(name)), None)
+    if ours is not None:
+        raise ValueError(f"the testbed states --{ours} itself (leave {option!r} out)")
     return option
 
 

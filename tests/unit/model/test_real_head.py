@@ -81,6 +81,7 @@ def test_a_topology_with_a_real_cluster_is_read_again_as_it_was_written():
         ("--time=60", '"--time=60\\n#SBATCH --uid=0"', "an option of sbatch is one line"),
         ("--time=60", "--ntasks=900", "the testbed states --ntasks itself"),
         ("--time=60", "--wrap=id", "the testbed states --wrap itself"),
+        ("--time=60", "--arr=1-9", "the testbed states --array itself"),
         ("defq", "'defq; id'", "clusters.1.ssh.partition"),
         ("defq", '"defq\\n"', "clusters.1.ssh.partition"),
         ("module load openmpi", '"module load openmpi\\nid"', "clusters.1.ssh.setup: a single line"),
