@@ -188,6 +188,8 @@ class SshFileServer:
 
 def _bash(script: str, values: dict[str, str]) -> str:
     settings = "".join(f"{name}={shlex.quote(value)}\n" for name, value in values.items())
+    # In the locale of a head that writes 0,5 for a half, bash would write its moments so.
+    settings += "export LC_ALL=C\n"
     return f"exec bash -c {shlex.quote(settings + script)}"
 
 
