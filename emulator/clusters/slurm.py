@@ -45,7 +45,9 @@ class SlurmCluster:
         # Connections apart, so that a burst of commands never stands before what runs or what is watched.
         self._program_shell = SecureShell(head, settings)
         self._watch_shell = SecureShell(head, settings)
-        self._prefix = f"{settings.testbed}-"
+        # Ends in what no testbed's name holds: `a` must not take for its own what `a-b` claimed of the same Slurm.
+        self._prefix = f"{settings.testbed}."
+        self._jobs_folder = f'"$HOME"/.testbed/jobs/{shlex.quote(settings.testbed)}'
         self._partition = f" --partition={shlex.quote(head.partition)}" if head.partition else ""
         self._closing = threading.Event()
 
@@ -118,12 +120,14 @@ class SlurmCluster:
         )
 
     def start(self, script: str, allocation: str, label: str, processes: int = 0) -> Program:
-        """Run `script` as a step of the allocation; it reads nothing, and its files lie in ``~/.testbed/jobs``.
+        """Run `script` as a step of the allocation; it reads nothing.
+
+        Its files lie in ``~/.testbed/jobs/TESTBED``, since an account may serve several testbeds.
 
         Several processes spread over the nodes as the allocation's processors do; where one fails, the others end.
         """
         tasks = f"--ntasks={processes} --kill-on-bad-exit=1" if processes else "--nodes=1 --ntasks=1"
-        folder = f'"$HOME"/.testbed/jobs/{shlex.quote(label)}'
+        folder = f"{self._jobs_folder}/{shlex.quote(label)}"
         command = (
             f"mkdir -p {folder} && cat > {folder}/start && exec srun --jobid={shlex.quote(allocation)} --overlap "
             f"{tasks} --mpi=none --chdir={folder} --job-name=ranks bash {folder}/start < /dev/null"

@@ -22,6 +22,8 @@ DETAILS = """JobId=7 JobName=t-job-1-das
 """
 PROGRAMS = {
     "sbatch": SAY + "echo 7\n",
+    "squeue": "#!/bin/bash\nprintf '8 t.0-1.0-das\\n9 t-two.0-1.0-das\\n10 tea\\n'\n",
+    "scancel": SAY,
     "sinfo": SAY + "printf 'debug* 1 0/4/0/4\\nscience 2 3/5/0/8\\n'\n",
     "scontrol": f"""#!/bin/bash
 case "$*" in
@@ -57,23 +59,29 @@ def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     return lambda program: (tmp_path / f"{program}.said").read_text().splitlines()
 
 
-def cluster(**stated) -> SlurmCluster:
+def cluster(testbed: str = "t", **stated) -> SlurmCluster:
     head = Head(cluster="das", address="fs0.das.example", port=2222, user="alice", **stated)
     nowhere = Path("/nowhere")
     files = dict.fromkeys(("topology_file", "token_file", "key_file", "known_hosts_file", "journal_file"), nowhere)
-    return SlurmCluster(head, BrokerSettings(testbed="t", heads=(head,), **files))
+    return SlurmCluster(head, BrokerSettings(testbed=testbed, heads=(head,), **files))
 
 
 def test_a_claim_carries_the_partition_and_the_extra_options_each_as_one_word(said):
     hostile = '--comment=it\'s; touch owned $(id) `id` "x"'
     assert cluster(partition="science", sbatch=("--time=30", hostile)).claim("job-1-das", 6) == "7"
     words = said("sbatch")
-    assert {"--partition=science", "--time=30", hostile, "--ntasks=6", "--job-name=t-job-1-das"} <= set(words)
+    assert {"--partition=science", "--time=30", hostile, "--ntasks=6", "--job-name=t.job-1-das"} <= set(words)
 
 
 def test_a_claim_states_nothing_that_its_head_does_not(said):
     cluster().claim("job-1-das", 6)
     assert not [word for word in said("sbatch") if word.startswith("--partition")]
+
+
+@pytest.mark.parametrize(("testbed", "released"), [("t", ["--quiet", "8"]), ("t-two", ["--quiet", "9"])])
+def test_testbeds_that_share_an_account_release_only_what_is_their_own(said, testbed, released):
+    cluster(testbed).release_all()
+    assert said("scancel") == released
 
 
 def test_processors_are_those_of_the_partition_or_of_the_default_one(said):
