@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import shlex
 import threading
+import time
 from collections.abc import Callable
 
 from emulator.clusters.nodes import ASK_NODES, shares
@@ -34,6 +35,8 @@ DEFAULT_PARTITION = "*"
 """Slurm's mark of the partition of those who name none."""
 RECONNECT_HOST_S = (0.2, 1.0, 2.0)
 RECONNECT_LATER_HOST_S = 5.0
+STEADY_HOST_S = 30.0
+"""A connection that held for so long is no part of a series of failures."""
 
 
 class SlurmCluster:
@@ -152,11 +155,12 @@ class SlurmCluster:
         failures, reachable = 0, False
         while not self._closing.is_set():
             try:
-                stream = self._watch_shell.open_program(WATCH, script=None)
+                stream, begun_host_s = self._watch_shell.open_program(WATCH, script=None), time.monotonic()
                 if not reachable:
+                    self._announce(stream, on_reachable)
                     reachable, failures = True, 0
-                    on_reachable(True, "")
                 self._read_events(stream, on_event)
+                failures = 0 if time.monotonic() - begun_host_s > STEADY_HOST_S else failures
                 reason = f"Cluster {self.cluster!r} closed the connection that carries its events."
             except ClusterUnreachable as error:
                 reason = str(error)
@@ -170,6 +174,14 @@ class SlurmCluster:
             pause_host_s = RECONNECT_HOST_S[failures] if failures < len(RECONNECT_HOST_S) else RECONNECT_LATER_HOST_S
             failures = min(failures + 1, len(RECONNECT_HOST_S))
             self._closing.wait(pause_host_s)
+
+    def _announce(self, stream: Program, on_reachable: Callable[[bool, str], None]) -> None:
+        """Say that the cluster was found; if it is lost again while that is acted upon, it was not."""
+        try:
+            on_reachable(True, "")
+        except ClusterUnreachable:
+            stream.close()
+            raise
 
     def _read_events(self, stream: Program, on_event: Callable[[AllocationEvent], None]) -> None:
         for line in stream.lines():
