@@ -21,6 +21,7 @@ class ScriptedProgram:
         self.said: queue.SimpleQueue[object] = queue.SimpleQueue()
         self.code = 0
         self.error = ""
+        self.has_ended = False
 
     def say(self, **message: object) -> None:
         self.said.put(json.dumps(message))
@@ -31,7 +32,8 @@ class ScriptedProgram:
         self.end(0)
 
     def end(self, code: int, error: str = "") -> None:
-        self.code, self.error = code, error
+        if not self.has_ended:
+            self.has_ended, self.code, self.error = True, code, error
         self.said.put(END)
 
     def lines(self) -> Iterator[str]:
@@ -49,10 +51,16 @@ class ScriptedProgram:
 
 
 class ScriptedCluster:
+<<<<<<< HEAD
     """Grants what fits at once, unless `holds_back`, `refuses` or `silent`.
 
     `others` hold processors of their own. Other users are quicker than the next `others_quicker` claims, which stay
     pending. `on_claim` is called at each.
+=======
+    """Grants what fits at once, unless `holds_back`, `refuses` or `silent`; `others` hold processors of their own.
+
+    An allocation's release ends what runs inside it, and nothing starts in one that was released.
+>>>>>>> deciding
     """
 
     def __init__(self, cluster: str, processors: int) -> None:
@@ -60,6 +68,7 @@ class ScriptedCluster:
         self.address = cluster
         self.processors = processors
         self.held: dict[str, tuple[str, int]] = {}
+        self.steps: dict[str, ScriptedProgram] = {}
         self.others = 0
         self.holds_back = self.refuses = self.silent = False
         self.others_quicker = 0
@@ -98,6 +107,9 @@ class ScriptedCluster:
         self._check_speaking()
         with self._lock:
             claim, _ = self.held.pop(allocation, ("", 0))
+            step = self.steps.pop(allocation, None)
+        if step is not None:
+            step.end(143)
         if claim:
             self.released.append(allocation)
             self._tell(AllocationEventKind.ENDED, claim, allocation)
@@ -119,9 +131,15 @@ class ScriptedCluster:
 
     def start(self, script: str, allocation: str, label: str, processes: int = 0) -> ScriptedProgram:
         self._check_speaking()
+        program = ScriptedProgram()
+        with self._lock:
+            if allocation in self.held:
+                self.steps[allocation] = program
+            else:
+                program.end(1)
         self.scripts.append(script)
-        self.programs.append(ScriptedProgram())
-        return self.programs[-1]
+        self.programs.append(program)
+        return program
 
     def watch(self, on_event, on_reachable) -> None:
         self._on_event, self._on_reachable = on_event, on_reachable
