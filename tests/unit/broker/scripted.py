@@ -51,16 +51,11 @@ class ScriptedProgram:
 
 
 class ScriptedCluster:
-<<<<<<< HEAD
     """Grants what fits at once, unless `holds_back`, `refuses` or `silent`.
 
     `others` hold processors of their own. Other users are quicker than the next `others_quicker` claims, which stay
     pending. `on_claim` is called at each.
-=======
-    """Grants what fits at once, unless `holds_back`, `refuses` or `silent`; `others` hold processors of their own.
-
     An allocation's release ends what runs inside it, and nothing starts in one that was released.
->>>>>>> deciding
     """
 
     def __init__(self, cluster: str, processors: int) -> None:
