@@ -189,3 +189,22 @@ def test_a_campaign_brings_the_files_that_its_seed_draws_and_replays_without_a_d
     assert sites.client.files() == []
     sites.until(lambda: sites.held_at("east") == sites.held_at("west") == [])
     assert "0 differences" in testbed.succeed("replay", str(records)).output
+
+
+def test_a_broker_that_is_killed_while_a_file_comes_leaves_no_half_file_and_knows_its_files_again(sites):
+    """The last of this file, since the run dies with its broker."""
+    sites.client.register_file(FileRegistration(name="long", size_bytes=LONG_BYTES, sites=("east",)))
+    run = sites.client.take_run(RunRequest(name="killed", policy="cf")).id
+    sites.client.start_run(run)
+    sites.submit(run, 8, 2, file="long")
+    sites.until(lambda: any(received > 0 for received in sites.received("long")))
+    broker = engine.connect().containers.get(f"{sites.name}-broker")
+    broker.kill("SIGKILL")
+    sites.until(lambda: (sites.at("west", "pgrep -c rsync"), sites.at("east", "pgrep -c rsync")) == ("0", "0"))
+    sites.until(lambda: (sites.held_at("west"), sites.incoming_at("west")) == ([], []))
+    broker.start()
+    sites.until(sites.client.answers)
+    (file,) = sites.client.files()
+    assert (file.name, [replica.site for replica in file.replicas], file.transfers) == ("long", ["east"], ())
+    sites.client.remove_file("long")
+    assert sites.held_at("east") == []
