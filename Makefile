@@ -51,6 +51,7 @@ bench: $(READY)
 	.venv/bin/python -m tests.bench.kernels
 	.venv/bin/python -m tests.bench.start --ranks 16 64
 	.venv/bin/python -m tests.bench.ranks --rounds 1
+	.venv/bin/python -m tests.bench.submissions
 
 lint: $(READY)
 	.venv/bin/ruff check .

@@ -6,6 +6,7 @@ comes back as the error the broker raised, with the broker's own sentence, or as
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any, Self, TypeVar
 
@@ -13,8 +14,7 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from emulator.model import errors
-from emulator.model.documents import DocumentModel
-from emulator.model.errors import NotStanding, RunFailed, TestbedError, Unauthorized
+from emulator.model.errors import NotStanding, RunFailed, TestbedError, Unanswered, Unauthorized
 from emulator.model.files import BandwidthView, FileRegistration, FileView
 from emulator.model.views import (
     STANDING_RUN,
@@ -22,6 +22,8 @@ from emulator.model.views import (
     EventKind,
     EventView,
     JobView,
+    OutputView,
+    QueueEntryView,
     RunRequest,
     RunView,
     Submission,
@@ -37,14 +39,14 @@ _HOST_REGISTER_TIMEOUT_S = 600.0  # a large file is written at every site, and i
 _HOST_END_TIMEOUT_S = 120.0  # ending a run waits until its last processors are released
 _HOST_IDLE_CONNECTION_S = 2.0  # below the five seconds after which the broker's server closes an idle connection
 
+HOST_PATIENCE_S = 30.0
+"""Host seconds for which `submit_surely` asks again where nobody answers."""
+
+_JOBS_IN_A_PAGE = 1_000
+_HOST_FIRST_PAUSE_S = 0.1
+_HOST_LONGEST_PAUSE_S = 2.0
+
 View = TypeVar("View", bound=BaseModel)
-
-
-class JobOutput(DocumentModel):
-    """What a job wrote: its standard output and its standard error."""
-
-    output: str
-    error: str
 
 
 class BrokerClient:
@@ -114,10 +116,40 @@ class BrokerClient:
         """Hand a job to the broker."""
         return _one(self._send("POST", "/v1/jobs", body=submission), JobView)
 
+    def submit_surely(self, submission: Submission, host_patience_s: float = HOST_PATIENCE_S) -> JobView:
+        """Hand a job to the broker, again while nobody answers; its key sees to it that it is submitted once.
+
+        Raises:
+            ValueError: if the submission has no key.
+        """
+        if submission.key is None:
+            raise ValueError("a submission without a key may be submitted twice when it is sent again")
+        host_deadline_s = time.monotonic() + host_patience_s
+        host_pause_s = _HOST_FIRST_PAUSE_S
+        while True:
+            try:
+                return self.submit(submission)
+            except Unanswered:
+                if time.monotonic() + host_pause_s > host_deadline_s:
+                    raise
+            time.sleep(host_pause_s)
+            host_pause_s = min(2 * host_pause_s, _HOST_LONGEST_PAUSE_S)
+
     def jobs(self, run: int | None = None) -> list[JobView]:
-        """The jobs of `run`, or all that the broker knows."""
-        parameters = {} if run is None else {"run": run}
-        return _many(self._send("GET", "/v1/jobs", parameters=parameters), JobView)
+        """The jobs of `run`, or all that the broker knows, in order of submission."""
+        jobs: list[JobView] = []
+        while True:
+            parameters = {"after": jobs[-1].id if jobs else 0, "limit": _JOBS_IN_A_PAGE}
+            if run is not None:
+                parameters["run"] = run
+            page = _many(self._send("GET", "/v1/jobs", parameters=parameters), JobView)
+            jobs += page
+            if len(page) < _JOBS_IN_A_PAGE:
+                return jobs
+
+    def queue(self) -> list[QueueEntryView]:
+        """The waiting jobs in the order they would be tried."""
+        return _many(self._send("GET", "/v1/queue"), QueueEntryView)
 
     def job(self, job: int) -> JobView:
         """One job.
@@ -128,12 +160,16 @@ class BrokerClient:
         return _one(self._send("GET", f"/v1/jobs/{job}"), JobView)
 
     def cancel(self, job: int) -> JobView:
-        """End a job wherever it is in its life; cancelling a finished one changes nothing."""
+        """End a job wherever it is in its life.
+
+        Raises:
+            AlreadyEnded: if it has ended.
+        """
         return _one(self._send("DELETE", f"/v1/jobs/{job}"), JobView)
 
-    def output(self, job: int) -> JobOutput:
+    def output(self, job: int) -> OutputView:
         """What a job wrote so far."""
-        return _one(self._send("GET", f"/v1/jobs/{job}/output"), JobOutput)
+        return _one(self._send("GET", f"/v1/jobs/{job}/output"), OutputView)
 
     def files(self) -> list[FileView]:
         """Every file with its replicas and the transfers under way, in alphabetical order."""
@@ -208,7 +244,7 @@ class BrokerClient:
                 method, path, content=content, params=parameters, headers=headers, timeout=host_timeout_s
             )
         except httpx.HTTPError as error:
-            raise NotStanding(
+            raise Unanswered(
                 f"The broker at {self.api_url} does not answer ({_reason(error)}): see `testbed status`, "
                 "and bring it up with `testbed up`."
             ) from error

@@ -1,9 +1,10 @@
 """The load generator: submits a schedule through the broker, each job at its moment; run by locust without its page.
 
 A handful of users share one queue of arrivals: each takes the next, sleeps until its moment and submits it, so that a
-slow answer to one submission does not delay the next. The run's clock is started here, once the users are about to be
-released, so that the generator's own start-up costs no arrival its moment. What to submit, and to whom, comes in the
-environment (``TESTBED_...``); locust keeps statistics of the submissions.
+slow answer to one submission does not delay the next. Each is submitted under a key, and again if the broker is away
+for a moment: it becomes one job however often it arrives there. The run's clock is started here, once the users are
+about to be released, so that the generator's own start-up costs no arrival its moment. What to submit, and to whom,
+comes in the environment (``TESTBED_...``); locust keeps statistics of the submissions.
 
 Importing locust rewires Python's sockets: nothing else of this project may import this file.
 """
@@ -33,7 +34,7 @@ _HOST_LOOK_ROUND_S: Final = 1.0
 
 _client = BrokerClient(os.environ["TESTBED_API_URL"], os.environ["TESTBED_TOKEN"])
 _run = int(os.environ["TESTBED_RUN"])
-_waiting: deque[Arrival] = deque(read_schedule(Path(os.environ["TESTBED_SCHEDULE"])))
+_waiting: deque[tuple[int, Arrival]] = deque(enumerate(read_schedule(Path(os.environ["TESTBED_SCHEDULE"])), start=1))
 _unsubmitted = len(_waiting)
 _clock: EmulatedClock | None = None
 
@@ -62,17 +63,22 @@ class Submitter(User):
         """Take one arrival, await its moment, submit it."""
         if _clock is None or not _waiting:
             raise StopUser
-        arrival = _waiting.popleft()
+        number, arrival = _waiting.popleft()
         gevent.sleep(_clock.host_remaining_s(arrival.arrival_s))
-        self._submit(arrival)
+        self._submit(number, arrival)
         _count_one(self.environment)
 
-    def _submit(self, arrival: Arrival) -> None:
-        """Submit `arrival` and tell locust's statistics how long the broker took to accept it."""
-        submission = Submission(specification=arrival.specification, run=_run, intended_arrival_s=arrival.arrival_s)
+    def _submit(self, number: int, arrival: Arrival) -> None:
+        """Submit `arrival`, the run's `number`-th, and tell locust's statistics how long that took."""
+        submission = Submission(
+            specification=arrival.specification,
+            run=_run,
+            intended_arrival_s=arrival.arrival_s,
+            key=f"{_run}-{number}",
+        )
         began, refusal = time.perf_counter(), None
         try:
-            _client.submit(submission)
+            _client.submit_surely(submission)
         except TestbedError as error:
             refusal = error
         self.environment.events.request.fire(

@@ -12,5 +12,12 @@ claiming    one allocation per cluster of a placement, all or none
 running     a placed job's life on a thread of its own: claim, start, follow, release
 programs    the command line of a job's ranks
 ranks       the script that starts MPI ranks across clusters inside their allocations
+admission   submissions become jobs, all that wait in one transaction
+census      how things stand now: who waits, and what processors do
+metrics     the same and what has been, for Prometheus
+limits      how much of a request is read, and of whom
+event_feed  events for those who wait for them
+plain_json  JSON that means one thing to every reader
+logs        one line a record, whatever is in it
 journal     every event, in order, on disk
 """

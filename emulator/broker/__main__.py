@@ -7,6 +7,7 @@ from pathlib import Path
 
 import uvicorn
 
+from emulator.broker import logs
 from emulator.broker.api import application
 from emulator.broker.journal import Journal
 from emulator.broker.service import Broker
@@ -18,6 +19,8 @@ from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
 
 DEFAULT_SETTINGS = Path("/etc/testbed/broker.json")
+GRACE_HOST_S = 3
+"""Host seconds that those who wait for events are given to hang up when the broker is told to stop."""
 
 
 def main(settings_file: Path) -> None:
@@ -26,6 +29,7 @@ def main(settings_file: Path) -> None:
     Raises:
         InvalidInput: if the settings or the topology are not valid, or name different clusters.
     """
+    logs.begin()
     settings = read_document(settings_file, BrokerSettings)
     topology = read_document(settings.topology_file, Topology)
     if [head.cluster for head in settings.heads] != topology.cluster_names:
@@ -39,7 +43,15 @@ def main(settings_file: Path) -> None:
     broker.open()
     token = settings.token_file.read_text(encoding="utf-8").strip()
     try:
-        uvicorn.run(application(broker, journal, token), host="0.0.0.0", port=settings.listen_port, log_level="warning")
+        uvicorn.run(
+            application(broker, journal, token),
+            host="0.0.0.0",
+            port=settings.listen_port,
+            log_config=None,
+            log_level="warning",
+            access_log=False,
+            timeout_graceful_shutdown=GRACE_HOST_S,
+        )
     finally:
         broker.close()
         for server in file_servers:

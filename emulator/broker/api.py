@@ -1,102 +1,148 @@
 """HTTP in front of the broker: version 1 of its interface, described by OpenAPI at ``/v1/openapi.json``.
 
-Bodies are the models of `emulator.model.views`. Every request but the health check carries the testbed's token. An
-error is ``{"error": one sentence, "kind": class name}`` with a status that fits.
+Bodies are the models of `emulator.model.views`; an error is an `ErrorView` with a status that fits. ``limits`` stands
+before all of this, ``event_feed`` behind the events, ``metrics`` behind ``/metrics``.
 """
 
 from __future__ import annotations
 
-import hmac
-from typing import Annotated
+import asyncio
+from typing import Annotated, Any
 
-from fastapi import Depends, FastAPI, Query, Request, Response
+from fastapi import APIRouter, FastAPI, Header, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.params import Depends as DependsOn
-from fastapi.responses import JSONResponse
-from starlette.middleware.base import RequestResponseEndpoint
+from fastapi.openapi.utils import get_openapi
+from fastapi.responses import JSONResponse, StreamingResponse
+from pydantic import BaseModel, TypeAdapter
+from starlette.exceptions import HTTPException
 
+from emulator.broker.event_feed import event_stream, events_page
 from emulator.broker.files_api import files_router
 from emulator.broker.journal import Journal
+from emulator.broker.limits import LimitedBodies, TokenAsked, refusal
+from emulator.broker.metrics import Metrics
 from emulator.broker.service import Broker
 from emulator.model.documents import fault_sentence
 from emulator.model.errors import (
+    AlreadyEnded,
     InvalidInput,
+    KeyTaken,
     NotStanding,
     TestbedBusy,
     TestbedError,
     Unauthorized,
     UnknownName,
 )
-from emulator.model.views import ClusterView, EventView, JobView, RunRequest, RunView, Submission
+from emulator.model.views import (
+    LARGEST_NUMBER,
+    ClusterView,
+    ErrorView,
+    EventView,
+    HealthView,
+    JobView,
+    OutputView,
+    QueueEntryView,
+    RunRequest,
+    RunView,
+    Submission,
+)
 
 STATUS: list[tuple[type[TestbedError], int]] = [
     (Unauthorized, 401),
     (UnknownName, 404),
     (InvalidInput, 422),
+    (KeyTaken, 409),
+    (AlreadyEnded, 409),
     (TestbedBusy, 409),
     (NotStanding, 409),
     (TestbedError, 500),
 ]
 LONGEST_WAIT_HOST_S = 60.0
-LARGEST_BODY_BYTES = 1_000_000
-Number = Annotated[int, Query(ge=0, le=2**53)]
+LARGEST_PAGE = 1_000
+OPEN_PATHS = ("/v1/health", "/v1/openapi.json", "/v1/docs", "/metrics")
+"""What needs no token: it tells nothing of anybody's jobs."""
+
+ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": ErrorView, "description": description}
+    for status, description in {
+        401: "The token is missing or not this testbed's.",
+        404: "There is no such job, run, or page.",
+        409: "It contradicts what is: another run, an end, or a key that is taken.",
+        413: "The body is too large.",
+        422: "A field is missing, unknown, or has a value that cannot be meant; the sentence names it.",
+    }.items()
+}
+JobNumber = Annotated[int, Path(ge=0, le=LARGEST_NUMBER, description="The job's number.")]
+RunNumber = Annotated[int, Path(ge=0, le=LARGEST_NUMBER, description="The run's number.")]
+OfRun = Annotated[int, Query(ge=0, le=LARGEST_NUMBER, description="The run; 0 is the standing one.")]
+After = Annotated[int, Query(ge=0, le=LARGEST_NUMBER, description="Only what is numbered above.")]
+LastEventId = Annotated[str | None, Header(max_length=20, pattern=r"^[0-9]{1,15}$")]
+
+_JOBS = TypeAdapter(list[JobView])
+
+
+class _Described(FastAPI):
+    """An application whose description says what needs the token."""
+
+    def openapi(self) -> dict[str, Any]:
+        """The description, made once."""
+        if self.openapi_schema is None:
+            schema = get_openapi(title=self.title, version=self.version, routes=self.routes)
+            schema["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+            for path, methods in schema["paths"].items():
+                for operation in methods.values():
+                    operation["security"] = [] if path in OPEN_PATHS else [{"token": []}]
+            self.openapi_schema = schema
+        return self.openapi_schema
 
 
 def application(broker: Broker, journal: Journal, token: str) -> FastAPI:
     """The ASGI application that serves `broker` to whoever knows `token`."""
-    app = FastAPI(title="Multicluster Testbed broker", version="1", openapi_url="/v1/openapi.json", docs_url="/v1/docs")
-
-    def authorized(request: Request) -> None:
-        given = request.headers.get("authorization", "").removeprefix("Bearer ")
-        if not hmac.compare_digest(given.encode(), token.encode()):
-            raise Unauthorized("The token is not this testbed's; use the one that `testbed up` wrote.")
-
+    app = _Described(
+        title="Multicluster Testbed broker", version="1", openapi_url="/v1/openapi.json", docs_url="/v1/docs"
+    )
     _add_error_answers(app)
-    _add_health(app, broker)
-    guarded: list[DependsOn] = [Depends(authorized)]
-    _add_runs(app, broker, guarded)
-    _add_jobs(app, broker, guarded)
-    app.include_router(files_router(broker.files), dependencies=guarded)
-
-    @app.get("/v1/clusters", dependencies=guarded)
-    def clusters() -> list[ClusterView]:
-        return broker.clusters()
-
-    @app.get("/v1/events", dependencies=guarded)
-    def events(
-        run: Number, after: Number = 0, wait_s: Annotated[float, Query(ge=0, le=LONGEST_WAIT_HOST_S)] = 0.0
-    ) -> list[EventView]:
-        return journal.read(run, after, wait_s)
-
+    for routes in (_runs(broker), _jobs(broker), _views(broker), _events(broker, journal), files_router(broker.files)):
+        app.include_router(routes, responses=ERRORS)
+    _add_open_pages(app, broker, Metrics(journal))
+    app.add_middleware(LimitedBodies)
+    app.add_middleware(TokenAsked, token=token, open_paths=OPEN_PATHS)
     return app
 
 
-def _add_health(app: FastAPI, broker: Broker) -> None:
-    @app.get("/v1/health")
-    def health(response: Response) -> dict[str, object]:
+def _add_open_pages(app: FastAPI, broker: Broker, metrics: Metrics) -> None:
+    @app.get("/v1/health", responses={503: {"model": HealthView, "description": "A cluster does not answer."}})
+    def health(response: Response) -> HealthView:
         """Whether every cluster answers the broker; 503 while one does not."""
         unreachable = broker.unreachable()
         response.status_code = 503 if unreachable else 200
-        return {"status": "waiting" if unreachable else "ok", "unreachable": unreachable}
+        return HealthView(status="waiting" if unreachable else "ok", unreachable=tuple(unreachable))
+
+    @app.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+    def shown_metrics() -> Response:
+        """What has been and what is, for Prometheus."""
+        return Response(metrics.text(broker.tally()), media_type=metrics.media_type)
 
 
-def _add_runs(app: FastAPI, broker: Broker, guarded: list[DependsOn]) -> None:
-    @app.post("/v1/runs", status_code=201, dependencies=guarded)
+def _runs(broker: Broker) -> APIRouter:
+    routes = APIRouter()
+
+    @routes.post("/v1/runs", status_code=201)
     def begin_run(request: RunRequest) -> RunView:
         """Take hold of the testbed: one run may."""
         return broker.begin_run(request)
 
-    @app.post("/v1/runs/{number}/start", dependencies=guarded)
-    def start_run(number: int) -> RunView:
+    @routes.post("/v1/runs/{number}/start")
+    def start_run(number: RunNumber) -> RunView:
         """Set the run's clock to zero; from now on it takes jobs."""
         return broker.start_run(number)
 
-    @app.post("/v1/runs/{number}/end", dependencies=guarded)
-    def end_run(number: int) -> RunView:
-        """Cancel what is unfinished and let go of the testbed."""
+    @routes.post("/v1/runs/{number}/end")
+    def end_run(number: RunNumber) -> RunView:
+        """Cancel what is unfinished and let go of the testbed; to end a run twice changes nothing."""
         return broker.end_run(number)
 
-    @app.get("/v1/runs/current", dependencies=guarded)
+    @routes.get("/v1/runs/current")
     def current_run() -> RunView:
         """The run that holds the testbed."""
         run = broker.current_run()
@@ -104,53 +150,108 @@ def _add_runs(app: FastAPI, broker: Broker, guarded: list[DependsOn]) -> None:
             raise UnknownName("No run holds the testbed.")
         return run
 
+    return routes
 
-def _add_jobs(app: FastAPI, broker: Broker, guarded: list[DependsOn]) -> None:
-    @app.post("/v1/jobs", status_code=201, dependencies=guarded)
-    def submit(submission: Submission) -> JobView:
-        """Submit a job to the current run, or to the standing one."""
-        return broker.submit(submission)
 
-    @app.get("/v1/jobs", dependencies=guarded)
-    def jobs(run: Annotated[int | None, Query(ge=0)] = None) -> list[JobView]:
-        """Jobs in order of submission."""
-        return broker.jobs(run)
+def _jobs(broker: Broker) -> APIRouter:
+    routes = APIRouter()
 
-    @app.get("/v1/jobs/{number}", dependencies=guarded)
-    def job(number: int) -> JobView:
+    @routes.post("/v1/jobs", status_code=201, response_model=JobView)
+    async def submit(submission: Submission) -> Response:
+        """Submit a job to the current run, or to the standing one; it is durable when this is answered."""
+        view = await asyncio.wrap_future(broker.offer(submission))
+        return _plain(view, status=201)
+
+    @routes.get("/v1/jobs", response_model=list[JobView])
+    def jobs(
+        run: Annotated[int | None, Query(ge=0, le=LARGEST_NUMBER, description="Only the jobs of this run.")] = None,
+        after: After = 0,
+        limit: Annotated[int, Query(ge=1, le=LARGEST_PAGE, description="At most so many jobs.")] = LARGEST_PAGE,
+    ) -> Response:
+        """Jobs in order of submission; the next page is that after the last job's number."""
+        return Response(_JOBS.dump_json(broker.jobs(run, after, limit)), media_type="application/json")
+
+    @routes.get("/v1/jobs/{number}", response_model=JobView)
+    def job(number: JobNumber) -> Response:
         """One job."""
-        return broker.job(number)
+        return _plain(broker.job(number))
 
-    @app.get("/v1/jobs/{number}/output", dependencies=guarded)
-    def output(number: int) -> dict[str, str]:
+    @routes.get("/v1/jobs/{number}/output")
+    def output(number: JobNumber) -> OutputView:
         """What the job's ranks wrote."""
         written, complained = broker.output(number)
-        return {"output": written, "error": complained}
+        return OutputView(output=written, error=complained)
 
-    @app.delete("/v1/jobs/{number}", dependencies=guarded)
-    def cancel(number: int) -> JobView:
+    @routes.delete("/v1/jobs/{number}", response_model=JobView)
+    def cancel(number: JobNumber) -> Response:
         """End a job wherever it is."""
-        return broker.cancel(number)
+        return _plain(broker.cancel(number))
+
+    return routes
+
+
+def _views(broker: Broker) -> APIRouter:
+    routes = APIRouter()
+
+    @routes.get("/v1/queue")
+    def queue() -> list[QueueEntryView]:
+        """The waiting jobs in the order they would be tried, with their placement tries so far."""
+        return broker.queue()
+
+    @routes.get("/v1/clusters")
+    def clusters() -> list[ClusterView]:
+        """The clusters as their local resource managers report them now."""
+        return broker.clusters()
+
+    return routes
+
+
+def _events(broker: Broker, journal: Journal) -> APIRouter:
+    routes = APIRouter()
+
+    @routes.get("/v1/events", response_model=list[EventView])
+    async def events(
+        run: OfRun, after: After = 0, wait_s: Annotated[float, Query(ge=0, le=LONGEST_WAIT_HOST_S)] = 0.0
+    ) -> Response:
+        """Up to a thousand events of a run; waits up to `wait_s` host seconds for the first."""
+        broker.check_run(run)
+        return Response(await events_page(journal, run, after, wait_s), media_type="application/json")
+
+    @routes.get(
+        "/v1/events/stream",
+        response_class=StreamingResponse,
+        responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+    )
+    async def stream(run: OfRun, after: After = 0, last_event_id: LastEventId = None) -> StreamingResponse:
+        """Events of a run as they come, as server-sent events, until it has ended; resumes by `Last-Event-ID`."""
+        broker.check_run(run)
+        since = after if last_event_id is None else int(last_event_id)
+        headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+        return StreamingResponse(event_stream(journal, run, since), media_type="text/event-stream", headers=headers)
+
+    return routes
+
+
+def _plain(view: BaseModel, status: int = 200) -> Response:
+    """`view` as it is: a model of ours need not be checked again on its way out."""
+    return Response(view.model_dump_json(), status_code=status, media_type="application/json")
 
 
 def _add_error_answers(app: FastAPI) -> None:
     @app.exception_handler(TestbedError)
-    def testbed_error(_: Request, error: TestbedError) -> JSONResponse:
+    async def testbed_error(_: Request, error: TestbedError) -> JSONResponse:
         status = next(status for kind, status in STATUS if isinstance(error, kind))
-        return _error(status, str(error), type(error).__name__)
+        return refusal(status, str(error), type(error).__name__)
 
     @app.exception_handler(RequestValidationError)
-    def invalid_request(_: Request, error: RequestValidationError) -> JSONResponse:
+    async def invalid_request(_: Request, error: RequestValidationError) -> JSONResponse:
         fault = dict(error.errors()[0])
-        fault["loc"] = fault["loc"][1:]  # without FastAPI's "body" or "query"
-        return _error(422, fault_sentence(fault), InvalidInput.__name__)
+        where = fault["loc"]
+        fault["loc"] = where[1:] or where  # without FastAPI's "body" or "query", unless that is all
+        return refusal(422, fault_sentence(fault), InvalidInput.__name__)
 
-    @app.middleware("http")
-    async def limit_size(request: Request, call_next: RequestResponseEndpoint) -> Response:
-        if int(request.headers.get("content-length") or 0) > LARGEST_BODY_BYTES:
-            return _error(413, f"A request body may have {LARGEST_BODY_BYTES} bytes at most.", InvalidInput.__name__)
-        return await call_next(request)
-
-
-def _error(status: int, sentence: str, kind: str) -> JSONResponse:
-    return JSONResponse({"error": sentence, "kind": kind}, status_code=status)
+    @app.exception_handler(HTTPException)
+    async def no_such_page(request: Request, error: HTTPException) -> JSONResponse:
+        sentence = f"{request.method} {request.url.path}: {str(error.detail).rstrip('.')}."
+        kind = UnknownName if error.status_code == 404 else InvalidInput
+        return refusal(error.status_code, sentence, kind.__name__, dict(error.headers or {}))

@@ -90,10 +90,13 @@ class Claims:
             on_claimed(manager.cluster, allocation, claimed_host_s)
 
     def parts(self) -> list[Part]:
-        """Where the processes are to be started, in the order of the placement's components."""
+        """Where the processes are to be started, in the order of the placement's components.
+
+        Raises:
+            ClaimFailed, ClusterUnreachable: if a cluster does not say where its processors are.
+        """
         return [
-            Part(manager.address, self._allocations[name], self._processors[name])
-            for name, manager in self._managers.items()
+            manager.part(self._allocations[name], self._processors[name]) for name, manager in self._managers.items()
         ]
 
     def managers(self) -> list[LocalResourceManager]:

@@ -1,6 +1,7 @@
 """The journal: every event of the broker, numbered, in the order it happened, on disk before anybody is told.
 
-Readers wait for events newer than the last they know; nothing is ever changed or removed.
+What is appended `together` becomes durable at once, in one transaction, and nobody sees a part of it. Beside the events
+stand the keys under which clients submitted jobs. Nothing is ever changed or removed.
 """
 
 from __future__ import annotations
@@ -8,6 +9,9 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from emulator.model.views import EventKind, EventView, JobView
@@ -20,8 +24,24 @@ CREATE TABLE IF NOT EXISTS events (
     body TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS events_of_run ON events (run, sequence);
+CREATE INDEX IF NOT EXISTS events_of_job ON events (job, sequence) WHERE job IS NOT NULL;
+CREATE TABLE IF NOT EXISTS submissions (
+    key TEXT PRIMARY KEY,
+    job INTEGER NOT NULL,
+    fingerprint TEXT NOT NULL
+) WITHOUT ROWID;
 """
 PAGE = 1_000
+
+Listener = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedSubmission:
+    """What was submitted under a key: the job it became, and a fingerprint of the submission."""
+
+    job: int
+    fingerprint: str
 
 
 class Journal:
@@ -34,6 +54,30 @@ class Journal:
         self._database.execute("PRAGMA synchronous=FULL")
         self._database.executescript(SCHEMA)
         self._changed = threading.Condition()
+        self._last_sequence = self._stored_sequence()
+        self._together = 0
+        self._untold: list[EventView] = []
+        self._listeners: frozenset[Listener] = frozenset()
+        self._listening = threading.Lock()
+        self._observers: list[Callable[[EventView], None]] = []
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Make all that the calling thread appends within durable at its end, or nothing of it if that fails."""
+        with self._changed:
+            if self._together == 0:
+                self._database.execute("BEGIN IMMEDIATE")
+            self._together += 1
+            try:
+                yield
+            except BaseException:
+                self._together -= 1
+                if self._together == 0:
+                    self._roll_back()
+                raise
+            self._together -= 1
+            if self._together == 0:
+                self._commit()
 
     def append(
         self,
@@ -44,9 +88,9 @@ class Journal:
         detail: dict[str, object] | None = None,
     ) -> EventView:
         """Record that `kind` happened at emulated moment `time_s` of `run`, and wake the readers."""
-        with self._changed:
+        with self.together():
             event = EventView(
-                sequence=self._last_sequence() + 1,
+                sequence=self._last_sequence + 1,
                 run=run,
                 kind=kind,
                 time_s=time_s,
@@ -58,8 +102,28 @@ class Journal:
                 "INSERT INTO events (sequence, run, job, body) VALUES (?, ?, ?, ?)",
                 (event.sequence, run, job.id if job else None, event.model_dump_json()),
             )
-            self._changed.notify_all()
+            self._last_sequence = event.sequence
+            self._untold.append(event)
             return event
+
+    def keep_key(self, key: str, job: int, fingerprint: str) -> None:
+        """Remember that the submission under `key`, of which `fingerprint` tells, became `job`."""
+        with self.together():
+            self._database.execute("INSERT INTO submissions VALUES (?, ?, ?)", (key, job, fingerprint))
+
+    def under_key(self, key: str) -> KeyedSubmission | None:
+        """What was submitted under `key`, if anything was."""
+        query = "SELECT job, fingerprint FROM submissions WHERE key = ?"
+        with self._changed:
+            row = self._database.execute(query, (key,)).fetchone()
+        return KeyedSubmission(*row) if row else None
+
+    def last_view(self, job: int) -> JobView | None:
+        """The job as its last event has it, were it a former broker's."""
+        query = "SELECT body FROM events WHERE job = ? ORDER BY sequence DESC LIMIT 1"
+        with self._changed:
+            row = self._database.execute(query, (job,)).fetchone()
+        return EventView.model_validate_json(row[0]).job if row else None
 
     def read(self, run: int, after: int, host_wait_s: float = 0.0) -> list[EventView]:
         """Up to a page of events of `run` with a sequence above `after`; waits up to `host_wait_s` for the first."""
@@ -69,7 +133,40 @@ class Journal:
                 remaining_host_s = deadline_host_s - time.monotonic()
                 if remaining_host_s <= 0 or not self._changed.wait(remaining_host_s):
                     break
-        return [EventView.model_validate_json(body) for (body,) in rows]
+        return [EventView.model_validate_json(body) for _, body in rows]
+
+    def texts(self, run: int, after: int) -> list[tuple[int, str]]:
+        """Sequence and JSON of up to a page of events of `run` above `after`, as they are on disk."""
+        with self._changed:
+            return self._rows(run, after)
+
+    def all_events(self) -> Iterator[EventView]:
+        """Every event of every run, in order."""
+        after = 0
+        query = "SELECT sequence, body FROM events WHERE sequence > ? ORDER BY sequence LIMIT ?"
+        while True:
+            with self._changed:
+                rows = self._database.execute(query, (after, PAGE)).fetchall()
+            if not rows:
+                return
+            yield from (EventView.model_validate_json(body) for _, body in rows)
+            after = rows[-1][0]
+
+    @contextmanager
+    def told(self, listener: Listener) -> Iterator[None]:
+        """Call `listener`, on the writer's thread, whenever something became durable; it must return at once."""
+        with self._listening:
+            self._listeners = self._listeners | {listener}
+        try:
+            yield
+        finally:
+            with self._listening:
+                self._listeners = self._listeners - {listener}
+
+    def observe(self, observer: Callable[[EventView], None]) -> None:
+        """Hand `observer` every event from now on, once it is durable; it must return at once."""
+        with self._changed:
+            self._observers.append(observer)
 
     def last_numbers(self) -> tuple[int, int]:
         """The highest run and job numbers ever used."""
@@ -82,9 +179,29 @@ class Journal:
         with self._changed:
             self._database.close()
 
-    def _rows(self, run: int, after: int) -> list[tuple[str]]:
-        query = "SELECT body FROM events WHERE run = ? AND sequence > ? ORDER BY sequence LIMIT ?"
+    def _commit(self) -> None:
+        try:
+            self._database.execute("COMMIT")
+        except sqlite3.Error:
+            self._roll_back()
+            raise
+        told, self._untold = self._untold, []
+        for event in told:
+            for observe in self._observers:
+                observe(event)
+        for listener in self._listeners:
+            listener()
+        self._changed.notify_all()
+
+    def _roll_back(self) -> None:
+        self._untold.clear()
+        if self._database.in_transaction:
+            self._database.execute("ROLLBACK")
+        self._last_sequence = self._stored_sequence()
+
+    def _rows(self, run: int, after: int) -> list[tuple[int, str]]:
+        query = "SELECT sequence, body FROM events WHERE run = ? AND sequence > ? ORDER BY sequence LIMIT ?"
         return self._database.execute(query, (run, after, PAGE)).fetchall()
 
-    def _last_sequence(self) -> int:
+    def _stored_sequence(self) -> int:
         return int(self._database.execute("SELECT COALESCE(MAX(sequence), 0) FROM events").fetchone()[0])

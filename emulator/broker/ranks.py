@@ -2,7 +2,8 @@
 
 `mpirun` itself runs as a step of the first cluster's allocation. For every other cluster it calls a remote-launch
 agent, which logs in at that cluster's head and starts Open MPI's daemon as a step of that cluster's allocation: so
-limits, accounting and `scancel` reach all ranks.
+limits, accounting and `scancel` reach all ranks. The nodes of a real cluster are machines of their own, so each of them
+gets a daemon under an alias, which only the agent understands.
 
 What is started for each rank is `start-rank` (apps/start/rank.c), which has the ranks of one node forked from a Python
 process that is prepared once.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from emulator.clusters.protocol import Part
 from emulator.model.settings import BrokerSettings
@@ -35,12 +37,15 @@ SHARED_MEMORY_AND_TCP = "self,vader,tcp"
 
 AGENT = """#!/bin/bash
 host=$1; shift
+login=("$host") place= setup=
 case $host in
 {cases}
 *) echo "no allocation at $host" >&2; exit 1 ;;
 esac
-exec ssh -x -o BatchMode=yes "$host" "{discovery} srun --jobid=$allocation --overlap --nodes=1 --ntasks=1 --mpi=none \
---kill-on-bad-exit=1 bash -c $(printf %q "$*")"
+launch="{discovery} srun --jobid=$allocation --overlap --nodes=1 --ntasks=1 $place--mpi=none \
+--kill-on-bad-exit=1 bash -c $(printf %q "$setup$*")"
+[ ${{#login[@]}} -gt 0 ] || exec bash -c "$launch"
+exec ssh -x -o BatchMode=yes "${{login[@]}}" "$launch"
 """
 
 # The agent is named to bash, not to the kernel: Open MPI's daemons look for it, too, at heads where only bash is.
@@ -53,27 +58,73 @@ exec mpirun --mca plm_rsh_agent "bash $PWD/agent" {arguments}
 """
 
 
+def leading(parts: Sequence[Part]) -> int:
+    """Which of `parts` `mpirun` starts in: the first in a container, which can log in at every head, else the first."""
+    return next((index for index, part in enumerate(parts) if not part.is_real), 0)
+
+
 def start_script(label: str, parts: Sequence[Part], program: Sequence[str], settings: BrokerSettings) -> str:
     """The bash script that runs `program` on the processors of `parts`, ranks in the order of the parts.
 
     The session directory is the job's own, named by `label`: jobs that share one make and remove it under each other.
     """
-    cases = "\n".join(f"{part.head_address}) allocation={shlex.quote(part.allocation)} ;;" for part in parts)
+    first = leading(parts)
+    hosts = [host for index, part in enumerate(parts) for host in _hosts(index, part, starts_here=index == first)]
     mpi_settings = {
         **MPI_SETTINGS,
-        "btl": SHARED_MEMORY if len(parts) == 1 else SHARED_MEMORY_AND_TCP,
+        "btl": SHARED_MEMORY if len(hosts) == 1 else SHARED_MEMORY_AND_TCP,
         "orte_tmpdir_base": f"/tmp/{settings.testbed}-{label}",
+        **_networks(parts, settings),
     }
-    if settings.message_range:
-        mpi_settings["btl_tcp_if_include"] = settings.message_range
-    if settings.control_range:
-        mpi_settings["oob_tcp_if_include"] = settings.control_range
     options = [word for name, value in mpi_settings.items() for word in ("--mca", name, value)]
-    hosts = ",".join(f"{part.head_address}:{part.processors}" for part in parts)
+    listed = ",".join(f"{host.alias}:{host.processors}" for host in hosts)
     processors = str(sum(part.processors for part in parts))
-    arguments = ["--leave-session-attached", "--bind-to", "none", *options, "-H", hosts, "-n", processors]
+    arguments = ["--leave-session-attached", "--bind-to", "none", *options, "-H", listed, "-n", processors]
     return SCRIPT.format(
-        agent=AGENT.format(cases=cases, discovery=DISCOVERY),
+        agent=AGENT.format(cases="\n".join(host.case for host in hosts), discovery=DISCOVERY),
         discovery=DISCOVERY,
         arguments=shlex.join([*arguments, *program]),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Host:
+    """What mpirun takes for a host: its name there, its ranks, and the agent's case that starts its daemon."""
+
+    alias: str
+    processors: int
+    case: str
+
+
+def _hosts(index: int, part: Part, *, starts_here: bool) -> list[_Host]:
+    allocation = shlex.quote(part.allocation)
+    if not part.is_real:
+        return [_Host(part.head_address, part.processors, f"{part.head_address}) allocation={allocation} ;;")]
+    # Where mpirun is a step of that very allocation, its own srun reaches the nodes, and nobody needs to log in.
+    login = "" if starts_here else shlex.join(part.login)
+    setup = shlex.quote(f"{part.setup}\n" if part.setup else "")
+    hosts = []
+    for number, share in enumerate(part.nodes):
+        alias = f"part{index}-{number}"
+        # Slurm binds a step of one task to one processor, and with it all ranks that the task starts.
+        place = shlex.quote(f"--nodelist={share.node} --cpus-per-task={share.processors} --cpu-bind=none ")
+        case = f"{alias}) allocation={allocation} login=({login}) place={place} setup={setup} ;;"
+        hosts.append(_Host(alias, share.processors, case))
+    return hosts
+
+
+def _networks(parts: Sequence[Part], settings: BrokerSettings) -> dict[str, str]:
+    """What MPI is kept to: the emulated wide area and control network, or the networks of the real clusters in a job.
+
+    Never both, since Open MPI takes any of a host's networks for a way to any other's. Nothing where a real cluster
+    states no network: MPI then finds its way itself.
+    """
+    real = [part.message_range for part in parts if part.is_real]
+    if not all(real):
+        return {}
+    joined = ",".join(dict.fromkeys(real))
+    ranges = {
+        "btl_tcp_if_include": joined or settings.message_range,
+        "oob_tcp_if_include": joined or settings.control_range,
+    }
+    return {name: given for name, given in ranges.items() if given}

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from emulator.broker.claiming import Claims
 from emulator.broker.life_events import Ended, Started
 from emulator.broker.outputs import JobOutput
-from emulator.broker.ranks import start_script
+from emulator.broker.ranks import leading, start_script
 from emulator.clusters.protocol import RunningProgram
 from emulator.model.job import JobState
 from emulator.model.settings import BrokerSettings
@@ -48,7 +48,7 @@ class _Progress:
 
 @dataclass(slots=True)
 class MpiRunner:
-    """MPI ranks across all parts, started by ``mpirun`` from the head of the first.
+    """MPI ranks across all parts, started by ``mpirun`` in the `leading` one.
 
     `command` makes the words of each rank of the processors per part and the moment of the start.
     """
@@ -66,7 +66,8 @@ class MpiRunner:
         parts = claims.parts()
         command = self.command([part.processors for part in parts], host_start_moment_s)
         script = start_script(self.label, parts, command, self.settings)
-        program = self._program = claims.managers()[0].start(script, parts[0].allocation, self.label)
+        first = leading(parts)
+        program = self._program = claims.managers()[first].start(script, parts[first].allocation, self.label)
         if self._closed:
             # Told so before there was anything to let go of.
             program.close()

@@ -169,6 +169,11 @@ class Run:
         if job.request.file is not None:
             self.waiting_files[job.id] = job.request.file
 
+    def remove(self, job: LiveJob) -> None:
+        """A job did not become durable, so it was never submitted."""
+        self.jobs.pop(job.id, None)
+        self.waiting_files.pop(job.id, None)
+
     @property
     def unfinished(self) -> list[LiveJob]:
         """The jobs that something may still happen to."""

@@ -37,10 +37,10 @@ from emulator.model.job import JobKind, JobSpecification, JobState, Placement
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
 from emulator.model.units import rate_mbit
-from emulator.model.views import EventKind
+from emulator.model.views import EventKind, JobView
 from emulator.policies.claiming import ClaimingProcedure
 from emulator.policies.decisions import decision_record
-from emulator.policies.protocols import Departure, Scan, SchedulingEvent, Start, Withdrawal
+from emulator.policies.protocols import Arrival, Departure, Reject, Scan, SchedulingEvent, Start, Withdrawal
 from emulator.policies.state import SystemState
 
 OUTPUTS_FOLDER: Final = "outputs"
@@ -82,6 +82,19 @@ class Scheduling:
         """Ask the discipline about `event` on the clusters' present occupancy, and do what it answers."""
         self._decide_on(run, event, self._state(run))
 
+    def decide_arrivals(self, run: Run, jobs: Sequence[LiveJob]) -> None:
+        """Ask the discipline about jobs that arrived together, one after another, on one reading of the clusters."""
+        state = self._state(run)
+        answers: list[Start | Reject] = []
+        with self._journal.together():
+            for job in jobs:
+                decided = self._decided(run, Arrival(job.waiting), state)
+                for answer in decided:
+                    if isinstance(answer, Start):
+                        state = state.after(answer.placement)
+                answers += decided
+        self._carry_out(run, answers, state.time_s)
+
     def decide_due(self, run: Run) -> None:
         """Decide on what is due in `run`: a scan, or what came free without a departure of ours."""
         if run.host_until_due_s() != 0.0:
@@ -92,19 +105,31 @@ class Scheduling:
         elif (freed := run.looking.freed(state)) is not None:
             self._decide_on(run, freed, state)
 
+    def record_submission(self, run: Run, job: LiveJob) -> JobView:
+        """Write into the journal that `job` was submitted; returns the job as it is written there."""
+        view = job.view(self._topology)
+        self._journal.append(run.id, EventKind.SUBMITTED, job.timeline.submitted_s, view)
+        return view
+
     def _state(self, run: Run) -> SystemState:
         surroundings = self._replicas.surroundings(set(run.waiting_files.values()), self._lost)
         occupancies = self.occupancies.read(self._lost)
         return system_state(occupancies, run.placed, self._topology, run.now_s(), surroundings)
 
     def _decide_on(self, run: Run, event: SchedulingEvent, state: SystemState) -> None:
+        self._carry_out(run, self._decided(run, event, state), state.time_s)
+
+    def _decided(self, run: Run, event: SchedulingEvent, state: SystemState) -> Sequence[Start | Reject]:
         decision = placing.decide(run, event, state)
         self.record(run, EventKind.DECISION, detail=decision_record(decision), time_s=state.time_s)
-        for answer in decision.answers:
+        return decision.answers
+
+    def _carry_out(self, run: Run, answers: Sequence[Start | Reject], time_s: float) -> None:
+        for answer in answers:
             job = run.jobs[answer.job_id]
             job.tries = answer.tries
             if isinstance(answer, Start):
-                self._place(run, job, answer, state.time_s)
+                self._place(run, job, answer, time_s)
             else:
                 self.finish(run, job, Ended(JobState.FAILED, f"Given up: {answer.reason}."))
 

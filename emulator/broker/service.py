@@ -5,10 +5,14 @@ Every public method may be called from any thread; each hands its work to the lo
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Sequence
+from concurrent.futures import Future
 from functools import partial
 
+from emulator.broker.admission import Admission
+from emulator.broker.census import Tally, cluster_views, tally, waiting_jobs
 from emulator.broker.files.catalogue import Catalogue
 from emulator.broker.files.registry import FileRegistry
 from emulator.broker.files.replicas import Replicas
@@ -19,22 +23,23 @@ from emulator.broker.runs import LiveJob, Run
 from emulator.broker.scheduling import Scheduling
 from emulator.clusters.file_server import FileServer
 from emulator.clusters.protocol import LocalResourceManager
-from emulator.model.applications import check_program
-from emulator.model.errors import ClusterUnreachable, NotStanding, TestbedBusy, UnknownName
-from emulator.model.job import JobState, Timeline
+from emulator.model.errors import AlreadyEnded, ClusterUnreachable, NotStanding, TestbedBusy, UnknownName
+from emulator.model.job import JobState
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
 from emulator.model.views import (
+    STANDING_REQUEST,
     STANDING_RUN,
     ClusterView,
     EventKind,
     JobView,
+    QueueEntryView,
     RunRequest,
     RunState,
     RunView,
     Submission,
 )
-from emulator.policies.protocols import Arrival, Withdrawal
+from emulator.policies.protocols import Withdrawal
 
 CATALOGUE_FILE = "files.sqlite"
 """Beside the journal."""
@@ -64,12 +69,13 @@ class Broker:
         self._loop = Loop(self._host_until_scan_s, self._scan_due_runs)
         self.files = FileRegistry(topology, file_servers, self._replicas, self._loop.ask, self._wanted_files)
         last_run, last_job = journal.last_numbers()
-        self._next_run, self._next_job = last_run + 1, last_job + 1
-        self._standing = Run(STANDING_RUN, RunRequest(name="standing", policy="by-kind"), topology)
+        self._next_run, self._last_job = last_run + 1, last_job
+        self._standing = Run(STANDING_RUN, STANDING_REQUEST, topology)
         self._standing.start()
         self._runs: dict[int, Run] = {STANDING_RUN: self._standing}
         self._current: Run | None = None
         self._jobs: dict[int, LiveJob] = {}
+        self._admission = Admission(topology, journal, self._scheduling, self._replicas, self, self._loop.post)
 
     def open(self) -> None:
         """Begin to watch the clusters and to work."""
@@ -125,6 +131,14 @@ class Broker:
         """The run that holds the testbed, if one does."""
         return self._loop.ask(lambda: self._current.view() if self._current else None)
 
+    def check_run(self, number: int) -> None:
+        """Make sure that there is a run of that number.
+
+        Raises:
+            UnknownName: if there is none.
+        """
+        self._run(number)
+
     def submit(self, submission: Submission) -> JobView:
         """Take a job; it is recorded when this returns, and tried right after.
 
@@ -132,14 +146,20 @@ class Broker:
             InvalidInput: if it cannot be meant or could never run here.
             TestbedBusy: if it is for the standing run while another holds the testbed.
             NotStanding: if its run is not running.
+            KeyTaken: if another submission was made under its key.
         """
-        return self._loop.ask(partial(self._submit, submission))
+        return self.offer(submission).result()
+
+    def offer(self, submission: Submission) -> Future[JobView]:
+        """As `submit`, for those who do not stand and wait: the job comes when it is durable, or the error."""
+        return self._admission.offer(submission)
 
     def cancel(self, number: int) -> JobView:
-        """End a job wherever it is; a finished one stays as it is.
+        """End a job wherever it is; to cancel one that is being ended changes nothing.
 
         Raises:
             UnknownName: if there is no such job.
+            AlreadyEnded: if it has ended.
         """
         return self._loop.ask(partial(self._cancel, number))
 
@@ -151,11 +171,22 @@ class Broker:
         """
         return self._loop.ask(lambda: self._job(number).view(self._topology))
 
-    def jobs(self, run: int | None) -> list[JobView]:
-        """The jobs of a run, or all, in order of submission."""
-        return self._loop.ask(
-            lambda: [job.view(self._topology) for job in self._jobs.values() if run is None or job.run == run]
-        )
+    def jobs(self, run: int | None, after: int = 0, limit: int | None = None) -> list[JobView]:
+        """The jobs of a run, or all, in order of submission: those numbered above `after`, at most `limit`.
+
+        Raises:
+            UnknownName: if there is no such run.
+        """
+        return self._loop.ask(partial(self._page, run, after, limit))
+
+    def queue(self) -> list[QueueEntryView]:
+        """The waiting jobs of the run that holds the testbed, else of the standing one, as they would be tried."""
+        return self._loop.ask(lambda: waiting_jobs(self._current or self._standing))
+
+    def tally(self) -> Tally:
+        """What is counted anew whenever somebody looks: how full the clusters and how long the queue are now."""
+        occupancies = self._scheduling.occupancies.read(self.unreachable())
+        return self._loop.ask(lambda: tally(self._topology, self._running(), occupancies))
 
     def output(self, number: int) -> tuple[str, str]:
         """The last of what a job has written so far to its standard output and error; see `outputs`.
@@ -169,17 +200,7 @@ class Broker:
     def clusters(self) -> list[ClusterView]:
         """The clusters as their local managers report them now."""
         occupancies = self._scheduling.occupancies.read(self.unreachable())
-        pairs = zip(self._topology.clusters, occupancies, strict=True)
-        return [
-            ClusterView(
-                name=cluster.name,
-                nodes=occupancy.nodes if occupancy else cluster.nodes,
-                processors=occupancy.processors if occupancy else cluster.processors,
-                idle=occupancy.idle if occupancy else 0,
-                reachable=occupancy is not None,
-            )
-            for cluster, occupancy in pairs
-        ]
+        return cluster_views(self._topology, occupancies)
 
     def _begin_run(self, request: RunRequest) -> RunView:
         if self._current is not None:
@@ -238,36 +259,34 @@ class Broker:
             raise NotStanding(f"Run {number} does not hold the testbed.")
         return run
 
-    def _submit(self, submission: Submission) -> JobView:
-        run = self._run_for(submission.run)
-        specification = submission.specification
-        check_program(specification)
-        surroundings = self._replicas.surroundings_of(specification.file)
-        admitted = run.admitting.admit(self._next_job, specification, surroundings)
-        job = LiveJob(
-            id=self._next_job,
-            run=run.id,
-            specification=specification,
-            request=admitted.request,
-            queue=admitted.queue,
-            timeline=Timeline(submitted_s=run.now_s()),
-            intended_arrival_s=submission.intended_arrival_s,
-        )
-        self._next_job += 1
+    @property
+    def next_job_number(self) -> int:
+        """The number that the next job gets; only on the loop."""
+        return self._last_job + 1
+
+    def enter(self, run: Run, job: LiveJob) -> None:
+        """Keep a job of `run` from now on; only on the loop."""
+        self._last_job = job.id
         self._jobs[job.id] = job
         run.add(job)
-        self._scheduling.record(run, EventKind.SUBMITTED, job)
-        self._loop.post(lambda: self._try_arrived(run, job))
-        return job.view(self._topology)
 
-    def _wanted_files(self) -> set[str]:
-        return {file for job in self._jobs.values() if not job.state.final and (file := job.request.file) is not None}
+    def strike(self, run: Run, job: LiveJob) -> None:
+        """Forget a job that did not become durable; only on the loop."""
+        self._jobs.pop(job.id, None)
+        run.remove(job)
 
-    def _try_arrived(self, run: Run, job: LiveJob) -> None:
-        if job.state is JobState.QUEUED:
-            self._scheduling.decide(run, Arrival(job.waiting))
+    def known(self, number: int) -> LiveJob | None:
+        """The job of that number, if there is one; only on the loop."""
+        return self._jobs.get(number)
 
-    def _run_for(self, number: int) -> Run:
+    def run_for(self, number: int) -> Run:
+        """The run of that number, which takes jobs; only on the loop.
+
+        Raises:
+            UnknownName: if there is no such run.
+            TestbedBusy: if it is the standing one while another holds the testbed.
+            NotStanding: if it is not running.
+        """
         if number == STANDING_RUN and self._current is not None:
             raise _busy(self._current)
         run = self._standing if number == STANDING_RUN else self._current_run(number)
@@ -275,13 +294,20 @@ class Broker:
             raise NotStanding(f"Run {number} is {run.state.value}, so it takes no jobs.")
         return run
 
+    def _page(self, run: int | None, after: int, limit: int | None) -> list[JobView]:
+        jobs = self._jobs if run is None else self._run(run).jobs
+        chosen = itertools.islice((job for number, job in jobs.items() if number > after), limit)
+        return [job.view(self._topology) for job in chosen]
+
     def _cancel(self, number: int) -> JobView:
         job = self._job(number)
+        if job.state.final:
+            raise AlreadyEnded(f"Job {number} has ended ({job.state.value}), so there is nothing to cancel.")
         if job.state is JobState.QUEUED:
             run = self._runs[job.run]
             self._scheduling.finish(run, job, Ended(JobState.CANCELLED, "Cancelled while it was queued."))
             self._scheduling.decide(run, Withdrawal(job.id))
-        elif job.life is not None and not job.state.final:
+        elif job.life is not None:
             job.life.stop(JobState.CANCELLED, f"Cancelled while it was {job.state.value}.")
         return job.view(self._topology)
 
@@ -289,6 +315,9 @@ class Broker:
         if number not in self._jobs:
             raise UnknownName(f"There is no job {number} (`testbed jobs` lists those there are).")
         return self._jobs[number]
+
+    def _wanted_files(self) -> set[str]:
+        return {file for job in self._jobs.values() if not job.state.final and (file := job.request.file) is not None}
 
     def _host_until_scan_s(self) -> float | None:
         waits = [wait_s for run in self._running() if (wait_s := run.host_until_due_s()) is not None]

@@ -77,6 +77,7 @@ def begun_manifest(
         dilation=request.dilation,
         paced_middleware=request.paced_middleware,
         time_scale=request.time_scale,
+        unshaped_clusters=tuple(cluster.name for cluster in testbed.topology.real_clusters),
         host_began_at=host_now(),
         host=host(),
         versions=versions(),

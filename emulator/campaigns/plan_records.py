@@ -14,9 +14,10 @@ from emulator.campaigns.run_directory import read_manifest, read_run, replace_ma
 from emulator.fidelity.plan import Plan, PlannedRun
 from emulator.fidelity.plan_costs import HostCosts
 from emulator.model.job import JobState
-from emulator.model.records import JobRow
+from emulator.model.records import JobRow, Manifest
 
 ALL_JOBS: Final = "all jobs"
+OUTCOMES: Final = "outcomes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +31,30 @@ class Outcome:
     host_cpu_s: float
 
 
-def keep_plan(path: Path, run: PlannedRun, plan: Plan, costs: HostCosts) -> list[Outcome]:
-    """Writes `plan` and what became of it into the manifest of the run in `path`; what became of it, all jobs last."""
-    found = outcomes(run, plan, read_run(path).jobs)
-    manifest = read_manifest(path)
-    kept = {**described(plan, costs), "outcomes": [asdict(it) for it in found]}
-    replace_manifest(path, manifest.model_copy(update={"plan": kept}))
-    return found
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The dilation of a run, and the plan that it came of or was held against; no plan if the host is unknown."""
+
+    dilation: float
+    run: PlannedRun
+    plan: Plan | None = None
+    costs: HostCosts | None = None
+
+    def keep(self, path: Path) -> list[Outcome]:
+        """Write the plan and what became of it into the manifest of the run in `path`; returns that, all jobs last."""
+        if self.plan is None or self.costs is None:
+            return []
+        found = outcomes(self.run, self.plan, read_run(path).jobs)
+        manifest = read_manifest(path)
+        kept = {**described(self.plan, self.costs), OUTCOMES: [asdict(it) for it in found]}
+        replace_manifest(path, manifest.model_copy(update={"plan": kept}))
+        return found
+
+
+def kept_outcome(manifest: Manifest) -> Outcome | None:
+    """What was predicted of all jobs of a run and what they showed, as its manifest holds it; None if it does not."""
+    kept = (manifest.plan or {}).get(OUTCOMES, [])
+    return next((Outcome(**it) for it in kept if it["name"] == ALL_JOBS), None)
 
 
 def described(plan: Plan, costs: HostCosts) -> dict[str, object]:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from emulator.campaigns.evidence import Gathering
 from emulator.campaigns.run_directory import RunDirectory
 from emulator.fidelity.measures import JobMeasures
-from emulator.fidelity.verdict import Judgement, Verdict, judge_job, judge_links, judge_unfinished
+from emulator.fidelity.verdict import Judgement, Verdict, judge_job, judge_links, judge_real, judge_unfinished
 from emulator.model.clock import Dilation, EmulatedClock
 from emulator.model.evidence import LinkCheck
 from emulator.model.job import JobState, Timeline
@@ -114,7 +114,8 @@ class Recorder:
             under_way = [it.started_s for it in self._held.values() if it.started_s is not None]
             self.evidence.forget_before(min(under_way, default=job.finished_s))
         by_record_and_evidence = judge_job(JobMeasures.of(job, self.dilation, conditions))
-        return Verdict.worst_of([judge_links(self.link_checks, clusters), by_record_and_evidence])
+        real = clusters & {cluster.name for cluster in self.topology.real_clusters}
+        return Verdict.worst_of([judge_links(self.link_checks, clusters), judge_real(real), by_record_and_evidence])
 
     def _write_usage(self, time_s: float) -> None:
         """Write a row for each cluster whose use changed."""

@@ -16,6 +16,7 @@ from emulator.campaigns.conduct import Progress, Tell
 from emulator.campaigns.extension import measure, resume
 from emulator.campaigns.holding import Testbed
 from emulator.campaigns.matrix import DEFAULT_DILATION, Layout, Matrix, Problem, lay_out
+from emulator.campaigns.plan_records import Settled
 from emulator.campaigns.published_tables import Reproduction
 from emulator.campaigns.run_directory import RunRecords, check_free, read_manifest, read_run
 from emulator.campaigns.work import largest_share
@@ -30,8 +31,8 @@ REPRODUCTION_FILE: Final = "reproduction.yaml"
 _COMPUTE_AIM_S: Final = 3.0
 _FEWEST_ITERATIONS, _MOST_ITERATIONS = 6, 60
 
-Planned = Callable[[Layout], float]
-"""The dilation at which cells are measured."""
+Planned = Callable[[Layout], Settled]
+"""The dilation at which cells are measured, and the plan that is kept with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +136,11 @@ class _Part:
     def measure(self, testbed: Testbed, tell: Tell) -> tuple[str, ...]:
         """Measure what is missing; returns a sentence for each cell that was given up."""
         if not self.path.exists():
-            matrix = self.matrix.model_copy(update={"dilation": self.planned(self.layout)})
-            return measure(testbed, matrix, self.path, tell).failures
+            settled = self.planned(self.layout)
+            matrix = self.matrix.model_copy(update={"dilation": settled.dilation})
+            measured = measure(testbed, matrix, self.path, tell)
+            settled.keep(self.path)
+            return measured.failures
         if read_manifest(self.path).progress is not RunProgress.COMPLETE:
             return resume(testbed, self.path, tell).failures
         return ()

@@ -12,10 +12,10 @@ from typing import Final
 from emulator.campaigns.holding import Testbed, held
 from emulator.client import BrokerClient
 from emulator.containers import engine
-from emulator.containers.events import Observer, ignore
+from emulator.containers.events import Observer, Progress, ignore
 from emulator.containers.evidence.lookout import looking_out
-from emulator.containers.lifecycle import part_containers
-from emulator.containers.state import StandState, standing
+from emulator.containers.lifecycle import part_containers, wide_area_stand
+from emulator.containers.state import standing
 from emulator.containers.wan.controls import Control
 from emulator.containers.wan.measurements import LinkMeasurement, Quantity, WideAreaReport
 from emulator.containers.wan.stand import Stand
@@ -23,7 +23,7 @@ from emulator.containers.wan.verify import check_wide_area, verify_wide_area
 from emulator.containers.wan.wide_area import program_wide_area, programmed_wide_area
 from emulator.model.clock import Dilation
 from emulator.model.documents import validate
-from emulator.model.errors import WideAreaUnfaithful
+from emulator.model.errors import InvalidInput, WideAreaUnfaithful
 from emulator.model.evidence import LinkCheck, LinkFault
 from emulator.model.records import LinkRow
 from emulator.model.topology import Topology
@@ -66,6 +66,29 @@ class ContainerWideArea:
         return LinkCheck(moment, (LinkFault(f"the program of the links ({first.rstrip('.')})", WHOLLY_WRONG),)), rows
 
 
+@dataclass(frozen=True, slots=True)
+class UnshapedWideArea:
+    """The wide area where all clusters are real: nothing of it is programmed or measured."""
+
+    def under(self, control: Control) -> UnshapedWideArea:
+        """The same, if everything is to be as it is.
+
+        Raises:
+            InvalidInput: if anything else is asked of real links.
+        """
+        if control is not Control.AS_ASKED:
+            raise InvalidInput(f"All clusters are real: nothing of their links can be {control.value}.")
+        return self
+
+    def program(self, dilation: Dilation) -> str:
+        """Nothing; there is no router."""
+        return "none: all links are real"
+
+    def check(self, dilation: Dilation, moment: str) -> tuple[LinkCheck, list[LinkRow]]:
+        """Nothing measured, and nothing found wrong."""
+        return LinkCheck(moment, ()), []
+
+
 @contextmanager
 def testbed_named(name: str) -> Iterator[Testbed]:
     """The testbed called `name`, ready for a run.
@@ -83,8 +106,11 @@ def testbed_named(name: str) -> Iterator[Testbed]:
         return [part for part in part_containers(state) if part not in running]
 
     with BrokerClient(state.api_url, state.token) as client:
-        wide_area = ContainerWideArea(_stand(state), state.topology)
-        observed = partial(looking_out, docker_client, state.names, tuple(state.topology.cluster_names))
+        if (emulated := state.topology.emulated) is None:
+            yield Testbed(name, client, state.topology, UnshapedWideArea(), stopped_containers)
+            return
+        wide_area = ContainerWideArea(wide_area_stand(docker_client, state), emulated)
+        observed = partial(looking_out, docker_client, state.names, tuple(emulated.cluster_names))
         yield Testbed(name, client, state.topology, wide_area, stopped_containers, observed)
 
 
@@ -92,17 +118,22 @@ def verify(name: str, factor: float, observe: Observer = ignore) -> WideAreaRepo
     """Hold the testbed called `name`, and measure every link at a dilation of `factor` against what is asked of it.
 
     Raises:
-        InvalidInput: if `factor` is no dilation.
+        InvalidInput: if `factor` is no dilation, or all clusters are real.
         TestbedBusy: if a run holds the testbed.
         WideAreaUnfaithful: if the wide area cannot be programmed or measured at all.
     """
     request = validate({"name": "verify", "dilation": factor}, RunRequest, source="verify")
-    with testbed_named(name) as testbed, held(testbed, request):
-        return verify_wide_area(_stand(standing(name)), testbed.topology, Dilation(factor), observe)
-
-
-def _stand(state: StandState) -> Stand:
-    return Stand.of(engine.connect(), state.names, state.topology.cluster_names, state.addresses)
+    with testbed_named(name) as testbed:
+        emulated = testbed.topology.emulated
+        if emulated is None:
+            raise InvalidInput(
+                f"All clusters of the testbed {name!r} are real: no link is emulated, none can be verified."
+            )
+        for cluster in testbed.topology.real_clusters:
+            observe(Progress("unshaped", f"the links of {cluster.name} are real: nothing is measured of them"))
+        with held(testbed, request):
+            stand = wide_area_stand(engine.connect(), standing(name))
+            return verify_wide_area(stand, emulated, Dilation(factor), observe)
 
 
 def link_row(measurement: LinkMeasurement, dilation: Dilation, moment: str) -> LinkRow:

@@ -67,8 +67,8 @@ def run(
     Example: testbed campaign run first --jobs 20 --seed 1
     """
     asked = None if dilation is None else asked_dilation(dilation)
-    changes = {"jobs": jobs, "dilation": asked, "time_scale": time_scale}
-    chosen = campaign_named(campaign).scheduled(queue, policy).changed(**changes)
+    scheduled = campaign_named(campaign).scheduled(queue, policy)
+    chosen = scheduled.changed(jobs=jobs, dilation=asked, time_scale=time_scale)
     if dilation is None and chosen.states_dilation:
         asked = chosen.dilation
     path = run_path(out, chosen.name)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -16,14 +15,14 @@ import typer
 
 from emulator.campaigns.conduct import Tell
 from emulator.campaigns.host_costs import host_costs, known_host_costs
-from emulator.campaigns.plan_records import ALL_JOBS, Outcome, keep_plan
+from emulator.campaigns.plan_records import ALL_JOBS, Outcome, Settled
 from emulator.campaigns.planning import settled_plan
 from emulator.cli.tables import show_rows
-from emulator.fidelity.plan import Plan, PlannedRun
-from emulator.fidelity.plan_costs import HostCosts
+from emulator.fidelity.plan import PlannedRun
 from emulator.model.errors import InvalidInput
 
 AUTO: Final = "auto"
+OUTCOMES_TITLE: Final = "Predicted and happened"
 
 DilationOption = Annotated[
     str, typer.Option("--dilation", metavar="K|auto", help="Host seconds per emulated second; auto: as planned.")
@@ -34,16 +33,6 @@ EvenIfHopelessOption = Annotated[
 
 _MOST_OUTCOMES: Final = 24
 """Jobs that are shown one by one; of more only the sum is."""
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """The dilation of a run, and the plan that it came of or was held against; no plan if the host is unknown."""
-
-    dilation: float
-    run: PlannedRun
-    plan: Plan | None = None
-    costs: HostCosts | None = None
 
 
 def asked_dilation(text: str) -> float | None:
@@ -91,15 +80,14 @@ def announce(settled: Settled, *, planned: bool) -> None:
 
 def keep_and_show(settled: Settled, path: Path, *, as_json: bool) -> None:
     """Keep the plan with the run in `path`, and show what was predicted beside what happened."""
-    if settled.plan is None or settled.costs is None:
-        return
-    found = keep_plan(path, settled.run, settled.plan, settled.costs)
-    if found and not as_json:
-        show_rows(_rows(found), as_json=False, title="Predicted and happened")
-
-
-def _rows(found: Sequence[Outcome]) -> list[dict[str, object]]:
+    found = settled.keep(path)
     shown = found if len(found) <= _MOST_OUTCOMES else [it for it in found if it.name == ALL_JOBS]
+    if shown and not as_json:
+        show_rows(outcome_table(shown), as_json=False, title=OUTCOMES_TITLE)
+
+
+def outcome_table(found: Sequence[Outcome]) -> list[dict[str, object]]:
+    """A row for each: what was predicted beside what happened."""
     return [
         {
             "job": it.name,
@@ -108,5 +96,5 @@ def _rows(found: Sequence[Outcome]) -> list[dict[str, object]]:
             "CPU (s), predicted": f"{it.predicted_host_cpu_s:.3g}",
             "CPU (s), happened": f"{it.host_cpu_s:.3g}",
         }
-        for it in shown
+        for it in found
     ]

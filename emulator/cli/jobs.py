@@ -1,8 +1,9 @@
-"""The verbs about single jobs: ``submit``, ``jobs`` and ``cancel``."""
+"""The verbs that speak to the broker: ``submit``, ``jobs``, ``queue``, ``clusters``, ``output`` and ``cancel``."""
 
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,34 +13,48 @@ from emulator.cli.standing import DEFAULT_NAME, NameOption
 from emulator.cli.tables import JsonOption, show_rows
 from emulator.client import BrokerClient
 from emulator.containers.state import standing
-from emulator.model.documents import read_document
-from emulator.model.errors import RunFailed
+from emulator.model.documents import read_document, validate
+from emulator.model.errors import InvalidInput, RunFailed
 from emulator.model.job import JobSpecification, JobState, Timeline
-from emulator.model.views import STANDING_RUN, JobView, Submission
+from emulator.model.views import STANDING_RUN, JobView, QueueEntryView, Submission
 
 
 def register(app: typer.Typer) -> None:
     """Add the verbs of this file to `app`."""
     app.command()(submit)
     app.command("jobs")(list_jobs)
+    app.command("queue")(show_queue)
+    app.command("clusters")(show_clusters)
+    app.command("output")(show_output)
     app.command()(cancel)
 
 
 def submit(
-    file: Annotated[Path, typer.Argument(help="The job, in YAML.", metavar="JOB.yaml")],
+    file: Annotated[Path | None, typer.Argument(help="The job, in YAML or JSON.", metavar="[JOB.yaml]")] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(help="A name for this submission: the same one again gives the same job instead of another."),
+    ] = None,
+    schema: Annotated[bool, typer.Option("--schema", help="Only print the JSON schema of a job file.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until the job has ended.")] = False,
     name: NameOption = DEFAULT_NAME,
     as_json: JsonOption = False,
 ) -> None:
     """Submit a job.
 
-    Example: testbed submit job.yaml --wait
+    Example: testbed submit job.yaml --key night-1 --wait
     """
+    if schema:
+        print(json.dumps(JobSpecification.model_json_schema(), indent=2))
+        return
+    if file is None:
+        raise InvalidInput("A job file is missing: name one, or see with `testbed submit --schema` what it holds.")
     specification = read_document(file, JobSpecification)
+    submission = validate({"specification": specification, "key": key}, Submission, source="submit")
     state = standing(name)
     specification.request_in(state.topology)
     with BrokerClient(state.api_url, state.token) as client:
-        job = client.submit(Submission(specification=specification))
+        job = client.submit(submission) if key is None else client.submit_surely(submission)
         if wait:
             job = _awaited(client, job)
     _show([job], as_json=as_json)
@@ -64,6 +79,51 @@ def list_jobs(
             print(client.job(job).model_dump_json(indent=2))
         else:
             show_rows(_details(client.job(job)), as_json=False)
+
+
+def show_queue(name: NameOption = DEFAULT_NAME, as_json: JsonOption = False) -> None:
+    """The jobs that wait, in the order in which they would be tried.
+
+    Example: testbed queue --json
+    """
+    state = standing(name)
+    with BrokerClient(state.api_url, state.token) as client:
+        entries = client.queue()
+    if as_json:
+        print(json.dumps([entry.model_dump(mode="json") for entry in entries], indent=2))
+    elif entries:
+        show_rows([_queue_row(entry) for entry in entries], as_json=False)
+    else:
+        print("No job waits.")
+
+
+def show_clusters(name: NameOption = DEFAULT_NAME, as_json: JsonOption = False) -> None:
+    """The clusters as their local resource managers report them now.
+
+    Example: testbed clusters --json
+    """
+    state = standing(name)
+    with BrokerClient(state.api_url, state.token) as client:
+        show_rows([cluster.model_dump(mode="json") for cluster in client.clusters()], as_json=as_json)
+
+
+def show_output(
+    job: Annotated[int, typer.Argument(help="The job's number.")],
+    name: NameOption = DEFAULT_NAME,
+    as_json: JsonOption = False,
+) -> None:
+    """What a job wrote: its standard output, and on standard error its standard error.
+
+    Example: testbed output 3
+    """
+    state = standing(name)
+    with BrokerClient(state.api_url, state.token) as client:
+        written = client.output(job)
+    if as_json:
+        print(written.model_dump_json(indent=2))
+        return
+    print(written.output, end="" if written.output.endswith("\n") or not written.output else "\n")
+    print(written.error, end="" if written.error.endswith("\n") or not written.error else "\n", file=sys.stderr)
 
 
 def cancel(
@@ -113,6 +173,19 @@ def _row(job: JobView) -> dict[str, Any]:
         "state": job.state.value,
         "wait (s)": times.wait_time_s,
         "execution (s)": times.execution_time_s,
+    }
+
+
+def _queue_row(entry: QueueEntryView) -> dict[str, Any]:
+    return {
+        "position": entry.position,
+        "job": entry.job,
+        "name": entry.name,
+        "application": entry.application,
+        "request": entry.request,
+        "components": "+".join(str(size) for size in entry.components),
+        "waited (s)": entry.waited_s,
+        "tries": entry.placement_tries,
     }
 
 

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -13,6 +14,7 @@ import typer
 
 from emulator.campaigns.conduct import Tell
 from emulator.campaigns.matrix import DEFAULT_REPEAT, Layout
+from emulator.campaigns.plan_records import Settled, kept_outcome
 from emulator.campaigns.planning import planned_layout
 from emulator.campaigns.published_tables import TABLES, Reproduction
 from emulator.campaigns.reproduction import Planned, Reproduced, asked_in, reproduce, resume_reproduction
@@ -20,7 +22,16 @@ from emulator.campaigns.reproduction_claims import decided_claims
 from emulator.campaigns.reproduction_rows import reproduction_rows
 from emulator.campaigns.run_directory import replace_rows
 from emulator.campaigns.standing_testbed import testbed_named
-from emulator.cli.dilations import AUTO, DilationOption, EvenIfHopelessOption, announce, asked_dilation, settle
+from emulator.cli.dilations import (
+    AUTO,
+    OUTCOMES_TITLE,
+    DilationOption,
+    EvenIfHopelessOption,
+    announce,
+    asked_dilation,
+    outcome_table,
+    settle,
+)
 from emulator.cli.matrix_words import numbers
 from emulator.cli.run_paths import OutOption, run_path
 from emulator.cli.run_progress import run_progress
@@ -115,7 +126,7 @@ def _planner(topology: Topology, asked: float | None, tell: Tell, *, even_if_hop
     Where no dilation is faithful the problem is measured all the same: its verdict says what that is worth.
     """
 
-    def planned(layout: Layout) -> float:
+    def planned(layout: Layout) -> Settled:
         run = planned_layout(layout, topology)
         try:
             settled = settle(run, asked, tell, even_if_hopeless=even_if_hopeless and asked is not None)
@@ -123,9 +134,9 @@ def _planner(topology: Topology, asked: float | None, tell: Tell, *, even_if_hop
             if asked is not None:
                 raise
             print(f"{error} It is measured at {LARGEST_DILATION:g}.", file=sys.stderr)
-            return LARGEST_DILATION
+            return settle(run, LARGEST_DILATION, tell, even_if_hopeless=True)
         announce(settled, planned=asked is None)
-        return settled.dilation
+        return settled
 
     return planned
 
@@ -167,6 +178,9 @@ def _show(reproduced: Reproduced, path: Path, as_json: bool) -> None:
             show_rows(total_table(of_quantity), as_json=False, title=f"{table.heading}: {quantity}")
             show_rows(factor_table(of_quantity), as_json=False, title=f"Relative to pbs-1: {quantity}")
     show_rows(error_table(rows), as_json=False, title="Mean absolute errors (cells)")
+    outcomes = [(part.path.name, found) for part in reproduced.parts if (found := kept_outcome(part.manifest))]
+    if outcomes:
+        show_rows(outcome_table([replace(it, name=name) for name, it in outcomes]), as_json=False, title=OUTCOMES_TITLE)
     if claims:
         show_rows(claim_table(claims), as_json=False, title="Claims")
         show_rows(part_table(claims), as_json=False)

@@ -13,6 +13,7 @@ from typing import Annotated, Final
 import typer
 from rich.console import Console
 
+from emulator.cli.real_heads import head_findings, known_heads
 from emulator.cli.tables import JsonOption, show_rows
 from emulator.containers import engine, lifecycle
 from emulator.containers.doctor import examine
@@ -21,8 +22,10 @@ from emulator.containers.inspection import TestbedStatus, inspect
 from emulator.containers.names import USER
 from emulator.containers.state import StandState, standing
 from emulator.containers.wan.measurements import Quantity, WideAreaReport
+from emulator.model.documents import read_document
 from emulator.model.errors import EngineUnavailable, InvalidInput, NotStanding, UnknownName, WideAreaUnfaithful
 from emulator.model.house import HOUSE, locate
+from emulator.model.topology import Topology
 
 DEFAULT_NAME: Final = "testbed"
 NameOption = Annotated[
@@ -41,12 +44,18 @@ def register(app: typer.Typer) -> None:
     app.command()(logs)
 
 
-def doctor(as_json: JsonOption = False) -> None:
-    """What this host has and lacks for a testbed, and what to do about it.
+def doctor(
+    topology: Annotated[
+        str | None, typer.Option(help="Look the heads of this topology's real clusters over, too.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """What this host, and the real clusters of a topology, have and lack for a testbed, and what to do about it.
 
-    Example: testbed doctor
+    Example: testbed doctor --topology ./ours.yaml
     """
-    findings = examine()
+    real = head_findings(_topology(_topology_file(topology))) if topology else []
+    findings = [*examine(), *real]
     rows = [
         {
             "check": finding.check,
@@ -59,7 +68,7 @@ def doctor(as_json: JsonOption = False) -> None:
     show_rows(rows, as_json=as_json)
     lacking = [finding.check for finding in findings if finding.needed and not finding.ok]
     if lacking:
-        raise EngineUnavailable(f"This host cannot carry a testbed yet: it lacks {', '.join(lacking)} (see above).")
+        raise EngineUnavailable(f"No testbed can stand here yet: what lacks is {', '.join(lacking)} (see above).")
 
 
 def up(
@@ -77,8 +86,9 @@ def up(
 
     Example: testbed up --topology das2
     """
-    file = locate("topology", topology, HOUSE / "compose")
-    wanted = lifecycle.Wanted(name, Path(file), router, port)
+    file = _topology_file(topology)
+    heads = known_heads(_topology(file))
+    wanted = lifecycle.Wanted(name, file, router, port, heads)
     stands = lifecycle.up(wanted, _narrator())
     how = "stood already" if stands.was_standing else "stands"
     print(f"The testbed {name!r} {how} ({stands.host_duration_s:.1f} s).", file=sys.stderr)
@@ -124,7 +134,12 @@ def shell(
     Example: testbed shell delft -- sinfo
     """
     stood = standing(name)
-    container = stood.names.cluster(stood.topology.clusters[stood.topology.index(cluster)].name)
+    at = stood.topology.cluster(cluster)
+    if at.ssh is not None:
+        raise InvalidInput(
+            f"Cluster {cluster!r} is real: log in with `ssh -p {at.ssh.port} {at.ssh.user}@{at.ssh.host}`."
+        )
+    container = stood.names.cluster(at.name)
     docker_command = shutil.which("docker")
     if docker_command is None:
         raise EngineUnavailable("The command `docker` is not installed (on Debian: `apt-get install docker.io`).")
@@ -144,7 +159,7 @@ def logs(
     Example: testbed logs broker --follow
     """
     stood = standing(name)
-    known = [*stood.topology.cluster_names, *_PARTS]
+    known = [*(cluster.name for cluster in stood.record.clusters), *(_PARTS if stood.record.clusters else _PARTS[1:])]
     if part is not None and part not in known:
         raise UnknownName.among("part of the testbed", part, known)
     if follow and part is None:
@@ -158,6 +173,14 @@ def logs(
         for chunk in container.logs(stream=True, follow=follow, tail=lines):
             for line in chunk.decode(errors="replace").splitlines():
                 print(line if part else f"{shown} | {line}", flush=follow)
+
+
+def _topology_file(topology: str) -> Path:
+    return Path(locate("topology", topology, HOUSE / "compose"))
+
+
+def _topology(file: Path) -> Topology:
+    return read_document(file, Topology)
 
 
 def _show(stood: StandState, as_json: bool) -> None:
@@ -189,8 +212,11 @@ def _show_surroundings(stood: StandState, found: TestbedStatus) -> None:
     print(f"topology    {stood.topology.name}")
     print(f"processors  {stood.topology.processor.described}")
     print(f"messages    inside a cluster: {stood.topology.interconnects.described}")
-    print(f"router      {found.router_backend or 'unknown'} (asked: {stood.record.router_backend})")
-    print(f"dilation    {'unknown' if found.dilation is None else f'{found.dilation:g}'}")
+    if stood.topology.emulated:
+        print(f"router      {found.router_backend or 'unknown'} (asked: {stood.record.router_backend})")
+        print(f"dilation    {'unknown' if found.dilation is None else f'{found.dilation:g}'}")
+    if stood.topology.real_clusters:
+        print(f"unshaped    the links of {', '.join(it.name for it in stood.topology.real_clusters)}, which are real")
     print(f"API         {found.api_url}  (token: {stood.folder / 'token'})")
 
 

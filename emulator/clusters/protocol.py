@@ -39,12 +39,34 @@ class AllocationEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeShare:
+    """A job's processors on one node of a cluster, by the node's name there."""
+
+    node: str
+    processors: int
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
-    """A job's share of one cluster, once claimed: where its ranks are to be started, and how many."""
+    """A job's share of one cluster, once claimed: where its ranks are to be started, and how many.
+
+    `nodes` are those of a real cluster, to which ranks are led one by one; a container holds all nodes of its cluster,
+    so nothing is said of them there. `login` are the words by which ssh reaches a real head, `setup` a line of shell
+    to run on its nodes first, `message_range` what MPI's messages keep to there.
+    """
 
     head_address: str
     allocation: str
     processors: int
+    nodes: tuple[NodeShare, ...] = ()
+    login: tuple[str, ...] = ()
+    setup: str = ""
+    message_range: str = ""
+
+    @property
+    def is_real(self) -> bool:
+        """Whether its nodes are machines of their own."""
+        return bool(self.nodes)
 
 
 class RunningProgram(Protocol):
@@ -89,6 +111,14 @@ class LocalResourceManager(Protocol):
 
         Raises:
             ClaimFailed: if the local manager refuses.
+        """
+        ...
+
+    def part(self, allocation: str, processors: int) -> Part:
+        """Where the `processors` of an allocation are, once it holds them.
+
+        Raises:
+            ClaimFailed: if it holds fewer, or has ended.
         """
         ...
 

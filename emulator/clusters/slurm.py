@@ -12,7 +12,8 @@ import shlex
 import threading
 from collections.abc import Callable
 
-from emulator.clusters.protocol import AllocationEvent, AllocationEventKind, Occupancy
+from emulator.clusters.nodes import ASK_NODES, shares
+from emulator.clusters.protocol import AllocationEvent, AllocationEventKind, Occupancy, Part
 from emulator.clusters.ssh import Completed, Program, SecureShell
 from emulator.model.errors import ClaimFailed, ClusterUnreachable
 from emulator.model.settings import BrokerSettings, Head
@@ -29,6 +30,8 @@ note ended
 WATCH = (
     f'mkdir -p "$HOME"/.testbed && touch {EVENTS_FILE} && {{ tail -n +1 -F {EVENTS_FILE} & cat > /dev/null; kill $!; }}'
 )
+DEFAULT_PARTITION = "*"
+"""Slurm's mark of the partition of those who name none."""
 RECONNECT_HOST_S = (0.2, 1.0, 2.0)
 RECONNECT_LATER_HOST_S = 5.0
 
@@ -43,6 +46,7 @@ class SlurmCluster:
         self._program_shell = SecureShell(head, settings)
         self._watch_shell = SecureShell(head, settings)
         self._prefix = f"{settings.testbed}-"
+        self._partition = f" --partition={shlex.quote(head.partition)}" if head.partition else ""
         self._closing = threading.Event()
 
     @property
@@ -56,26 +60,46 @@ class SlurmCluster:
         return self._head.address
 
     def occupancy(self) -> Occupancy:
-        """Processors and nodes that Slurm would use now; drained and dead ones are not counted idle."""
+        """Processors and nodes of the partition that Slurm would use now; drained and dead ones are not idle."""
         nodes, processors, idle = 0, 0, 0
-        for line in self._checked('sinfo -h -o "%D %C"').output.splitlines():
-            count, states = line.split()
+        for line in self._checked(f'sinfo -h{self._partition} -o "%P %D %C"').output.splitlines():
+            partition, count, states = line.split()
+            if not self._head.partition and not partition.endswith(DEFAULT_PARTITION):
+                continue
             counts = [int(number) for number in states.split("/")]
             nodes, idle, processors = nodes + int(count), idle + counts[1], processors + counts[3]
-        return Occupancy(nodes, processors, idle)
+        most = self._head.processors or processors
+        return Occupancy(nodes, min(processors, most), min(idle, most))
 
     def claim(self, claim: str, processors: int) -> str:
         """Queue a holder for `processors` tasks; its identity is Slurm's job number."""
         command = (
             f"sbatch --parsable --job-name={shlex.quote(self._prefix + claim)} --ntasks={processors} "
-            "--cpus-per-task=1 --output=/dev/null --error=/dev/null --chdir=/tmp"
+            f"--cpus-per-task=1 --output=/dev/null --error=/dev/null --chdir=/tmp{self._partition}"
         )
+        command = " ".join([command, *map(shlex.quote, self._head.sbatch)])
         completed = self._shell.execute(command, HOLDER)
         if completed.exit_code != 0:
             raise ClaimFailed(
                 f"Cluster {self.cluster!r} refused {processors} processors: {_last_line(completed.error)}."
             )
         return completed.output.strip().split(";")[0]
+
+    def part(self, allocation: str, processors: int) -> Part:
+        """Where the processors of an allocation are; a real head is asked for their nodes."""
+        head = self._head
+        if not head.real:
+            return Part(head.address, allocation, processors)
+        listed = self._checked(ASK_NODES.format(allocation=shlex.quote(allocation))).output
+        return Part(
+            head.address,
+            allocation,
+            processors,
+            nodes=shares(listed, processors, self.cluster),
+            login=("-p", str(head.port), f"{head.user}@{head.address}"),
+            setup=head.setup,
+            message_range=head.message_range,
+        )
 
     def release(self, allocation: str) -> None:
         """Cancel the holder; Slurm ends every step of the allocation with it."""
@@ -104,7 +128,8 @@ class SlurmCluster:
             f"mkdir -p {folder} && cat > {folder}/start && exec srun --jobid={shlex.quote(allocation)} --overlap "
             f"{tasks} --mpi=none --chdir={folder} --job-name=ranks bash {folder}/start < /dev/null"
         )
-        return self._program_shell.open_program(command, script)
+        prepared = f"{self._head.setup}\n{script}" if self._head.setup else script
+        return self._program_shell.open_program(command, prepared)
 
     def watch(self, on_event: Callable[[AllocationEvent], None], on_reachable: Callable[[bool, str], None]) -> None:
         """Follow the events file on a thread of its own until `close`."""

@@ -151,7 +151,7 @@ class SecureShell:
                 self._head.address,
                 port=self._head.port,
                 username=self._head.user,
-                key_filename=str(self._settings.key_file),
+                key_filename=str(self._head.key_file or self._settings.key_file),
                 timeout=CONNECT_TIMEOUT_HOST_S,
                 banner_timeout=CONNECT_TIMEOUT_HOST_S,
                 auth_timeout=CONNECT_TIMEOUT_HOST_S,

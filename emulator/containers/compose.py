@@ -1,7 +1,8 @@
 """A topology rendered into a Compose file: pure, and the same text for ``docker compose`` v2 and docker-compose 1.29.
 
 The file has neither a ``version`` nor a ``name`` (each is refused by one of the two); the project is given by ``-p``.
-Networks and volumes carry their names explicitly, so that nothing depends on how Compose prefixes them.
+Networks and volumes carry their names explicitly, so that nothing depends on how Compose prefixes them. Real clusters
+have no container: only the broker is told of them, and is given their keys; where all are real there is no router.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import yaml
 from emulator.containers.addresses import AddressPlan
 from emulator.containers.names import CLUSTER_LABEL, LABEL, ROLE_LABEL, USER, PartNames
 from emulator.containers.wan.program import kernel_settings
-from emulator.model.settings import BrokerSettings, Head
+from emulator.model.settings import BrokerSettings, Head, real_head
 from emulator.model.topology import Cluster, Topology
 
 BROKER_PORT: Final = 8460
@@ -60,6 +61,12 @@ class Rendering:
     api_port: int
     router_backend: str
 
+    @property
+    def clusters(self) -> tuple[Cluster, ...]:
+        """The clusters that get a container; addresses go by their order."""
+        emulated = self.topology.emulated
+        return emulated.clusters if emulated else ()
+
 
 def render(rendering: Rendering) -> str:
     """The Compose file, as text."""
@@ -72,12 +79,12 @@ def render(rendering: Rendering) -> str:
 
 
 def services(rendering: Rendering) -> dict[str, Any]:
-    """Every container: the clusters in the topology's order, the router and the broker."""
+    """Every container: the emulated clusters in the topology's order, their router and the broker."""
     clusters = {
-        cluster.name: cluster_service(rendering, index, cluster)
-        for index, cluster in enumerate(rendering.topology.clusters)
+        cluster.name: cluster_service(rendering, index, cluster) for index, cluster in enumerate(rendering.clusters)
     }
-    return {**clusters, "wan": router_service(rendering), "broker": broker_service(rendering)}
+    router = {"wan": router_service(rendering)} if clusters else {}
+    return {**clusters, **router, "broker": broker_service(rendering)}
 
 
 def cluster_service(rendering: Rendering, index: int, cluster: Cluster) -> dict[str, Any]:
@@ -117,7 +124,7 @@ def router_service(rendering: Rendering) -> dict[str, Any]:
     """The router: on every site's network and on no other."""
     sites = {
         _site(cluster): {"ipv4_address": rendering.addresses.router(index)}
-        for index, cluster in enumerate(rendering.topology.clusters)
+        for index, cluster in enumerate(rendering.clusters)
     }
     return {
         **_common(rendering, "router", rendering.images.wan, rendering.names.router),
@@ -136,11 +143,12 @@ def broker_service(rendering: Rendering) -> dict[str, Any]:
     """The broker: on the control network, its API published on the host's loopback only."""
     state = rendering.state_folder
     mounted = {
-        state / "topology.yaml": "topology.yaml",
-        state / "broker.json": BROKER_SETTINGS.name,
-        state / "token": "token",
-        state / "keys" / "broker": "keys/broker",
-        state / "keys" / "known_hosts": "keys/known_hosts",
+        "topology.yaml": state / "topology.yaml",
+        BROKER_SETTINGS.name: state / "broker.json",
+        "token": state / "token",
+        "keys/broker": state / "keys" / "broker",
+        "keys/known_hosts": state / "keys" / "known_hosts",
+        **{_key_of(it): Path(it.ssh.key).expanduser() for it in rendering.topology.clusters if it.ssh},
     }
     url = f"http://127.0.0.1:{BROKER_PORT}/v1/health"
     probe = f"import urllib.request; urllib.request.urlopen('{url}', timeout=5)"
@@ -149,7 +157,7 @@ def broker_service(rendering: Rendering) -> dict[str, Any]:
         "hostname": "broker",
         "ports": [f"127.0.0.1:{rendering.api_port}:{BROKER_PORT}"],
         "volumes": [
-            *(f"{source}:/etc/testbed/{target}:ro" for source, target in mounted.items()),
+            *(f"{source}:/etc/testbed/{target}:ro" for target, source in mounted.items()),
             "journal:/var/lib/testbed",
         ],
         # Its decisions and the moments it takes must not wait behind the ranks that it started.
@@ -162,14 +170,17 @@ def broker_service(rendering: Rendering) -> dict[str, Any]:
 def broker_settings(rendering: Rendering) -> BrokerSettings:
     """What the broker reads when it starts: paths are those inside its container."""
     folder = BROKER_SETTINGS.parent
+    indices = {cluster.name: index for index, cluster in enumerate(rendering.clusters)}
     heads = tuple(
-        Head(
+        real_head(cluster, cluster.ssh, folder / _key_of(cluster))
+        if cluster.ssh
+        else Head(
             cluster=cluster.name,
-            address=rendering.addresses.head(index),
+            address=rendering.addresses.head(indices[cluster.name]),
             user=USER,
-            file_address=rendering.addresses.site_address(index),
+            file_address=rendering.addresses.site_address(indices[cluster.name]),
         )
-        for index, cluster in enumerate(rendering.topology.clusters)
+        for cluster in rendering.topology.clusters
     )
     return BrokerSettings(
         testbed=rendering.names.testbed,
@@ -179,8 +190,8 @@ def broker_settings(rendering: Rendering) -> BrokerSettings:
         known_hosts_file=folder / "keys" / "known_hosts",
         journal_file=BROKER_JOURNAL,
         heads=heads,
-        message_range=rendering.addresses.all_sites,
-        control_range=rendering.addresses.control_network,
+        message_range=rendering.addresses.all_sites if indices else "",
+        control_range=rendering.addresses.control_network if indices else "",
         listen_port=BROKER_PORT,
     )
 
@@ -193,7 +204,7 @@ def networks(rendering: Rendering) -> dict[str, Any]:
         _site(cluster): _network(
             rendering, rendering.names.site_network(cluster.name), "site", plan.site_network(index), cluster.name
         )
-        for index, cluster in enumerate(rendering.topology.clusters)
+        for index, cluster in enumerate(rendering.clusters)
     }
     return {"control": control, **sites}
 
@@ -224,6 +235,10 @@ def _network(rendering: Rendering, name: str, role: str, subnet: str, cluster: s
         "labels": labels(rendering, role, cluster),
         "ipam": {"driver": "default", "config": [{"subnet": subnet}]},
     }
+
+
+def _key_of(cluster: Cluster) -> str:
+    return f"keys/heads/{cluster.name}"
 
 
 def _site(cluster: Cluster) -> str:

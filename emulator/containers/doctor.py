@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -19,26 +18,13 @@ import psutil
 
 from emulator.containers import base_image, engine
 from emulator.model.errors import EngineUnavailable
+from emulator.model.finding import Finding
 
 OLDEST_ENGINE: Final = (20, 10)
 OLDEST_PYTHON: Final = (3, 11)
 MEMORY_FOR_MINI_BYTES: Final = 3 * 1024**3
 DISK_FOR_IMAGES_BYTES: Final = 6 * 1024**3
 _GIB: Final = 1024**3
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing looked at: what was found, whether it will do, and the remedy where it will not.
-
-    `needed` says that no testbed can stand without it.
-    """
-
-    check: str
-    ok: bool
-    found: str
-    remedy: str = ""
-    needed: bool = False
 
 
 def examine() -> list[Finding]:

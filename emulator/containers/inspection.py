@@ -12,17 +12,24 @@ import docker.errors
 
 from emulator.containers import engine
 from emulator.containers.lifecycle import part_containers, wide_area_stand
+from emulator.containers.readiness import unreached
 from emulator.containers.state import StandState
 from emulator.containers.wan.router import Router
 from emulator.containers.wan.wide_area import programmed_wide_area
 from emulator.model.errors import TestbedError
+from emulator.model.topology import Cluster
 
 RUNNING = "running"
+REAL = "real"
+UNREACHED = "real, not reached"
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterStatus:
-    """A cluster as its Slurm reports it; `idle` processors, nothing if it does not answer."""
+    """A cluster as its Slurm reports it; `idle` processors, nothing if it does not answer or is not asked, being real.
+
+    A real cluster has no container, but its address there; its state is whether the broker reaches it.
+    """
 
     name: str
     nodes: int
@@ -49,10 +56,10 @@ class TestbedStatus:
 def inspect(client: docker.DockerClient, stood: StandState) -> TestbedStatus:
     """Look at every part of a testbed."""
     states = {container.name: str(container.status) for container in engine.containers_of(client, stood.record.name)}
-    with ThreadPoolExecutor(len(stood.record.clusters)) as pool:
-        clusters = tuple(
-            pool.map(lambda index: _cluster(client, stood, index, states), range(len(stood.topology.clusters)))
-        )
+    lost = (unreached(stood.api_url) or []) if stood.topology.real_clusters else []
+    states |= {cluster.name: UNREACHED if cluster.name in lost else REAL for cluster in stood.topology.real_clusters}
+    with ThreadPoolExecutor(len(stood.topology.clusters)) as pool:
+        clusters = tuple(pool.map(lambda cluster: _cluster(client, stood, cluster, states), stood.topology.clusters))
     faults = [
         f"The container {name} is {states.get(name, 'gone')}."
         for name in part_containers(stood)
@@ -67,9 +74,14 @@ def inspect(client: docker.DockerClient, stood: StandState) -> TestbedStatus:
     return TestbedStatus(clusters, backend, dilation, stood.api_url, (*faults, *([fault] if fault else [])))
 
 
-def _cluster(client: docker.DockerClient, stood: StandState, index: int, states: Mapping[str, str]) -> ClusterStatus:
-    cluster = stood.topology.clusters[index]
-    container = stood.record.clusters[index].container
+def _cluster(
+    client: docker.DockerClient, stood: StandState, cluster: Cluster, states: Mapping[str, str]
+) -> ClusterStatus:
+    if cluster.ssh is not None:
+        return ClusterStatus(
+            cluster.name, cluster.nodes, cluster.processors, None, cluster.ssh.address, states[cluster.name]
+        )
+    container = stood.names.cluster(cluster.name)
     container_state = states.get(container, "gone")
     return ClusterStatus(
         name=cluster.name,
@@ -93,10 +105,12 @@ def _idle(client: docker.DockerClient, container: str) -> int | None:
 
 
 def _wide_area(client: docker.DockerClient, stood: StandState) -> tuple[str | None, float | None, str | None]:
-    stand = wide_area_stand(client, stood)
+    stand, emulated = wide_area_stand(client, stood), stood.topology.emulated
+    if emulated is None:
+        return None, None, None
     try:
         backend = Router(stand).backend().shown
-        programmed = programmed_wide_area(stand, stood.topology)
+        programmed = programmed_wide_area(stand, emulated)
     except TestbedError as error:
         return None, None, str(error)
     fault = f"The wide area is not as programmed: {programmed.differences[0]}." if programmed.differences else None

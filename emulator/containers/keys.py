@@ -4,7 +4,8 @@ keys/broker             the broker's private key
 keys/grid               the key by which the clusters reach one another
 keys/hosts/CLUSTER      a head's private host key
 keys/authorized_keys    the two public keys that every head lets in
-keys/known_hosts        every head's public key, by its address and names
+keys/known_hosts        every head's public key, by its address and names; a real head's as it was when it was checked
+keys/grid.pub           what a real head must let in for jobs that span it and containers
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ print(json.dumps(made))
 """
 
 
-def make_keys(client: docker.DockerClient, state: StandState, node_image: str) -> None:
-    """Make every key of a testbed and write it into its state.
+def make_keys(client: docker.DockerClient, state: StandState, node_image: str, known_heads: Sequence[str]) -> None:
+    """Make every key of a testbed and write it into its state, with the `known_heads`: known-hosts lines of real heads.
 
     Raises:
         EngineUnavailable: if the container that makes them fails.
@@ -44,7 +45,8 @@ def make_keys(client: docker.DockerClient, state: StandState, node_image: str) -
     for user in users:
         write_secret(folder / user, made[user][0].encode())
     _write_public(folder / "authorized_keys", "".join(made[user][1] for user in users))
-    lines = []
+    _write_public(folder / "grid.pub", made["grid"][1])
+    lines = [f"{line}\n" for line in known_heads]
     for cluster in state.record.clusters:
         private, public = made[f"host-{cluster.name}"]
         write_secret(folder / "hosts" / cluster.name, private.encode())

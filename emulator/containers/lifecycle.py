@@ -49,30 +49,31 @@ _KINDS: Final[tuple[tuple[str, Callable[..., Sequence[engine.Part]]], ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a user asks to stand: a testbed's name, the file of its topology, the router's kernel, the API's port."""
+    """What a user asks to stand: a testbed's name, the file of its topology, the router's kernel, the API's port.
+
+    `known_heads` has a line for each real cluster, as in a known-hosts file: the host key that its head was seen with,
+    the only one that the testbed will accept of it.
+    """
 
     name: str
     topology_file: Path
     router_backend: str = "auto"
     port: int | None = None
+    known_heads: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
     """What stands after `up`, and how long that took on the host.
 
-    `wide_area` is the short check of the links; nothing if the testbed stood before, because a run may hold it, and a
-    measurement would disturb the run.
+    `wide_area` is the short check of the links; nothing if the testbed stood before (`was_standing`), because a run may
+    hold it, and a measurement would disturb the run; and nothing where all clusters are real.
     """
 
     state: StandState
     wide_area: WideAreaReport | None
     host_duration_s: float
-
-    @property
-    def was_standing(self) -> bool:
-        """Whether it stood before."""
-        return self.wide_area is None
+    was_standing: bool
 
 
 def up(wanted: Wanted, observe: Observer = ignore) -> Standing:
@@ -91,10 +92,10 @@ def up(wanted: Wanted, observe: Observer = ignore) -> Standing:
     client = engine.connect()
     with state.exclusive(wanted.name, wait=False):
         stood = _already_standing(client, wanted, topology, observe)
-        report = None
+        was_standing, report = stood is not None, None
         if stood is None:
             stood, report = _bring_up(client, wanted, topology, names, observe)
-    return Standing(stood, report, time.monotonic() - begun)
+    return Standing(stood, report, time.monotonic() - begun, was_standing)
 
 
 def down(name: str, observe: Observer = ignore) -> None:
@@ -180,24 +181,26 @@ def _check_asked(wanted: Wanted, stood: StandState) -> None:
 
 
 def part_containers(stood: StandState) -> list[str]:
-    """The containers of a testbed: its clusters' in order, the router's and the broker's."""
+    """The containers of a testbed: its clusters' in order, the router's if there are any, and the broker's."""
     clusters = [cluster.container for cluster in stood.record.clusters]
-    return [*clusters, stood.names.router, stood.names.broker]
+    return [*clusters, *([stood.names.router] if clusters else []), stood.names.broker]
 
 
 def _bring_up(
     client: docker.DockerClient, wanted: Wanted, topology: Topology, names: PartNames, observe: Observer
-) -> tuple[StandState, WideAreaReport]:
+) -> tuple[StandState, WideAreaReport | None]:
     images = ensure_images(client, observe)
     try:
         with state.exclusive("addresses", wait=True):
             record = _record(client, wanted, topology, names, images)
             # Whole: a profile that the topology names may change later, and the broker has no profiles.
             stood = state.remember(record, document_text(topology))
-        _start(client, stood, images, observe)
+        _start(client, stood, images, wanted.known_heads, observe)
         _make_ready(client, stood, observe)
-        observe(Progress("wide area", "measuring delays and rates"))
-        report = check_wide_area(wide_area_stand(client, stood), stood.topology, REAL_TIME)
+        report = None
+        if (emulated := stood.topology.emulated) is not None:
+            observe(Progress("wide area", "measuring delays and rates"))
+            report = check_wide_area(wide_area_stand(client, stood), emulated, REAL_TIME)
     except BaseException:
         observe(Progress("failed", "taking down what was started"))
         _remove(client, wanted.name, ignore)
@@ -217,7 +220,7 @@ def _record(
             head=plan.head(index),
             site=plan.site_address(index),
         )
-        for index, cluster in enumerate(topology.clusters)
+        for index, cluster in enumerate(topology.emulated.clusters if topology.emulated else ())
     )
     return StandRecord(
         name=wanted.name,
@@ -232,9 +235,15 @@ def _record(
     )
 
 
-def _start(client: docker.DockerClient, stood: StandState, images: ImageReferences, observe: Observer) -> None:
+def _start(
+    client: docker.DockerClient,
+    stood: StandState,
+    images: ImageReferences,
+    known_heads: Sequence[str],
+    observe: Observer,
+) -> None:
     observe(Progress("keys", "making SSH keys"))
-    keys.make_keys(client, stood, images.node)
+    keys.make_keys(client, stood, images.node, known_heads)
     rendering = Rendering(
         topology=stood.topology,
         names=stood.names,
@@ -247,7 +256,7 @@ def _start(client: docker.DockerClient, stood: StandState, images: ImageReferenc
     stood.compose_file.write_text(render(rendering), encoding="utf-8")
     settings = broker_settings(rendering).model_dump_json(indent=2)
     (stood.folder / "broker.json").write_text(settings + "\n", encoding="utf-8")
-    observe(Progress("containers", f"starting {len(stood.topology.clusters)} clusters, the router and the broker"))
+    observe(Progress("containers", f"starting {', '.join(part_containers(stood))}"))
     engine.compose_up(stood.names.compose_project, stood.compose_file)
 
 
@@ -255,19 +264,22 @@ def _make_ready(client: docker.DockerClient, stood: StandState, observe: Observe
     """Wait for every part at once, while the wide area is programmed; the first failure is the one reported."""
     observe(Progress("readiness", "waiting for Slurm, SSH, the router and the broker"))
 
-    def program_when_routing() -> None:
+    def program_when_routing(emulated: Topology) -> None:
         await_file(client, stood.names.router, ROUTER_READY)
-        program_wide_area(wide_area_stand(client, stood), stood.topology, REAL_TIME)
+        program_wide_area(wide_area_stand(client, stood), emulated, REAL_TIME)
 
-    waits: list[Callable[[], None]] = [program_when_routing]
+    emulated = stood.topology.emulated
+    waits: list[Callable[[], None]] = [partial(program_when_routing, emulated)] if emulated else []
     waits += [partial(await_file, client, cluster.container, CLUSTER_READY) for cluster in stood.record.clusters]
-    waits.append(partial(await_broker, client, stood.names.broker, stood.api_url))
+    real = [cluster.name for cluster in stood.topology.real_clusters]
+    waits.append(partial(await_broker, client, stood.names.broker, stood.api_url, real))
     together(waits)
 
 
 def wide_area_stand(client: docker.DockerClient, stood: StandState) -> Stand:
-    """The handle by which a testbed's wide area is programmed and measured."""
-    return Stand.of(client, stood.names, stood.topology.cluster_names, stood.addresses)
+    """The handle by which a testbed's wide area, that of its emulated clusters, is programmed and measured."""
+    clusters = [cluster.name for cluster in stood.record.clusters]
+    return Stand.of(client, stood.names, clusters, stood.addresses)
 
 
 def _remove(client: docker.DockerClient, name: str, observe: Observer) -> bool:

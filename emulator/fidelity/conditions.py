@@ -8,7 +8,7 @@ broker's, and by the links that it crossed.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from emulator.model.evidence import (
     BROKER_PART,
@@ -34,17 +34,21 @@ class HostSize:
 class Conditions:
     """What the host and the links did in `host_duration_s`; None: not known, or not to be held against a job.
 
-    Pressures are shares of that time in which some task waited. CPU shares are of all processors; `stolen_cpu_share` is
-    of the CPU time that was wanted. `throttled_share` is of the container `throttled_part`, which a quota held longest,
-    `stopped_share` of `stopped_part`, which stood still longest.
-    `retransmissions`, `timeouts` and `unasked_drops` are None for a job in one cluster, or over paths of which loss or
-    jitter is asked. `changed_links` says which links the job crossed were programmed anew meanwhile.
+    Pressures are shares of that time in which some task waited. CPU shares are of all processors; `stolen_wanted_share`
+    is what a hypervisor kept of the CPU time that was wanted. `throttled_share` is of the container `throttled_part`,
+    which a quota held longest, `stopped_share` of `stopped_part`, which stood still longest.
+    A job that `crosses` has messages over the wide area. Its TCP's `timeouts` are unexplained where they are more than
+    what full access links dropped; `datagram_share` is how many datagrams of UDP, which no job sends, left its clusters
+    unanswered, per segment of TCP. These, `retransmissions` and `unasked_drops` are None for a job in one cluster, or
+    over paths of which loss or jitter is asked. `changed_links` says which links the job crossed were programmed anew
+    meanwhile.
     """
 
     host_duration_s: float
     testbed_cpu_share: float | None = None
     other_cpu_share: float | None = None
     stolen_cpu_share: float | None = None
+    stolen_wanted_share: float | None = None
     cpu_pressure: float | None = None
     memory_pressure: float | None = None
     io_pressure: float | None = None
@@ -58,8 +62,11 @@ class Conditions:
     host_write_max_s: float | None = None
     retransmissions: int | None = None
     timeouts: int | None = None
+    unexplained_timeouts: int | None = None
+    datagram_share: float | None = None
     unasked_drops: int | None = None
     changed_links: tuple[str, ...] = ()
+    crosses: bool = False
 
 
 def conditions_of_job(
@@ -72,8 +79,10 @@ def conditions_of_job(
     """The conditions of a job over `clusters`, from the rows of all looks that its execution overlaps; None without."""
     crossed = [fault for fault in faults if concerns(fault.source, fault.target, clusters)]
     parts = {HOST_PART, ROUTER_PART, BROKER_PART, *clusters}
-    exact = len(set(clusters)) > 1 and not _asks_for_loss(topology, clusters)
-    return _conditions(rows, crossed, host, lambda part: part in parts, set(clusters) if exact else set())
+    crosses = len(set(clusters)) > 1
+    exact = crosses and not _asks_for_loss(topology, clusters)
+    found = _conditions(rows, crossed, host, lambda part: part in parts, set(clusters) if exact else set())
+    return None if found is None else replace(found, crosses=crosses)
 
 
 def conditions_of_run(rows: Sequence[EvidenceRow], faults: Sequence[LinkFaultRow], host: HostSize) -> Conditions | None:
@@ -110,6 +119,7 @@ def _conditions(
     throttled_s, throttled_part = _most(concerned, "host_throttled_s")
     stopped_s, stopped_part = _most(concerned, "host_stopped_s")
     crossing = [row for row in parts if row.part in exact_clusters]
+    timeouts = _count(crossing, "timeouts")
     memory_bytes = [row.memory_available_bytes for row in whole if row.memory_available_bytes is not None]
     return Conditions(
         host_duration_s=host_duration_s,
@@ -117,7 +127,8 @@ def _conditions(
         other_cpu_share=None
         if used_s is None or parts_used_s is None
         else max(0.0, used_s - parts_used_s) / capacity_s,
-        stolen_cpu_share=_share(stolen_s, (used_s or 0.0) + (stolen_s or 0.0)),
+        stolen_cpu_share=_share(stolen_s, capacity_s),
+        stolen_wanted_share=_share(stolen_s, (used_s or 0.0) + (stolen_s or 0.0)),
         cpu_pressure=_share(_sum(whole, "host_cpu_wait_s"), host_duration_s),
         memory_pressure=_share(_sum(whole, "host_memory_wait_s"), host_duration_s),
         io_pressure=_share(_sum(whole, "host_io_wait_s"), host_duration_s),
@@ -131,10 +142,29 @@ def _conditions(
         killed_processes=_count(whole, "killed_processes"),
         host_write_max_s=max((row.host_write_s for row in whole if row.host_write_s is not None), default=None),
         retransmissions=_count(crossing, "retransmissions"),
-        timeouts=_count(crossing, "timeouts"),
+        timeouts=timeouts,
+        unexplained_timeouts=None if timeouts is None else max(0, timeouts - _dropped_by_access_links(faults)),
+        datagram_share=_datagram_share(crossing),
         unasked_drops=sum(fault.unasked_drops or 0 for fault in faults) if exact_clusters else None,
         changed_links=tuple(dict.fromkeys(fault.changed for fault in faults if fault.changed)),
     )
+
+
+def _dropped_by_access_links(faults: Iterable[LinkFaultRow]) -> int:
+    """What full queues of access links dropped: TCP's timeouts after that are those of the emulated network."""
+    return sum(fault.dropped or 0 for fault in faults if (fault.source is None) != (fault.target is None))
+
+
+def _datagram_share(rows: Sequence[EvidenceRow]) -> float | None:
+    """Datagrams sent less those received, part by part (a name server's answers come back), per segment of TCP."""
+    unanswered = 0
+    for part in {row.part for row in rows}:
+        own = [row for row in rows if row.part == part]
+        sent, received = _count(own, "datagrams_sent"), _count(own, "datagrams_received")
+        if sent is None or received is None:
+            return None
+        unanswered += max(0, sent - received)
+    return _share(unanswered, _sum(rows, "segments") or 0.0)
 
 
 def _asks_for_loss(topology: Topology, clusters: Collection[str]) -> bool:

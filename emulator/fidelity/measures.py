@@ -27,7 +27,7 @@ class JobMeasures:
     `arrival_lateness_share` is how long after its intended arrival the job was submitted, relative to its response
     time. `overhead_lateness_share` is the time by which the middleware exceeded its stated overhead, relative to
     placement-to-start. None: not measured. `unpaced` is True if the processors computed at the host's own speed.
-    `conditions` are those under which it executed, `host_execution_s` long.
+    `conditions` are those under which it executed, `execution_s` long.
     """
 
     late_phase_share: float | None = None
@@ -36,14 +36,13 @@ class JobMeasures:
     arrival_lateness_share: float | None = None
     overhead_lateness_share: float | None = None
     unpaced: bool = False
-    host_execution_s: float | None = None
+    execution_s: float | None = None
     conditions: Conditions | None = None
 
     @classmethod
     def of(cls, job: JobView, dilation: Dilation, conditions: Conditions | None = None) -> JobMeasures:
         """The measures of a job: from its record, its application's own result, and the evidence about it."""
         result = job.result or {}
-        execution_s = _elapsed(job.started_s, job.finished_s)
         return cls(
             late_phase_share=_share(_number(result, "late_phases"), _number(result, "phases")),
             lateness_share=_lateness_share(result, dilation),
@@ -53,7 +52,7 @@ class JobMeasures:
             ),
             overhead_lateness_share=_share(job.overhead_late_s, _elapsed(job.placed_s, job.started_s)),
             unpaced=result.get("paced") is False,
-            host_execution_s=None if execution_s is None else dilation.host_duration_s(execution_s),
+            execution_s=_elapsed(job.started_s, job.finished_s),
             conditions=conditions,
         )
 

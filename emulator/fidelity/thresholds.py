@@ -45,6 +45,19 @@ A rank that wakes to find its processor taken waits for some milliseconds or sha
 which no lateness shows. A desktop at rest, the engine and this command together use a few percent.
 """
 
+SUSPECT_STOLEN: Final = 0.10
+"""Above this share of all processors taken by a hypervisor a job is suspect, as with other work.
+
+It is no bound on an error: while paced processors sleep nothing is lost, and what is late says so itself. With half of
+the CPU time that was wanted stolen, jobs in one cluster took what they took with a twentieth.
+"""
+
+SUSPECT_STOLEN_CROSSING: Final = 0.05
+"""The same for a job over several clusters: its messages wait for the processor in queues that show no lateness.
+
+With 7% of the processors taken, jobs over two clusters were seen to take 5% too long.
+"""
+
 CONTENDED: Final = 0.05
 """Below this share of the time in which some task waited for a processor, a host has processors to spare.
 
@@ -83,11 +96,17 @@ SUSPECT_HOST_WRITE_S: Final = 1.0
 The broker's journal writes a line before each step of a job; a disk as slow delays each of them by as much.
 """
 
-HOST_TIMEOUT_S: Final = 0.2
-"""What a timeout of TCP may have held up a rank for: the least that Linux waits before it sends again.
+TIMEOUT_S: Final = 0.2
+"""What a timeout of TCP may have held up a rank for, emulated: the least that it waits before it sends again.
 
-It does not dilate. So many of them as a job saw, times this, bound what they added to its runtime. What TCP sends again
-without one takes round trips, which dilate.
+It dilates as the network does, so that timeouts after a full access link dropped a packet are those of the emulated
+network. So many others as a job saw, times this, bound what they added to its runtime.
+"""
+
+SUSPECT_DATAGRAMS: Final = 0.01
+"""Above this many datagrams of UDP per segment of TCP a job over several clusters is suspect.
+
+No job sends any: somebody else used its links, and whatever that made them drop or delay was not asked for.
 """
 
 BACKGROUND_OUTSIDE_S: Final = 60.0

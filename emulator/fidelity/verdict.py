@@ -13,9 +13,9 @@ from emulator.fidelity.measures import JobMeasures, RunMeasures
 from emulator.fidelity.thresholds import (
     BACKGROUND_OUTSIDE_S,
     CONTENDED,
-    HOST_TIMEOUT_S,
     LEAST_MEMORY,
     SUSPECT_CPU_PRESSURE,
+    SUSPECT_DATAGRAMS,
     SUSPECT_ERROR,
     SUSPECT_HOST_WRITE_S,
     SUSPECT_IO_PRESSURE,
@@ -23,7 +23,10 @@ from emulator.fidelity.thresholds import (
     SUSPECT_MEMORY_PRESSURE,
     SUSPECT_OTHER_CPU,
     SUSPECT_OVERHEAD,
+    SUSPECT_STOLEN,
+    SUSPECT_STOLEN_CROSSING,
     SUSPECT_SWAPPED_PAGES_PER_S,
+    TIMEOUT_S,
     VOID_ERROR,
 )
 from emulator.model.evidence import LinkCheck
@@ -68,7 +71,7 @@ def judge_job(measures: JobMeasures) -> Verdict:
             _by_error(measures.arrival_lateness_share, "submitted late by {} of the response time"),
             _suspect_above(measures.overhead_lateness_share, SUSPECT_OVERHEAD, "middleware late by {} of the overhead"),
             _suspect_if(measures.unpaced, UNPACED),
-            *(_judge_conditions(measures.conditions, measures.host_execution_s) if measures.conditions else ()),
+            *(_judge_conditions(measures.conditions, measures) if measures.conditions else ()),
         ]
     )
 
@@ -80,7 +83,7 @@ def _judge_lateness(measures: JobMeasures) -> list[Verdict]:
     return verdicts
 
 
-def _judge_conditions(found: Conditions, host_execution_s: float | None) -> list[Verdict]:
+def _judge_conditions(found: Conditions, measures: JobMeasures) -> list[Verdict]:
     contended = found.cpu_pressure is None or found.cpu_pressure > CONTENDED
     swapped_per_s = None if found.swapped_pages is None else found.swapped_pages / found.host_duration_s
     return [
@@ -90,7 +93,7 @@ def _judge_conditions(found: Conditions, host_execution_s: float | None) -> list
             "other work took {} of the host's processors",
         ),
         _suspect_above(found.cpu_pressure, SUSPECT_CPU_PRESSURE, "some task waited for a processor {} of the time"),
-        _by_error(found.stolen_cpu_share, "{} of the CPU time stolen by the hypervisor"),
+        _judge_stolen(found, unpaced=measures.unpaced),
         _by_error(found.throttled_share, f"{found.throttled_part} throttled by its CPU quota {{}} of the time"),
         _by_error(found.stopped_share, f"{found.stopped_part} stood still {{}} of the time"),
         _suspect_above(found.memory_pressure, SUSPECT_MEMORY_PRESSURE, "some task waited for memory {} of the time"),
@@ -108,16 +111,25 @@ def _judge_conditions(found: Conditions, host_execution_s: float | None) -> list
             else "",
         ),
         *(Verdict(Judgement.VOID, (f"a link was programmed anew meanwhile: {it}",)) for it in found.changed_links),
-        _by_timeouts(found.timeouts, host_execution_s, "timeouts of TCP"),
-        _by_timeouts(found.unasked_drops, host_execution_s, "packets dropped that nobody asked for"),
+        _by_timeouts(found.unexplained_timeouts, measures.execution_s, "timeouts of TCP that no full link explains"),
+        _by_timeouts(found.unasked_drops, measures.execution_s, "packets dropped that nobody asked for"),
+        _suspect_above(found.datagram_share, SUSPECT_DATAGRAMS, "datagrams of others on its way, {} of TCP's segments"),
     ]
 
 
-def _by_timeouts(number: int | None, host_execution_s: float | None, what: str) -> Verdict:
-    """Each may have held up a rank for `HOST_TIMEOUT_S`, which does not dilate."""
-    if not number or not host_execution_s:
+def _judge_stolen(found: Conditions, *, unpaced: bool) -> Verdict:
+    """What a hypervisor took: all that an unpaced job did took so much longer, a paced one shows it in what is late."""
+    if unpaced:
+        return _by_error(found.stolen_wanted_share, "{} of the CPU time stolen by the hypervisor")
+    threshold = SUSPECT_STOLEN_CROSSING if found.crosses else SUSPECT_STOLEN
+    return _suspect_above(found.stolen_cpu_share, threshold, "{} of the processors stolen by the hypervisor")
+
+
+def _by_timeouts(number: int | None, execution_s: float | None, what: str) -> Verdict:
+    """Each may have held up a rank for `TIMEOUT_S`."""
+    if not number or not execution_s:
         return Verdict()
-    error = min(1.0, number * HOST_TIMEOUT_S / host_execution_s)
+    error = min(1.0, number * TIMEOUT_S / execution_s)
     return _by_error(error, f"{number} {what}, worth {{}} of the execution time")
 
 
@@ -141,6 +153,11 @@ def judge_run(measures: RunMeasures, finished: Sequence[Verdict]) -> Verdict:
 def judge_links(checks: Iterable[LinkCheck], clusters: Collection[str] | None = None) -> Verdict:
     """The verdict that checks of the wide area lead to, for jobs over `clusters`; for any job if none are given."""
     return Verdict.worst_of(_judge_check(check, clusters) for check in checks)
+
+
+def judge_real(clusters: Collection[str]) -> Verdict:
+    """The verdict on a job that used `clusters` which are real: nothing of them is emulated, and nothing measured."""
+    return _suspect_if(bool(clusters), f"processors and links of {', '.join(sorted(clusters))} are real, not emulated")
 
 
 def _judge_check(check: LinkCheck, clusters: Collection[str] | None) -> Verdict:

@@ -41,6 +41,18 @@ class NotStanding(TestbedError):
     """The testbed, or the part of it that an operation needs, does not run."""
 
 
+class Unanswered(NotStanding):
+    """Nobody answered a request, so that nobody knows whether it arrived."""
+
+
+class KeyTaken(TestbedError):
+    """A submission's key belongs to another submission."""
+
+
+class AlreadyEnded(TestbedError):
+    """What was to be changed has come to its end."""
+
+
 class TestbedBusy(TestbedError):
     """A run holds the testbed; only one may."""
 

@@ -28,6 +28,7 @@ class EvidenceRow(Row):
     stopped while it is paused, or has ended. Waits are host seconds in which some task waited for a processor, for
     memory, or for a disk (the kernel's pressure counters). `host_write_s` is how long a line of this file took to reach
     the disk. Segments are TCP's, all and those sent again; timeouts are its own, after which it sends a segment again.
+    Datagrams are UDP's, which no job sends.
     """
 
     time_s: float
@@ -47,6 +48,8 @@ class EvidenceRow(Row):
     segments: int | None = None
     retransmissions: int | None = None
     timeouts: int | None = None
+    datagrams_sent: int | None = None
+    datagrams_received: int | None = None
 
 
 class LinkFaultRow(Row):
@@ -110,7 +113,10 @@ class EvidenceSummary(DocumentModel):
     """All evidence of a run in one: shares of the time looked at, of the host's processors or of its memory.
 
     `testbed_cpu_share` is what the testbed's containers used of all processors, `other_cpu_share` what everything else
-    did. `missing` says in a phrase each what this host does not tell.
+    did, `stolen_cpu_share` what a hypervisor kept of them, and `stolen_wanted_share` that of the CPU time wanted.
+    `unexplained_timeouts` are the timeouts beyond what access links dropped, `datagram_share` the datagrams of UDP that
+    left a cluster and were not answered, per segment of TCP. `missing` says in a phrase each what this host does not
+    tell.
     """
 
     looks: int
@@ -119,6 +125,7 @@ class EvidenceSummary(DocumentModel):
     testbed_cpu_share: float | None = None
     other_cpu_share: float | None = None
     stolen_cpu_share: float | None = None
+    stolen_wanted_share: float | None = None
     cpu_pressure: float | None = None
     memory_pressure: float | None = None
     io_pressure: float | None = None
@@ -128,5 +135,7 @@ class EvidenceSummary(DocumentModel):
     host_write_max_s: float | None = None
     retransmissions: int | None = None
     timeouts: int | None = None
+    unexplained_timeouts: int | None = None
+    datagram_share: float | None = None
     unasked_drops: int | None = None
     changed_links: tuple[str, ...] = ()

@@ -238,7 +238,8 @@ class RunProgress(StrEnum):
 class Manifest(DocumentModel):
     """What a run was: everything needed to understand, judge and repeat it.
 
-    `control` says what of the wide area was left to it; `topology` holds the wide area as it then was. `defects` are
+    `control` says what of the wide area was left to it; `topology` holds the wide area as it then was; the links of
+    `unshaped_clusters` were real ones, of which nothing was asked and nothing measured. `defects` are
     figures that were called valid and did not hold when they were checked, a sentence each. `plan` is what was
     predicted of the run, with what it then showed. Execution times, arrivals, scans, overhead and files of the workload
     were divided by `time_scale`; all records are in seconds so divided.
@@ -261,6 +262,7 @@ class Manifest(DocumentModel):
     paced_middleware: bool
     time_scale: float = 1.0
     control: str = "as-asked"
+    unshaped_clusters: tuple[str, ...] = ()
     router_backend: str | None = None
     link_checks: tuple[LinkCheck, ...] = ()
     evidence: EvidenceSummary | None = None

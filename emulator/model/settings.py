@@ -12,17 +12,48 @@ from typing import Annotated
 from pydantic import Field, PositiveFloat, PositiveInt
 
 from emulator.model.documents import DocumentModel
-from emulator.model.topology import Name
+from emulator.model.real_head import SSH_PORT, NetworkRange, PartitionName, RealHead, SbatchOption, ShellLine, UserName
+from emulator.model.topology import Cluster, Name
 
 
 class Head(DocumentModel):
-    """The head of one cluster, as SSH reaches it; the others reach its files at `file_address`, else at `address`."""
+    """The head of one cluster, as SSH reaches it, and what its Slurm is asked for beside processors.
+
+    The others reach its files at `file_address`, else at `address`. `key_file` stands for the broker's own key. A head
+    of a `real` cluster has its nodes apart, each of which runs `setup` before ranks start there; `message_range` is the
+    range of their addresses. Its partition may hold more than the `processors` that the topology speaks of: no more are
+    ever called idle.
+    """
 
     cluster: Name
     address: str
-    port: PositiveInt = 22
-    user: str = "researcher"
+    port: Annotated[int, Field(gt=0, lt=65536)] = SSH_PORT
+    user: UserName = "researcher"
     file_address: str = ""
+    key_file: Path | None = None
+    partition: PartitionName = ""
+    sbatch: tuple[SbatchOption, ...] = ()
+    setup: ShellLine = ""
+    message_range: NetworkRange = ""
+    processors: PositiveInt | None = None
+    real: bool = False
+
+
+def real_head(cluster: Cluster, ssh: RealHead, key_file: Path) -> Head:
+    """The head of a real cluster, its private key being in `key_file` for whoever is to connect."""
+    return Head(
+        cluster=cluster.name,
+        address=ssh.host,
+        port=ssh.port,
+        user=ssh.user,
+        key_file=key_file,
+        partition=ssh.partition,
+        sbatch=ssh.sbatch,
+        setup=ssh.setup,
+        message_range=ssh.network,
+        processors=cluster.processors,
+        real=True,
+    )
 
 
 class BrokerSettings(DocumentModel):

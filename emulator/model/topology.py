@@ -2,7 +2,8 @@
 
 A `Topology` is read from YAML (``compose/*.yaml``) and says everything that is emulated; it knows nothing of
 containers or hosts. All delays are one-way and all values are emulated. What its processors cost stands in
-``processor``, what carries messages inside a cluster in ``interconnects``.
+``processor``, what carries messages inside a cluster in ``interconnects``. A cluster that states ``ssh`` is *real*:
+somebody's own, whose links are what they are, so that nothing is asked of them and nothing is measured.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from emulator.model.errors import InvalidInput, UnknownName
 from emulator.model.interconnects import Interconnects
 from emulator.model.names import Name, is_name
 from emulator.model.processor import Processor, processor_named
+from emulator.model.real_head import RealHead
 
 __all__ = ["AccessLink", "Cluster", "Link", "Middleware", "Name", "Path", "Processor", "Topology", "is_name"]
 
@@ -33,17 +35,45 @@ class AccessLink(DocumentModel):
 
 
 class Cluster(DocumentModel):
-    """Processors under one local resource manager: `nodes` nodes of `processors_per_node` each."""
+    """Processors under one local resource manager: `nodes` nodes of `processors_per_node` each.
+
+    It is emulated, and has an access link, or it is a real one, at the head that `ssh` names.
+    """
 
     name: Name
     nodes: PositiveInt
     processors_per_node: PositiveInt = 2
-    access_link: AccessLink
+    stated_access_link: AccessLink | None = Field(default=None, alias="access_link")
+    ssh: RealHead | None = None
+
+    @model_validator(mode="after")
+    def _is_emulated_or_real(self) -> Self:
+        if self.ssh is None and self.stated_access_link is None:
+            raise ValueError(f"cluster {self.name!r} states neither an access_link nor ssh")
+        if self.ssh is not None and self.stated_access_link is not None:
+            raise ValueError(f"cluster {self.name!r} is real (ssh): its links are not shaped, leave out access_link")
+        return self
 
     @property
     def processors(self) -> int:
         """All processors of the cluster."""
         return self.nodes * self.processors_per_node
+
+    @property
+    def is_real(self) -> bool:
+        """Whether it is somebody's own cluster, not a container."""
+        return self.ssh is not None
+
+    @property
+    def access_link(self) -> AccessLink:
+        """The access link of an emulated cluster.
+
+        Raises:
+            InvalidInput: if the cluster is real.
+        """
+        if self.stated_access_link is None:
+            raise InvalidInput(f"Cluster {self.name!r} is real: nothing is known of its links (choose emulated ones).")
+        return self.stated_access_link
 
 
 class Path(DocumentModel):
@@ -86,8 +116,8 @@ class Middleware(DocumentModel):
 class Topology(DocumentModel):
     """A multicluster: its clusters in order, and a path for each ordered pair of them.
 
-    `links` states paths by pair; `default_link` stands for every pair that none names. A `processor` given by name is
-    read when the topology is, so that a topology always holds all that it says.
+    `links` states paths by pair; `default_link` stands for every pair of emulated clusters that none names. A
+    `processor` given by name is read when the topology is, so that a topology always holds all that it says.
     """
 
     name: Name
@@ -120,6 +150,8 @@ class Topology(DocumentModel):
             for end, name in (("from", link.source), ("to", link.target)):
                 if name not in names:
                     raise ValueError(f"links.{index}.{end}: there is no cluster {name!r} (known: {', '.join(names)})")
+                if self.cluster(name).is_real:
+                    raise ValueError(f"links.{index}.{end}: cluster {name!r} is real (ssh), its links are not shaped")
         pairs = [pair for link in self.links for pair in _pairs(link)]
         for pair in pairs:
             if pairs.count(pair) > 1:
@@ -138,8 +170,20 @@ class Topology(DocumentModel):
 
     @property
     def ordered_pairs(self) -> list[tuple[str, str]]:
-        """Every (source, target) pair of different clusters."""
-        return [(a, b) for a in self.cluster_names for b in self.cluster_names if a != b]
+        """Every (source, target) pair of different clusters whose path is emulated."""
+        names = [cluster.name for cluster in self.clusters if not cluster.is_real]
+        return [(a, b) for a in names for b in names if a != b]
+
+    @property
+    def real_clusters(self) -> tuple[Cluster, ...]:
+        """The clusters that are somebody's own, in the topology's order."""
+        return tuple(cluster for cluster in self.clusters if cluster.is_real)
+
+    @property
+    def emulated(self) -> Topology | None:
+        """The topology of the emulated clusters alone, between which the wide area is; nothing if all are real."""
+        clusters = tuple(cluster for cluster in self.clusters if not cluster.is_real)
+        return self.model_copy(update={"clusters": clusters}) if clusters else None
 
     @property
     def processors(self) -> int:
@@ -165,8 +209,14 @@ class Topology(DocumentModel):
         return self.cluster_names.index(name)
 
     def path(self, source: str, target: str) -> Path:
-        """The wide area from cluster `source` to cluster `target`."""
-        self.index(source), self.index(target)
+        """The wide area from cluster `source` to cluster `target`.
+
+        Raises:
+            UnknownName: if there is no such cluster, or no emulated path, since one of them is real.
+        """
+        for name in (source, target):
+            if self.cluster(name).is_real:
+                raise UnknownName(f"Cluster {name!r} is real: no path to it is emulated.")
         for link in self.links:
             if (source, target) in _pairs(link):
                 return link

@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, StringConstraints
 
 from emulator.model.claiming import StatedClaiming
 from emulator.model.documents import DocumentModel
@@ -19,6 +19,13 @@ from emulator.model.scanning import StatedScanning
 
 STANDING_RUN = 0
 """The run that jobs submitted outside of any measurement or campaign belong to; it has dilation 1 and never ends."""
+
+
+LARGEST_NUMBER = 2**53
+"""The largest integer that every reader of JSON keeps exact; no number of a job, run or event exceeds it."""
+
+SubmissionKey = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$")]
+Number = Annotated[int, Field(ge=0, le=LARGEST_NUMBER)]
 
 
 class RunState(StrEnum):
@@ -46,6 +53,10 @@ class RunRequest(StatedScanning):
     time_scale: TimeScale = 1.0
 
 
+STANDING_REQUEST = RunRequest(name="standing", policy="by-kind")
+"""What the standing run would have asked for: every kind of request goes to the policy that places it."""
+
+
 class RunView(DocumentModel):
     """A run as the broker knows it; `host_origin_s` (wall clock) is None until it is started."""
 
@@ -56,11 +67,26 @@ class RunView(DocumentModel):
 
 
 class Submission(DocumentModel):
-    """A job for a run; without one it goes to the standing run."""
+    """A job for a run; without one it goes to the standing run.
+
+    Under a `key` of the client's choice a job is submitted once: the same submission again gives the same job.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "specification": {"application": "poisson", "arguments": {"grid": 400}, "components": [8, 8]},
+                    "key": "night-1",
+                }
+            ]
+        }
+    )
 
     specification: JobSpecification
-    run: int = STANDING_RUN
-    intended_arrival_s: float | None = None
+    run: Number = STANDING_RUN
+    intended_arrival_s: Annotated[float, Field(ge=0, le=1e12)] | None = None
+    key: SubmissionKey | None = None
 
 
 class ComponentView(DocumentModel):
@@ -102,6 +128,49 @@ class JobView(DocumentModel):
     overhead_late_s: float | None = None
     exit_code: int | None = None
     result: dict[str, Any] | None = None
+
+
+class QueueEntryView(DocumentModel):
+    """A waiting job; `position` counts from 1 in the order in which jobs would be tried."""
+
+    position: int
+    job: int
+    run: int
+    name: str
+    application: str
+    request: str
+    components: tuple[int, ...]
+    processors: int
+    submitted_s: float
+    waited_s: float
+    placement_tries: int
+
+
+class OutputView(DocumentModel):
+    """What a job wrote: its standard output and its standard error."""
+
+    output: str
+    error: str
+
+
+class HealthView(DocumentModel):
+    """Whether every cluster answers the broker, and which do not."""
+
+    status: str
+    unreachable: tuple[str, ...] = ()
+
+
+class ErrorView(DocumentModel):
+    """Why a request was refused: one sentence, and the name of its kind in ``emulator.model.errors``."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"error": "There is no job 7 (`testbed jobs` lists those there are).", "kind": "UnknownName"}]
+        }
+    )
+
+    error: str
+    kind: str
 
 
 class ClusterView(DocumentModel):

@@ -32,7 +32,7 @@ from emulator.containers.wan.router import Router
 from emulator.containers.wan.stand import Stand
 from emulator.model.clock import Dilation
 
-PERIOD_US = 100_000
+PERIOD_US = 200_000
 HOST_LEAD_S = 0.5
 """How long a job has run when it is disturbed."""
 
@@ -293,8 +293,8 @@ CPU = ("other work took", "waited for a processor")
 MEMORY = ("of the host's memory available", "waited for memory", "killed for want of memory")
 DISK = ("waited for a disk", "to reach the disk")
 THROTTLED = ("throttled by its CPU quota",)
-LATE = ("late by", "timeouts of TCP")
 STILL = ("stood still",)
+OTHERS = ("datagrams of others",)
 
 DISTURBANCES = (
     Disturbance("busy loops", "one on every core", partial(busy_loops, 1.0), CPU),
@@ -306,10 +306,10 @@ DISTURBANCES = (
     Disturbance("link's rate", "nine tenths", partial(uplink, factor=0.9), CHANGED),
     Disturbance("link's loss", "5%", partial(delay_line, loss=0.05), CHANGED),
     Disturbance("link's loss", "0.5%", partial(delay_line, loss=0.005), CHANGED),
-    Disturbance("datagrams over the link", "twice its rate", partial(flood, 2.0), ("dropped that nobody", *LATE)),
-    Disturbance("cluster's CPU quota", "a twentieth of a core", partial(quota, "cluster", 0.05), THROTTLED),
-    Disturbance("cluster's CPU quota", "a fortieth of a core", partial(quota, "cluster", 0.025), THROTTLED),
-    Disturbance("router's CPU quota", "a fiftieth of a core", partial(quota, "router", 0.02), THROTTLED),
+    Disturbance("datagrams over the link", "twice its rate", partial(flood, 2.0), OTHERS),
+    Disturbance("cluster's CPU quota", "a hundredth of a core", partial(quota, "cluster", 0.01), THROTTLED),
+    Disturbance("cluster's CPU quota", "a two-hundredth of a core", partial(quota, "cluster", 0.005), THROTTLED),
+    Disturbance("router's CPU quota", "a two-hundredth of a core", partial(quota, "router", 0.005), THROTTLED),
     Disturbance("cluster stands still", "1 s", partial(paused, "cluster", 1.0), STILL),
     Disturbance("cluster stands still", "0.4 s", partial(paused, "cluster", 0.4), STILL),
     Disturbance("router stands still", "1 s", partial(paused, "router", 1.0), STILL),

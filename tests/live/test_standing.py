@@ -136,6 +136,9 @@ def test_a_stopped_container_is_shown_named_and_repaired_by_up(other: CommandLin
     assert outcome.exit_code == 1
     assert outcome.as_json()[0]["state"] == "exited"
     assert "livetest-other-left is exited" in outcome.sentence
+    refused = other("verify")
+    assert refused.exit_code == 1
+    assert "livetest-other-left does not run (`testbed up` repairs it)." in refused.sentence
     other.succeed("up", "--topology", pair)
     other.succeed("status")
 

@@ -46,7 +46,9 @@ class ControlGroups:
     def counters(self) -> Counters:
         """The container's counters now."""
         unified = self.unified
-        segments, retransmissions = _segments(self.process / "net" / "snmp")
+        statistics = self.process / "net" / "snmp"
+        segments, retransmissions = _segments(statistics)
+        datagrams = _protocol_counters(statistics, "Udp:")
         timeouts = _protocol_counters(self.process / "net" / "netstat", "TcpExt:").get("TCPTimeouts")
         return Counters(
             host_cpu_s=self._used_s(),
@@ -57,6 +59,8 @@ class ControlGroups:
             segments=segments,
             retransmissions=retransmissions,
             timeouts=timeouts,
+            datagrams_sent=datagrams.get("OutDatagrams"),
+            datagrams_received=datagrams.get("InDatagrams"),
         )
 
     def _used_s(self) -> float | None:

@@ -40,6 +40,8 @@ class Counters:
     segments: int | None = None
     retransmissions: int | None = None
     timeouts: int | None = None
+    datagrams_sent: int | None = None
+    datagrams_received: int | None = None
 
     def row_since(self, before: Counters, part: str, time_s: float, host_interval_s: float) -> EvidenceRow:
         """What was counted of `part` between two looks, the later one at `time_s`."""

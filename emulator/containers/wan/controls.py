@@ -62,7 +62,7 @@ def _sped_up(topology: Topology, factor: float) -> Topology:
     for cluster in topology.clusters:
         link = cluster.access_link
         faster = link.model_copy(update={"up_mbit": factor * link.up_mbit, "down_mbit": factor * link.down_mbit})
-        clusters.append(cluster.model_copy(update={"access_link": faster}))
+        clusters.append(cluster.model_copy(update={"stated_access_link": faster}))
     return topology.model_copy(update={"clusters": tuple(clusters)})
 
 

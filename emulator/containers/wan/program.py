@@ -41,6 +41,9 @@ CONGESTION_CONTROL: Final = "reno"
 
 MIN_TCP_BUFFER_BYTES: Final = 4 * 1024**2
 
+LEAST_TIMEOUT_S: Final = 0.2
+"""TCP sends again what nobody acknowledged for a round trip and this long: Linux's own least."""
+
 
 @dataclass(frozen=True, slots=True)
 class Shaper:
@@ -55,7 +58,8 @@ class Shaper:
 class EdgeProgram:
     """A cluster's end of its access link, and the way into the wide area.
 
-    A link that is not `shared` is not limited here: the router gives every connection its rate (``unshared``).
+    TCP waits `host_least_timeout_s` beyond a round trip before it sends again what nobody acknowledged. A link that is
+    not `shared` is not limited here: the router gives every connection its rate (``unshared``).
     """
 
     cluster: str
@@ -64,6 +68,7 @@ class EdgeProgram:
     all_sites: str
     up: Shaper
     down: Shaper
+    host_least_timeout_s: float
     shared: bool = True
 
 
@@ -135,6 +140,7 @@ def edge_program(
         all_sites=addresses.all_sites,
         up=_shaper(link.up_mbit, round_trip_s, dilation),
         down=_shaper(link.down_mbit, round_trip_s, dilation),
+        host_least_timeout_s=dilation.host_duration_s(LEAST_TIMEOUT_S),
         shared=shared,
     )
 
@@ -169,8 +175,9 @@ def kernel_settings(topology: Topology) -> dict[str, str]:
     """The sysctls of every cluster's container: TCP pinned instead of inherited from the host, at every dilation.
 
     The largest buffers hold eight bandwidth-delay products (half of a buffer is the kernel's own overhead, and queues
-    delay too). TCP's own timers do not dilate: so idle connections keep their window, and whoever waits a little long
-    for an answer sends no segment again to probe for a loss (nor did the kernels of DAS-2's years).
+    delay too). Of TCP's own timers only the least timeout dilates (an edge's route says so): so idle connections keep
+    their window, and whoever waits a little long for an answer sends no segment again to probe for a loss (nor did the
+    kernels of DAS-2's years).
     """
     largest_bytes = max(
         (
@@ -205,7 +212,7 @@ tc qdisc del dev "$link" root 2>/dev/null || true
 tc qdisc del dev "$link" ingress 2>/dev/null || true
 tc qdisc del dev ifb0 root 2>/dev/null || true
 {_shaping(program) if program.shared else ""}
-ip route replace {program.all_sites} via {program.gateway} dev "$link"
+ip route replace {program.all_sites} via {program.gateway} dev "$link" rto_min {program.host_least_timeout_s:.3f}s
 {pinned_neighbours([(program.gateway, "$link")])}"""
 
 

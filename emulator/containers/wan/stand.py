@@ -11,6 +11,7 @@ from docker.models.containers import Container
 
 from emulator.containers.addresses import AddressPlan
 from emulator.containers.names import PartNames
+from emulator.containers.readiness import is_running
 from emulator.model.errors import NotStanding, WideAreaUnfaithful
 
 _READ_ATTEMPTS = 3
@@ -47,6 +48,16 @@ class Stand:
             return self.client.containers.get(name)
         except NotFound as error:
             raise NotStanding(f"The container {name} does not exist: bring the testbed up again.") from error
+
+    def require_running(self) -> None:
+        """Let pass only if every container of the wide area runs.
+
+        Raises:
+            NotStanding: if one is gone or does not run.
+        """
+        for name in (*self.cluster_containers, self.router_container):
+            if not is_running(self.client, name):
+                raise NotStanding(f"The container {name} does not run (`testbed up` repairs it).")
 
     def execute(self, container: str, command: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
         """What `command` prints in a container.

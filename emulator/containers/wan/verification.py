@@ -181,6 +181,15 @@ class Verification:
         total_mbit = sum(cluster.access_link.up_mbit for cluster in self.topology.clusters)
         return power_of_two_not_below(Dilation(max(self.dilation.factor, total_mbit / LIGHT_HOST_LOAD_MBIT)))
 
+    def light(self) -> tuple[Dilation, list[LinkMeasurement]]:
+        """The rate of every access link at the light dilation, and at twice that if the router is too busy for it."""
+        dilation = self.light_dilation()
+        measurements = self.rates_of_links(dilation)
+        if all(measurement.within for measurement in measurements):
+            return dilation, measurements
+        twice = Dilation(2 * dilation.factor)
+        return twice, self.rates_of_links(twice)
+
     def rates(self, dilation: Dilation) -> list[LinkMeasurement]:
         """The rate of every ordered pair while the opposite direction is as busy, one pair at a time."""
         return self._flooded(dilation, turns_of_disjoint_pairs(self.topology.cluster_names, 1))

@@ -69,8 +69,7 @@ def check_wide_area(
         WideAreaUnfaithful: if the wide area cannot be programmed or measured at all.
     """
     verification = Verification(stand, topology, dilation, observe, shared=shared)
-    rate_dilation = verification.light_dilation()
-    measurements = verification.rates_of_links(rate_dilation)
+    rate_dilation, measurements = verification.light()
     carries_asked = not carrying or verification.carries(dilation)
     measurements += verification.delays(DELAY_PACKETS_SHORT)
     return verification.report(measurements, rate_dilation, carries_asked=carries_asked)

@@ -49,6 +49,7 @@ def program_wide_area(
         NotStanding: if a container does not run.
         WideAreaUnfaithful: if a kernel refuses a command, or the router does not answer.
     """
+    stand.require_running()
     program = wide_area_program(topology, dilation, stand.addresses, shared=shared)
     router = Router(stand)
     delays = program.router if with_delays else router_program(topology, dilation, stand.addresses, with_delays=False)
@@ -69,6 +70,7 @@ def programmed_wide_area(stand: Stand, topology: Topology, *, shared: bool = Tru
         NotStanding: if a container does not run.
         WideAreaUnfaithful: if a container's queues cannot be read.
     """
+    stand.require_running()
     with ThreadPoolExecutor(max_workers=len(stand.cluster_containers) + 1) as pool:
         router = pool.submit(Router(stand).queues)
         edges = list(pool.map(lambda container: edge_queues(stand, container), stand.cluster_containers))

@@ -80,6 +80,10 @@ class PlacementQueue:
         """Identities of the waiting jobs, head first."""
         return list(self._jobs)
 
+    def tries(self) -> dict[int, int]:
+        """Placement tries of each waiting job so far."""
+        return dict(self._tries)
+
     def snapshot(self) -> dict[str, Any]:
         """The queue, the tries, and the moments of scans."""
         return {

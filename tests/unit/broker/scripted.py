@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 
-from emulator.clusters.protocol import AllocationEvent, AllocationEventKind, Occupancy
+from emulator.clusters.protocol import AllocationEvent, AllocationEventKind, Occupancy, Part
 from emulator.model.errors import ClaimFailed, ClusterUnreachable
 
 END = object()
@@ -54,8 +54,8 @@ class ScriptedCluster:
     """Grants what fits at once, unless `holds_back`, `refuses` or `silent`.
 
     `others` hold processors of their own. Other users are quicker than the next `others_quicker` claims, which stay
-    pending. `on_claim` is called at each.
-    An allocation's release ends what runs inside it, and nothing starts in one that was released.
+    pending. `on_claim` is called at each. An allocation's release ends what runs inside it, and nothing starts in one
+    that was released.
     """
 
     def __init__(self, cluster: str, processors: int) -> None:
@@ -97,6 +97,10 @@ class ScriptedCluster:
         elif not self.holds_back:
             self._tell(AllocationEventKind.CLAIMED, claim, allocation)
         return allocation
+
+    def part(self, allocation: str, processors: int) -> Part:
+        self._check_speaking()
+        return Part(self.address, allocation, processors)
 
     def release(self, allocation: str) -> None:
         self._check_speaking()

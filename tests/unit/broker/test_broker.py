@@ -28,7 +28,7 @@ default_link: {delay_s: 0.001}
 class House:
     """A broker over two scripted clusters of 8 processors."""
 
-    def __init__(self, folder, **more) -> None:
+    def __init__(self, folder, journal: Journal | None = None, **more) -> None:
         settings = BrokerSettings(
             testbed="t",
             topology_file=folder,
@@ -40,9 +40,9 @@ class House:
             **more,
         )
         self.east, self.west = ScriptedCluster("east", 8), ScriptedCluster("west", 8)
-        self.journal = Journal(folder / "journal")
-        topology = parse_document(TOPOLOGY, Topology, source="two")
-        self.broker = self.make_broker(topology, [self.east, self.west], settings, self.journal)
+        self.journal = journal or Journal(folder / "journal")
+        self.topology = parse_document(TOPOLOGY, Topology, source="two")
+        self.broker = self.make_broker(self.topology, [self.east, self.west], settings, self.journal)
         self.broker.open()
         self.until(lambda: not self.broker.unreachable())
 

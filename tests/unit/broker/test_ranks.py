@@ -3,12 +3,13 @@
 import os
 import shlex
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from emulator.broker.ranks import start_script
-from emulator.clusters.protocol import Part
+from emulator.broker.ranks import leading, start_script
+from emulator.clusters.protocol import NodeShare, Part
 from emulator.model.settings import BrokerSettings, Head
 
 PROGRAM = ["start-rank", "poisson", "--grid", "400"]
@@ -101,3 +102,46 @@ def test_a_host_without_an_allocation_gets_no_daemon(head):
 
 def test_mpirun_looks_for_no_devices(head):
     assert {"HWLOC_COMPONENTS=-linux:pci,-linux:io", "HWLOC_PLUGINS_PATH="} <= set(head.start(EAST))
+
+
+NODES = (NodeShare("n1", 4), NodeShare("n2", 2))
+DAS = Part("fs0", "31", 6, NODES, ("-p", "2222", "alice@fs0"), "module load mpi", "10.9.0.0/16")
+
+
+def test_every_node_of_a_real_cluster_is_a_host_of_its_own(head):
+    words = head.start(EAST, DAS)
+    assert setting(words, "-H") == "10.0.0.1:8,part1-0:4,part1-1:2"
+    assert setting(words, "-n") == "14"
+    assert setting(head.start(DAS), "btl") == "self,vader,tcp"
+
+
+def test_a_daemon_on_a_real_node_has_all_processors_that_slurm_gave_there_and_the_setup_before_it(head):
+    agent = shlex.split(setting(head.start(EAST, DAS), "plm_rsh_agent"))
+    (head.folder / "bin" / "module").write_text("#!/bin/bash\necho loaded $2\n")
+    (head.folder / "bin" / "module").chmod(0o755)
+    ended = head.run(*agent, "part1-1", "echo daemon 'a  b'")
+    assert (ended.returncode, ended.stdout) == (0, "loaded mpi\ndaemon a  b\n")
+    assert {"-p", "2222", "alice@fs0"} <= set(head.said_to("ssh"))
+    assert {"--jobid=31", "--nodelist=n2", "--cpus-per-task=2", "--cpu-bind=none"} <= set(head.said_to("srun"))
+
+
+def test_inside_its_own_allocation_a_real_cluster_needs_no_login(head):
+    agent = shlex.split(setting(head.start(DAS, replace(DAS, allocation="32")), "plm_rsh_agent"))
+    assert head.run(*agent, "part0-0", "true").returncode == 0
+    assert not (head.folder / "ssh.said").exists()
+    assert head.run(*agent, "part1-0", "true").returncode == 0
+    assert "alice@fs0" in head.said_to("ssh")
+
+
+def test_mpirun_starts_in_a_container_if_there_is_one_since_that_can_log_in_everywhere():
+    assert leading([DAS, EAST, WEST]) == 1
+    assert leading([DAS, DAS]) == leading([EAST, DAS]) == 0
+
+
+def test_a_job_that_uses_a_real_cluster_keeps_to_real_networks(head):
+    ranges = {"message_range": "10.1.0.0/16", "control_range": "10.2.0.0/16"}
+    words = head.start(EAST, DAS, **ranges)
+    assert setting(words, "btl_tcp_if_include") == "10.9.0.0/16"
+    assert setting(words, "oob_tcp_if_include") == "10.9.0.0/16"
+    assert setting(head.start(DAS, **ranges), "btl_tcp_if_include") == "10.9.0.0/16"
+    assert "btl_tcp_if_include" not in head.start(EAST, replace(DAS, message_range=""), **ranges)

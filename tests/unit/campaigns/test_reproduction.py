@@ -9,6 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from emulator.campaigns.matrix import lay_out
+from emulator.campaigns.plan_records import Settled, kept_outcome
+from emulator.campaigns.planning import planned_layout, settled_plan
 from emulator.campaigns.published_tables import TABLES, Reproduction
 from emulator.campaigns.reproduction import matrix_of, reproduce, resume_reproduction
 from emulator.campaigns.reproduction_claims import decided_claims
@@ -20,6 +22,7 @@ from emulator.model.errors import Hopeless, InvalidInput, RunFailed, UnknownName
 from emulator.model.job import JobState
 from emulator.model.reproduction import ReproductionRow
 from emulator.model.views import EventKind
+from tests.unit.fidelity.planned_host import ROOM, host_costs
 
 DAS2 = topology_named("das2")
 ITERATION_S = {"pbs-1": 1.3e-3, "globus-1": 3.4e-3, "globus-2": 9.0e-3, "globus-4": 9.0e-3}
@@ -35,8 +38,10 @@ def silent(progress) -> None:
     pass
 
 
-def at_8(layout) -> float:
-    return 8.0
+def at_8(layout) -> Settled:
+    run = planned_layout(layout, DAS2)
+    costs = host_costs()
+    return Settled(8.0, run, settled_plan(run, costs, 8.0, even_if_hopeless=True, resources=ROOM), costs)
 
 
 def as_on_das2(job) -> dict[str, object]:
@@ -52,6 +57,14 @@ def as_on_das2(job) -> dict[str, object]:
 def reproduced(testbed, broker, tmp_path):
     broker.more_results = as_on_das2
     return reproduce(testbed, asked(), tmp_path / "run", silent, at_8)
+
+
+def test_what_was_predicted_stands_beside_what_happened_in_each_problems_manifest(reproduced):
+    (part,) = reproduced.parts
+    found = kept_outcome(part.manifest)
+    assert found is not None
+    assert found.late_phase_share == 0.0
+    assert found.predicted_host_cpu_s > 0
 
 
 def test_a_table_has_the_problems_that_were_published():
@@ -219,6 +232,8 @@ def test_what_no_dilation_makes_faithful_is_measured_all_the_same(testbed, broke
         yield testbed
 
     def hopeless(run, asked, tell, *, even_if_hopeless):
+        if even_if_hopeless:
+            return Settled(asked, run)
         raise Hopeless("No dilation up to 512 is faithful on this host.")
 
     monkeypatch.setattr("emulator.cli.reproducing.testbed_named", named)

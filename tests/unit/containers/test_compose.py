@@ -1,5 +1,6 @@
 """The rendered Compose file: what both makes of Compose take, and what the testbed relies on."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ from emulator.containers.addresses import AddressPlan
 from emulator.containers.compose import ImageReferences, Rendering, broker_settings, render
 from emulator.containers.names import LABEL, PartNames
 from emulator.model.catalogue import topology_named
+from emulator.model.documents import parse_document
 from emulator.model.errors import InvalidInput
+from emulator.model.topology import Topology
 
 IMAGES = ImageReferences(node="multicluster-testbed/node:1", wan="multicluster-testbed/wan:2", broker="b:3")
 
@@ -124,3 +127,40 @@ def test_das2_has_four_hundred_processors_and_four_by_32_has_four_clusters_of_32
     das2, equal = topology_named("das2"), topology_named("four-by-32")
     assert [cluster.processors for cluster in das2.clusters] == [144, 64, 64, 64, 64]
     assert [cluster.processors for cluster in equal.clusters] == [32, 32, 32, 32]
+
+
+REAL = "ssh: {address: alice@fs0.das.example:2222, key: /keys/das, unknown_host_key: accept-new, partition: defq}"
+
+
+def half_real(*, all_real: bool = False) -> Rendering:
+    """A topology of clusters a, das (real) and c; or of real ones only."""
+    emulated = "access_link: {up_mbit: 1, down_mbit: 1}"
+    links = [REAL if all_real else emulated, REAL, REAL if all_real else emulated]
+    clusters = [f"{{name: {name}, nodes: 2, {link}}}" for name, link in zip(("a", "das", "c"), links, strict=True)]
+    text = f"name: half\nprocessor: native\ndefault_link: {{delay_s: 0.001}}\nclusters: [{', '.join(clusters)}]"
+    return replace(rendering_of("mini"), topology=parse_document(text, Topology, source="half"))
+
+
+def test_a_real_cluster_has_no_container_no_network_and_no_delay_line() -> None:
+    rendering = half_real()
+    document = yaml.safe_load(render(rendering))
+    assert set(document["services"]) == {"a", "c", "wan", "broker"}
+    assert set(document["networks"]) == {"control", "site-a", "site-c"}
+    assert document["services"]["c"]["networks"]["control"] == {"ipv4_address": "10.111.0.11"}
+    assert "/keys/das:/etc/testbed/keys/heads/das:ro" in document["services"]["broker"]["volumes"]
+
+
+def test_the_broker_is_told_how_to_reach_and_ask_a_real_head_in_the_topologys_order() -> None:
+    first, real, last = broker_settings(half_real()).heads
+    assert [first.address, real.address, last.address] == ["10.111.0.10", "fs0.das.example", "10.111.0.11"]
+    assert (real.user, real.port, real.partition, real.real) == ("alice", 2222, "defq", True)
+    assert real.key_file == Path("/etc/testbed/keys/heads/das")
+    assert (first.key_file, first.real) == (None, False)
+
+
+def test_where_all_clusters_are_real_only_the_broker_is_a_container() -> None:
+    rendering = half_real(all_real=True)
+    document = yaml.safe_load(render(rendering))
+    assert (set(document["services"]), set(document["networks"])) == ({"broker"}, {"control"})
+    settings = broker_settings(rendering)
+    assert (settings.message_range, settings.control_range) == ("", "")

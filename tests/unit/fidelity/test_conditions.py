@@ -36,6 +36,15 @@ def test_what_the_testbed_did_not_use_others_did():
     assert found.testbed_cpu_share == pytest.approx(0.25)
     assert found.other_cpu_share == pytest.approx(0.5)
     assert found.stolen_cpu_share == pytest.approx(0.25)
+    assert found.stolen_wanted_share == pytest.approx(0.25)
+    assert found.crosses
+    assert not of_job(rows, clusters=("delft",)).crosses
+
+
+def test_what_a_hypervisor_took_is_a_share_of_all_processors_and_one_of_the_cpu_time_wanted():
+    found = of_job([row(host_cpu_s=0.3, host_stolen_s=0.1)])
+    assert found.stolen_cpu_share == pytest.approx(0.05)
+    assert found.stolen_wanted_share == pytest.approx(0.25)
 
 
 @given(st.lists(st.tuples(st.floats(0.1, 5), st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=8))
@@ -85,6 +94,24 @@ def test_timeouts_and_drops_count_where_the_job_crossed_and_nothing_was_asked_to
     alone = of_job(rows, faults, clusters=("delft", "delft"))
     assert (alone.timeouts, alone.unasked_drops) == (None, None)
     assert of_job(rows, faults, clusters=("delft", "leiden")).changed_links == (faults[2].changed,)
+
+
+def test_timeouts_are_unexplained_where_they_outnumber_what_full_access_links_dropped():
+    rows = [row(), row("amsterdam", timeouts=7), row("delft", timeouts=1)]
+    full = [fault(source="amsterdam", dropped=4, unasked_drops=0), fault(target="delft", dropped=1, unasked_drops=0)]
+    on_the_way = fault(source="amsterdam", target="delft", dropped=90, unasked_drops=90)
+    assert of_job(rows, [*full, on_the_way]).unexplained_timeouts == 3
+    assert of_job(rows, [fault(source="amsterdam", dropped=20, unasked_drops=0)]).unexplained_timeouts == 0
+    assert of_job(rows, full, clusters=("delft",)).unexplained_timeouts is None
+
+
+def test_datagrams_count_that_left_a_cluster_and_brought_no_answer():
+    asked_a_name = row("amsterdam", segments=300, datagrams_sent=6, datagrams_received=6)
+    flooded = row("amsterdam", segments=300, datagrams_sent=90, datagrams_received=0)
+    other = row("delft", segments=100, datagrams_sent=0, datagrams_received=84)
+    assert of_job([row(), asked_a_name, other]).datagram_share == 0
+    assert of_job([row(), asked_a_name, flooded, other]).datagram_share == pytest.approx(90 / 700)
+    assert of_job([row(), row("amsterdam"), other]).datagram_share is None
 
 
 @pytest.mark.parametrize("asked", [{"loss": 0.01}, {"jitter_s": 0.001}])

@@ -6,7 +6,15 @@ import pytest
 
 from emulator.fidelity.conditions import Conditions
 from emulator.fidelity.measures import JobMeasures, RunMeasures
-from emulator.fidelity.verdict import Judgement, Verdict, judge_job, judge_links, judge_run, judge_unfinished
+from emulator.fidelity.verdict import (
+    Judgement,
+    Verdict,
+    judge_job,
+    judge_links,
+    judge_real,
+    judge_run,
+    judge_unfinished,
+)
 from emulator.model.clock import Dilation
 from emulator.model.evidence import LinkCheck, LinkFault
 from emulator.model.views import JobView
@@ -44,20 +52,22 @@ QUIET = {
     "memory_pressure": 0.0,
     "io_pressure": 0.05,
     "stolen_cpu_share": 0.001,
+    "stolen_wanted_share": 0.001,
     "throttled_share": 0.0,
     "stopped_share": 0.0,
     "least_memory_share": 0.5,
     "swapped_pages": 0,
     "killed_processes": 0,
     "host_write_max_s": 0.02,
-    "timeouts": 0,
+    "unexplained_timeouts": 0,
+    "datagram_share": 0.0001,
     "unasked_drops": 0,
 }
 
 
-def judged_under(**disturbance: object) -> Verdict:
+def judged_under(*, unpaced: bool = False, **disturbance: object) -> Verdict:
     conditions = Conditions(host_duration_s=10, **{**QUIET, **disturbance})  # type: ignore[arg-type]
-    return judge_job(JobMeasures(host_execution_s=10, conditions=conditions))
+    return judge_job(JobMeasures(execution_s=10, conditions=conditions, unpaced=unpaced))
 
 
 def test_a_quiet_host_spoils_nothing() -> None:
@@ -73,8 +83,9 @@ def test_what_tcp_sends_again_without_a_timeout_is_its_answer_to_a_full_link() -
     [
         ({"other_cpu_share": 0.5}, Judgement.SUSPECT, "other work took 50.0% of the host's processors"),
         ({"cpu_pressure": 0.9}, Judgement.SUSPECT, "waited for a processor 90.0% of the time"),
-        ({"stolen_cpu_share": 0.05}, Judgement.SUSPECT, "stolen by the hypervisor"),
-        ({"stolen_cpu_share": 0.2}, Judgement.VOID, "stolen by the hypervisor"),
+        ({"stolen_cpu_share": 0.12}, Judgement.SUSPECT, "12.0% of the processors stolen by the hypervisor"),
+        ({"stolen_cpu_share": 0.5}, Judgement.SUSPECT, "stolen by the hypervisor"),
+        ({"stolen_cpu_share": 0.06, "crosses": True}, Judgement.SUSPECT, "stolen by the hypervisor"),
         ({"throttled_share": 0.05, "throttled_part": "delft"}, Judgement.SUSPECT, "delft throttled by its CPU quota"),
         ({"throttled_share": 0.5, "throttled_part": "wan"}, Judgement.VOID, "wan throttled"),
         ({"stopped_share": 0.04, "stopped_part": "delft"}, Judgement.SUSPECT, "delft stood still 4.0% of the time"),
@@ -85,8 +96,9 @@ def test_what_tcp_sends_again_without_a_timeout_is_its_answer_to_a_full_link() -
         ({"killed_processes": 1}, Judgement.SUSPECT, "killed for want of memory"),
         ({"io_pressure": 0.5}, Judgement.SUSPECT, "waited for a disk 50.0%"),
         ({"host_write_max_s": 2.0}, Judgement.SUSPECT, "2.0 s of host time to reach the disk"),
-        ({"timeouts": 3}, Judgement.SUSPECT, "3 timeouts of TCP, worth 6.0% of the execution time"),
-        ({"timeouts": 30}, Judgement.VOID, "timeouts of TCP"),
+        ({"unexplained_timeouts": 3}, Judgement.SUSPECT, "no full link explains, worth 6.0% of the execution time"),
+        ({"unexplained_timeouts": 30}, Judgement.VOID, "timeouts of TCP"),
+        ({"datagram_share": 0.2}, Judgement.SUSPECT, "datagrams of others on its way, 20.0% of TCP's segments"),
         ({"unasked_drops": 2}, Judgement.SUSPECT, "2 packets dropped that nobody asked for"),
         ({"changed_links": ("delft up: tbf rate 2 to 1",)}, Judgement.VOID, "programmed anew meanwhile: delft up"),
     ],
@@ -98,6 +110,21 @@ def test_a_disturbance_is_held_against_a_job_and_named(
     assert verdict.judgement is judgement
     assert len(verdict.reasons) == 1
     assert named in verdict.reasons[0]
+
+
+def test_what_a_hypervisor_takes_while_paced_processors_sleep_costs_nothing() -> None:
+    assert judged_under(stolen_wanted_share=0.5, stolen_cpu_share=0.06) == VALID
+
+
+@pytest.mark.parametrize(("share", "judgement"), [(0.05, Judgement.SUSPECT), (0.2, Judgement.VOID)])
+def test_all_that_an_unpaced_job_did_took_longer_by_what_a_hypervisor_stole(share: float, judgement: Judgement) -> None:
+    verdict = judged_under(unpaced=True, stolen_wanted_share=share)
+    assert verdict.judgement is judgement
+    assert any("of the CPU time stolen by the hypervisor" in reason for reason in verdict.reasons)
+
+
+def test_timeouts_after_drops_of_a_full_link_belong_to_the_emulated_network() -> None:
+    assert judged_under(timeouts=149, unexplained_timeouts=0) == VALID
 
 
 def test_other_work_on_a_host_with_processors_to_spare_does_not_matter() -> None:
@@ -217,3 +244,10 @@ def test_a_run_that_lacks_jobs_is_void() -> None:
 
 def test_reasons_are_kept_once_each() -> None:
     assert Verdict.worst_of([SUSPECT, SUSPECT, VALID]) == SUSPECT
+
+
+def test_a_job_that_used_a_real_cluster_is_suspect_since_nothing_of_it_was_emulated():
+    assert judge_real([]) == Verdict()
+    verdict = judge_real({"das"})
+    assert verdict.judgement is Judgement.SUSPECT
+    assert verdict.reasons == ("processors and links of das are real, not emulated",)

@@ -103,6 +103,44 @@ def test_a_restored_queue_decides_as_the_one_it_was_taken_from(sizes, idle):
     assert queue.snapshot() == twin.snapshot()
 
 
+def test_tries_are_counted_for_jobs_that_wait_and_no_others():
+    queue = PlacementQueue()
+    for number, size in enumerate((12, 4, 12), start=1):
+        decide(queue, Arrival(job(number, size)), state_at(0, 0))
+    (start,) = decide(queue, Scan(), state_at(4, 8))
+    assert (start.job_id, start.tries) == (2, 2)
+    decide(queue, Arrival(job(4, 8)), state_at(5, 0))
+    assert queue.tries() == {1: 2, 3: 2, 4: 1}
+
+
+SIZES = st.lists(st.integers(1, 9), min_size=1, max_size=3)
+POLICIES = {
+    "wf": RequestKind.NON_FIXED,
+    "wf-distinct": RequestKind.UNORDERED,
+    "cm": RequestKind.NON_FIXED,
+    "fcm": RequestKind.FLEXIBLE,
+    "cf": RequestKind.NON_FIXED,
+}
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@given(st.lists(SIZES, max_size=12), st.lists(st.integers(0, 16), min_size=1, max_size=4))
+def test_a_scan_decides_as_one_that_asks_the_policy_about_every_job(name, asked, idle):
+    policy, queue = placement_policy(name), PlacementQueue()
+    jobs = {}
+    for number, sizes in enumerate(asked):
+        components = (sum(sizes),) if name == "fcm" else tuple(sizes)
+        jobs[number] = WaitingJob(number, JobRequest(POLICIES[name], components))
+        queue.decide(Arrival(jobs[number]), state_at(0, *(0 for _ in idle)), policy, RNG)
+    state, expected = state_at(4, *idle), []
+    for number, waiting in jobs.items():
+        placement = policy.place(waiting.request, state)
+        if placement is not None:
+            expected.append(Start(number, placement, 2))
+            state = state.after(placement)
+    assert list(queue.decide(Scan(), state_at(4, *idle), policy, RNG)) == expected
+
+
 def test_names_that_nothing_carries_are_answered_with_those_that_exist():
     with pytest.raises(UnknownName, match=r"no policy 'worst' \(known: by-kind, cf, cm, fcm, wf, wf-distinct\)"):
         placement_policy("worst")

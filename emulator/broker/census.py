@@ -1,0 +1,120 @@
+"""How things stand now: the waiting jobs in the order they would be tried, and what the clusters' processors do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from emulator.broker.runs import LiveJob, Run
+from emulator.clusters.protocol import Occupancy
+from emulator.model.job import JobState
+from emulator.model.topology import Topology
+from emulator.model.views import ClusterView, QueueEntryView
+
+
+@runtime_checkable
+class CountsTries(Protocol):
+    """A queue discipline that tells how often it has tried the jobs that wait."""
+
+    def tries(self) -> Mapping[int, int]:
+        """Placement tries of waiting jobs so far; a job that is not named has had none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterTally:
+    """Processors of a cluster: all, those that others use, and those of our jobs, executing or only held."""
+
+    cluster: str
+    processors: int
+    background: int
+    executing: int
+    wasted: int
+    reachable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The clusters, and the waiting jobs by policy and queue."""
+
+    clusters: tuple[ClusterTally, ...]
+    waiting: Mapping[tuple[str, str], int]
+    unfinished: Mapping[tuple[str, str], int]
+
+
+def waiting_jobs(run: Run) -> list[QueueEntryView]:
+    """The jobs of `run` that wait, in the order they would be tried."""
+    tries = run.discipline.tries() if isinstance(run.discipline, CountsTries) else {}
+    now_s = run.now_s()
+    waiting = [run.jobs[number] for number in run.discipline.waiting() if number in run.jobs]
+    return [_entry(position, job, tries.get(job.id, 0), now_s) for position, job in enumerate(waiting, start=1)]
+
+
+def _entry(position: int, job: LiveJob, tries: int, now_s: float) -> QueueEntryView:
+    return QueueEntryView(
+        position=position,
+        job=job.id,
+        run=job.run,
+        name=job.specification.name,
+        application=job.specification.application,
+        request=job.request.kind.value,
+        components=job.request.components,
+        processors=job.request.processors,
+        submitted_s=job.timeline.submitted_s,
+        waited_s=max(0.0, now_s - job.timeline.submitted_s),
+        placement_tries=tries,
+    )
+
+
+def cluster_views(topology: Topology, occupancies: Sequence[Occupancy | None]) -> list[ClusterView]:
+    """The clusters as their local managers report them; one that does not answer has nothing idle."""
+    pairs = zip(topology.clusters, occupancies, strict=True)
+    return [
+        ClusterView(
+            name=cluster.name,
+            nodes=occupancy.nodes if occupancy else cluster.nodes,
+            processors=occupancy.processors if occupancy else cluster.processors,
+            idle=occupancy.idle if occupancy else 0,
+            reachable=occupancy is not None,
+        )
+        for cluster, occupancy in pairs
+    ]
+
+
+def tally(topology: Topology, runs: Sequence[Run], occupancies: Sequence[Occupancy | None]) -> Tally:
+    """What the clusters, as full as `occupancies` say, do for the jobs of `runs`."""
+    executing, held = [0] * len(topology.clusters), [0] * len(topology.clusters)
+    waiting: dict[tuple[str, str], int] = {}
+    unfinished: dict[tuple[str, str], int] = {}
+    for run in runs:
+        labels = (run.request.policy, run.request.queue)
+        jobs = run.unfinished
+        unfinished[labels] = unfinished.get(labels, 0) + len(jobs)
+        waiting[labels] = waiting.get(labels, 0) + sum(job.state is JobState.QUEUED for job in jobs)
+        for job in jobs:
+            _add_held(job, topology, executing if job.state is JobState.RUNNING else held)
+    parts = zip(topology.clusters, occupancies, executing, held, strict=True)
+    return Tally(
+        tuple(
+            ClusterTally(
+                cluster=cluster.name,
+                processors=occupancy.processors if occupancy else cluster.processors,
+                background=max(0, occupancy.processors - occupancy.idle - busy - idle) if occupancy else 0,
+                executing=busy,
+                wasted=idle,
+                reachable=occupancy is not None,
+            )
+            for cluster, occupancy, busy, idle in parts
+        ),
+        waiting,
+        unfinished,
+    )
+
+
+def _add_held(job: LiveJob, topology: Topology, processors: list[int]) -> None:
+    if job.placement is None:
+        return
+    for cluster, size in job.placement.by_cluster().items():
+        if topology.clusters[cluster].name in job.claimed:
+            processors[cluster] += size

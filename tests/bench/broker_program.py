@@ -1,0 +1,79 @@
+"""A broker over simulated clusters, for measuring: ``python -m tests.bench.broker_program FOLDER PORT CORE``.
+
+Five clusters that somebody else fills to the last processor, behind the protocol of local resource managers. The
+process keeps to one core and journals into FOLDER.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import uvicorn
+
+from emulator.broker.api import application
+from emulator.broker.journal import Journal
+from emulator.broker.service import Broker
+from emulator.clusters.protocol import Occupancy
+from emulator.model.documents import parse_document
+from emulator.model.settings import BrokerSettings, Head
+from emulator.model.topology import Topology
+
+TOKEN = "bench"
+CLUSTERS = ("amsterdam", "berkeley", "delft", "leiden", "utrecht")
+PROCESSORS = 64
+TOPOLOGY = """
+name: five
+processor: {name: p, in_cache_ns_per_point: 100, out_of_cache_ns_per_point: 200, cache_bytes: 1000}
+clusters:
+""" + "".join(f"  - {{name: {name}, nodes: 32, access_link: {{up_mbit: 10, down_mbit: 10}}}}\n" for name in CLUSTERS)
+
+
+class FullCluster:
+    """All its processors are in use by others."""
+
+    def __init__(self, cluster: str) -> None:
+        self.cluster = self.address = cluster
+
+    def occupancy(self) -> Occupancy:
+        """Nothing is idle."""
+        return Occupancy(32, PROCESSORS, 0)
+
+    def release_all(self) -> None:
+        """Nothing is ours."""
+
+    def watch(self, on_event, on_reachable) -> None:
+        """It answers, and nothing ever happens."""
+        on_reachable(True, "")
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def five_clusters() -> Topology:
+    """The topology of the measurement."""
+    return parse_document(TOPOLOGY + "default_link: {delay_s: 0.001}\n", Topology, source="five")
+
+
+def main(folder: Path, port: int, core: int) -> None:
+    """Serve until ended."""
+    os.sched_setaffinity(0, {core})
+    heads = tuple(Head(cluster=name, address=name) for name in CLUSTERS)
+    settings = BrokerSettings(
+        testbed="bench",
+        topology_file=folder,
+        token_file=folder,
+        key_file=folder,
+        known_hosts_file=folder,
+        journal_file=folder / "journal",
+        heads=heads,
+    )
+    journal = Journal(settings.journal_file)
+    broker = Broker(five_clusters(), [FullCluster(name) for name in CLUSTERS], settings, journal)
+    broker.open()
+    uvicorn.run(application(broker, journal, TOKEN), host="127.0.0.1", port=port, log_level="warning")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

@@ -1,0 +1,158 @@
+"""A Slurm cluster as others have them: its head and its nodes are machines of their own, here a container each.
+
+Made from the node image without its entry point: only what Slurm, munge and SSH need is started. Nodes run no SSH; the
+home folder is shared, as it is where clusters have a file server. It carries no testbed's label and knows of none.
+"""
+
+from __future__ import annotations
+
+import secrets
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from tests.live.node_container import IMAGE
+
+NAME = "somebodys-cluster"
+NODES = ("n1", "n2")
+PROCESSORS_PER_NODE = 4
+READY_WITHIN_HOST_S = 40.0
+
+SLURM_CONF = f"""
+ClusterName=somebodys
+SlurmctldHost=head
+SlurmUser=slurm
+AuthType=auth/munge
+CredType=cred/munge
+StateSaveLocation=/var/spool/slurmctld
+SlurmdSpoolDir=/var/spool/slurmd
+SlurmdParameters=config_overrides
+ReturnToService=2
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+AccountingStorageType=accounting_storage/none
+JobAcctGatherType=jobacct_gather/none
+KillWait=2
+NodeName=n[1-2] CPUs={PROCESSORS_PER_NODE} RealMemory=1000 State=UNKNOWN
+PartitionName=debug Nodes=n1 Default=YES MaxTime=10 State=UP
+PartitionName=science Nodes=ALL MaxTime=60 State=UP
+"""
+CGROUP_CONF = "CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n"
+
+MACHINE = """
+set -e
+mkdir -p /etc/slurm /var/spool/slurmctld /var/spool/slurmd /run/munge /var/lib/munge /var/log/munge /run/sshd
+cp /shared/slurm.conf /shared/cgroup.conf /etc/slurm
+install -m 400 /shared/munge.key /etc/munge/munge.key
+chown munge:munge /etc/munge /etc/munge/munge.key /run/munge /var/lib/munge /var/log/munge
+chmod 755 /run/munge
+chown slurm:slurm /var/spool/slurmctld
+setpriv --reuid=munge --regid=munge --clear-groups munged
+[ "$1" = head ] || exec slurmd -D
+ssh-keygen -q -t ed25519 -N "" -f /etc/ssh/ssh_host_ed25519_key
+install -d -m 755 -o researcher -g researcher /home/researcher
+install -d -m 700 -o researcher -g researcher /home/researcher/.ssh
+install -m 600 -o researcher -g researcher /shared/authorized_keys /home/researcher/.ssh/authorized_keys
+/usr/sbin/sshd -f /usr/local/lib/testbed/sshd_config
+exec slurmctld -D
+"""
+
+
+@dataclass(frozen=True)
+class SeparateCluster:
+    """The cluster, seen as its administrator and its user do."""
+
+    key: Path
+    address: str
+    network: str
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the head's host key, as its administrators publish it."""
+        return self.at("head", "ssh-keygen -l -f /etc/ssh/ssh_host_ed25519_key.pub").split()[1]
+
+    def at(self, machine: str, command: str) -> str:
+        """What a root's shell on a machine prints."""
+        line = ["docker", "exec", f"{NAME}-{machine}", "bash", "-c", command]
+        return subprocess.run(line, capture_output=True, text=True, check=False).stdout.strip()
+
+    def let_in(self, public_key: str) -> None:
+        """Add a key to those that the user's account accepts."""
+        self.at("head", f"echo '{public_key.strip()}' >> /home/researcher/.ssh/authorized_keys")
+
+    def join(self, container: str) -> None:
+        """Give a container an address on the cluster's network, as a site's administrators would."""
+        _docker("network", "connect", NAME, container)
+
+    def ranks(self) -> dict[str, int]:
+        """Ranks of applications on each machine."""
+        return {name: int(self.at(name, "pgrep -fc '^python3 -m apps' || true") or 0) for name in ("head", *NODES)}
+
+
+@contextmanager
+def separate_cluster(folder: Path) -> Iterator[SeparateCluster]:
+    """The cluster, once its nodes are idle and its head lets in; nothing of it is left afterwards."""
+    key = folder / "key"
+    shared = folder / "shared"
+    (folder / "home").mkdir(parents=True)
+    shared.mkdir()
+    private = Ed25519PrivateKey.generate()
+    unencrypted, openssh = serialization.NoEncryption(), serialization.PrivateFormat.OpenSSH
+    key.write_bytes(private.private_bytes(serialization.Encoding.PEM, openssh, unencrypted))
+    key.chmod(0o600)
+    public = private.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+    (shared / "authorized_keys").write_bytes(public + b"\n")
+    (shared / "munge.key").write_bytes(secrets.token_bytes(128))
+    (shared / "slurm.conf").write_text(SLURM_CONF)
+    (shared / "cgroup.conf").write_text(CGROUP_CONF)
+    (shared / "machine.sh").write_text(MACHINE)
+    _remove()
+    _docker("network", "create", NAME)
+    try:
+        for machine in ("head", *NODES):
+            _begin(machine, folder)
+        yield _ready(key)
+    finally:
+        _remove()
+
+
+def _begin(machine: str, folder: Path) -> None:
+    _docker(
+        "run", "--detach", "--init", "--name", f"{NAME}-{machine}", "--hostname", machine,
+        "--network", NAME, "--network-alias", machine, "--shm-size", "256m",
+        "--volume", f"{folder / 'shared'}:/shared:ro", "--volume", f"{folder / 'home'}:/home/researcher",
+        "--entrypoint", "bash", IMAGE, "/shared/machine.sh", "head" if machine == "head" else "node",
+    )  # fmt: skip
+
+
+def _ready(key: Path) -> SeparateCluster:
+    of_head = f'{{{{(index .NetworkSettings.Networks "{NAME}").IPAddress}}}}'
+    address = _docker("inspect", "--format", of_head, f"{NAME}-head")
+    network = _docker("network", "inspect", "--format", "{{(index .IPAM.Config 0).Subnet}}", NAME)
+    cluster = SeparateCluster(key, address, network)
+    host_deadline_s = time.monotonic() + READY_WITHIN_HOST_S
+    while cluster.at("head", "sinfo -h -p science -o '%t %D'") != f"idle {len(NODES)}":
+        assert time.monotonic() < host_deadline_s, _docker("logs", "--tail", "20", f"{NAME}-head")
+        time.sleep(0.3)
+    return cluster
+
+
+def _remove() -> None:
+    for machine in ("head", *NODES):
+        subprocess.run(["docker", "rm", "--force", "--volumes", f"{NAME}-{machine}"], capture_output=True, check=False)
+    subprocess.run(["docker", "network", "rm", NAME], capture_output=True, check=False)
+
+
+def _docker(*words: str) -> str:
+    ended = subprocess.run(["docker", *words], capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout.strip()

@@ -1,0 +1,128 @@
+"""Whatever a client sends, the answer is one the interface describes, and nothing breaks: schemathesis, hypothesis."""
+
+import json
+from pathlib import Path
+
+import pytest
+import schemathesis
+from fastapi.testclient import TestClient
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from emulator.broker.api import application
+from tests.unit.broker.test_broker import House
+
+BOUNDED = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory):
+    house = House(tmp_path_factory.mktemp("house"))
+    yield house
+    house.broker.close()
+    house.journal.close()
+
+
+@pytest.fixture(scope="module")
+def app(house):
+    return application(house.broker, house.journal, "right")
+
+
+@pytest.fixture(scope="module")
+def described(app):
+    schema = schemathesis.openapi.from_asgi("/v1/openapi.json", app)
+    return {result.ok().label: result.ok() for result in schema.get_all_operations()}
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        "GET /v1/health",
+        "GET /metrics",
+        "POST /v1/runs",
+        "POST /v1/runs/{number}/start",
+        "POST /v1/runs/{number}/end",
+        "GET /v1/runs/current",
+        "POST /v1/jobs",
+        "GET /v1/jobs",
+        "GET /v1/jobs/{number}",
+        "GET /v1/jobs/{number}/output",
+        "DELETE /v1/jobs/{number}",
+        "GET /v1/queue",
+        "GET /v1/clusters",
+        "GET /v1/events",
+        "GET /v1/files",
+        "POST /v1/files",
+        "GET /v1/files/{name}",
+        "DELETE /v1/files/{name}",
+        "GET /v1/bandwidths",
+    ],
+)
+def test_every_request_gets_an_answer_that_the_interface_describes(described, operation):
+    @BOUNDED
+    @given(case=described[operation].as_strategy())
+    def answered(case):
+        if "wait_s" in (case.query or {}):
+            case.query["wait_s"] = 0
+        case.call_and_validate(headers={"authorization": "Bearer right"}, checks=CHECKS)
+
+    answered()
+
+
+def test_no_page_is_left_out_but_the_stream_which_does_not_end_by_itself(described):
+    untried = {"GET /v1/events/stream"}
+    tried = test_every_request_gets_an_answer_that_the_interface_describes.pytestmark[0].args[1]
+    assert set(described) == set(tried) | untried
+
+
+@pytest.fixture(scope="module")
+def api(app):
+    return TestClient(app, headers={"authorization": "Bearer right"}, raise_server_exceptions=False)
+
+
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
+ANYTHING = st.recursive(
+    LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4)
+)
+FIELDS = st.sampled_from(
+    ["name", "application", "arguments", "components", "request", "clusters", "run_time_limit_s", "interconnect"]
+)
+
+
+def is_one_clear_refusal(answer) -> bool:
+    said = answer.json()
+    return 400 <= answer.status_code < 500 and said["error"].isprintable() and said["error"].strip() != ""
+
+
+@settings(BOUNDED, max_examples=300)
+@given(field=FIELDS, value=ANYTHING)
+def test_a_wrong_value_anywhere_in_a_job_is_refused_in_one_sentence_or_was_none(api, house, field, value):
+    job = {"application": "poisson", "components": [4], field: value}
+    body = json.dumps({"specification": job}, allow_nan=True)
+    answer = api.post("/v1/jobs", content=body, headers={"content-type": "application/json"})
+    if answer.status_code != 201:
+        assert is_one_clear_refusal(answer), answer.text
+    assert not any(Path("/tmp").glob("pwned*"))
+
+
+@settings(BOUNDED, max_examples=200)
+@given(body=st.binary(max_size=200))
+def test_bytes_that_mean_nothing_are_refused_in_one_sentence(api, body):
+    for path in ("/v1/jobs", "/v1/runs"):
+        answer = api.post(path, content=body, headers={"content-type": "application/json"})
+        assert is_one_clear_refusal(answer), answer.text
+
+
+def test_after_all_this_the_broker_still_takes_jobs(api, house):
+    run = house.broker.current_run()
+    if run is not None:
+        house.broker.end_run(run.id)
+    answer = api.post("/v1/jobs", json={"specification": {"application": "poisson", "components": [4]}})
+    assert answer.status_code == 201

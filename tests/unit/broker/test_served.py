@@ -1,0 +1,244 @@
+"""A broker as its users meet it: served over HTTP, spoken to by the client, a notebook and the command line."""
+
+import json
+import threading
+import time
+from types import SimpleNamespace
+
+import httpx
+import pytest
+import uvicorn
+
+from emulator.broker.api import application
+from emulator.cli import jobs as verbs
+from emulator.client import BrokerClient
+from emulator.model.errors import AlreadyEnded, InvalidInput, KeyTaken, NotStanding, Unanswered, UnknownName
+from emulator.model.job import JobSpecification, JobState
+from emulator.model.records import JobRow
+from emulator.model.views import RunRequest, Submission
+from emulator.notebook import Testbed
+from tests.unit.broker.test_broker import House
+from tests.unit.cli.conftest import call
+
+__all__ = ["call"]
+TOKEN = "right"
+JOB = {"application": "poisson", "arguments": {"grid": 400}, "components": [4, 4], "name": "pair"}
+
+
+class Server:
+    """The API of a house on a port of this host."""
+
+    def __init__(self, house: House, port: int = 0) -> None:
+        settings = uvicorn.Config(
+            application(house.broker, house.journal, TOKEN),
+            host="127.0.0.1",
+            port=port,
+            log_level="error",
+            timeout_graceful_shutdown=1,
+        )
+        self._server = uvicorn.Server(settings)
+        self._thread = threading.Thread(target=self._server.run, daemon=True)
+        self._thread.start()
+        house.until(lambda: self._server.started)
+        self.port = self._server.servers[0].sockets[0].getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def stop(self) -> None:
+        self._server.should_exit = True
+        self._thread.join()
+
+
+@pytest.fixture
+def house(tmp_path):
+    house = House(tmp_path)
+    yield house
+    house.broker.close()
+    house.journal.close()
+
+
+@pytest.fixture
+def server(house):
+    server = Server(house)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def client(server):
+    with BrokerClient(server.url, TOKEN) as client:
+        yield client
+
+
+def submission(key: str | None = None, **more) -> Submission:
+    return Submission(specification=JobSpecification(**{**JOB, **more}), key=key)
+
+
+def test_a_submission_is_sent_again_while_the_broker_is_away_and_is_one_job(house, server):
+    with BrokerClient(server.url, TOKEN) as client:
+        first = client.submit_surely(submission("night-1"))
+        server.stop()
+        back: list[Server] = []
+        threading.Timer(0.4, lambda: back.append(Server(house, server.port))).start()
+        assert client.submit_surely(submission("night-1")).id == first.id
+        assert [job.id for job in client.jobs()] == [first.id]
+    house.until(lambda: bool(back))
+    back[0].stop()
+
+
+def test_a_broker_that_stays_away_is_said_so():
+    with BrokerClient("http://127.0.0.1:9", TOKEN) as client:
+        with pytest.raises(Unanswered, match="does not answer"):
+            client.submit_surely(submission("night-1"), host_patience_s=0.2)
+        with pytest.raises(ValueError, match="key"):
+            client.submit_surely(submission())
+
+
+def test_refusals_come_back_as_what_they_are(client, house):
+    job = client.submit(submission("night-1"))
+    with pytest.raises(KeyTaken, match="night-1"):
+        client.submit_surely(submission("night-1", components=[2]))
+    client.cancel(job.id)
+    house.until_state(job.id, JobState.CANCELLED)
+    with pytest.raises(AlreadyEnded):
+        client.cancel(job.id)
+    with pytest.raises(UnknownName, match="no run 9"):
+        client.events(9)
+
+
+def test_jobs_come_whole_however_many_pages_they_are(client, house, monkeypatch):
+    monkeypatch.setattr("emulator.client._JOBS_IN_A_PAGE", 3)
+    numbers = [house.submit(8) for _ in range(7)]
+    assert [job.id for job in client.jobs()] == numbers
+    assert [job.id for job in client.jobs(run=0)] == numbers
+
+
+def test_a_stream_of_events_is_read_as_they_come_and_resumed(server, house):
+    run = house.broker.begin_run(RunRequest(name="r")).id
+    house.broker.start_run(run)
+    threading.Timer(0.2, house.broker.end_run, (run,)).start()
+    headers = {"authorization": f"Bearer {TOKEN}"}
+    with httpx.stream("GET", f"{server.url}/v1/events/stream", params={"run": run}, headers=headers) as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        lines = [line for line in answer.iter_lines() if line]
+    events = [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
+    assert [event["kind"] for event in events] == ["run-started", "run-ended"]
+    headers["last-event-id"] = str(events[0]["sequence"])
+    rest = httpx.get(f"{server.url}/v1/events/stream", params={"run": run}, headers=headers).text
+    assert [line for line in rest.splitlines() if line.startswith("id")] == [f"id: {events[1]['sequence']}"]
+
+
+def test_a_notebook_sees_tables_with_the_columns_of_jobs_csv(server, house):
+    testbed = Testbed(server.url, TOKEN)
+    done = testbed.submit(JOB, key="night-1")
+    assert testbed.submit(JOB, key="night-1") == done
+    house.until(lambda: house.east.programs or house.west.programs)
+    house.started(done, house.east if house.east.programs else house.west)
+    (house.east.programs or house.west.programs)[-1].finish()
+    house.until_state(done, JobState.FINISHED)
+    jobs = testbed.jobs()
+    assert jobs.loc[0, ["job", "state", "name", "processors", "clusters"]].to_list() == [done, "finished", "pair", 8, 2]
+    assert jobs.wait_time_s[0] == pytest.approx(jobs.started_s[0] - jobs.submitted_s[0])
+    assert jobs.runtime_s[0] == 1.0
+    assert set(jobs.columns) - {"run"} <= set(JobRow.columns())
+    assert testbed.jobs(run=0).equals(jobs)
+
+
+def test_a_notebook_sees_the_queue_the_clusters_and_the_events(server, house):
+    testbed = Testbed(server.url, TOKEN)
+    assert testbed.queue().empty
+    assert "placement_tries" in testbed.queue().columns
+    first = testbed.submit(application="poisson", components=[8, 8])
+    house.until_state(first, JobState.STARTING)
+    waiting = testbed.submit(JobSpecification(**JOB))
+    assert testbed.queue().job.to_list() == [waiting]
+    assert testbed.clusters()[["name", "idle"]].to_numpy().tolist() == [["east", 0], ["west", 0]]
+    events = testbed.events()
+    assert events[events.kind == "submitted"].job.to_list() == [first, waiting]
+    assert testbed.events(after=int(events.sequence.iloc[-1])).empty
+    testbed.cancel(waiting)
+    house.until_state(waiting, JobState.CANCELLED)
+    assert testbed.output(waiting).output == ""
+    with pytest.raises(InvalidInput, match="components"):
+        testbed.submit(application="poisson", components=[0])
+
+
+def test_a_notebook_without_a_testbed_says_so(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    with pytest.raises(NotStanding):
+        Testbed.standing()
+
+
+@pytest.fixture
+def typed(call, server, house, monkeypatch):
+    """Runs the command line where the house is the standing testbed; returns what it printed as JSON, or as it is."""
+    state = SimpleNamespace(api_url=server.url, token=TOKEN, topology=house.topology)
+    monkeypatch.setattr(verbs, "standing", lambda name: state)
+    return call
+
+
+def test_the_verbs_about_jobs(typed, house, tmp_path):
+    (tmp_path / "job.json").write_text(json.dumps({**JOB, "components": [8, 8]}))
+    (tmp_path / "job.yaml").write_text("application: poisson\ncomponents: [8]\n")
+    (first,) = json.loads(typed("submit", "job.json", "--key", "night-1", "--json")[1])
+    (again,) = json.loads(typed("submit", "job.json", "--key", "night-1", "--json")[1])
+    assert again["id"] == first["id"]
+    house.until_state(first["id"], JobState.STARTING)
+    (second,) = json.loads(typed("submit", "job.yaml", "--json")[1])
+    (entry,) = json.loads(typed("queue", "--json")[1])
+    assert (entry["job"], entry["position"]) == (second["id"], 1)
+    assert "poisson" in typed("queue")[1]
+    clusters = json.loads(typed("clusters", "--json")[1])
+    assert [(cluster["name"], cluster["idle"]) for cluster in clusters] == [("east", 0), ("west", 0)]
+    (cancelled,) = json.loads(typed("cancel", str(second["id"]), "--json")[1])
+    assert cancelled["state"] == "cancelled"
+    assert typed("queue")[1] == "No job waits.\n"
+    code, _, said = typed("cancel", str(second["id"]))
+    assert (code, "has ended (cancelled)" in said) == (1, True)
+
+
+def test_the_output_of_a_job(typed, house, tmp_path):
+    job = house.submit(8)
+    house.started(job, house.east)
+    house.east.programs[-1].said.put("iteration 1")
+    house.east.programs[-1].finish()
+    house.until_state(job, JobState.FINISHED)
+    assert typed("output", str(job)) == (0, "iteration 1\n", "")
+    assert json.loads(typed("output", str(job), "--json")[1]) == {"output": "iteration 1\n", "error": ""}
+    assert typed("output", "99")[0] == 1
+
+
+def test_a_key_that_is_no_name_is_refused_before_anything_is_sent(typed, house, tmp_path):
+    (tmp_path / "job.yaml").write_text("application: poisson\ncomponents: [8]\n")
+    code, _, said = typed("submit", "job.yaml", "--key", "a b")
+    assert (code, "key" in said) == (1, True)
+    assert house.broker.jobs(None) == []
+
+
+def test_the_schema_of_a_job_file_is_printed(call):
+    code, printed, _ = call("submit", "--schema")
+    assert code == 0
+    assert set(json.loads(printed)["properties"]) == set(JobSpecification.model_fields)
+
+
+def test_a_missing_job_file_is_said_so(call):
+    code, _, said = call("submit")
+    assert (code, "job file is missing" in said) == (1, True)
+
+
+def test_sixty_clients_wait_for_events_at_once_and_jobs_still_come_in(server, client):
+    headers = {"authorization": f"Bearer {TOKEN}"}
+    waiters = [
+        threading.Thread(
+            target=httpx.get,
+            args=(f"{server.url}/v1/events",),
+            kwargs={"params": {"run": 0, "wait_s": 20}, "headers": headers, "timeout": 30},
+        )
+        for _ in range(60)
+    ]
+    for waiter in waiters:
+        waiter.start()
+    time.sleep(0.3)
+    assert client.submit(submission()).id == 1
+    for waiter in waiters:
+        waiter.join(timeout=15)
+    assert not any(waiter.is_alive() for waiter in waiters)

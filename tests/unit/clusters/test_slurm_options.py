@@ -1,0 +1,104 @@
+"""What a head's Slurm is asked, run by a shell with stand-ins for Slurm's commands that say what they are given."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from emulator.clusters import slurm
+from emulator.clusters.nodes import shares
+from emulator.clusters.protocol import NodeShare
+from emulator.clusters.slurm import SlurmCluster
+from emulator.clusters.ssh import Completed
+from emulator.model.errors import ClaimFailed
+from emulator.model.settings import BrokerSettings, Head
+
+SAY = '#!/bin/bash\nprintf "%s\\n" "$@" > "$(dirname "$0")/$(basename "$0").said"\n'
+DETAILS = """JobId=7 JobName=t-job-1-das
+   Partition=science NumNodes=3 NumCPUs=7
+     Nodes=n[1-2] CPU_IDs=0-1 Mem=0 GRES=
+     Nodes=n7 CPU_IDs=0,4-5 Mem=0 GRES=
+"""
+PROGRAMS = {
+    "sbatch": SAY + "echo 7\n",
+    "sinfo": SAY + "printf 'debug* 1 0/4/0/4\\nscience 2 3/5/0/8\\n'\n",
+    "scontrol": f"""#!/bin/bash
+case "$*" in
+"show job --details 7") cat <<'END'\n{DETAILS}END
+;;
+"show hostnames n[1-2]") printf 'n1\\nn2\\n' ;;
+"show hostnames n7") echo n7 ;;
+*) exit 1 ;;
+esac
+""",
+}
+
+
+@pytest.fixture
+def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Have SlurmCluster's commands run here; returns what a program was given."""
+
+    class LocalShell:
+        def __init__(self, head: Head, settings: BrokerSettings) -> None:
+            pass
+
+        def execute(self, command: str, script: str = "") -> Completed:
+            environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+            ended = subprocess.run(
+                ["bash", "-c", command], input=script, capture_output=True, text=True, env=environment, check=False
+            )
+            return Completed(ended.stdout, ended.stderr, ended.returncode)
+
+    for name, text in PROGRAMS.items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setattr(slurm, "SecureShell", LocalShell)
+    return lambda program: (tmp_path / f"{program}.said").read_text().splitlines()
+
+
+def cluster(**stated) -> SlurmCluster:
+    head = Head(cluster="das", address="fs0.das.example", port=2222, user="alice", **stated)
+    nowhere = Path("/nowhere")
+    files = dict.fromkeys(("topology_file", "token_file", "key_file", "known_hosts_file", "journal_file"), nowhere)
+    return SlurmCluster(head, BrokerSettings(testbed="t", heads=(head,), **files))
+
+
+def test_a_claim_carries_the_partition_and_the_extra_options_each_as_one_word(said):
+    hostile = '--comment=it\'s; touch owned $(id) `id` "x"'
+    assert cluster(partition="science", sbatch=("--time=30", hostile)).claim("job-1-das", 6) == "7"
+    words = said("sbatch")
+    assert {"--partition=science", "--time=30", hostile, "--ntasks=6", "--job-name=t-job-1-das"} <= set(words)
+
+
+def test_a_claim_states_nothing_that_its_head_does_not(said):
+    cluster().claim("job-1-das", 6)
+    assert not [word for word in said("sbatch") if word.startswith("--partition")]
+
+
+def test_processors_are_those_of_the_partition_or_of_the_default_one(said):
+    default = cluster().occupancy()
+    assert (default.nodes, default.processors, default.idle) == (1, 4, 4)
+    assert cluster(partition="science", processors=3).occupancy().idle == 3
+    assert "--partition=science" in said("sinfo")
+
+
+def test_ranks_are_dealt_to_the_nodes_of_a_real_cluster_as_slurm_gave_them(said):
+    part = cluster(real=True, setup="module load openmpi", message_range="10.141.0.0/16").part("7", 6)
+    assert part.nodes == (NodeShare("n1", 2), NodeShare("n2", 2), NodeShare("n7", 2))
+    assert part.login == ("-p", "2222", "alice@fs0.das.example")
+    assert (part.setup, part.message_range) == ("module load openmpi", "10.141.0.0/16")
+
+
+def test_a_container_is_one_machine_and_is_not_asked(said):
+    part = cluster().part("nonsense", 6)
+    assert (part.nodes, part.is_real) == ((), False)
+
+
+def test_an_allocation_that_ended_has_no_ranks(said):
+    with pytest.raises(ClaimFailed, match="'das' holds 0 of the 6 processors"):
+        cluster(real=True).part("8", 6)
+    with pytest.raises(ClaimFailed, match="holds 5 of the 6"):
+        shares("n1 0-3\nn2 9\n", 6, "das")
+    with pytest.raises(ClaimFailed, match="which is no node"):
+        shares("n1;id 0-3\n", 4, "das")

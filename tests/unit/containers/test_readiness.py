@@ -1,0 +1,58 @@
+"""When a broker counts as ready: it reaches all its clusters, or all but real ones that nobody led it to yet."""
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import pytest
+
+from emulator.containers import readiness
+from emulator.containers.readiness import await_broker, unreached
+from emulator.model.errors import NotStanding
+
+NO_ENGINE: Any = None
+
+
+@pytest.fixture
+def broker() -> Iterator[tuple[str, list[str]]]:
+    """Something that answers as a broker's health check does: its address, and the clusters that it does not reach."""
+    lost: list[str] = []
+
+    class Health(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(503 if lost else 200)
+            self.end_headers()
+            self.wfile.write(json.dumps({"status": "waiting", "unreachable": lost}).encode())
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Health)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}", lost
+    server.shutdown()
+    server.server_close()
+
+
+def test_what_the_broker_does_not_reach_is_read_from_its_health(broker: tuple[str, list[str]]) -> None:
+    url, lost = broker
+    assert unreached(url) == []
+    lost.append("das")
+    assert unreached(url) == ["das"]
+    assert unreached("http://127.0.0.1:9") is None
+
+
+def test_a_real_cluster_is_waited_for_a_while_and_an_emulated_one_to_the_end(
+    broker: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, lost = broker
+    monkeypatch.setattr(readiness, "REAL_WITHIN_HOST_S", 0)
+    monkeypatch.setattr(readiness, "READY_WITHIN_HOST_S", 0.5)
+    monkeypatch.setattr(readiness, "last_words", lambda *_: "nothing")
+    lost.append("das")
+    await_broker(NO_ENGINE, "broker", url, real=["das"])
+    lost.append("north")
+    with pytest.raises(NotStanding, match="did not become ready"):
+        await_broker(NO_ENGINE, "broker", url, real=["das"])
