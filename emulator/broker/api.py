@@ -238,6 +238,11 @@ def _plain(view: BaseModel, status: int = 200) -> Response:
 
 
 def _add_error_answers(app: FastAPI) -> None:
+    @app.exception_handler(Exception)
+    async def defect(request: Request, _: Exception) -> JSONResponse:
+        sentence = f"{request.method} {request.url.path}: the broker failed; its log says how (`docker logs`)."
+        return refusal(500, sentence, TestbedError.__name__)
+
     @app.exception_handler(TestbedError)
     async def testbed_error(_: Request, error: TestbedError) -> JSONResponse:
         status = next(status for kind, status in STATUS if isinstance(error, kind))

@@ -76,6 +76,14 @@ def test_a_bad_submission_gets_one_sentence_naming_the_field(api, body, status, 
     assert "\n" not in answer.json()["error"]
 
 
+def test_a_defect_is_answered_with_one_sentence_too(api, monkeypatch):
+    monkeypatch.setattr(api.house.broker, "queue", lambda: [][0])
+    client = TestClient(api.app, headers=api.headers, raise_server_exceptions=False)
+    answer = client.get("/v1/queue")
+    assert (answer.status_code, answer.json()["kind"]) == (500, "TestbedError")
+    assert answer.json()["error"].startswith("GET /v1/queue: the broker failed;")
+
+
 def test_a_second_run_is_a_conflict(api):
     assert api.get("/v1/runs/current").status_code == 404
     assert api.post("/v1/runs", json={"name": "a"}).status_code == 201
