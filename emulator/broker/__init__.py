@@ -10,8 +10,12 @@ looking     what came free without a departure while jobs wait, and when to look
 files       the files that jobs read: catalogue, transfers, replicas; files_api puts them behind HTTP
 claiming    one allocation per cluster of a placement, all or none
 running     a placed job's life on a thread of its own: claim, start, follow, release
-programs    the command line of a job's ranks
-ranks       the script that starts MPI ranks across clusters inside their allocations
+life_events what such a life reports, and how it ends
+runners     how MPI ranks are started, heard and waited for
+ranks       the script that starts them across clusters inside their allocations
+programs    the command line of each of them
+plain       plain programs: one process a processor, without MPI
+outputs     what jobs write, on disk within a limit
 admission   submissions become jobs, all that wait in one transaction
 census      how things stand now: who waits, and what processors do
 metrics     the same and what has been, for Prometheus
