@@ -78,12 +78,12 @@ class Testbed:
 
     def submit(
         self,
-        job: JobSpecification | Mapping[str, Any] | Path | str | None = None,
+        job: Job = None,
         *,
         key: str | None = None,
         **more: Any,
     ) -> int:
-        """Submit a job and return its number: a specification, a job file, or its keys as arguments.
+        """Submit a job and return its number: a specification, a job file, or keys, which `more` adds or replaces.
 
         Raises:
             InvalidInput: if it describes no job.
@@ -121,12 +121,11 @@ class Testbed:
         return _table(rows, ("sequence", "run", "kind", "time_s", "host_moment_s", "job", "state", "detail"))
 
 
-def _specification(job: Job, more: dict[str, Any]) -> Any:
-    if isinstance(job, JobSpecification):
-        return job.model_copy(update=more)
+def _specification(job: Job, more: dict[str, Any]) -> JobSpecification:
     if isinstance(job, Path | str):
-        return read_document(Path(job), JobSpecification)
-    return validate({**(job or {}), **more}, JobSpecification, source="job")
+        job = read_document(Path(job), JobSpecification)
+    stated = job.model_dump(exclude_unset=True) if isinstance(job, JobSpecification) else job or {}
+    return validate({**stated, **more}, JobSpecification, source="job")
 
 
 def _table(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> pandas.DataFrame:

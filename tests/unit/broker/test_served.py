@@ -93,6 +93,17 @@ def test_a_broker_that_stays_away_is_said_so():
             client.submit_surely(submission())
 
 
+def test_what_a_notebook_adds_to_a_job_is_part_of_it_however_the_job_is_given(server, tmp_path):
+    testbed = Testbed(server.url, TOKEN)
+    file = tmp_path / "job.json"
+    file.write_text(json.dumps(JOB))
+    for job in (JOB, file, str(file), JobSpecification(**JOB)):
+        number = testbed.submit(job, components=[2, 2])
+        assert testbed.client.job(number).specification == JobSpecification(**{**JOB, "components": [2, 2]})
+        with pytest.raises(InvalidInput, match="components"):
+            testbed.submit(job, components=["many"])
+
+
 def test_refusals_come_back_as_what_they_are(client, house):
     job = client.submit(submission("night-1"))
     with pytest.raises(KeyTaken, match="night-1"):
