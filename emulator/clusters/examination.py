@@ -26,8 +26,14 @@ CLOCKS_APART_HOST_S: Final = 0.1
 """Claims carry the head's moments, and ranks start at the broker's: what clocks differ by is in every wait time."""
 
 ANSWER_WITHIN_HOST_S: Final = 30.0
-PROGRAMS: Final = ("srun", "sbatch", "scancel", "scontrol", "mpirun", "start-rank")
-"""What a claim and a rank need to find on a head's path, and on its nodes'."""
+SLURM_PROGRAMS: Final = ("srun", "sbatch", "scancel", "squeue", "scontrol")
+"""What claims are made with: on the path of a login, since nothing is set up for them."""
+
+RANK_PROGRAMS: Final = ("mpirun", "start-rank")
+"""What a rank needs to find on a head's path, and on its nodes', once they are set up."""
+
+FILE_PROGRAMS: Final = ("rsync", "openssl", "sha256sum")
+"""What makes files and brings them, beside a bash that tells the time."""
 
 INSTALL: Final = "docs/real-clusters.md says how to install it"
 
@@ -50,7 +56,7 @@ def examine_head(cluster: Cluster, ssh: RealHead) -> ExaminedHead:
         line = known_hosts_line(ssh, client)
         asked = _Questions(cluster, ssh, client)
         reached = Finding("host key", True, " ".join(line.split()[:2]), needed=True)
-        return ExaminedHead(line, (reached, asked.slurm(), asked.processors(), *asked.programs(), asked.clock()))
+        return ExaminedHead(line, (reached, asked.slurm(), asked.processors(), *asked.programs(), asked.files(), asked.clock()))
 
 
 class _Questions:
@@ -88,8 +94,12 @@ class _Questions:
         return Finding("partition", enough and narrowest >= wanted.processors_per_node, found, remedy, needed=True)
 
     def programs(self) -> Iterator[Finding]:
-        """Whether what claims and ranks need is on the path, after the topology's `setup`."""
-        for program in PROGRAMS:
+        """Whether what claims need is on the path, and what ranks need after the topology's `setup`."""
+        for program in SLURM_PROGRAMS:
+            found = self._say(f"command -v {program}").strip()
+            remedy = "put it on the path of a login without a terminal, in ~/.bashrc for instance"
+            yield Finding(program, bool(found), found or "not found", remedy, needed=True)
+        for program in RANK_PROGRAMS:
             found = self._say_prepared(f"command -v {program}")
             remedy = f"install it, or put it on the path by ssh.setup ({INSTALL})"
             yield Finding(program, bool(found), found or "not found", remedy, needed=True)
@@ -99,6 +109,14 @@ class _Questions:
         found = f"found, with numpy {numpy}" if numpy else "cannot be imported"
         remedy = f"put them on PYTHONPATH by ssh.setup ({INSTALL})"
         yield Finding("applications", bool(numpy), found, remedy, needed=True)
+
+    def files(self) -> Finding:
+        """Whether jobs that read a file can be given it there."""
+        lacking = [program for program in FILE_PROGRAMS if not self._say(f"command -v {program}")]
+        if not self._say("bash -c 'echo $EPOCHREALTIME'").strip():
+            lacking.append("bash 5")
+        found = f"without {', '.join(lacking)}" if lacking else ", ".join(FILE_PROGRAMS)
+        return Finding("files", not lacking, found, "install them, or run no job there that reads a file", needed=False)
 
     def clock(self) -> Finding:
         """How far the head's clock is from this host's; a round trip's half is nobody's fault."""

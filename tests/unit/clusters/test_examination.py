@@ -1,0 +1,63 @@
+"""What a real head is asked before a testbed relies on it, answered by a shell with stand-ins for its programs."""
+
+import shutil
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from emulator.clusters.examination import FILE_PROGRAMS, RANK_PROGRAMS, SLURM_PROGRAMS, _Questions
+from emulator.model.finding import Finding
+from emulator.model.real_head import RealHead
+
+
+class Shell:
+    """A head that finds the programs in one folder, and nothing else."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def exec_command(self, command: str, timeout: float):
+        ended = subprocess.run(
+            ["/bin/bash", "-c", command], env={"PATH": str(self._folder)}, capture_output=True, check=False
+        )
+        channel = SimpleNamespace(recv_exit_status=lambda: ended.returncode)
+        return None, SimpleNamespace(read=lambda: ended.stdout, channel=channel), None
+
+
+def installed(folder: Path, *programs: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    for program in programs:
+        (folder / program).write_text("#!/bin/sh\n")
+        (folder / program).chmod(0o755)
+    return folder
+
+
+def asked(folder: Path, setup: str = "") -> _Questions:
+    ssh = RealHead(address="alice@fs0.das.example", key="/keys/das", setup=setup)
+    return _Questions(SimpleNamespace(name="das"), ssh, Shell(folder))
+
+
+def found_by(questions: _Questions) -> dict[str, Finding]:
+    return {finding.check: finding for finding in questions.programs()}
+
+
+def test_what_claims_are_made_with_must_be_there_without_being_set_up(tmp_path):
+    late = installed(tmp_path / "late", *SLURM_PROGRAMS, *RANK_PROGRAMS)
+    found = found_by(asked(installed(tmp_path / "path"), setup=f"PATH={late}:$PATH"))
+    assert [found[program].ok for program in SLURM_PROGRAMS] == [False] * len(SLURM_PROGRAMS)
+    assert [found[program].ok for program in RANK_PROGRAMS] == [True] * len(RANK_PROGRAMS)
+
+
+@pytest.mark.parametrize("lacking", FILE_PROGRAMS)
+def test_a_head_that_cannot_bring_files_is_good_for_jobs_without(tmp_path, lacking):
+    folder = installed(tmp_path / "path", *(program for program in FILE_PROGRAMS if program != lacking))
+    (folder / "bash").symlink_to(shutil.which("bash"))
+    finding = asked(folder).files()
+    assert (finding.ok, finding.needed, finding.found) == (False, False, f"without {lacking}")
+
+
+def test_a_shell_that_does_not_tell_the_time_cannot_say_when_bytes_came(tmp_path):
+    folder = installed(tmp_path / "path", *FILE_PROGRAMS, "bash")
+    assert asked(folder).files().found == "without bash 5"
