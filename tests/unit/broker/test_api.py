@@ -3,20 +3,7 @@
 import pytest
 from fastapi.testclient import TestClient
 
-from emulator.broker.api import application
-from tests.unit.broker.test_broker import House
-
 JOB = {"application": "poisson", "components": [4]}
-
-
-@pytest.fixture
-def api(tmp_path):
-    house = House(tmp_path)
-    client = TestClient(application(house.broker, house.journal, "right"), headers={"authorization": "Bearer right"})
-    client.house = house
-    yield client
-    house.broker.close()
-    house.journal.close()
 
 
 @pytest.mark.parametrize("header", [None, "Bearer wrong", "right", "Bearer "])

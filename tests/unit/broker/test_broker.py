@@ -76,14 +76,6 @@ class House:
         return not self.east.held and not self.west.held
 
 
-@pytest.fixture
-def house(tmp_path):
-    house = House(tmp_path)
-    yield house
-    house.broker.close()
-    house.journal.close()
-
-
 def test_a_job_goes_from_submission_to_release_and_its_times_follow_one_another(house):
     job = house.submit(6, 6)
     house.started(job, house.east)

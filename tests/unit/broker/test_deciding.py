@@ -25,14 +25,6 @@ EVENT_DRIVEN = [name for name in DISCIPLINES if name not in SCANNING_DISCIPLINES
 KIND_OF = {"wf-distinct": "unordered", "fcm": "flexible"}
 
 
-@pytest.fixture
-def house(tmp_path):
-    house = House(tmp_path)
-    yield house
-    house.broker.close()
-    house.journal.close()
-
-
 def begun(house: House, **asked) -> int:
     """A run in which an emulated second takes little time."""
     request = RunRequest(**({"name": "r", "dilation": 0.02, "paced_middleware": False} | asked))

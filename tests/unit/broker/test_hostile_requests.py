@@ -3,23 +3,10 @@
 import json
 
 import pytest
-from fastapi.testclient import TestClient
 
-from emulator.broker.api import application
 from emulator.broker.limits import LARGEST_BODY_BYTES
-from tests.unit.broker.test_broker import House
 
 JOB = {"application": "poisson", "components": [4]}
-
-
-@pytest.fixture
-def api(tmp_path):
-    house = House(tmp_path)
-    client = TestClient(application(house.broker, house.journal, "right"), headers={"authorization": "Bearer right"})
-    client.house = house
-    yield client
-    house.broker.close()
-    house.journal.close()
 
 
 def refused(api, body: str | bytes, path: str = "/v1/jobs") -> tuple[int, str]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fastapi.testclient import TestClient
 
-from emulator.broker.api import application
 from emulator.broker.service import Broker
 from emulator.model.errors import InvalidInput
 from emulator.model.files import FileRegistration
@@ -156,11 +154,6 @@ def test_a_job_whose_file_is_lost_while_it_waits_fails_and_the_queue_goes_on(hou
     house.until_state(waiting, JobState.FAILED)
     assert "'input' is at no site any more" in house.broker.job(waiting).reason
     assert house.broker.job(other).state in (JobState.QUEUED, JobState.CLAIMING)
-
-
-@pytest.fixture
-def api(house):
-    return TestClient(application(house.broker, house.journal, "right"), headers={"authorization": "Bearer right"})
 
 
 def test_files_are_registered_listed_and_removed_over_http(api, house):

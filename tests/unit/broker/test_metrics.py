@@ -1,6 +1,5 @@
 """Metrics: counted from events, the same after a restart, with one prefix, base units, and never a job's number."""
 
-import pytest
 from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -25,14 +24,6 @@ def samples(house) -> dict[tuple, float]:
 
 def value(found: dict[tuple, float], name: str, **labels: str) -> float:
     return found[(f"testbed_{name}", *sorted(labels.items()))]
-
-
-@pytest.fixture
-def house(tmp_path):
-    house = House(tmp_path)
-    yield house
-    house.broker.close()
-    house.journal.close()
 
 
 def one_of_each(house) -> None:

@@ -17,14 +17,6 @@ from tests.unit.broker.test_broker import House
 MARK = "mark"
 
 
-@pytest.fixture
-def house(tmp_path):
-    house = House(tmp_path)
-    yield house
-    house.broker.close()
-    house.journal.close()
-
-
 def submitted(house: House, *components: int, command=("hostname",), **more) -> int:
     plain = {"kind": "plain", "application": "plain", "command": command}
     return house.submit(*components, **plain, **more)

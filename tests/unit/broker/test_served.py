@@ -49,14 +49,6 @@ class Server:
 
 
 @pytest.fixture
-def house(tmp_path):
-    house = House(tmp_path)
-    yield house
-    house.broker.close()
-    house.journal.close()
-
-
-@pytest.fixture
 def server(house):
     server = Server(house)
     yield server

@@ -12,14 +12,6 @@ from emulator.model.views import EventKind, RunRequest, Submission
 from tests.unit.broker.test_broker import House
 
 
-@pytest.fixture
-def house(tmp_path):
-    house = House(tmp_path)
-    yield house
-    house.broker.close()
-    house.journal.close()
-
-
 def submission(key=None, components=(4,), **more) -> Submission:
     return Submission(specification=JobSpecification(application="poisson", components=components), key=key, **more)
 
