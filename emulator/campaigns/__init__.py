@@ -5,6 +5,7 @@ conduct, following          what every run has in common: manifest, records, che
 recording, run_directory    the broker's events into rows, and rows into a run's files
 statistics, surroundings    means with their intervals; what a manifest says of the host
 live, load                  a campaign through the broker, and the subprocess that submits its schedule
+input_files, replay         the files that its jobs read; a run's recorded decisions made again
 extension                   measuring extension factors, with
     matrix, measured_applications   which cells there are, and what is known of each application
     cell_runs, resuming             running them in turn, and what an earlier attempt has already run

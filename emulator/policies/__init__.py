@@ -11,6 +11,8 @@ simulator run the very same objects.
     deciding      discipline, policy and random numbers of a run, made of what its request states
     possibility   whether a system could ever run a job
     admitting     which jobs a run takes
+    claiming      when the processors of a placed job are claimed, and claimed again
+    bandwidth     what a transfer between two sites may expect, from past ones
     decisions     a decision as a plain value, and its record
     replaying     recorded decisions made again
 """
