@@ -56,7 +56,9 @@ def examine_head(cluster: Cluster, ssh: RealHead) -> ExaminedHead:
         line = known_hosts_line(ssh, client)
         asked = _Questions(cluster, ssh, client)
         reached = Finding("host key", True, " ".join(line.split()[:2]), needed=True)
-        return ExaminedHead(line, (reached, asked.slurm(), asked.processors(), *asked.programs(), asked.files(), asked.clock()))
+        return ExaminedHead(
+            line, (reached, asked.slurm(), asked.processors(), *asked.programs(), asked.files(), asked.clock())
+        )
 
 
 class _Questions:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection
 from emulator.clusters.file_server import Fetched, StoredFile
 from emulator.clusters.ssh import Program, SecureShell
 from emulator.model.errors import ClusterUnreachable, TransferFailed
+from emulator.model.real_head import SSH_PORT
 from emulator.model.settings import BrokerSettings, Head
 
 # What both scripts are wrapped in: `work` in a process group of its own, ended with the standard input; `$partial` is
@@ -39,7 +40,7 @@ exit "$code"
 FETCH = """
 receive() {
     rsync --inplace --whole-file --no-human-readable --info=progress2 --outbuf=L \\
-        -e 'ssh -x -o BatchMode=yes -o IPQoS=none' -- "$source:$whole" "$partial" |
+        -e "ssh -x -p $port -o BatchMode=yes -o IPQoS=none" -- "$source:$whole" "$partial" |
     while IFS= read -r -d $'\\r' line; do
         read -r bytes _ <<< "$line"
         echo "received $EPOCHREALTIME ${bytes:-0}"
@@ -82,8 +83,10 @@ done
 
 
 def fetch_command(testbed: str, file: StoredFile, source: str, label: str) -> str:
-    """The shell command that brings `file` from the file server at address `source`."""
-    values = {"testbed": testbed, "name": file.name, "label": label, "source": source, "sha256": file.sha256}
+    """The shell command that brings `file` from the file server at address `source`: user@host, or user@host:port."""
+    login, _, port = source.partition(":")
+    values = {"testbed": testbed, "name": file.name, "label": label, "source": login, "sha256": file.sha256}
+    values["port"] = port or str(SSH_PORT)
     return _bash(ENDED_WITH_INPUT.format(work=FETCH), values)
 
 
@@ -149,7 +152,8 @@ class SshFileServer:
     @property
     def address(self) -> str:
         """Where the other sites reach it, and as whom."""
-        return f"{self._head.user}@{self._head.file_address or self._head.address}"
+        port = "" if self._head.port == SSH_PORT else f":{self._head.port}"
+        return f"{self._head.user}@{self._head.file_address or self._head.address}{port}"
 
     def make(self, name: str, size_bytes: int, seed: int) -> StoredFile:
         """Make a file out of a key stream, and have it say its checksum."""

@@ -9,11 +9,19 @@ from pathlib import Path
 import pytest
 
 from emulator.clusters.file_server import StoredFile
-from emulator.clusters.ssh_file_server import fetch_command, make_command, remove_command, tidy_command
+from emulator.clusters.ssh_file_server import (
+    SshFileServer,
+    fetch_command,
+    make_command,
+    remove_command,
+    tidy_command,
+)
+from emulator.model.settings import BrokerSettings, Head
 
 # Reads the folder named as its host and, as the real one, tells its progress between carriage returns.
 RSYNC = """#!/bin/bash
 target=${@: -1} source=${@: -2:1}
+printf '%s\\n' "$@" > "$(dirname "$0")/rsync.said"
 printf '\\r'
 head -c 4 "${source%%:*}/${source#*:}" > "$target" || exit 23
 printf '              4  40%%   1.00kB/s    0:00:01  \\r'
@@ -76,8 +84,8 @@ def target(tmp_path):
     return Site(tmp_path, "target")
 
 
-def fetched(target: Site, file: StoredFile, source: Site) -> tuple[int, list[str], str]:
-    return target.run(fetch_command("t", file, str(source.home), "one"))
+def fetched(target: Site, file: StoredFile, source: Site, port: str = "") -> tuple[int, list[str], str]:
+    return target.run(fetch_command("t", file, f"{source.home}{port}", "one"))
 
 
 def test_a_file_is_made_of_bytes_that_its_name_and_seed_alone_say(source, target):
@@ -108,6 +116,23 @@ def test_a_fetched_file_is_what_its_source_has_and_its_moments_are_said(source, 
     moments = [float(line.split()[1]) for line in lines]
     assert moments == sorted(moments)
     assert moments[-1] == pytest.approx(time.time(), abs=60)
+
+
+@pytest.mark.parametrize(("port", "asked"), [("", "-p 22 "), (":2222", "-p 2222 ")])
+def test_a_source_is_reached_at_the_port_of_its_head(source, target, tmp_path, port, asked):
+    code, _, errors = fetched(target, source.make("input", 1000), source, port)
+    assert (code, errors) == (0, "")
+    assert target.files == source.files
+    assert asked in (tmp_path / "bin" / "rsync.said").read_text()
+
+
+def test_the_address_of_a_file_server_says_its_port_where_it_is_not_the_usual_one():
+    files = ("topology_file", "token_file", "key_file", "known_hosts_file", "journal_file")
+    usual = Head(cluster="das", address="fs0.das.example", user="alice")
+    other = usual.model_copy(update={"port": 2222})
+    settings = BrokerSettings(testbed="t", heads=(usual,), **dict.fromkeys(files, Path("/nowhere")))
+    assert SshFileServer(usual, settings).address == "alice@fs0.das.example"
+    assert SshFileServer(other, settings).address == "alice@fs0.das.example:2222"
 
 
 def test_what_is_not_what_its_source_registered_is_never_seen(source, target):
