@@ -28,6 +28,7 @@ from emulator.cli.tables import JsonOption, show_rows
 from emulator.model.errors import NotStanding
 from emulator.reports.summary import summarize
 from workloads.campaign import campaign_named, shipped_campaigns
+from workloads.own_sources import carrying_sources
 
 campaigns = typer.Typer(help="Campaigns: streams of jobs on a standing testbed.", no_args_is_help=True)
 
@@ -42,9 +43,14 @@ def run(
     campaign: Annotated[str, typer.Argument(help="Name of a campaign, or the path of a campaign file.")],
     policy: Annotated[
         str | None,
-        typer.Option(help="Placement policy, instead of the campaign's or, with another queue, what goes with it."),
+        typer.Option(
+            help="Placement policy, instead of the campaign's or, with another queue, what goes with it: a name, or "
+            "mypolicy.py:Mine."
+        ),
     ] = None,
-    queue: Annotated[str | None, typer.Option(help="Queue discipline, instead of the campaign's.")] = None,
+    queue: Annotated[
+        str | None, typer.Option(help="Queue discipline, instead of the campaign's: a name, or mypolicy.py:Mine.")
+    ] = None,
     jobs: Annotated[int | None, typer.Option(help="Number of jobs, instead of the campaign's.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
     dilation: Annotated[
@@ -67,7 +73,7 @@ def run(
     Example: testbed campaign run first --jobs 20 --seed 1
     """
     asked = None if dilation is None else asked_dilation(dilation)
-    scheduled = campaign_named(campaign).scheduled(queue, policy)
+    scheduled = carrying_sources(campaign_named(campaign).scheduled(queue, policy))
     chosen = scheduled.changed(jobs=jobs, dilation=asked, time_scale=time_scale)
     if dilation is None and chosen.states_dilation:
         asked = chosen.dilation

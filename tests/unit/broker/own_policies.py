@@ -1,0 +1,98 @@
+"""Policies and disciplines as a researcher may write them, good, bad and hostile: each a file that a request carries."""
+
+HEAD = """
+import numpy
+
+from emulator.model.job import Component, Placement
+from emulator.model.request import RequestKind
+from emulator.policies.protocols import Arrival, Reject, Start, Withdrawal
+from emulator.policies.queues.remembering import recalled, remembered
+"""
+
+BEST_FIT = (
+    HEAD
+    + """
+
+class Mine:
+    accepts = frozenset({RequestKind.NON_FIXED})
+
+    def place(self, request, state):
+        idle, components = numpy.array(state.idle), []
+        for size in request.components:
+            roomy = numpy.flatnonzero(idle >= size)
+            if not len(roomy):
+                return None
+            chosen = roomy[numpy.argmin(idle[roomy])]
+            idle[chosen] -= size
+            components.append(Component(chosen, numpy.int64(size)))
+        return Placement(tuple(components))
+"""
+)
+
+SMALLEST_FIRST = (
+    HEAD
+    + """
+
+class Mine:
+    def __init__(self):
+        self._jobs = []
+
+    def decide(self, event, state, policy, rng):
+        if isinstance(event, Arrival):
+            self._jobs.append(event.job)
+        elif isinstance(event, Withdrawal):
+            self._jobs = [job for job in self._jobs if job.id != event.job_id]
+        self._jobs.sort(key=lambda job: (job.request.processors, job.id))
+        starts = []
+        while self._jobs and (placement := policy.place(self._jobs[0].request, state)) is not None:
+            starts.append(Start(self._jobs.pop(0).id, placement))
+            state = state.after(placement)
+        return starts
+
+    def next_scan_s(self):
+        return None
+
+    def waiting(self):
+        return [job.id for job in self._jobs]
+
+    def snapshot(self):
+        return {"jobs": [remembered(job) for job in self._jobs]}
+
+    def restore(self, snapshot):
+        self._jobs = [recalled(job) for job in snapshot["jobs"]]
+"""
+)
+
+
+def placing(body: str) -> str:
+    """A policy that places as `body`, after the first two jobs or rather its first two questions, says."""
+    return (
+        HEAD
+        + f"""
+
+class Mine:
+    accepts = frozenset({{RequestKind.NON_FIXED}})
+    asked = 0
+
+    def place(self, request, state):
+        self.asked += 1
+        if self.asked <= 2:
+            return Placement((Component(0, request.processors),))
+        {body}
+"""
+    )
+
+
+def deciding(**methods: str) -> str:
+    """A discipline like `SMALLEST_FIRST`, whose `methods` are of these bodies instead once a job has arrived."""
+    own = SMALLEST_FIRST.replace("class Mine:", "class Good:") + "\n\nclass Mine(Good):\n"
+    arguments = {"decide": "event, state, policy, rng", "could_start": "job, state, policy", "restore": "snapshot"}
+    for method, body in methods.items():
+        taken = arguments.get(method, "")
+        own += (
+            f"    def {method}(self{', ' if taken else ''}{taken}):\n"
+            f"        if not self._jobs and '{method}' != 'decide':\n"
+            f"            return super().{method}({taken})\n"
+            f"        {body}\n\n"
+        )
+    return own
