@@ -68,8 +68,8 @@ def arrivals_on(topology: Topology, campaign: Campaign, seed: int) -> list[Arriv
         UnknownName: if there is no such policy or queue, or no such application.
     """
     sources = campaign.sources
-    check_live(campaign.queue, campaign.policy, sources)
     policy = placement_policy(campaign.policy, sources)
+    check_live(campaign.queue, campaign.policy, sources)
     discipline_scanned(campaign.queue, campaign.scanning, sources)
     admitting = Admitting(topology, campaign.queue, campaign.policy, campaign.rules, sources)
     arrivals = schedule(campaign, seed)

@@ -1,4 +1,4 @@
-"""Policies and disciplines as a researcher may write them, good, bad and hostile: each a file that a request carries."""
+"""Policies and disciplines as a researcher may write them, good, bad and hostile: files that requests carry."""
 
 HEAD = """
 import numpy
@@ -65,18 +65,16 @@ class Mine:
 
 
 def placing(body: str) -> str:
-    """A policy that places as `body`, after the first two jobs or rather its first two questions, says."""
+    """A policy that does `body` where anything is in use: in vain is it asked whether a job could ever start."""
     return (
         HEAD
         + f"""
 
 class Mine:
     accepts = frozenset({{RequestKind.NON_FIXED}})
-    asked = 0
 
     def place(self, request, state):
-        self.asked += 1
-        if self.asked <= 2:
+        if min(state.idle) == 8:
             return Placement((Component(0, request.processors),))
         {body}
 """

@@ -35,7 +35,10 @@ def policy(source: str):
 
 def placing(body: str):
     """The policy whose `place` does `body`, which stands on line 13."""
-    return policy(f"{HEAD}\n\nclass Mine:\n    accepts = {{RequestKind.NON_FIXED}}\n    def place(self, request, state):\n        {body}\n")
+    return policy(
+        f"{HEAD}\n\nclass Mine:\n    accepts = {{RequestKind.NON_FIXED}}\n"
+        f"    def place(self, request, state):\n        {body}\n"
+    )
 
 
 def test_numbers_of_numpy_become_pythons():
@@ -90,7 +93,10 @@ def test_a_source_that_cannot_be_used_is_refused_in_one_sentence(source, sentenc
 
 def test_dataclasses_may_be_used_and_nothing_stays_among_the_modules():
     before = set(sys.modules)
-    source = "from __future__ import annotations\nfrom dataclasses import dataclass\n\n@dataclass(slots=True)\nclass Own:\n    a: int\n"
+    source = (
+        "from __future__ import annotations\nfrom dataclasses import dataclass\n\n"
+        "@dataclass(slots=True)\nclass Own:\n    a: int\n"
+    )
     assert policy(source + BEST_FIT).accepts == {RequestKind.NON_FIXED}
     assert set(sys.modules) == before
 
