@@ -51,6 +51,17 @@ def run(
     queue: Annotated[
         str | None, typer.Option(help="Queue discipline, instead of the campaign's: a name, or mypolicy.py:Mine.")
     ] = None,
+    scan_interval: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="Emulated seconds between scans of the queue, instead of the campaign's."),
+    ] = None,
+    tries_threshold: Annotated[
+        int | None, typer.Option(metavar="N", help="A job tried more often is given up, instead of the campaign's.")
+    ] = None,
+    scan_at_departures: Annotated[
+        bool | None,
+        typer.Option(help="Try all waiting jobs also at once when another departs, instead of the campaign's."),
+    ] = None,
     jobs: Annotated[int | None, typer.Option(help="Number of jobs, instead of the campaign's.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
     dilation: Annotated[
@@ -74,7 +85,14 @@ def run(
     """
     asked = None if dilation is None else asked_dilation(dilation)
     scheduled = carrying_sources(campaign_named(campaign).scheduled(queue, policy))
-    chosen = scheduled.changed(jobs=jobs, dilation=asked, time_scale=time_scale)
+    chosen = scheduled.changed(
+        jobs=jobs,
+        dilation=asked,
+        time_scale=time_scale,
+        scan_interval_s=scan_interval,
+        tries_threshold=tries_threshold,
+        scans_at_departures=scan_at_departures,
+    )
     if dilation is None and chosen.states_dilation:
         asked = chosen.dilation
     path = run_path(out, chosen.name)

@@ -118,7 +118,10 @@ def test_a_fault_fails_what_waits_in_one_sentence_and_the_broker_goes_on(house, 
 
 
 def test_a_scan_that_fails_on_the_loops_own_wake_fails_what_waits(house):
-    first_then_fail = "if isinstance(event, Arrival):\n            self._jobs.append(event.job)\n            return []\n        return 1 / 0"
+    first_then_fail = (
+        "if isinstance(event, Arrival):\n            self._jobs.append(event.job)\n            return []\n"
+        "        return 1 / 0"
+    )
     scanning = deciding(
         decide=first_then_fail,
         next_scan_s="return 1.0",
