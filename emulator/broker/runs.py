@@ -158,6 +158,14 @@ class Run:
         """Where a job goes."""
         return self.deciders.policy
 
+    @property
+    def is_scanned(self) -> bool:
+        """Whether the discipline wants a scan, or cannot say: whoever then decides on one meets the fault again."""
+        try:
+            return self.discipline.next_scan_s() is not None
+        except InvalidInput:
+            return True
+
     def note(self, decision: Decision) -> None:
         """A decision was made."""
         self.decisions += 1

@@ -98,12 +98,7 @@ class Scheduling:
         if run.host_until_due_s() != 0.0:
             return
         state = self._state(run)
-        try:
-            is_scanned = run.discipline.next_scan_s() is not None
-        except InvalidInput as error:
-            self._fail(run, error)
-            return
-        if is_scanned:
+        if run.is_scanned:
             self._decide_on(run, Scan(), state)
         elif (freed := run.looking.freed(state)) is not None:
             self._decide_on(run, freed, state)

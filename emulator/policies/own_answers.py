@@ -1,6 +1,6 @@
 """What own code answers, as the plain values that everything else counts on.
 
-Numbers of numpy become Python's, so that decisions can be written down; what is none of ours is refused.
+Numbers of other kinds (numpy's) become Python's where they can, since decisions are written down; all else is refused.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Policies and disciplines as a researcher may write them, good, bad and hostile: files that requests carry."""
 
 HEAD = """
-import numpy
-
 from emulator.model.job import Component, Placement
 from emulator.model.request import RequestKind
 from emulator.policies.protocols import Arrival, Reject, Start, Withdrawal
@@ -17,14 +15,14 @@ class Mine:
     accepts = frozenset({RequestKind.NON_FIXED})
 
     def place(self, request, state):
-        idle, components = numpy.array(state.idle), []
+        idle, components = list(state.idle), []
         for size in request.components:
-            roomy = numpy.flatnonzero(idle >= size)
-            if not len(roomy):
+            roomy = [cluster for cluster in range(len(idle)) if idle[cluster] >= size]
+            if not roomy:
                 return None
-            chosen = roomy[numpy.argmin(idle[roomy])]
+            chosen = min(roomy, key=lambda cluster: idle[cluster])
             idle[chosen] -= size
-            components.append(Component(chosen, numpy.int64(size)))
+            components.append(Component(chosen, size))
         return Placement(tuple(components))
 """
 )

@@ -69,7 +69,7 @@ def test_decisions_are_made_again_from_the_request_alone(house, source, asked):
 @pytest.mark.parametrize(
     ("source", "asked", "sentence"),
     [
-        (placing("return 1 / 0"), OWN_POLICY, r"place raised ZeroDivisionError: .* \(mine\.py, line 16\)"),
+        (placing("return 1 / 0"), OWN_POLICY, r"place raised ZeroDivisionError: .* \(mine\.py, line 14\)"),
         (placing("raise SystemExit"), OWN_POLICY, "place raised SystemExit"),
         (placing("return 3"), OWN_POLICY, "place raised TypeError"),
         (placing("return Placement((Component(0, 99),))"), OWN_POLICY, "99 processors"),
@@ -80,7 +80,7 @@ def test_decisions_are_made_again_from_the_request_alone(house, source, asked):
             OWN_QUEUE,
             "job 77, which does not wait",
         ),
-        (deciding(decide="return [Start(0, None)]"), OWN_QUEUE, "no placement"),
+        (deciding(decide="return [Start(0, None)]"), OWN_QUEUE, "decide raised TypeError"),
         (deciding(decide="return None"), OWN_QUEUE, "decide raised TypeError"),
         (
             deciding(decide="return [Start(event.job.id, Placement((Component(0, 9),)))]"),
