@@ -65,6 +65,9 @@ class OwnPolicy:
             take(list(state.idle), None, request.processors, placement)
         except InvalidInput as error:
             raise PolicyFailed(f"{self._name}: {error}") from error
+        sites = placement.file_sites
+        if sites and (len(sites) != len(placement.components) or not 0 <= min(sites) <= max(sites) < len(state.idle)):
+            raise PolicyFailed(f"{self._name}: file_sites {list(sites)} must name one cluster for each component.")
 
 
 class OwnDiscipline:

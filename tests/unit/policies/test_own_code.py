@@ -61,6 +61,8 @@ def test_what_a_policy_answers_is_plain():
         ("return Placement((Component(-1, 3),))", "on cluster -1"),
         ("return Placement((Component(1, 3), Component(1, 1)))", "on cluster 1, where 0 are idle"),
         ("return Placement((Component(0, -3),))", "-3 processors"),
+        ("return Placement((Component(0, 3),), file_sites=(0, 1))", "one cluster for each component"),
+        ("return Placement((Component(0, 3),), file_sites=(7,))", "one cluster for each component"),
         ("return Placement((Component(0, 2),))", "places 2 processors for a job, which asked for 3"),
         ("return Placement((Component(0, 3),), transfer_s=float('nan'))", "no number of seconds"),
     ],
