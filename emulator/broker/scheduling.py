@@ -12,6 +12,7 @@ from typing import Final
 from emulator.broker import placing
 from emulator.broker.claiming import label_of
 from emulator.broker.files.replicas import Replicas
+from emulator.broker.files.transfers import Arrived
 from emulator.broker.journal import Journal
 from emulator.broker.life_events import (
     AllClaimed,
@@ -35,6 +36,7 @@ from emulator.model.errors import InvalidInput, NotStanding
 from emulator.model.job import JobKind, JobSpecification, JobState, Placement
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
+from emulator.model.units import rate_mbit
 from emulator.model.views import EventKind, JobView
 from emulator.policies.claiming import ClaimingProcedure
 from emulator.policies.decisions import decision_record
@@ -184,7 +186,20 @@ class Scheduling:
         names = self._topology.cluster_names
         components = zip(placement.components, placement.file_sites, strict=True)
         sources = {names[component.cluster]: names[site] for component, site in components}
-        return self._replicas.deliver(job.id, job.request.file, sources, run.dilation)
+        tell = partial(self._on_file_arrived, run, job)
+        return self._replicas.deliver(job.id, job.request.file, sources, run.dilation, tell)
+
+    def _on_file_arrived(self, run: Run, job: LiveJob, arrived: Arrived) -> None:
+        detail: dict[str, object] = {
+            "file": arrived.file,
+            "source": arrived.source,
+            "target": arrived.target,
+            "size_bytes": arrived.size_bytes,
+            "began_s": run.moment_s(arrived.host_began_s),
+            "arrived_s": run.moment_s(arrived.host_arrived_s),
+            "rate_mbit": rate_mbit(arrived.bytes_per_s, 1.0),
+        }
+        self.record(run, EventKind.FILE_ARRIVED, job, detail)
 
     def _runner(self, run: Run, job: LiveJob, label: str) -> Runner:
         kept = self.outputs.begun(job.id)

@@ -156,6 +156,7 @@ def job_row(job: JobView, verdict: Verdict) -> JobRow:
         request=asked.request,
         components=asked.components,
         requested_clusters=asked.clusters,
+        file=asked.file or "",
         processors=sum(asked.components),
         state=job.state,
         reason=job.reason,

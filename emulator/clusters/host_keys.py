@@ -47,16 +47,14 @@ def connected(cluster: str, ssh: RealHead) -> paramiko.SSHClient:
     """
     client = paramiko.SSHClient()
     client.set_missing_host_key_policy(_Rule(ssh))
-    key = Path(ssh.key).expanduser()
+    key = _private_key(cluster, ssh)
     try:
-        if not key.is_file():
-            raise ClusterUnreachable(f"Cluster {cluster!r}: there is no key {ssh.key} (make one with ssh-keygen).")
         _load_known_hosts(client, ssh)
         client.connect(
             ssh.host,
             port=ssh.port,
             username=ssh.user,
-            key_filename=str(key),
+            pkey=key,
             timeout=CONNECT_TIMEOUT_HOST_S,
             banner_timeout=CONNECT_TIMEOUT_HOST_S,
             auth_timeout=CONNECT_TIMEOUT_HOST_S,
@@ -86,6 +84,19 @@ def known_hosts_line(ssh: RealHead, client: paramiko.SSHClient) -> str:
 def fingerprint(key: paramiko.PKey) -> str:
     """The fingerprint of a host key, as ssh-keygen -l shows it."""
     return "SHA256:" + base64.b64encode(hashlib.sha256(key.asbytes()).digest()).decode().rstrip("=")
+
+
+def _private_key(cluster: str, ssh: RealHead) -> paramiko.PKey:
+    file = Path(ssh.key).expanduser()
+    if not file.is_file():
+        raise ClusterUnreachable(f"Cluster {cluster!r}: there is no key {ssh.key} (make one with ssh-keygen).")
+    try:
+        key: paramiko.PKey = paramiko.PKey.from_path(file)
+    except (OSError, TypeError, ValueError, paramiko.SSHException, paramiko.pkey.UnknownKeyType) as problem:
+        raise ClusterUnreachable(
+            f"Cluster {cluster!r}: {ssh.key} is no private key that can be read without a passphrase (name another)."
+        ) from problem
+    return key
 
 
 def _load_known_hosts(client: paramiko.SSHClient, ssh: RealHead) -> None:

@@ -44,6 +44,7 @@ class JobRow(Row):
     request: str
     components: Sizes
     requested_clusters: Names = ()
+    file: str = ""
     processors: int
     state: str
     reason: str = ""

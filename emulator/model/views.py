@@ -196,6 +196,7 @@ class EventKind(StrEnum):
     PLACED = "placed"
     COMPONENT_CLAIMED = "component-claimed"
     CLAIM_FAILED = "claim-failed"
+    FILE_ARRIVED = "file-arrived"
     CLAIMED = "claimed"
     STARTED = "started"
     FINISHED = "finished"

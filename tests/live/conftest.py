@@ -4,10 +4,12 @@ Needs Docker with Compose; the first run builds the images.
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.live.command_line import CommandLine
+from tests.live.grid import Grid
 from tests.live.node_container import NodeContainer, node_container
 
 LIVE_NAME = "livetest"
@@ -23,6 +25,14 @@ def standing_testbed() -> Iterator[CommandLine]:
     yield testbed
     testbed.succeed("down")
     assert testbed.left_over() == []
+
+
+@pytest.fixture
+def grid(standing_testbed: CommandLine, tmp_path: Path) -> Iterator[Grid]:
+    """The standing testbed for one test, whose jobs have all ended afterwards."""
+    grid = Grid(standing_testbed, tmp_path)
+    yield grid
+    grid.end_all()
 
 
 @pytest.fixture(scope="session")

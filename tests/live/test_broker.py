@@ -3,72 +3,14 @@
 Needs Docker with Compose.
 """
 
-import time
-from pathlib import Path
-
 import pytest
 import yaml
 
 from emulator.client import BrokerClient
-from emulator.containers import engine
 from emulator.containers.state import standing
 from emulator.model.errors import Unauthorized
-from tests.live.command_line import CommandLine
 
-ENDLESS = {"grid": 100, "iterations": 10_000_000}
 SHORT = {"grid": 100, "iterations": 20}
-
-
-class Grid:
-    """What a user and a local administrator see of the testbed."""
-
-    def __init__(self, testbed: CommandLine, folder: Path) -> None:
-        self.testbed = testbed
-        self.folder = folder
-        self.submitted: list[int] = []
-
-    def submit(self, **job) -> int:
-        file = self.folder / "job.yaml"
-        file.write_text(yaml.safe_dump({"application": "poisson", "arguments": ENDLESS, **job}))
-        (job,) = self.testbed.succeed("submit", str(file), "--json").as_json()
-        self.submitted.append(job["id"])
-        return job["id"]
-
-    def job(self, number: int) -> dict:
-        return self.testbed.succeed("jobs", str(number), "--json").as_json()
-
-    def await_state(self, number: int, *states: str) -> dict:
-        deadline_host_s = time.monotonic() + 90
-        while (job := self.job(number))["state"] not in states:
-            assert time.monotonic() < deadline_host_s, f"job {number} is {job['state']}: {job['reason']}"
-            time.sleep(0.3)
-        return job
-
-    def at(self, cluster: str, command: str) -> str:
-        container = engine.connect().containers.get(f"{self.testbed.name}-{cluster}")
-        return container.exec_run(["bash", "-c", command]).output.decode().strip()
-
-    def ranks_at(self, cluster: str) -> int:
-        return int(self.at(cluster, "pgrep -fc '^python3 -m apps' || true"))
-
-    def nothing_held_at(self, *clusters: str) -> None:
-        deadline_host_s = time.monotonic() + 20
-        held = {}
-        while time.monotonic() < deadline_host_s:
-            held = {cluster: (self.at(cluster, "squeue -h"), self.ranks_at(cluster)) for cluster in clusters}
-            if all(value == ("", 0) for value in held.values()):
-                return
-            time.sleep(0.3)
-        raise AssertionError(f"still held: {held}")
-
-
-@pytest.fixture
-def grid(standing_testbed, tmp_path):
-    grid = Grid(standing_testbed, tmp_path)
-    yield grid
-    for number in grid.submitted:
-        grid.testbed.succeed("cancel", str(number))
-        grid.await_state(number, "finished", "failed", "cancelled")
 
 
 def test_ranks_run_inside_the_allocations_of_both_components(grid):

@@ -13,19 +13,10 @@ from emulator.containers.state import standing
 from emulator.model.claiming import StatedClaiming
 from emulator.model.job import JobSpecification, JobState
 from emulator.model.views import EventKind, RunRequest, Submission
-from tests.live.test_broker import Grid
+from tests.live.grid import Grid
 
 SLEEP = ["sleep", "1000"]
 POSTPONEMENT_S = 20
-
-
-@pytest.fixture
-def grid(standing_testbed, tmp_path):
-    grid = Grid(standing_testbed, tmp_path)
-    yield grid
-    for number in grid.submitted:
-        grid.testbed.succeed("cancel", str(number))
-        grid.await_state(number, "finished", "failed", "cancelled")
 
 
 def submit_plain(grid: Grid, command: list[str], components: list[int], clusters: list[str]) -> int:

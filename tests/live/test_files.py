@@ -6,11 +6,13 @@ A small testbed of two clusters of its own. Needs Docker with Compose.
 from __future__ import annotations
 
 import hashlib
+import json
 import time
 from collections.abc import Iterator
 
 import pytest
 
+from emulator.campaigns.run_directory import read_run
 from emulator.client import BrokerClient
 from emulator.containers import engine
 from emulator.containers.state import standing
@@ -31,6 +33,20 @@ clusters:
   - {{name: east, nodes: 4, access_link: {{up_mbit: {RATE_MBIT}, down_mbit: {RATE_MBIT}}}}}
   - {{name: west, nodes: 4, access_link: {{up_mbit: {RATE_MBIT}, down_mbit: {RATE_MBIT}}}}}
 default_link: {{delay_s: 0.002}}
+"""
+CAMPAIGN = """
+name: near-files
+description: jobs that need both sites, each with a file at one of them
+topology: two-sites
+jobs: 3
+interarrival: {distribution: exponential, mean_s: 10}
+application: poisson
+arguments: {grid: 50, iterations: 50, tolerance: 0}
+component_counts: [2]
+component_sizes: [6]
+input_files: {sizes_bytes: [20000000], replicas: [1]}
+policy: cf
+scan_interval_s: 10
 """
 
 
@@ -150,3 +166,45 @@ def test_a_file_is_made_of_the_same_bytes_at_every_site(sites):
     assert {sites.checksum_at(site, "both") for site in ("east", "west")} == {file.sha256}
     assert file.sha256 != hashlib.sha256(bytes(100_000)).hexdigest()
     sites.client.remove_file("both")
+
+
+def test_a_campaign_brings_the_files_that_its_seed_draws_and_replays_without_a_difference(sites, tmp_path):
+    """Jobs of 12 processors need both sites, so each has its file brought; divided by 5 it has 4 MB: 1.6 s."""
+    campaign = tmp_path / "near-files.yaml"
+    campaign.write_text(CAMPAIGN)
+    testbed, records = CommandLine(sites.name), tmp_path / "run"
+    options = ["--time-scale", "5", "--dilation", "1", "--even-if-hopeless", "--seed", "3", "--out", str(records)]
+    testbed.succeed("campaign", "run", str(campaign), *options)
+    run = read_run(records)
+    assert run.manifest.time_scale == 5
+    assert [(job.state, job.file) for job in sorted(run.jobs, key=lambda job: job.job)] == [
+        ("finished", f"near-files-file-{number}") for number in (1, 2, 3)
+    ]
+    events = [json.loads(line) for line in (records / "decisions.jsonl").read_text().splitlines()]
+    arrivals = [event["detail"] for event in events if event["kind"] == "file-arrived"]
+    assert sorted(arrival["file"] for arrival in arrivals) == [f"near-files-file-{number}" for number in (1, 2, 3)]
+    for arrival in arrivals:
+        assert arrival["size_bytes"] == 4_000_000
+        assert 0.8 * RATE_MBIT <= arrival["rate_mbit"] <= RATE_MBIT
+    assert sites.client.files() == []
+    sites.until(lambda: sites.held_at("east") == sites.held_at("west") == [])
+    assert "0 differences" in testbed.succeed("replay", str(records)).output
+
+
+def test_a_broker_that_is_killed_while_a_file_comes_leaves_no_half_file_and_knows_its_files_again(sites):
+    """The last of this file, since the run dies with its broker."""
+    sites.client.register_file(FileRegistration(name="long", size_bytes=LONG_BYTES, sites=("east",)))
+    run = sites.client.take_run(RunRequest(name="killed", policy="cf")).id
+    sites.client.start_run(run)
+    sites.submit(run, 8, 2, file="long")
+    sites.until(lambda: any(received > 0 for received in sites.received("long")))
+    broker = engine.connect().containers.get(f"{sites.name}-broker")
+    broker.kill("SIGKILL")
+    sites.until(lambda: (sites.at("west", "pgrep -c rsync"), sites.at("east", "pgrep -c rsync")) == ("0", "0"))
+    sites.until(lambda: (sites.held_at("west"), sites.incoming_at("west")) == ([], []))
+    broker.start()
+    sites.until(sites.client.answers)
+    (file,) = sites.client.files()
+    assert (file.name, [replica.site for replica in file.replicas], file.transfers) == ("long", ["east"], ())
+    sites.client.remove_file("long")
+    assert sites.held_at("east") == []

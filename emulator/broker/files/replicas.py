@@ -15,7 +15,7 @@ from functools import partial
 
 from emulator.broker.files.catalogue import Catalogue, Entry
 from emulator.broker.files.delivery import Delivery
-from emulator.broker.files.transfers import Transfer, TransferEnded
+from emulator.broker.files.transfers import Arrived, Transfer, TransferEnded
 from emulator.clusters.file_server import Fetched, FileServer
 from emulator.model.clock import Dilation
 from emulator.model.errors import InvalidInput, TestbedError
@@ -32,12 +32,13 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """A job that waits for a file at a site, to be brought from `source`."""
+    """A job that waits for a file at a site, to be brought from `source`; `tell` hears of the transfer."""
 
     job: int
     source: str
     dilation: Dilation
     delivery: Delivery
+    tell: Callable[[Arrived], None]
 
 
 @dataclass(slots=True)
@@ -45,7 +46,6 @@ class Handling:
     """What is being done with a file at a site: a transfer or, without one, its removal; and who wants it there."""
 
     transfer: Transfer | None
-    dilation: Dilation | None = None
     wants: list[Want] = field(default_factory=list)
 
 
@@ -112,8 +112,17 @@ class Replicas:
             history=every_pair(len(self._topology.clusters)),
         )
 
-    def deliver(self, job: int, name: str, sources: Mapping[str, str], dilation: Dilation) -> Delivery:
+    def deliver(
+        self,
+        job: int,
+        name: str,
+        sources: Mapping[str, str],
+        dilation: Dilation,
+        tell: Callable[[Arrived], None] = lambda arrived: None,
+    ) -> Delivery:
         """Have the file called `name` wherever `job` runs: `sources` holds the site to bring it from by each such site.
+
+        Of jobs that share a transfer the one that waited first is told of it.
 
         Raises:
             UnknownName: if there is no such file.
@@ -126,7 +135,7 @@ class Replicas:
             for used in {site, source} & set(entry.replicas):
                 self.catalogue.use(name, used, job)
         for site in missing:
-            self._want((name, site), Want(job, sources[site], dilation, delivery))
+            self._want((name, site), Want(job, sources[site], dilation, delivery, tell))
         return delivery
 
     def let_go(self, job: int) -> None:
@@ -218,17 +227,16 @@ class Replicas:
             f"{first.job}-{next(self._labels)}",
             lambda ended: self._post(partial(self._on_ended, place, ended)),
         )
-        self._handled[place] = Handling(transfer, first.dilation, wants)
+        self._handled[place] = Handling(transfer, wants)
         transfer.begin()
 
     def _on_ended(self, place: Place, ended: TransferEnded) -> None:
         handling = self._handled.pop(place)
         name, site = place
-        if ended.fetched is not None:
-            self._learn(handling, site, ended.fetched)
-            if not handling.wants:
-                self._begin_removal(place)
-                return
+        if ended.fetched is not None and not handling.wants:
+            self._begin_removal(place)
+        elif ended.fetched is not None:
+            self._learn(place, handling, ended.fetched)
             self.catalogue.add_replica(name, site, {want.job for want in handling.wants})
             for want in handling.wants:
                 want.delivery.arrived(site)
@@ -238,14 +246,17 @@ class Replicas:
             for want in handling.wants:
                 want.delivery.fail(ended.reason)
 
-    def _learn(self, handling: Handling, target: str, fetched: Fetched) -> None:
-        if handling.transfer is None or handling.dilation is None:
+    def _learn(self, place: Place, handling: Handling, fetched: Fetched) -> None:
+        """Note what the transfer had of the wide area, and tell who waited first."""
+        first, (name, target) = handling.wants[0], place
+        duration_s = first.dilation.emulated_duration_s(fetched.host_arrived_s - fetched.host_began_s)
+        if handling.transfer is None or duration_s <= 0:
             return
-        duration_s = handling.dilation.emulated_duration_s(fetched.host_arrived_s - fetched.host_began_s)
-        if duration_s > 0:
-            source, bytes_per_s = handling.transfer.source, fetched.size_bytes / duration_s
-            self.catalogue.note_transfer(source, target, bytes_per_s)
-            self.bandwidths.learn(self._topology.index(source), self._topology.index(target), bytes_per_s)
+        source, bytes_per_s = handling.transfer.source, fetched.size_bytes / duration_s
+        self.catalogue.note_transfer(source, target, bytes_per_s)
+        self.bandwidths.learn(self._topology.index(source), self._topology.index(target), bytes_per_s)
+        moments = (fetched.host_began_s, fetched.host_arrived_s)
+        first.tell(Arrived(name, source, target, fetched.size_bytes, *moments, bytes_per_s))
 
     def _discard(self, place: Place) -> None:
         self.catalogue.drop_replica(*place)

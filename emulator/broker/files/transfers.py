@@ -22,6 +22,19 @@ class TransferEnded:
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """A file came from one site to another at so many emulated bytes per second; moments are of the host's clock."""
+
+    file: str
+    source: str
+    target: str
+    size_bytes: int
+    host_began_s: float
+    host_arrived_s: float
+    bytes_per_s: float
+
+
 class Transfer:
     """Brings `file` from the file server at `source` to that of `target`."""
 

@@ -12,7 +12,7 @@ from emulator.model.files import FileRegistration
 from emulator.model.job import JobState
 from emulator.model.views import EventKind, RunRequest
 from emulator.policies.decisions import recorded_decision
-from tests.unit.broker.simulated_files import SimulatedFileServer, file_servers
+from tests.unit.broker.simulated_files import BYTES_PER_HOST_S, SimulatedFileServer, file_servers
 from tests.unit.broker.test_broker import House
 
 SIZE_BYTES = 1_250_000
@@ -73,6 +73,12 @@ def test_a_component_that_runs_elsewhere_waits_for_its_file_and_takes_it_away_ag
     house.started(job, house.east)
     assert house.replicas() == {"east": 1, "west": 1}
     assert house.files["west"].files == house.files["east"].files
+    (arrival,) = [event for event in house.journal.read(view.run, 0) if event.kind is EventKind.FILE_ARRIVED]
+    told = {"file": "input", "source": "east", "target": "west", "size_bytes": SIZE_BYTES}
+    assert told.items() <= arrival.detail.items()
+    emulated_s = SIZE_BYTES / BYTES_PER_HOST_S / 0.01
+    assert arrival.detail["arrived_s"] - arrival.detail["began_s"] == pytest.approx(emulated_s, rel=1e-3)
+    assert arrival.detail["rate_mbit"] == pytest.approx(SIZE_BYTES * 8e-6 / emulated_s, rel=1e-3)
     house.east.programs[-1].finish()
     house.until_state(job, JobState.FINISHED)
     house.until(lambda: not house.files["west"].files)

@@ -208,6 +208,18 @@ def test_what_was_measured_is_known_to_the_next_broker(files, tmp_path):
     again.close()
 
 
+def test_what_was_brought_for_jobs_of_a_former_broker_is_unknown_to_the_next_and_swept(files, tmp_path):
+    files.register()
+    files.deliver(1, leiden="delft").complete()
+    again = Replicas(TOPOLOGY, list(files.servers.values()), Catalogue(tmp_path / "files.sqlite"))
+    assert [replica.site for replica in again.view("input").replicas] == ["delft"]
+    registry = FileRegistry(TOPOLOGY, list(files.servers.values()), again, lambda work: work(), set)
+    assert registry.tidy("leiden") == registry.tidy("delft") == []
+    assert files.servers["leiden"].files == {}
+    assert "input" in files.servers["delft"].files
+    again.close()
+
+
 def test_policies_see_files_with_their_sites_in_alphabetical_order_and_no_lost_site_if_another_has_it(files):
     files.register("input", "utrecht", "amsterdam")
     files.register("other", "leiden")

@@ -123,7 +123,9 @@ class BrokerDouble:
                 self._end()
                 return 200, self.runs[-1]
             case "POST", ["jobs"]:
-                return 201, self._submit(Submission.model_validate(body))
+                # One at a time, as the real one takes them: two that come together must not get one number.
+                with self.changed:
+                    return 201, self._submit(Submission.model_validate(body))
             case "POST", ["files"]:
                 return self._register(FileRegistration.model_validate(body))
             case "DELETE", ["files", name]:
