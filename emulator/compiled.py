@@ -31,6 +31,7 @@ MODULES = (
     "emulator.model.placement",
     "emulator.model.request",
     "emulator.model.stream",
+    "emulator.policies.answers",
     "emulator.policies.possibility",
     "emulator.policies.protocols",
     "emulator.policies.state",

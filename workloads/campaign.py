@@ -11,6 +11,7 @@ from pydantic import Field, PositiveInt, model_validator
 
 from emulator.model.claiming import StatedClaiming
 from emulator.model.documents import read_document, validate
+from emulator.model.errors import InvalidInput
 from emulator.model.house import HOUSE, locate
 from emulator.model.job import (
     DEFAULT_RUN_TIME_LIMIT_S,
@@ -24,8 +25,9 @@ from emulator.model.job import (
 from emulator.model.request import RequestKind
 from emulator.model.rules import StatedRules
 from emulator.model.scanning import Scanning, StatedScanning
+from emulator.model.sources import Sources
 from emulator.model.topology import Name
-from emulator.policies.registry import default_policy
+from emulator.policies.registry import default_policy, own_file
 from workloads.distributions import Exponential
 from workloads.job_choices import InputFiles, JobChoice, UniformService
 
@@ -46,7 +48,8 @@ class Campaign(StatedScanning):
     when it has run for `run_time_limit_s`. Jobs that `rules` forbid are never submitted. `claiming` is how a live
     broker claims what it has placed. `time_scale` divides all that is stated here of times and of files, and the
     topology's overhead, but never its links, so that a long campaign meets the same contention in less time; all that
-    is derived of the campaign, `schedule` and `campaign_jobs`, is in the seconds so divided.
+    is derived of the campaign, `schedule` and `campaign_jobs`, is in the seconds so divided. `sources` are the files
+    that `policy` and `queue` point into, as they were read when it was begun; no campaign file states them.
     """
 
     name: Name
@@ -69,6 +72,7 @@ class Campaign(StatedScanning):
     rules: StatedRules = StatedRules()
     claiming: StatedClaiming = StatedClaiming()
     time_scale: TimeScale = 1.0
+    sources: Sources = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _says_what_jobs_ask_for(self) -> Self:
@@ -103,8 +107,11 @@ class Campaign(StatedScanning):
         return validate({**self.model_dump(exclude_unset=True), **wanted}, Campaign, source=f"campaign {self.name!r}")
 
     def scheduled(self, queue: str | None, policy: str | None) -> Campaign:
-        """This campaign under another queue or policy; a queue of another name brings the policy that goes with it."""
-        if queue is not None and queue != self.queue and policy is None:
+        """This campaign under another queue or policy; a queue of another name brings the policy that goes with it.
+
+        With a queue of one's own goes the campaign's.
+        """
+        if queue is not None and queue != self.queue and policy is None and own_file(queue) is None:
             policy = default_policy(queue)
         return self.changed(queue=queue, policy=policy)
 
@@ -116,7 +123,12 @@ def campaign_named(name_or_path: str) -> Campaign:
         UnknownName: if neither exists.
         InvalidInput: if it is no valid campaign.
     """
-    return read_document(locate("campaign", name_or_path, CAMPAIGNS), Campaign)
+    path = locate("campaign", name_or_path, CAMPAIGNS)
+    campaign = read_document(path, Campaign)
+    if campaign.sources:
+        # Who reads a campaign somebody wrote does not expect to run a program of theirs.
+        raise InvalidInput(f"{path}: sources: a campaign file holds no source; name its file (policy: FILE.py:CLASS).")
+    return campaign
 
 
 def shipped_campaigns() -> dict[str, Campaign]:

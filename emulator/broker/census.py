@@ -45,6 +45,8 @@ class Tally:
 
 def waiting_jobs(run: Run) -> list[QueueEntryView]:
     """The jobs of `run` that wait, in the order they would be tried."""
+    if run.failure:
+        return []
     tries = run.discipline.tries() if isinstance(run.discipline, CountsTries) else {}
     now_s = run.now_s()
     waiting = [run.jobs[number] for number in run.discipline.waiting() if number in run.jobs]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
@@ -15,6 +16,10 @@ from typing import TypeVar
 Answer = TypeVar("Answer")
 log = logging.getLogger(__name__)
 JOIN_TIMEOUT_HOST_S = 10.0
+LONGEST_SLEEP_HOST_S = 3600.0
+"""However far off the next moment is: what a thread may wait is bounded."""
+PAUSE_HOST_S = 0.1
+"""After a failed wake, so that one that fails at once again does not fill the disk with its traces."""
 
 
 class Loop:
@@ -55,9 +60,9 @@ class Loop:
     def _turn(self) -> None:
         while True:
             try:
-                work = self._work.get(timeout=self._host_until_wake_s())
+                work = self._work.get(timeout=min(self._sleep_host_s(), LONGEST_SLEEP_HOST_S))
             except queue.Empty:
-                self._on_wake()
+                self._wake()
                 continue
             if work is None:
                 return
@@ -66,5 +71,20 @@ class Loop:
             except Exception:
                 # A defect in one piece of work must not silence the broker for all others.
                 log.exception("a piece of the broker's work failed")
-            if self._host_until_wake_s() == 0.0:
-                self._on_wake()
+            if self._sleep_host_s() == 0.0:
+                self._wake()
+
+    def _sleep_host_s(self) -> float:
+        try:
+            until_wake_s = self._host_until_wake_s()
+        except Exception:
+            log.exception("nobody can say when the broker is to wake")
+            return PAUSE_HOST_S
+        return LONGEST_SLEEP_HOST_S if until_wake_s is None else until_wake_s
+
+    def _wake(self) -> None:
+        try:
+            self._on_wake()
+        except Exception:
+            log.exception("the broker could not do what was due")
+            time.sleep(PAUSE_HOST_S)

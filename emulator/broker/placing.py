@@ -12,6 +12,7 @@ from emulator.broker.runs import LiveJob, Run
 from emulator.clusters.protocol import LocalResourceManager, Occupancy
 from emulator.model.errors import ClusterUnreachable
 from emulator.model.topology import Topology
+from emulator.policies.answers import check_answers
 from emulator.policies.decisions import SNAPSHOT_EVERY, Decision
 from emulator.policies.protocols import SchedulingEvent
 from emulator.policies.state import NOTHING_ELSE, ClusterState, Surroundings, SystemState
@@ -58,14 +59,21 @@ def system_state(
 
 
 def decide(run: Run, event: SchedulingEvent, state: SystemState) -> Decision:
-    """Have the run's discipline decide on `event`, and note what it decided on."""
+    """Have the run's discipline decide on `event`, and note what it decided on.
+
+    Raises:
+        InvalidInput: if an own discipline or policy fails, or one answers with what cannot be done.
+    """
     snapshot = run.deciders.snapshot() if run.decisions % SNAPSHOT_EVERY == 0 else None
     answers = run.deciders.decide(event, state)
+    check_answers(answers, state.idle, run.asked_by_waiting)
     waiting = len(run.discipline.waiting())
     decision = Decision(
         run.decisions, state.time_s, event, state.idle, tuple(answers), waiting, state.surroundings, snapshot
     )
     run.note(decision)
+    for answer in answers:
+        run.jobs[answer.job_id].answered = True
     return decision
 
 

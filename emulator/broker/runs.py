@@ -17,6 +17,7 @@ from typing import Any
 from emulator.broker.looking import Looking
 from emulator.broker.running import JobLife
 from emulator.model.clock import Dilation, EmulatedClock
+from emulator.model.errors import InvalidInput
 from emulator.model.job import JobSpecification, JobState, Placement, Timeline
 from emulator.model.request import JobRequest
 from emulator.model.topology import Topology
@@ -42,6 +43,7 @@ class LiveJob:
     state: JobState = JobState.QUEUED
     reason: str = ""
     tries: int = 0
+    answered: bool = False
     placement: Placement | None = None
     claiming: ClaimingProcedure | None = None
     claiming_tries: int = 0
@@ -116,22 +118,27 @@ class LiveJob:
 class Run:
     """A run's clock, discipline, policy and jobs; `waiting_files` holds the input files of those not placed yet.
 
+    `failure` says why nothing is decided in it any more, once its discipline or policy has failed.
+
     Raises:
-        UnknownName: if the request names a policy or queue that does not come with the testbed.
-        InvalidInput: if one of them is simulated only, the queue is not scanned as asked, or the dilation is none.
+        UnknownName: if the request names a policy or queue that comes neither with the testbed nor with it.
+        InvalidInput: if one of them is simulated only or cannot be loaded, the queue is not scanned as asked, or the
+            dilation is none.
     """
 
     def __init__(self, number: int, request: RunRequest, topology: Topology) -> None:
-        check_live(request.queue, request.policy)
+        sources = request.sources
+        check_live(request.queue, request.policy, sources)
         self.id = number
         self.request = request
         self.state = RunState.PREPARING
         self.dilation = Dilation(request.dilation)
         self.clock: EmulatedClock | None = None
-        self.deciders = deciders(request.queue, request.policy, request.scanning, request.seed)
-        self.admitting = Admitting(topology, request.queue, request.policy, request.rules)
+        self.deciders = deciders(request.queue, request.policy, request.scanning, request.seed, sources)
+        self.admitting = Admitting(topology, request.queue, request.policy, request.rules, sources)
         self.jobs: dict[int, LiveJob] = {}
         self.decisions = 0
+        self.failure = ""
         self.looking = Looking()
         self.waiting_files: dict[int, str] = {}
 
@@ -151,6 +158,14 @@ class Run:
         """Where a job goes."""
         return self.deciders.policy
 
+    @property
+    def is_scanned(self) -> bool:
+        """Whether the discipline wants a scan, or cannot say: whoever then decides on one meets the fault again."""
+        try:
+            return self.discipline.next_scan_s() is not None
+        except InvalidInput:
+            return True
+
     def note(self, decision: Decision) -> None:
         """A decision was made."""
         self.decisions += 1
@@ -158,7 +173,12 @@ class Run:
 
     def host_until_due_s(self) -> float | None:
         """Host seconds until the queue is to be scanned or the clusters to be looked at; None: nothing is due."""
-        scan_s = self.discipline.next_scan_s()
+        if self.failure:
+            return None
+        try:
+            scan_s = self.discipline.next_scan_s()
+        except InvalidInput:
+            return 0.0  # whoever decides what is due meets it again, and can fail the run
         if scan_s is not None:
             return self.clock.host_remaining_s(scan_s) if self.clock else None
         return self.looking.host_until_due_s()
@@ -173,6 +193,11 @@ class Run:
         """A job did not become durable, so it was never submitted."""
         self.jobs.pop(job.id, None)
         self.waiting_files.pop(job.id, None)
+
+    def asked_by_waiting(self, job_id: int) -> int | None:
+        """The processors of a job that waits for an answer; None for every other."""
+        job = self.jobs.get(job_id)
+        return job.request.processors if job and job.state is JobState.QUEUED and not job.answered else None
 
     @property
     def unfinished(self) -> list[LiveJob]:

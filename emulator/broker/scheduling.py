@@ -32,7 +32,7 @@ from emulator.broker.runners import MpiRunner, Runner
 from emulator.broker.running import Errand, JobLife, NothingToPrepare, Preparation
 from emulator.broker.runs import LiveJob, Run
 from emulator.clusters.protocol import AllocationEvent, LocalResourceManager
-from emulator.model.errors import NotStanding
+from emulator.model.errors import InvalidInput, NotStanding
 from emulator.model.job import JobKind, JobSpecification, JobState, Placement
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
@@ -100,7 +100,7 @@ class Scheduling:
         if run.host_until_due_s() != 0.0:
             return
         state = self._state(run)
-        if run.discipline.next_scan_s() is not None:
+        if run.is_scanned:
             self._decide_on(run, Scan(), state)
         elif (freed := run.looking.freed(state)) is not None:
             self._decide_on(run, freed, state)
@@ -120,13 +120,33 @@ class Scheduling:
         self._carry_out(run, self._decided(run, event, state), state.time_s)
 
     def _decided(self, run: Run, event: SchedulingEvent, state: SystemState) -> Sequence[Start | Reject]:
-        decision = placing.decide(run, event, state)
+        if run.failure:
+            self._fail_waiting(run)
+            return ()
+        try:
+            decision = placing.decide(run, event, state)
+        except InvalidInput as error:
+            self._fail(run, error)
+            return ()
         self.record(run, EventKind.DECISION, detail=decision_record(decision), time_s=state.time_s)
         return decision.answers
+
+    def _fail(self, run: Run, error: InvalidInput) -> None:
+        """The run's discipline or policy failed: what waits fails with it, and nothing is decided any more."""
+        run.failure = str(error)
+        self.record(run, EventKind.POLICY_FAILED, detail={"reason": run.failure})
+        self._fail_waiting(run)
+
+    def _fail_waiting(self, run: Run) -> None:
+        for job in run.unfinished:
+            if job.state is JobState.QUEUED:
+                self.finish(run, job, Ended(JobState.FAILED, run.failure))
 
     def _carry_out(self, run: Run, answers: Sequence[Start | Reject], time_s: float) -> None:
         for answer in answers:
             job = run.jobs[answer.job_id]
+            if job.state.final:
+                continue  # the run failed later in the same batch
             job.tries = answer.tries
             if isinstance(answer, Start):
                 self._place(run, job, answer, time_s)

@@ -44,6 +44,9 @@ def follow_until(
         for event in events:
             if event.kind is EventKind.CLUSTER_LOST:
                 raise _lost(testbed, recorder, event)
+            if event.kind is EventKind.POLICY_FAILED:
+                reason = str(event.detail.get("reason", "")).rstrip(".")
+                raise RunFailed(f"The run ended early because its policy failed ({reason}); {kept(recorder)}.")
         if not events:
             _check_containers(testbed, recorder)
 

@@ -67,10 +67,11 @@ def arrivals_on(topology: Topology, campaign: Campaign, seed: int) -> list[Arriv
             them, or its policy or queue is simulated only.
         UnknownName: if there is no such policy or queue, or no such application.
     """
-    policy = placement_policy(campaign.policy)
-    check_live(campaign.queue, campaign.policy)
-    discipline_scanned(campaign.queue, campaign.scanning)
-    admitting = Admitting(topology, campaign.queue, campaign.policy, campaign.rules)
+    sources = campaign.sources
+    policy = placement_policy(campaign.policy, sources)
+    check_live(campaign.queue, campaign.policy, sources)
+    discipline_scanned(campaign.queue, campaign.scanning, sources)
+    admitting = Admitting(topology, campaign.queue, campaign.policy, campaign.rules, sources)
     arrivals = schedule(campaign, seed)
     homes = home_queues(len(arrivals), len(topology.clusters), seed)
     surroundings = stated_surroundings(topology, campaign_files(campaign, topology, seed))
@@ -117,6 +118,7 @@ def run_campaign(testbed: Testbed, campaign: Campaign, *, seed: int, path: Path,
         claiming=campaign.claiming.divided(campaign.time_scale),
         time_scale=campaign.time_scale,
         seed=seed,
+        sources=campaign.sources,
     )
     manifest = begun_manifest(testbed, RunKind.CAMPAIGN, request, campaign.model_dump(mode="json"), len(arrivals))
     files = _files_of(arrivals, campaign_files(campaign, testbed.topology, seed))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -24,6 +25,8 @@ from emulator.model.errors import Hopeless
 from emulator.model.job import JobSpecification
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Topology
+from emulator.policies.deciding import discipline_scanned
+from emulator.policies.registry import placement_policy
 from emulator.simulator import simulate
 from emulator.simulator.engine import FinishedJob
 from workloads.campaign import Campaign
@@ -130,8 +133,8 @@ def _simulated(campaign: Campaign, arrivals: Sequence[Arrival], seed: int, topol
     result = simulate(
         stream,
         clusters=topology,
-        queue=campaign.queue,
-        policy=campaign.policy,
+        queue=partial(discipline_scanned, campaign.queue, campaign.scanning, campaign.sources),
+        policy=placement_policy(campaign.policy, campaign.sources),
         seed=seed,
         keep_jobs=True,
         scanning=campaign.scanning,

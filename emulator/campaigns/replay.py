@@ -36,7 +36,7 @@ def _replay_attempt(folder: Path) -> Replay:
     if not any(event.kind is EventKind.DECISION for event in events):
         return Replay(0, ())
     request = _request_in(folder, events)
-    made = deciders(request.queue, request.policy, request.scanning, request.seed)
+    made = deciders(request.queue, request.policy, request.scanning, request.seed, request.sources)
     return replay(_decisions(folder, events), made, processors)
 
 

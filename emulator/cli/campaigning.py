@@ -28,6 +28,7 @@ from emulator.cli.tables import JsonOption, show_rows
 from emulator.model.errors import NotStanding
 from emulator.reports.summary import summarize
 from workloads.campaign import campaign_named, shipped_campaigns
+from workloads.own_sources import carrying_sources
 
 campaigns = typer.Typer(help="Campaigns: streams of jobs on a standing testbed.", no_args_is_help=True)
 
@@ -42,9 +43,25 @@ def run(
     campaign: Annotated[str, typer.Argument(help="Name of a campaign, or the path of a campaign file.")],
     policy: Annotated[
         str | None,
-        typer.Option(help="Placement policy, instead of the campaign's or, with another queue, what goes with it."),
+        typer.Option(
+            help="Placement policy, instead of the campaign's or, with another queue, what goes with it: a name, or "
+            "mypolicy.py:Mine."
+        ),
     ] = None,
-    queue: Annotated[str | None, typer.Option(help="Queue discipline, instead of the campaign's.")] = None,
+    queue: Annotated[
+        str | None, typer.Option(help="Queue discipline, instead of the campaign's: a name, or mypolicy.py:Mine.")
+    ] = None,
+    scan_interval: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="Emulated seconds between scans of the queue, instead of the campaign's."),
+    ] = None,
+    tries_threshold: Annotated[
+        int | None, typer.Option(metavar="N", help="A job tried more often is given up, instead of the campaign's.")
+    ] = None,
+    scan_at_departures: Annotated[
+        bool | None,
+        typer.Option(help="Try all waiting jobs also at once when another departs, instead of the campaign's."),
+    ] = None,
     jobs: Annotated[int | None, typer.Option(help="Number of jobs, instead of the campaign's.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
     dilation: Annotated[
@@ -67,8 +84,15 @@ def run(
     Example: testbed campaign run first --jobs 20 --seed 1
     """
     asked = None if dilation is None else asked_dilation(dilation)
-    scheduled = campaign_named(campaign).scheduled(queue, policy)
-    chosen = scheduled.changed(jobs=jobs, dilation=asked, time_scale=time_scale)
+    scheduled = carrying_sources(campaign_named(campaign).scheduled(queue, policy))
+    chosen = scheduled.changed(
+        jobs=jobs,
+        dilation=asked,
+        time_scale=time_scale,
+        scan_interval_s=scan_interval,
+        tries_threshold=tries_threshold,
+        scans_at_departures=scan_at_departures,
+    )
     if dilation is None and chosen.states_dilation:
         asked = chosen.dilation
     path = run_path(out, chosen.name)

@@ -26,6 +26,7 @@ from emulator.model.documents import validate
 from emulator.model.errors import InvalidInput
 from emulator.model.units import gigabytes
 from workloads.campaign import campaign_named
+from workloads.own_sources import carrying_sources
 
 BUSY_LOAD = 0.3
 """Above this load, a core, what is measured of a host is more than it costs when it is idle."""
@@ -94,7 +95,7 @@ def plan_run(
 
 
 def _workload(name: str, topology: str | None, jobs: int | None, seed: int) -> PlannedRun:
-    campaign = campaign_named(name).changed(topology=topology, jobs=jobs)
+    campaign = carrying_sources(campaign_named(name).changed(topology=topology, jobs=jobs))
     system = topology_named(campaign.topology)
     return planned_campaign(campaign, arrivals_on(system, campaign, seed), seed, system)
 

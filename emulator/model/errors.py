@@ -19,6 +19,10 @@ class ImpossibleRequest(InvalidInput):
     """A well-formed job request that this system could never satisfy, however idle it is."""
 
 
+class PolicyFailed(InvalidInput):
+    """A policy or discipline of the user's own raised something, or answered with what cannot be done."""
+
+
 class UnknownName(InvalidInput):
     """A name (topology, policy, queue, cluster, job, testbed) that nothing carries."""
 

@@ -16,6 +16,7 @@ from emulator.model.documents import DocumentModel
 from emulator.model.job import JobName, JobSpecification, JobState, TimeScale
 from emulator.model.rules import StatedRules
 from emulator.model.scanning import StatedScanning
+from emulator.model.sources import Sources
 
 STANDING_RUN = 0
 """The run that jobs submitted outside of any measurement or campaign belong to; it has dilation 1 and never ends."""
@@ -39,7 +40,8 @@ class RunState(StrEnum):
 class RunRequest(StatedScanning):
     """What a measurement or campaign asks for when it takes hold of the testbed.
 
-    `policy`, `queue`, `rules`, `seed` and how the queue is scanned are all that its decisions depend on.
+    `policy`, `queue`, `rules`, `seed` and how the queue is scanned are all that its decisions depend on; a policy or
+    queue that is a class in a file (``mypolicy.py:Mine``) is loaded from the text of that name in `sources`.
     """
 
     name: JobName
@@ -51,6 +53,7 @@ class RunRequest(StatedScanning):
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     claiming: StatedClaiming = StatedClaiming()
     time_scale: TimeScale = 1.0
+    sources: Sources = Field(default_factory=dict)
 
 
 STANDING_REQUEST = RunRequest(name="standing", policy="by-kind")
@@ -200,6 +203,7 @@ class EventKind(StrEnum):
     FAILED = "failed"
     CANCELLED = "cancelled"
     CLUSTER_LOST = "cluster-lost"
+    POLICY_FAILED = "policy-failed"
 
 
 class EventView(DocumentModel):

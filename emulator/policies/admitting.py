@@ -6,6 +6,8 @@ anything is touched.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from emulator.model.errors import InvalidInput
 from emulator.model.job import JobSpecification
 from emulator.model.request import JobRequest
@@ -19,14 +21,21 @@ from emulator.policies.state import NOTHING_ELSE, Surroundings
 
 
 class Admitting:
-    """What is admitted on `topology` under a queue, a policy and rules.
+    """What is admitted on `topology` under a queue, a policy and rules; `sources` are of own ones among them.
 
     Raises:
         UnknownName: if there is no such queue or policy.
     """
 
-    def __init__(self, topology: Topology, queue: str, policy: str, rules: StatedRules) -> None:
-        made = deciders(queue, policy, Scanning(), 0)
+    def __init__(
+        self,
+        topology: Topology,
+        queue: str,
+        policy: str,
+        rules: StatedRules,
+        sources: Mapping[str, str] | None = None,
+    ) -> None:
+        made = deciders(queue, policy, Scanning(), 0, sources)
         self._topology = topology
         self._queue = queue
         self._policy = policy

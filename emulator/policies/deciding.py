@@ -6,7 +6,7 @@ request gives the same decisions; the simulator takes its disciplines and random
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ from emulator.policies.registry import (
     PLACEMENT_POLICIES,
     QUEUE_DISCIPLINES,
     SCANNING_DISCIPLINES,
+    own_file,
     placement_policy,
     queue_discipline,
 )
@@ -55,21 +56,23 @@ class Deciders:
         self.rng.bit_generator.state = snapshot["rng"]
 
 
-def deciders(queue: str, policy: str, scanning: Scanning, seed: int) -> Deciders:
+def deciders(
+    queue: str, policy: str, scanning: Scanning, seed: int, sources: Mapping[str, str] | None = None
+) -> Deciders:
     """What decides in a run with these names; fixed requests are placed where they say under every policy.
 
     Raises:
         UnknownName: if there is no such queue or policy.
-        InvalidInput: if the queue is to be scanned in a way that it is not.
+        InvalidInput: if the queue is to be scanned in a way that it is not, or a file of `sources` cannot be used.
     """
     return Deciders(
-        discipline_scanned(queue, scanning),
-        AcceptingFixed(placement_policy(policy)),
+        discipline_scanned(queue, scanning, sources),
+        AcceptingFixed(placement_policy(policy, sources)),
         discipline_generator(seed),
     )
 
 
-def discipline_scanned(queue: str, scanning: Scanning) -> QueueDiscipline:
+def discipline_scanned(queue: str, scanning: Scanning, sources: Mapping[str, str] | None = None) -> QueueDiscipline:
     """The discipline called `queue`, scanned as `scanning` says.
 
     Raises:
@@ -85,7 +88,7 @@ def discipline_scanned(queue: str, scanning: Scanning) -> QueueDiscipline:
         for key, is_stated in stated.items():
             if is_stated:
                 raise InvalidInput(f"{key}: queue {queue!r} is never scanned, so this means nothing; leave it out.")
-    return queue_discipline(queue, scanning)
+    return queue_discipline(queue, scanning, sources)
 
 
 def discipline_generator(seed: int) -> Generator:
@@ -93,16 +96,18 @@ def discipline_generator(seed: int) -> Generator:
     return numpy.random.default_rng([seed, DISCIPLINE_STREAM])
 
 
-def check_live(queue: str, policy: str) -> None:
+def check_live(queue: str, policy: str, sources: Mapping[str, str]) -> None:
     """Let a queue and a policy pass that run on a testbed: those that come with it and need nothing that it lacks.
 
+    Classes in files pass if their file is among `sources`; whether they can be used is seen when they are made.
+
     Raises:
-        UnknownName: if one of them does not come with the testbed.
+        UnknownName: if one of them neither comes with the testbed nor with the request.
         InvalidInput: if one of them is simulated only.
     """
     for kind, name, known in (("policy", policy, list(PLACEMENT_POLICIES)), ("queue", queue, list(QUEUE_DISCIPLINES))):
         if name in SIMULATED_ONLY:
             raise InvalidInput(f"{kind}: {name!r} is simulated only: {SIMULATED_ONLY[name]} (use `testbed simulate`).")
-        if name not in known:
+        if name not in known and own_file(name) not in sources:
             live = [each for each in known if each not in SIMULATED_ONLY]
             raise UnknownName.among(f"live {kind}", name, live)

@@ -1,19 +1,21 @@
 """Policies and disciplines by the names that the command line and the API know, a researcher's own ones among them.
 
 A name is one of those listed here, a class in a file (``mypolicy.py:Mine``), or an entry point that an installed
-package declares in the group `ENTRY_POINTS`.
+package declares in the group `ENTRY_POINTS`. Where `sources` are given, files are looked for in these only, by their
+names: so the broker and replay load what a run's request holds, and never what lies on their disk.
 """
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 from emulator.model.errors import InvalidInput, UnknownName
 from emulator.model.scanning import Scanning
+from emulator.policies.own import OwnDiscipline, OwnPolicy
+from emulator.policies.own_code import RAISED, module_of, said, source_at
 from emulator.policies.placement.by_kind import ByKind
 from emulator.policies.placement.close_to_files import CloseToFiles
 from emulator.policies.placement.cluster_minimization import ClusterMinimization
@@ -76,7 +78,13 @@ def default_policy(discipline: str) -> str:
     return DEFAULT_POLICY.get(discipline, "wf-distinct")
 
 
-def placement_policy(name: str) -> PlacementPolicy:
+def own_file(name: str) -> str | None:
+    """The file that `name` points into (``mypolicy.py`` of ``mypolicy.py:Mine``); None if it points into none."""
+    path, colon, _ = name.rpartition(":")
+    return path if colon and path.endswith(".py") else None
+
+
+def placement_policy(name: str, sources: Mapping[str, str] | None = None) -> PlacementPolicy:
     """The placement policy called `name`, or the one made by the class that `name` points to in a file.
 
     Raises:
@@ -85,13 +93,13 @@ def placement_policy(name: str) -> PlacementPolicy:
     """
     if name in PLACEMENT_POLICIES:
         return PLACEMENT_POLICIES[name]()
-    policy: PlacementPolicy | None = _own(name, "place", "accepts")
+    policy = _own(name, sources, "place", "accepts")
     if policy is None:
         raise UnknownName.among("policy", name, sorted(PLACEMENT_POLICIES))
-    return policy
+    return OwnPolicy(name, policy)
 
 
-def queue_discipline(name: str, scanning: Scanning) -> QueueDiscipline:
+def queue_discipline(name: str, scanning: Scanning, sources: Mapping[str, str] | None = None) -> QueueDiscipline:
     """The queue discipline called `name`, which scans as `scanning` says if it scans.
 
     Raises:
@@ -100,18 +108,18 @@ def queue_discipline(name: str, scanning: Scanning) -> QueueDiscipline:
     """
     if name in QUEUE_DISCIPLINES:
         return QUEUE_DISCIPLINES[name](scanning)
-    discipline: QueueDiscipline | None = _own(name, "decide", "next_scan_s", "waiting", "snapshot", "restore")
+    discipline = _own(name, sources, "decide", "next_scan_s", "waiting", "snapshot", "restore")
     if discipline is None:
         raise UnknownName.among("queue", name, sorted(QUEUE_DISCIPLINES))
-    return discipline
+    return OwnDiscipline(name, discipline)
 
 
-def _own(name: str, *needed: str) -> Any:
-    path, colon, class_name = name.rpartition(":")
-    if colon and path.endswith(".py"):
-        found = getattr(_module_at(Path(path)), class_name, None)
+def _own(name: str, sources: Mapping[str, str] | None, *needed: str) -> Any:
+    file, class_name = own_file(name), name.rpartition(":")[2]
+    if file is not None:
+        found = getattr(module_of(file, _source(file, sources)), class_name, None)
         if found is None:
-            raise InvalidInput(f"{path}: there is no class {class_name!r} in this file.")
+            raise InvalidInput(f"{file}: there is no class {class_name!r} in this file.")
     else:
         points = [point for point in entry_points(group=ENTRY_POINTS) if point.name == name]
         if not points:
@@ -120,23 +128,20 @@ def _own(name: str, *needed: str) -> Any:
     return _made(name, found, needed)
 
 
-def _module_at(path: Path) -> Any:
-    specification = importlib.util.spec_from_file_location(path.stem, path)
-    if not path.is_file() or specification is None or specification.loader is None:
-        raise InvalidInput(f"There is no policy file {str(path)!r}.")
-    module = importlib.util.module_from_spec(specification)
-    try:
-        specification.loader.exec_module(module)
-    except Exception as error:
-        raise InvalidInput(f"{path}: the file cannot be loaded: {type(error).__name__}: {error}") from error
-    return module
+def _source(file: str, sources: Mapping[str, str] | None) -> str:
+    if sources is None:
+        return source_at(Path(file))
+    if file not in sources:
+        raise InvalidInput(f"There is no policy file {file!r} among the sources that came with the request.")
+    return sources[file]
 
 
 def _made(name: str, maker: Any, needed: tuple[str, ...]) -> Any:
     try:
         made = maker()
-    except Exception as error:
-        raise InvalidInput(f"{name} cannot be made without arguments: {type(error).__name__}: {error}") from error
+    except RAISED as error:
+        why = said(error, own_file(name) or "")
+        raise InvalidInput(f"{name} cannot be made without arguments: {why}.") from error
     missing = [attribute for attribute in needed if not hasattr(made, attribute)]
     if missing:
         raise InvalidInput(f"{name} lacks {', '.join(missing)}, so it cannot be used here.")

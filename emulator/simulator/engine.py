@@ -26,6 +26,7 @@ from emulator.model.compilation import mypyc_attr
 from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.placement import Placement
 from emulator.model.stream import StreamJob
+from emulator.policies.answers import does_not_wait, take
 from emulator.policies.protocols import (
     Arrival,
     Departure,
@@ -248,7 +249,7 @@ class Engine:
         for answer in answers if isinstance(answers, list) else list(answers):
             job = self._jobs.get(answer.job_id)
             if job is None or job.placement is not None:
-                raise InvalidInput(f"The discipline answers for job {answer.job_id}, which does not wait.")
+                raise does_not_wait(answer.job_id)
             job.tries = answer.tries
             if isinstance(answer, Start):
                 self._start(job, answer.placement, time_s)
@@ -257,7 +258,7 @@ class Engine:
                 del self._jobs[job.id]
 
     def _start(self, job: SimulatedJob, placement: Placement, time_s: float) -> None:
-        self._take(job, placement)
+        take(self._idle, job.id, job.form.processors, placement)
         execution_s = self._runtime.execution_s(job.application, placement, job.service_s)
         start_s = time_s
         if self._preparation is not None:
@@ -275,23 +276,6 @@ class Engine:
             self._move_ends()
         if placement.learned or self._shows_running:
             self._note_running(job, placement, start_s)
-
-    def _take(self, job: SimulatedJob, placement: Placement) -> None:
-        processors = 0
-        for component in placement.components:
-            cluster = component.cluster
-            left = self._idle[cluster] - component.processors
-            if left < 0 or component.processors < 1:
-                raise InvalidInput(
-                    f"The policy places {component.processors} processors of job {job.id} on cluster {cluster}, "
-                    f"where {self._idle[cluster]} are idle."
-                )
-            self._idle[cluster] = left
-            processors += component.processors
-        if processors != job.form.processors:
-            raise InvalidInput(
-                f"The policy places {processors} processors for job {job.id}, which asked for {job.form.processors}."
-            )
 
     def _move_ends(self) -> None:
         if self._shared is None:

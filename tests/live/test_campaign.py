@@ -12,6 +12,7 @@ from emulator.campaigns.run_directory import read_run
 from emulator.containers import engine
 from emulator.model.records import SCHEDULE_FILE, RunProgress
 from tests.live.command_line import CommandLine
+from tests.unit.broker.own_policies import BEST_FIT
 from workloads.schedule import read_schedule
 
 # These tests are not about what a plan thinks of this host.
@@ -91,6 +92,19 @@ def test_local_queues_hold_their_jobs_and_every_decision_can_be_made_again(
     singles = [job for job in jobs if len(job.components) == 1]
     assert [job.execution_clusters for job in singles] == [(homes[job.name],) for job in singles]
     assert replayed_decisions(standing_testbed, out) >= 2 * 6
+
+
+def test_a_policy_of_ones_own_decides_live_and_is_recorded_with_the_run(standing_testbed: CommandLine, tmp_path: Path):
+    file, out = tmp_path / "mypolicy.py", tmp_path / "run"
+    file.write_text(BEST_FIT)
+    options = ("--policy", f"{file}:Mine", "--jobs", "3", "--time-scale", "8", *ANYWAY, "--dilation", "1")
+    standing_testbed.succeed("campaign", "run", "first", *options, "--out", str(out))
+    records = read_run(out)
+    assert [job.state for job in records.jobs] == ["finished"] * 3
+    assert records.manifest.policy == "mypolicy.py:Mine"
+    assert records.manifest.workload["sources"] == {"mypolicy.py": BEST_FIT}
+    file.unlink()
+    assert replayed_decisions(standing_testbed, out) >= 2 * 3
 
 
 def test_the_same_directory_is_not_written_twice(standing_testbed: CommandLine, campaign: str, tmp_path: Path):

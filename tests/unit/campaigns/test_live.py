@@ -82,6 +82,19 @@ def test_a_lost_cluster_ends_the_campaign_and_keeps_what_had_finished(testbed, b
     assert load_generators() == []
 
 
+def test_a_policy_that_fails_ends_the_campaign_with_what_it_raised(testbed, broker, tmp_path):
+    said = "mine.py:Mine: place raised KeyError: 7 (mine.py, line 9)."
+    broker.on_submit = lambda job: broker.append(EventKind.POLICY_FAILED, job.submitted_s, reason=said)
+    with pytest.raises(RunFailed) as raised:
+        run(testbed, tmp_path / "run")
+    assert str(raised.value) == (
+        f"The run ended early because its policy failed ({said[:-1]}); 0 finished records are in {tmp_path / 'run'}."
+    )
+    manifest = read_run(tmp_path / "run").manifest
+    assert (manifest.progress, manifest.verdict_reasons) == (RunProgress.INCOMPLETE, (str(raised.value),))
+    assert not broker.held
+
+
 def test_a_stopped_router_ends_the_campaign(testbed, broker, stopped, tmp_path):
     broker.on_submit = lambda job: stopped.append("double-wan")
     with pytest.raises(RunFailed, match=r"container double-wan.* does not run; 0 finished records are in"):

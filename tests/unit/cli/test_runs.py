@@ -33,6 +33,18 @@ def test_every_help_has_an_example(verb, call):
     [
         (["campaign", "run", "nope"], "There is no campaign 'nope' (known: W1, W2, W30, W50, first)."),
         (["campaign", "run", "first", "--jobs", "0"], "campaign 'first': jobs: input should be greater than 0, not 0."),
+        (
+            ["campaign", "run", "first", "--tries-threshold", "0"],
+            "campaign 'first': tries_threshold: input should be greater than 0, not 0.",
+        ),
+        (
+            ["campaign", "run", "first", "--scan-interval", "0"],
+            "campaign 'first': scan_interval_s: input should be greater than 0, not 0.0.",
+        ),
+        (
+            ["campaign", "run", "first", "--policy", "none.py:Mine"],
+            "There is no policy file 'none.py' (No such file or directory).",
+        ),
         (["campaign", "run", "own.yaml"], "There is no campaign file 'own.yaml'."),
         (["measure", "--clusters", "1,two"], "--clusters: must be whole numbers joined by commas, not '1,two'."),
         (["measure"], "No testbed called 'testbed' stands (bring one up with `testbed up`)."),
