@@ -5,6 +5,9 @@ All methods run on the broker's loop. Nothing here knows of the API.
 
 from __future__ import annotations
 
+import contextlib
+import threading
+import time
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Final
@@ -30,8 +33,8 @@ from emulator.broker.programs import command_line
 from emulator.broker.runners import MpiRunner, Runner
 from emulator.broker.running import Errand, JobLife, NothingToPrepare, Preparation
 from emulator.broker.runs import LiveJob, Run
-from emulator.clusters.protocol import AllocationEvent, LocalResourceManager
-from emulator.model.errors import NotStanding
+from emulator.clusters.protocol import AllocationEvent, AllocationEventKind, LocalResourceManager
+from emulator.model.errors import NotStanding, TestbedError
 from emulator.model.job import JobKind, JobSpecification, JobState, Placement
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
@@ -71,27 +74,20 @@ class Scheduling:
         self._placed: dict[str, LiveJob] = {}
         self._lost: dict[str, str] = {manager.cluster: "not reached yet" for manager in managers}
         self._post: Callable[[Callable[[], object]], None] = lambda work: None
+        self._opened_host_s = time.time()
 
     def open(self, loop: Loop) -> None:
         """Report to `loop` from now on."""
-        self._post = loop.post
+        self._post, self._opened_host_s = loop.post, time.time()
 
     def decide(self, run: Run, event: SchedulingEvent) -> None:
         """Ask the discipline about `event` on the clusters' present occupancy, and do what it answers."""
-        self._decide_on(run, event, self._state(run))
+        self._decide_on(run, [event], self._state(run))
 
     def decide_arrivals(self, run: Run, jobs: Sequence[LiveJob]) -> None:
         """Ask the discipline about jobs that arrived together, one after another, on one reading of the clusters."""
         state = self._state(run)
-        answers: list[Start | Reject] = []
-        with self._journal.together():
-            for job in jobs:
-                decided = self._decided(run, Arrival(job.waiting), state)
-                for answer in decided:
-                    if isinstance(answer, Start):
-                        state = state.after(answer.placement)
-                answers += decided
-        self._carry_out(run, answers, state.time_s)
+        self._decide_on(run, [Arrival(job.waiting) for job in jobs], state)
 
     def decide_due(self, run: Run) -> None:
         """Decide on what is due in `run`: a scan, or what came free without a departure of ours."""
@@ -99,9 +95,9 @@ class Scheduling:
             return
         state = self._state(run)
         if run.discipline.next_scan_s() is not None:
-            self._decide_on(run, Scan(), state)
+            self._decide_on(run, [Scan()], state)
         elif (freed := run.looking.freed(state)) is not None:
-            self._decide_on(run, freed, state)
+            self._decide_on(run, [freed], state)
 
     def record_submission(self, run: Run, job: LiveJob) -> JobView:
         """Write into the journal that `job` was submitted; returns the job as it is written there."""
@@ -114,36 +110,58 @@ class Scheduling:
         occupancies = self.occupancies.read(self._lost)
         return system_state(occupancies, run.placed, self._topology, run.now_s(), surroundings)
 
-    def _decide_on(self, run: Run, event: SchedulingEvent, state: SystemState) -> None:
-        self._carry_out(run, self._decided(run, event, state), state.time_s)
+    def _decide_on(self, run: Run, events: Sequence[SchedulingEvent], state: SystemState) -> None:
+        """Decide on `events`, one after another, and do what is answered.
+
+        The answers and what becomes of their jobs are one transaction, so that none is known that was not carried out.
+        """
+        answers: list[Start | Reject] = []
+        with self._journal.together():
+            for event in events:
+                decided = self._decided(run, event, state)
+                for answer in decided:
+                    if isinstance(answer, Start):
+                        state = state.after(answer.placement)
+                answers += decided
+            placed = self._carried_out(run, answers, state.time_s)
+        for job in placed:
+            self._begin(run, job)
 
     def _decided(self, run: Run, event: SchedulingEvent, state: SystemState) -> Sequence[Start | Reject]:
         decision = placing.decide(run, event, state)
         self.record(run, EventKind.DECISION, detail=decision_record(decision), time_s=state.time_s)
         return decision.answers
 
-    def _carry_out(self, run: Run, answers: Sequence[Start | Reject], time_s: float) -> None:
+    def _carried_out(self, run: Run, answers: Sequence[Start | Reject], time_s: float) -> list[LiveJob]:
+        """The jobs that are placed now; those that are given up have ended."""
+        placed = []
         for answer in answers:
             job = run.jobs[answer.job_id]
             job.tries = answer.tries
             if isinstance(answer, Start):
                 self._place(run, job, answer, time_s)
+                placed.append(job)
             else:
                 self.finish(run, job, Ended(JobState.FAILED, f"Given up: {answer.reason}."))
+        return placed
 
     def _place(self, run: Run, job: LiveJob, answer: Start, time_s: float) -> None:
         job.placement, job.state, job.timeline.placed_s = answer.placement, JobState.CLAIMING, time_s
         run.waiting_files.pop(job.id, None)
         job.claiming = ClaimingProcedure.begun(run.request.claiming, time_s, answer.placement.transfer_s)
         self.record(run, EventKind.PLACED, job)
-        errand = self._errand(run, job, answer.placement, job.claiming)
+
+    def _begin(self, run: Run, job: LiveJob) -> None:
+        """Begin the life of a job that is placed."""
+        errand = self._errand(run, job)
         job.life = JobLife(errand, self._managers, lambda event: self._post(partial(self._on_life, run, job, event)))
         self._placed[errand.label] = job
         job.life.begin()
 
-    def _errand(self, run: Run, job: LiveJob, placement: Placement, procedure: ClaimingProcedure) -> Errand:
-        if run.clock is None:
-            raise NotStanding(f"Run {run.id} is {run.state.value}, so none of its jobs is placed.")
+    def _errand(self, run: Run, job: LiveJob) -> Errand:
+        placement, procedure = job.placement, job.claiming
+        if run.clock is None or placement is None or procedure is None:
+            raise NotStanding(f"Run {run.id} is {run.state.value}, and job {job.id} of it is not placed.")
         label = f"{run.id}-{job.id}"
         return Errand(
             label=label,
@@ -201,10 +219,24 @@ class Scheduling:
                 job.overhead_late_s = run.dilation.emulated_duration_s(host_late_s)
                 self.record(run, EventKind.STARTED, job)
             case Ended():
-                job.released_s = run.now_s()
-                self.finish(run, job, event)
-                if job.placement is not None:
-                    self.decide(run, Departure(job.id, job.placement))
+                self.depart(run, job, event)
+
+    def resume(self, run: Run, job: LiveJob) -> None:
+        """Claim again, at the same placement, what a former broker was claiming for `job`; nothing of it is held."""
+        if job.claimed:
+            reason = "The broker was killed while it claimed; all is released, and claimed again."
+            self._on_claim_failed(run, job, next(iter(job.claimed)), reason, job.claiming)
+        try:
+            self._begin(run, job)
+        except TestbedError as error:
+            self.depart(run, job, Ended(JobState.FAILED, str(error)))
+
+    def depart(self, run: Run, job: LiveJob, ended: Ended) -> None:
+        """A placed job has ended, and what it held is released."""
+        job.released_s = run.now_s()
+        self.finish(run, job, ended)
+        if job.placement is not None:
+            self.decide(run, Departure(job.id, job.placement))
 
     def _on_claim_failed(
         self, run: Run, job: LiveJob, cluster: str, reason: str, procedure: ClaimingProcedure | None
@@ -228,11 +260,14 @@ class Scheduling:
         self._replicas.let_go(job.id)
         self.record(run, FINAL_EVENTS[ended.state], job)
 
-    def on_allocation(self, event: AllocationEvent) -> None:
-        """Pass an allocation's event on to the job whose claim it answers."""
+    def on_allocation(self, manager: LocalResourceManager, event: AllocationEvent) -> None:
+        """Pass an event of `manager` on to the job whose claim it answers; what nobody claims is released."""
         job = self._placed.get(label_of(event.claim))
-        if job is not None and job.life is not None:
-            job.life.note(event)
+        if job is not None and job.life is not None and job.life.note(event):
+            return
+        if event.kind is AllocationEventKind.CLAIMED and event.host_moment_s > self._opened_host_s:
+            # Asked for by a broker that was killed before the answer came, and made only after we had swept.
+            threading.Thread(target=_release, args=(manager, event.allocation), daemon=True).start()
 
     @property
     def lost(self) -> list[str]:
@@ -276,3 +311,8 @@ class Scheduling:
         """Write an event of `run` into the journal, with `job` as it now is."""
         view = job.view(self._topology) if job else None
         self._journal.append(run.id, kind, run.now_s() if time_s is None else time_s, view, detail)
+
+
+def _release(manager: LocalResourceManager, allocation: str) -> None:
+    with contextlib.suppress(TestbedError):
+        manager.release(allocation)
