@@ -104,8 +104,7 @@ def _placement(view: JobView, topology: Topology) -> Placement | None:
     if not view.components:
         return None
     components = tuple(Component(topology.index(part.cluster), part.processors) for part in view.components)
-    sites = tuple(component.cluster for component in components) if view.specification.file is not None else ()
-    return Placement(components, sites, view.estimated_transfer_s or 0.0)
+    return Placement(components, transfer_s=view.estimated_transfer_s or 0.0)
 
 
 def _next_try(view: JobView, run: Run) -> ClaimingProcedure | None:

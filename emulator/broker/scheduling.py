@@ -180,8 +180,10 @@ class Scheduling:
         if job.request.file is None:
             return NothingToPrepare()
         names = self._topology.cluster_names
-        components = zip(placement.components, placement.file_sites, strict=True)
-        sources = {names[component.cluster]: names[site] for component, site in components}
+        clusters = [component.cluster for component in placement.components]
+        # Not every discipline's choice looks at files; the replicas are then brought from wherever they are.
+        sites = zip(clusters, placement.file_sites or clusters, strict=True)
+        sources = {names[cluster]: names[site] for cluster, site in sites}
         return self._replicas.deliver(job.id, job.request.file, sources, run.dilation)
 
     def _runner(self, run: Run, job: LiveJob, label: str) -> Runner:

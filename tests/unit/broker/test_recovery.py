@@ -10,14 +10,15 @@ from pathlib import Path
 import pytest
 
 from emulator.broker.journal import Journal
-from emulator.clusters.protocol import AllocationEventKind
+from emulator.broker.service import Broker
+from emulator.clusters.file_server import StoredFile
 from emulator.model.job import JobState
 from emulator.model.views import EventKind, JobView, RunRequest, RunState, Submission
 from emulator.policies.deciding import deciders
 from emulator.policies.decisions import recorded_decision
 from emulator.policies.replaying import replay
 from tests.unit.broker.test_broker import House
-from tests.unit.broker.test_live_files import HouseWithFiles
+from tests.unit.broker.test_live_files import SIZE_BYTES, HouseWithFiles
 
 MAYBE_STARTED = (JobState.STARTING, JobState.RUNNING)
 
@@ -58,6 +59,21 @@ def cut(source: Path, target: Path, last: int) -> None:
     database.execute("UPDATE runs SET ended = 0")
     database.commit()
     database.close()
+
+
+class ComeBack(HouseWithFiles):
+    """A broker over clusters as one that was killed left them: processors are held, and files lie half brought."""
+
+    def make_broker(self, *arguments) -> Broker:
+        for view in last_views(arguments[3]).values():
+            for part in view.components if not view.state.final else ():
+                cluster = {"east": self.east, "west": self.west}[part.cluster]
+                cluster.held[f"{part.cluster}-before"] = (f"{view.run}-{view.id}.1-{part.cluster}", part.processors)
+        broker = super().make_broker(*arguments)
+        self.files["east"].make("input", SIZE_BYTES, seed=0)
+        for server in self.files.values():
+            server.files["half"] = StoredFile("half", 1, "")
+        return broker
 
 
 def last_views(journal: Journal) -> dict[int, JobView]:
@@ -119,7 +135,13 @@ def rich_run(folder: Path, request: RunRequest, **at: str) -> list[int]:
 
 @pytest.mark.parametrize(
     ("queue", "at"),
-    [("placement", {}), ("fcfs", {}), ("gs", {}), ("ls", {"queue": "east"}), ("lp", {"queue": "west"})],
+    [
+        ("placement", {}),
+        ("placement-adaptive", {}),
+        ("gs", {}),
+        ("ls-ro", {"queue": "east"}),
+        ("lp-lf", {"queue": "west"}),
+    ],
 )
 def test_a_broker_killed_after_any_event_loses_no_job_and_runs_none_twice(tmp_path, queue, at):
     request = RunRequest(name="r", dilation=0.02, paced_middleware=False, queue=queue, policy="wf-distinct", seed=3)
@@ -138,7 +160,7 @@ def test_a_broker_killed_after_any_event_loses_no_job_and_runs_none_twice(tmp_pa
 
 
 def come_back(folder: Path, views: dict[int, JobView], run: int, request: RunRequest) -> None:
-    house = HouseWithFiles(folder)
+    house = ComeBack(folder)
     try:
         assert [job.id for job in house.broker.jobs(None)] == sorted(views)
         for number, view in views.items():
@@ -161,7 +183,8 @@ def come_back(folder: Path, views: dict[int, JobView], run: int, request: RunReq
             if not view.state.final and view.state not in MAYBE_STARTED:
                 assert (ended.state, started_again) == (JobState.FINISHED, True)
         house.until(lambda: house.nothing_is_held)
-        assert house.replicas("input").keys() >= {"east"}
+        house.until(lambda: house.replicas("input") == {"east": 0})
+        house.until(lambda: [set(server.files) for server in house.files.values()] == [{"input"}, set()])
         check_replay(house.journal, run, request)
     finally:
         house.broker.close()
