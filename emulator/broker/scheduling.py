@@ -14,6 +14,7 @@ from typing import Final
 
 from emulator.broker import placing
 from emulator.broker.claiming import label_of
+from emulator.broker.errands import Errands
 from emulator.broker.files.replicas import Replicas
 from emulator.broker.journal import Journal
 from emulator.broker.life_events import (
@@ -28,14 +29,11 @@ from emulator.broker.life_events import (
 from emulator.broker.loop import Loop
 from emulator.broker.outputs import Outputs
 from emulator.broker.placing import Occupancies, system_state
-from emulator.broker.plain import PlainRunner
-from emulator.broker.programs import command_line
-from emulator.broker.runners import MpiRunner, Runner
-from emulator.broker.running import Errand, JobLife, NothingToPrepare, Preparation
+from emulator.broker.running import JobLife
 from emulator.broker.runs import LiveJob, Run
 from emulator.clusters.protocol import AllocationEvent, AllocationEventKind, LocalResourceManager
-from emulator.model.errors import NotStanding, TestbedError
-from emulator.model.job import JobKind, JobSpecification, JobState, Placement
+from emulator.model.errors import TestbedError
+from emulator.model.job import JobState
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
 from emulator.model.views import EventKind, JobView
@@ -66,11 +64,11 @@ class Scheduling:
     ) -> None:
         self._topology = topology
         self._managers = managers
-        self._settings = settings
         self._journal = journal
         self._replicas = replicas
         self.occupancies = Occupancies(managers)
         self.outputs = Outputs(settings.journal_file.parent / OUTPUTS_FOLDER)
+        self._errands = Errands(topology, settings, replicas, self.outputs)
         self._placed: dict[str, LiveJob] = {}
         self._lost: dict[str, str] = {manager.cluster: "not reached yet" for manager in managers}
         self._post: Callable[[Callable[[], object]], None] = lambda work: None
@@ -153,55 +151,10 @@ class Scheduling:
 
     def _begin(self, run: Run, job: LiveJob) -> None:
         """Begin the life of a job that is placed."""
-        errand = self._errand(run, job)
+        errand = self._errands.errand(run, job)
         job.life = JobLife(errand, self._managers, lambda event: self._post(partial(self._on_life, run, job, event)))
         self._placed[errand.label] = job
         job.life.begin()
-
-    def _errand(self, run: Run, job: LiveJob) -> Errand:
-        placement, procedure = job.placement, job.claiming
-        if run.clock is None or placement is None or procedure is None:
-            raise NotStanding(f"Run {run.id} is {run.state.value}, and job {job.id} of it is not placed.")
-        label = f"{run.id}-{job.id}"
-        return Errand(
-            label=label,
-            placement=placement,
-            procedure=procedure,
-            runner=self._runner(run, job, label),
-            clock=run.clock,
-            run_time_limit_s=job.specification.run_time_limit_s,
-            host_grant_limit_s=self._settings.host_grant_limit_s,
-            overhead_s=self._overhead_s(run, job),
-            preparation=self._preparation(run, job, placement),
-        )
-
-    def _preparation(self, run: Run, job: LiveJob, placement: Placement) -> Preparation:
-        """The job's input file on its way to every cluster of the placement that lacks it."""
-        if job.request.file is None:
-            return NothingToPrepare()
-        names = self._topology.cluster_names
-        clusters = [component.cluster for component in placement.components]
-        # Not every discipline's choice looks at files; the replicas are then brought from wherever they are.
-        sites = zip(clusters, placement.file_sites or clusters, strict=True)
-        sources = {names[cluster]: names[site] for cluster, site in sites}
-        return self._replicas.deliver(job.id, job.request.file, sources, run.dilation)
-
-    def _runner(self, run: Run, job: LiveJob, label: str) -> Runner:
-        kept = self.outputs.begun(job.id)
-        if job.specification.kind is JobKind.PLAIN:
-            return PlainRunner(label, job.specification.command, kept)
-        return MpiRunner(label, partial(self._command, run, job.specification), self._settings, kept)
-
-    def _overhead_s(self, run: Run, job: LiveJob) -> float | None:
-        middleware = self._topology.middleware
-        if middleware is None or not run.request.paced_middleware:
-            return None
-        return middleware.divided(run.request.time_scale).overhead_s(len(job.request.components))
-
-    def _command(
-        self, run: Run, specification: JobSpecification, part_sizes: Sequence[int], host_start_moment_s: float | None
-    ) -> list[str]:
-        return command_line(specification, part_sizes, self._topology, run.dilation, host_start_moment_s)
 
     def _on_life(self, run: Run, job: LiveJob, event: LifeEvent) -> None:
         match event:

@@ -12,6 +12,7 @@ import pytest
 from emulator.broker.journal import Journal
 from emulator.broker.service import Broker
 from emulator.clusters.file_server import StoredFile
+from emulator.clusters.protocol import AllocationEventKind
 from emulator.model.job import JobState
 from emulator.model.views import EventKind, JobView, RunRequest, RunState, Submission
 from emulator.policies.deciding import deciders
@@ -143,7 +144,8 @@ def rich_run(folder: Path, request: RunRequest, **at: str) -> list[int]:
         ("lp-lf", {"queue": "west"}),
     ],
 )
-def test_a_broker_killed_after_any_event_loses_no_job_and_runs_none_twice(tmp_path, queue, at):
+def test_a_broker_killed_after_any_event_loses_no_job_and_runs_none_twice(tmp_path, monkeypatch, queue, at):
+    monkeypatch.setattr("emulator.broker.placing.SNAPSHOT_EVERY", 4)
     request = RunRequest(name="r", dilation=0.02, paced_middleware=False, queue=queue, policy="wf-distinct", seed=3)
     moments = rich_run(tmp_path / "whole", request, **at)
     assert len(moments) > 20
@@ -189,3 +191,106 @@ def come_back(folder: Path, views: dict[int, JobView], run: int, request: RunReq
     finally:
         house.broker.close()
         house.journal.close()
+
+
+def test_a_clock_goes_on_and_a_key_still_names_its_job(tmp_path):
+    house = House(tmp_path)
+    house.east.others = house.west.others = 8
+    run = house.broker.begin_run(RunRequest(name="r")).id
+    origin = house.broker.start_run(run).host_origin_s
+    asked = Submission.model_validate(
+        {"specification": {"application": "poisson", "components": [4]}, "run": run, "key": "k"}
+    )
+    job = house.broker.submit(asked)
+    killed(house)
+    again = House(tmp_path)
+    assert again.broker.current_run().host_origin_s == origin
+    assert again.broker.submit(asked) == job
+    assert again.broker.submit(asked.model_copy(update={"key": "other"})).id == job.id + 1
+    again.broker.close()
+
+
+def test_a_run_that_was_being_prepared_is_still_held_and_one_that_ended_is_not(tmp_path):
+    house = House(tmp_path)
+    ended = house.broker.begin_run(RunRequest(name="first")).id
+    house.broker.end_run(ended)
+    held = house.broker.begin_run(RunRequest(name="second")).id
+    killed(house)
+    again = House(tmp_path)
+    assert (again.broker.current_run().id, again.broker.current_run().state) == (held, RunState.PREPARING)
+    assert again.broker.start_run(held).state is RunState.RUNNING
+    assert again.broker.end_run(ended).state is RunState.ENDED
+    again.broker.close()
+
+
+def interrupted(folder: Path) -> int:
+    """A job that ran on both clusters when its broker was killed."""
+    house = House(folder)
+    job = house.submit(6, 6)
+    house.started(job, house.east)
+    killed(house)
+    return job
+
+
+class Unfound(House):
+    """The west is not found until `found`, and nobody waits for it."""
+
+    def make_broker(self, *arguments) -> Broker:
+        self._watch, self._is_waiting = self.west.watch, False
+        self.west.watch = lambda *listeners: setattr(self, "_listeners", listeners)
+        return super().make_broker(*arguments)
+
+    def until(self, condition) -> None:
+        if self._is_waiting:
+            super().until(condition)
+        self._is_waiting = True
+
+    def found(self) -> None:
+        self._watch(*self._listeners)
+
+
+def test_nothing_is_settled_before_every_cluster_of_the_job_is_found_and_released(tmp_path):
+    job = interrupted(tmp_path)
+    house = Unfound(tmp_path)
+    assert (house.broker.job(job).state, house.broker.is_recovering()) == (JobState.RUNNING, True)
+    house.found()
+    house.until_state(job, JobState.FAILED)
+    assert not house.broker.is_recovering()
+    house.broker.close()
+
+
+def test_a_job_that_waits_for_recovery_can_be_cancelled(tmp_path):
+    job = interrupted(tmp_path)
+    house = Unfound(tmp_path)
+    assert house.broker.cancel(job).state is JobState.CANCELLED
+    assert not house.broker.is_recovering()
+    house.broker.close()
+
+
+def test_a_job_whose_cluster_is_not_found_is_given_up_after_a_while(tmp_path, monkeypatch):
+    monkeypatch.setattr("emulator.broker.service.PATIENCE_HOST_S", 0.2)
+    job = interrupted(tmp_path)
+    house = Unfound(tmp_path)
+    house.until_state(job, JobState.FAILED)
+    assert "cluster 'west' was not found" in house.broker.job(job).reason
+    house.broker.close()
+
+
+def test_an_allocation_that_a_killed_broker_had_asked_for_and_came_late_is_released(tmp_path):
+    house = House(tmp_path)
+    house.east.held["late"] = ("0-7.1-east", 4)
+    house.east.tell(AllocationEventKind.CLAIMED, "0-7.1-east", "late")
+    house.until(lambda: house.nothing_is_held)
+    house.broker.close()
+
+
+def test_what_a_job_wrote_is_there_after_the_kill(tmp_path):
+    house = House(tmp_path)
+    job = house.submit(4)
+    house.started(job, house.east if house.east.programs else house.west)
+    (house.east.programs + house.west.programs)[-1].said.put("a line of its own")
+    house.until(lambda: "a line of its own" in house.broker.output(job)[0])
+    killed(house)
+    again = House(tmp_path)
+    assert "a line of its own" in again.broker.output(job)[0]
+    again.broker.close()
