@@ -18,6 +18,7 @@ from emulator.model.views import EventKind, JobView, RunRequest, RunState, Submi
 from emulator.policies.deciding import deciders
 from emulator.policies.decisions import recorded_decision
 from emulator.policies.replaying import replay
+from tests.unit.broker.scripted import ScriptedCluster
 from tests.unit.broker.test_broker import House
 from tests.unit.broker.test_live_files import SIZE_BYTES, HouseWithFiles
 
@@ -81,6 +82,12 @@ def last_views(journal: Journal) -> dict[int, JobView]:
     return {event.job.id: event.job for event in journal.latest_of_each_job() if event.job is not None}
 
 
+def leading(house: House) -> ScriptedCluster:
+    """Where the first job's ranks are started, once they are."""
+    house.until(lambda: house.east.programs or house.west.programs)
+    return house.east if house.east.programs else house.west
+
+
 def end_all(house: House) -> None:
     """Let every job end as soon as it has begun."""
     done: set[int] = set()
@@ -119,8 +126,7 @@ def rich_run(folder: Path, request: RunRequest, **at: str) -> list[int]:
     submit(5, 5)
     cancelled = submit(7, 7)
     house.broker.cancel(cancelled)
-    house.until_state(first, JobState.STARTING)
-    house.started(first, house.east if house.east.programs else house.west)
+    house.started(first, leading(house))
     for cluster in (house.east, house.west):
         cluster.holds_back = True
     (house.east.programs + house.west.programs)[0].finish()
@@ -287,7 +293,7 @@ def test_an_allocation_that_a_killed_broker_had_asked_for_and_came_late_is_relea
 def test_what_a_job_wrote_is_there_after_the_kill(tmp_path):
     house = House(tmp_path)
     job = house.submit(4)
-    house.started(job, house.east if house.east.programs else house.west)
+    house.started(job, leading(house))
     (house.east.programs + house.west.programs)[-1].said.put("a line of its own")
     house.until(lambda: "a line of its own" in house.broker.output(job)[0])
     killed(house)
