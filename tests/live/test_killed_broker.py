@@ -7,19 +7,24 @@ Docker starts the broker again; nobody does anything else. Needs Docker with Com
 from __future__ import annotations
 
 import contextlib
+import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from emulator.campaigns.run_directory import read_run
 from emulator.client import BrokerClient
 from emulator.containers import engine
 from emulator.containers.state import standing
 from emulator.model.errors import TestbedError
 from emulator.model.files import FileRegistration
 from emulator.model.job import JobSpecification, JobState
+from emulator.model.records import DECISIONS_FILE, RunProgress
 from emulator.model.views import JobView, Submission
 from tests.live.command_line import CommandLine
 from tests.live.test_broker import ENDLESS, SHORT, Grid
+from tests.live.test_campaign import ANYWAY, SMALL, replayed_decisions
 from tests.live.test_claiming import taken_by_others
 
 ROUNDS = 3
@@ -147,3 +152,25 @@ def test_a_broker_killed_from_outside_is_brought_back_by_up_with_its_journal(gri
     grid.until(grid.client.answers)
     assert "not run twice" in grid.client.job(running).reason
     assert [event.sequence for event in grid.client.events()][: len(events)] == events
+
+
+def test_a_campaign_goes_on_and_its_record_has_no_gap_and_no_duplicate(grid, tmp_path):
+    file, out = tmp_path / "small.yaml", tmp_path / "run"
+    file.write_text(SMALL)
+    arguments = ("campaign", "run", str(file), "--seed", "1", *ANYWAY, "--out", str(out))
+    with ThreadPoolExecutor() as pool:
+        ended = pool.submit(grid.testbed, *arguments)
+        grid.until(lambda: (run := grid.client.current_run()) and run.id)
+        run = grid.client.current_run().id
+        grid.until(lambda: any(job.state is JobState.RUNNING for job in grid.client.jobs(run)))
+        grid.kill_broker()
+        ended.result()
+    records = read_run(out)
+    assert records.manifest.progress is RunProgress.COMPLETE, ended.result().errors
+    states = {job.job: job.state for job in records.jobs}
+    assert len(states) == len(records.jobs) == 4
+    assert set(states.values()) == {"finished", "failed"}
+    recorded = [json.loads(line)["sequence"] for line in (out / DECISIONS_FILE).read_text().splitlines()]
+    assert recorded == [event.sequence for event in grid.client.events(run, host_wait_s=0)][: len(recorded)]
+    assert len(recorded) > 4 * 3
+    assert replayed_decisions(grid.testbed, out) >= 4
