@@ -40,8 +40,8 @@ CREATE TABLE IF NOT EXISTS runs (
 """
 LATEST_OF_EACH_JOB = """
 SELECT job, body FROM events
-WHERE sequence IN (SELECT MAX(sequence) FROM events WHERE job IS NOT NULL GROUP BY job) AND job > ?
-ORDER BY job LIMIT ?
+WHERE sequence IN (SELECT MAX(sequence) FROM events WHERE job > ? GROUP BY job ORDER BY job LIMIT ?)
+ORDER BY job
 """
 LATEST_SNAPSHOT = f"""
 SELECT sequence FROM events

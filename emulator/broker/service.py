@@ -336,12 +336,16 @@ class Broker:
         return {file for job in self._jobs.values() if not job.state.final and (file := job.request.file) is not None}
 
     def _host_until_scan_s(self) -> float | None:
-        waits = [wait_s for run in self._running() if (wait_s := run.host_until_due_s()) is not None]
+        waits = [wait_s for run in self._scanned() if (wait_s := run.host_until_due_s()) is not None]
         return min(waits, default=None)
 
     def _scan_due_runs(self) -> None:
-        for run in self._running():
+        for run in self._scanned():
             self._scheduling.decide_due(run)
+
+    def _scanned(self) -> list[Run]:
+        """The runs whose queues are looked through; none while no cluster answers, which would waste their tries."""
+        return self._running() if len(self._scheduling.lost) < len(self._managers) else []
 
     def _running(self) -> list[Run]:
         runs = [self._standing] if self._current is None else [self._standing, self._current]
