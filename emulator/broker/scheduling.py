@@ -38,7 +38,7 @@ from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
 from emulator.model.views import EventKind, JobView
 from emulator.policies.claiming import ClaimingProcedure
-from emulator.policies.decisions import decision_record
+from emulator.policies.decisions import Decision, decision_record
 from emulator.policies.protocols import Arrival, Departure, Reject, Scan, SchedulingEvent, Start, Withdrawal
 from emulator.policies.state import SystemState
 
@@ -113,22 +113,19 @@ class Scheduling:
 
         The answers and what becomes of their jobs are one transaction, so that none is known that was not carried out.
         """
-        answers: list[Start | Reject] = []
+        decisions: list[Decision] = []
+        for event in events:
+            decision = placing.decide(run, event, state)
+            decisions.append(decision)
+            for answer in decision.answers:
+                if isinstance(answer, Start):
+                    state = state.after(answer.placement)
         with self._journal.together():
-            for event in events:
-                decided = self._decided(run, event, state)
-                for answer in decided:
-                    if isinstance(answer, Start):
-                        state = state.after(answer.placement)
-                answers += decided
-            placed = self._carried_out(run, answers, state.time_s)
+            for decision in decisions:
+                self.record(run, EventKind.DECISION, detail=decision_record(decision), time_s=decision.time_s)
+            placed = self._carried_out(run, [answer for it in decisions for answer in it.answers], state.time_s)
         for job in placed:
             self._begin(run, job)
-
-    def _decided(self, run: Run, event: SchedulingEvent, state: SystemState) -> Sequence[Start | Reject]:
-        decision = placing.decide(run, event, state)
-        self.record(run, EventKind.DECISION, detail=decision_record(decision), time_s=state.time_s)
-        return decision.answers
 
     def _carried_out(self, run: Run, answers: Sequence[Start | Reject], time_s: float) -> list[LiveJob]:
         """The jobs that are placed now; those that are given up have ended."""
