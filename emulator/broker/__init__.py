@@ -5,6 +5,7 @@ service     the broker itself: takes runs and jobs, shows them, keeps its cluste
 loop        the one thread that owns all state; every other thread posts to it
 runs        a run: its clock, its discipline and policy, and its jobs
 scheduling  a job from decision to end: answers become jobs' lives, and lives report back
+errands     what a placed job's thread is to do
 placing     a scheduling event and the clusters' occupancy -> the discipline's answers, recorded
 looking     what came free without a departure while jobs wait, and when to look for it
 files       the files that jobs read: catalogue, transfers, replicas; files_api puts them behind HTTP
@@ -24,4 +25,7 @@ event_feed  events for those who wait for them
 plain_json  JSON that means one thing to every reader
 logs        one line a record, whatever is in it
 journal     every event, in order, on disk
+remembering runs and jobs made again from the journal of a broker that was killed
+recovery    what that broker left half done, settled once the clusters are found
+outputs     what jobs write, on disk
 """

@@ -111,12 +111,16 @@ def application(broker: Broker, journal: Journal, token: str) -> FastAPI:
 
 
 def _add_open_pages(app: FastAPI, broker: Broker, metrics: Metrics) -> None:
-    @app.get("/v1/health", responses={503: {"model": HealthView, "description": "A cluster does not answer."}})
+    @app.get(
+        "/v1/health",
+        responses={503: {"model": HealthView, "description": "A cluster does not answer, or the broker recovers."}},
+    )
     def health(response: Response) -> HealthView:
-        """Whether every cluster answers the broker; 503 while one does not."""
-        unreachable = broker.unreachable()
-        response.status_code = 503 if unreachable else 200
-        return HealthView(status="waiting" if unreachable else "ok", unreachable=tuple(unreachable))
+        """Whether every cluster answers the broker, and all is settled that a former broker left; 503 while not."""
+        unreachable, is_recovering = broker.unreachable(), broker.is_recovering()
+        response.status_code = 503 if unreachable or is_recovering else 200
+        status = "recovering" if is_recovering else "waiting" if unreachable else "ok"
+        return HealthView(status=status, unreachable=tuple(unreachable))
 
     @app.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
     def shown_metrics() -> Response:

@@ -116,14 +116,15 @@ class Claims:
         with self._changed:
             self._changed.wait_for(self._all_ended, RELEASE_TIMEOUT_HOST_S)
 
-    def note(self, event: AllocationEvent) -> None:
-        """Take note of an event; one of another claim is ignored, and the same may come twice."""
+    def note(self, event: AllocationEvent) -> bool:
+        """Take note of an event, which may come twice; whether it is of one of these claims, and not ignored."""
         if event.claim not in self._managers:
-            return
+            return False
         with self._changed:
             moments = self._claimed_host_s if event.kind is AllocationEventKind.CLAIMED else self._ended_host_s
             moments.setdefault((event.claim, event.allocation), event.host_moment_s)
             self._changed.notify_all()
+        return True
 
     def await_early_end(self, host_wait_s: float) -> str:
         """`ended_early`, after a moment in which the news of it may still be under way."""

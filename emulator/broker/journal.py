@@ -1,7 +1,8 @@
 """The journal: every event of the broker, numbered, in the order it happened, on disk before anybody is told.
 
 What is appended `together` becomes durable at once, in one transaction, and nobody sees a part of it. Beside the events
-stand the keys under which clients submitted jobs. Nothing is ever changed or removed.
+stand the keys under which clients submitted jobs, and of each run what was asked for, the origin of its clock and
+whether it has ended, so that a broker that was killed comes back (`remembering`). No event is ever changed or removed.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from emulator.model.views import EventKind, EventView, JobView
+from emulator.model.views import EventKind, EventView, JobView, RunRequest
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS events (
@@ -30,6 +31,23 @@ CREATE TABLE IF NOT EXISTS submissions (
     job INTEGER NOT NULL,
     fingerprint TEXT NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS runs (
+    run INTEGER PRIMARY KEY,
+    request TEXT NOT NULL,
+    host_origin_s REAL,
+    ended INTEGER NOT NULL DEFAULT 0
+);
+"""
+LATEST_OF_EACH_JOB = """
+SELECT job, body FROM events
+WHERE sequence IN (SELECT MAX(sequence) FROM events WHERE job > ? GROUP BY job ORDER BY job LIMIT ?)
+ORDER BY job
+"""
+LATEST_SNAPSHOT = f"""
+SELECT sequence FROM events
+WHERE run = ? AND job IS NULL AND json_extract(body, '$.kind') = '{EventKind.DECISION}'
+AND json_type(body, '$.detail.snapshot') IS NOT NULL
+ORDER BY sequence DESC LIMIT 1
 """
 PAGE = 1_000
 
@@ -42,6 +60,16 @@ class KeyedSubmission:
 
     job: int
     fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRun:
+    """A run as it is kept: `host_origin_s` is the moment at which its clock read zero, None before its start."""
+
+    number: int
+    request: RunRequest
+    host_origin_s: float | None
+    has_ended: bool
 
 
 class Journal:
@@ -111,6 +139,42 @@ class Journal:
         with self.together():
             self._database.execute("INSERT INTO submissions VALUES (?, ?, ?)", (key, job, fingerprint))
 
+    def keep_run(self, run: int, request: RunRequest) -> None:
+        """Remember what `run` was begun with."""
+        with self.together():
+            self._database.execute("INSERT INTO runs (run, request) VALUES (?, ?)", (run, request.model_dump_json()))
+
+    def keep_origin(self, run: int, host_origin_s: float) -> None:
+        """Remember at which moment the clock of `run` read zero."""
+        with self.together():
+            self._database.execute("UPDATE runs SET host_origin_s = ? WHERE run = ?", (host_origin_s, run))
+
+    def keep_end(self, run: int) -> None:
+        """Remember that `run` has ended."""
+        with self.together():
+            self._database.execute("UPDATE runs SET ended = 1 WHERE run = ?", (run,))
+
+    def runs(self) -> list[KeptRun]:
+        """Every run that was begun, in order."""
+        query = "SELECT run, request, host_origin_s, ended FROM runs ORDER BY run"
+        with self._changed:
+            rows = self._database.execute(query).fetchall()
+        return [
+            KeptRun(run, RunRequest.model_validate_json(request), origin, bool(ended))
+            for run, request, origin, ended in rows
+        ]
+
+    def latest_of_each_job(self) -> Iterator[EventView]:
+        """The last event of every job of every run, in order of the jobs' numbers."""
+        return self._pages(LATEST_OF_EACH_JOB, 0)
+
+    def since_snapshot(self, run: int) -> Iterator[EventView]:
+        """The events of `run` from its last decision that holds a snapshot on; all if there is none."""
+        with self._changed:
+            row = self._database.execute(LATEST_SNAPSHOT, (run,)).fetchone()
+        query = f"SELECT sequence, body FROM events WHERE run = {run:d} AND sequence > ? ORDER BY sequence LIMIT ?"
+        return self._pages(query, row[0] - 1 if row else 0)
+
     def under_key(self, key: str) -> KeyedSubmission | None:
         """What was submitted under `key`, if anything was."""
         query = "SELECT job, fingerprint FROM submissions WHERE key = ?"
@@ -142,15 +206,7 @@ class Journal:
 
     def all_events(self) -> Iterator[EventView]:
         """Every event of every run, in order."""
-        after = 0
-        query = "SELECT sequence, body FROM events WHERE sequence > ? ORDER BY sequence LIMIT ?"
-        while True:
-            with self._changed:
-                rows = self._database.execute(query, (after, PAGE)).fetchall()
-            if not rows:
-                return
-            yield from (EventView.model_validate_json(body) for _, body in rows)
-            after = rows[-1][0]
+        return self._pages("SELECT sequence, body FROM events WHERE sequence > ? ORDER BY sequence LIMIT ?", 0)
 
     @contextmanager
     def told(self, listener: Listener) -> Iterator[None]:
@@ -171,13 +227,24 @@ class Journal:
     def last_numbers(self) -> tuple[int, int]:
         """The highest run and job numbers ever used."""
         with self._changed:
-            row = self._database.execute("SELECT MAX(run), MAX(job) FROM events").fetchone()
+            query = "SELECT MAX(MAX(run), (SELECT COALESCE(MAX(run), 0) FROM runs)), MAX(job) FROM events"
+            row = self._database.execute(query).fetchone()
         return row[0] or 0, row[1] or 0
 
     def close(self) -> None:
         """Close the file."""
         with self._changed:
             self._database.close()
+
+    def _pages(self, query: str, after: int) -> Iterator[EventView]:
+        """The events of `query`, whose rows begin with what the next page comes after, a page at a time."""
+        while True:
+            with self._changed:
+                rows = self._database.execute(query, (after, PAGE)).fetchall()
+            if not rows:
+                return
+            yield from (EventView.model_validate_json(body) for _, body in rows)
+            after = rows[-1][0]
 
     def _commit(self) -> None:
         try:

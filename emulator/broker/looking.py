@@ -39,6 +39,11 @@ class Looking:
         self._jobs_wait = decision.waiting > 0 and not is_scanned
         self.soon()
 
+    def begin_anew(self, clusters: int, *, jobs_wait: bool) -> None:
+        """Take it that no processor of the `clusters` has been considered for any of the jobs that wait."""
+        self._considered, self._jobs_wait = (0,) * clusters, jobs_wait
+        self.soon()
+
     def soon(self) -> None:
         """Look soon, because something has settled, if jobs wait."""
         self._interval_host_s = FIRST_LOOK_HOST_S

@@ -102,10 +102,9 @@ class JobLife:
         """Start the thread."""
         self._thread.start()
 
-    def note(self, event: AllocationEvent) -> None:
-        """Pass an allocation's event on to the claims of the present try."""
-        if self._claims is not None:
-            self._claims.note(event)
+    def note(self, event: AllocationEvent) -> bool:
+        """Pass an allocation's event on to the claims of the present try; whether it is of one of them."""
+        return self._claims is not None and self._claims.note(event)
 
     def stop(self, state: JobState, reason: str) -> None:
         """End the job early in `state`; returns at once, `Ended` follows when everything is released."""

@@ -118,7 +118,8 @@ class LiveJob:
 class Run:
     """A run's clock, discipline, policy and jobs; `waiting_files` holds the input files of those not placed yet.
 
-    `failure` says why nothing is decided in it any more, once its discipline or policy has failed.
+    `failure` says why nothing is decided in it any more, once its discipline or policy has failed; `undeparted` holds
+    jobs that ended under a former broker, which was killed before it decided on their departure.
 
     Raises:
         UnknownName: if the request names a policy or queue that comes neither with the testbed nor with it.
@@ -141,12 +142,18 @@ class Run:
         self.failure = ""
         self.looking = Looking()
         self.waiting_files: dict[int, str] = {}
+        self.undeparted: tuple[LiveJob, ...] = ()
 
-    def start(self) -> None:
+    def start(self) -> EmulatedClock:
         """Set the clock to zero, now; it is not set again."""
         if self.clock is None:
             self.clock = EmulatedClock.starting_now(self.dilation)
             self.state = RunState.RUNNING
+        return self.clock
+
+    def go_on(self, host_origin_s: float) -> None:
+        """Go on with the clock of a former broker, which read zero at `host_origin_s`."""
+        self.clock, self.state = EmulatedClock(self.dilation, host_origin_s), RunState.RUNNING
 
     @property
     def discipline(self) -> QueueDiscipline:
@@ -184,9 +191,9 @@ class Run:
         return self.looking.host_until_due_s()
 
     def add(self, job: LiveJob) -> None:
-        """A job was submitted to this run."""
+        """A job was submitted to this run, now or to a former broker."""
         self.jobs[job.id] = job
-        if job.request.file is not None:
+        if job.request.file is not None and job.state is JobState.QUEUED:
             self.waiting_files[job.id] = job.request.file
 
     def remove(self, job: LiveJob) -> None:

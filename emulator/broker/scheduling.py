@@ -5,12 +5,16 @@ All methods run on the broker's loop. Nothing here knows of the API.
 
 from __future__ import annotations
 
+import contextlib
+import threading
+import time
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Final
 
 from emulator.broker import placing
 from emulator.broker.claiming import label_of
+from emulator.broker.errands import Errands
 from emulator.broker.files.replicas import Replicas
 from emulator.broker.files.transfers import Arrived
 from emulator.broker.journal import Journal
@@ -26,20 +30,17 @@ from emulator.broker.life_events import (
 from emulator.broker.loop import Loop
 from emulator.broker.outputs import Outputs
 from emulator.broker.placing import Occupancies, system_state
-from emulator.broker.plain import PlainRunner
-from emulator.broker.programs import command_line
-from emulator.broker.runners import MpiRunner, Runner
-from emulator.broker.running import Errand, JobLife, NothingToPrepare, Preparation
+from emulator.broker.running import JobLife
 from emulator.broker.runs import LiveJob, Run
-from emulator.clusters.protocol import AllocationEvent, LocalResourceManager
-from emulator.model.errors import InvalidInput, NotStanding
-from emulator.model.job import JobKind, JobSpecification, JobState, Placement
+from emulator.clusters.protocol import AllocationEvent, AllocationEventKind, LocalResourceManager
+from emulator.model.errors import InvalidInput, TestbedError
+from emulator.model.job import JobState
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
 from emulator.model.units import rate_mbit
 from emulator.model.views import EventKind, JobView
 from emulator.policies.claiming import ClaimingProcedure
-from emulator.policies.decisions import decision_record
+from emulator.policies.decisions import Decision, decision_record
 from emulator.policies.protocols import Arrival, Departure, Reject, Scan, SchedulingEvent, Start, Withdrawal
 from emulator.policies.state import SystemState
 
@@ -65,35 +66,28 @@ class Scheduling:
     ) -> None:
         self._topology = topology
         self._managers = managers
-        self._settings = settings
         self._journal = journal
         self._replicas = replicas
         self.occupancies = Occupancies(managers)
         self.outputs = Outputs(settings.journal_file.parent / OUTPUTS_FOLDER)
+        self._errands = Errands(topology, settings, replicas, self.outputs, self._on_file_arrived)
         self._placed: dict[str, LiveJob] = {}
         self._lost: dict[str, str] = {manager.cluster: "not reached yet" for manager in managers}
         self._post: Callable[[Callable[[], object]], None] = lambda work: None
+        self._opened_host_s = time.time()
 
     def open(self, loop: Loop) -> None:
         """Report to `loop` from now on."""
-        self._post = loop.post
+        self._post, self._opened_host_s = loop.post, time.time()
 
     def decide(self, run: Run, event: SchedulingEvent) -> None:
         """Ask the discipline about `event` on the clusters' present occupancy, and do what it answers."""
-        self._decide_on(run, event, self._state(run))
+        self._decide_on(run, [event], self._state(run))
 
     def decide_arrivals(self, run: Run, jobs: Sequence[LiveJob]) -> None:
         """Ask the discipline about jobs that arrived together, one after another, on one reading of the clusters."""
         state = self._state(run)
-        answers: list[Start | Reject] = []
-        with self._journal.together():
-            for job in jobs:
-                decided = self._decided(run, Arrival(job.waiting), state)
-                for answer in decided:
-                    if isinstance(answer, Start):
-                        state = state.after(answer.placement)
-                answers += decided
-        self._carry_out(run, answers, state.time_s)
+        self._decide_on(run, [Arrival(job.waiting) for job in jobs], state)
 
     def decide_due(self, run: Run) -> None:
         """Decide on what is due in `run`: a scan, or what came free without a departure of ours."""
@@ -101,9 +95,9 @@ class Scheduling:
             return
         state = self._state(run)
         if run.is_scanned:
-            self._decide_on(run, Scan(), state)
+            self._decide_on(run, [Scan()], state)
         elif (freed := run.looking.freed(state)) is not None:
-            self._decide_on(run, freed, state)
+            self._decide_on(run, [freed], state)
 
     def record_submission(self, run: Run, job: LiveJob) -> JobView:
         """Write into the journal that `job` was submitted; returns the job as it is written there."""
@@ -116,25 +110,28 @@ class Scheduling:
         occupancies = self.occupancies.read(self._lost)
         return system_state(occupancies, run.placed, self._topology, run.now_s(), surroundings)
 
-    def _decide_on(self, run: Run, event: SchedulingEvent, state: SystemState) -> None:
-        self._carry_out(run, self._decided(run, event, state), state.time_s)
+    def _decide_on(self, run: Run, events: Sequence[SchedulingEvent], state: SystemState) -> None:
+        """Decide on `events`, one after another, and do what is answered.
 
-    def _decided(self, run: Run, event: SchedulingEvent, state: SystemState) -> Sequence[Start | Reject]:
+        The answers and what becomes of their jobs are one transaction, so that none is known that was not carried out.
+        """
         if run.failure:
             self._fail_waiting(run)
-            return ()
-        try:
-            decision = placing.decide(run, event, state)
-        except InvalidInput as error:
-            self._fail(run, error)
-            return ()
-        self.record(run, EventKind.DECISION, detail=decision_record(decision), time_s=state.time_s)
-        return decision.answers
+            return
+        decisions, failure = _decided(run, events, state)
+        with self._journal.together():
+            for decision in decisions:
+                self.record(run, EventKind.DECISION, detail=decision_record(decision), time_s=decision.time_s)
+            placed = self._carried_out(run, [answer for it in decisions for answer in it.answers], state.time_s)
+            if failure:
+                self._fail(run, failure)
+        for job in placed:
+            self._begin(run, job)
 
-    def _fail(self, run: Run, error: InvalidInput) -> None:
+    def _fail(self, run: Run, failure: str) -> None:
         """The run's discipline or policy failed: what waits fails with it, and nothing is decided any more."""
-        run.failure = str(error)
-        self.record(run, EventKind.POLICY_FAILED, detail={"reason": run.failure})
+        run.failure = failure
+        self.record(run, EventKind.POLICY_FAILED, detail={"reason": failure})
         self._fail_waiting(run)
 
     def _fail_waiting(self, run: Run) -> None:
@@ -142,52 +139,31 @@ class Scheduling:
             if job.state is JobState.QUEUED:
                 self.finish(run, job, Ended(JobState.FAILED, run.failure))
 
-    def _carry_out(self, run: Run, answers: Sequence[Start | Reject], time_s: float) -> None:
+    def _carried_out(self, run: Run, answers: Sequence[Start | Reject], time_s: float) -> list[LiveJob]:
+        """The jobs that are placed now; those that are given up have ended."""
+        placed = []
         for answer in answers:
             job = run.jobs[answer.job_id]
-            if job.state.final:
-                continue  # the run failed later in the same batch
             job.tries = answer.tries
             if isinstance(answer, Start):
                 self._place(run, job, answer, time_s)
+                placed.append(job)
             else:
                 self.finish(run, job, Ended(JobState.FAILED, f"Given up: {answer.reason}."))
+        return placed
 
     def _place(self, run: Run, job: LiveJob, answer: Start, time_s: float) -> None:
         job.placement, job.state, job.timeline.placed_s = answer.placement, JobState.CLAIMING, time_s
         run.waiting_files.pop(job.id, None)
         job.claiming = ClaimingProcedure.begun(run.request.claiming, time_s, answer.placement.transfer_s)
         self.record(run, EventKind.PLACED, job)
-        errand = self._errand(run, job, answer.placement, job.claiming)
+
+    def _begin(self, run: Run, job: LiveJob) -> None:
+        """Begin the life of a job that is placed."""
+        errand = self._errands.errand(run, job)
         job.life = JobLife(errand, self._managers, lambda event: self._post(partial(self._on_life, run, job, event)))
         self._placed[errand.label] = job
         job.life.begin()
-
-    def _errand(self, run: Run, job: LiveJob, placement: Placement, procedure: ClaimingProcedure) -> Errand:
-        if run.clock is None:
-            raise NotStanding(f"Run {run.id} is {run.state.value}, so none of its jobs is placed.")
-        label = f"{run.id}-{job.id}"
-        return Errand(
-            label=label,
-            placement=placement,
-            procedure=procedure,
-            runner=self._runner(run, job, label),
-            clock=run.clock,
-            run_time_limit_s=job.specification.run_time_limit_s,
-            host_grant_limit_s=self._settings.host_grant_limit_s,
-            overhead_s=self._overhead_s(run, job),
-            preparation=self._preparation(run, job, placement),
-        )
-
-    def _preparation(self, run: Run, job: LiveJob, placement: Placement) -> Preparation:
-        """The job's input file on its way to every cluster of the placement that lacks it."""
-        if job.request.file is None:
-            return NothingToPrepare()
-        names = self._topology.cluster_names
-        components = zip(placement.components, placement.file_sites, strict=True)
-        sources = {names[component.cluster]: names[site] for component, site in components}
-        tell = partial(self._on_file_arrived, run, job)
-        return self._replicas.deliver(job.id, job.request.file, sources, run.dilation, tell)
 
     def _on_file_arrived(self, run: Run, job: LiveJob, arrived: Arrived) -> None:
         detail: dict[str, object] = {
@@ -200,23 +176,6 @@ class Scheduling:
             "rate_mbit": rate_mbit(arrived.bytes_per_s, 1.0),
         }
         self.record(run, EventKind.FILE_ARRIVED, job, detail)
-
-    def _runner(self, run: Run, job: LiveJob, label: str) -> Runner:
-        kept = self.outputs.begun(job.id)
-        if job.specification.kind is JobKind.PLAIN:
-            return PlainRunner(label, job.specification.command, kept)
-        return MpiRunner(label, partial(self._command, run, job.specification), self._settings, kept)
-
-    def _overhead_s(self, run: Run, job: LiveJob) -> float | None:
-        middleware = self._topology.middleware
-        if middleware is None or not run.request.paced_middleware:
-            return None
-        return middleware.divided(run.request.time_scale).overhead_s(len(job.request.components))
-
-    def _command(
-        self, run: Run, specification: JobSpecification, part_sizes: Sequence[int], host_start_moment_s: float | None
-    ) -> list[str]:
-        return command_line(specification, part_sizes, self._topology, run.dilation, host_start_moment_s)
 
     def _on_life(self, run: Run, job: LiveJob, event: LifeEvent) -> None:
         match event:
@@ -236,10 +195,24 @@ class Scheduling:
                 job.overhead_late_s = run.dilation.emulated_duration_s(host_late_s)
                 self.record(run, EventKind.STARTED, job)
             case Ended():
-                job.released_s = run.now_s()
-                self.finish(run, job, event)
-                if job.placement is not None:
-                    self.decide(run, Departure(job.id, job.placement))
+                self.depart(run, job, event)
+
+    def resume(self, run: Run, job: LiveJob) -> None:
+        """Claim again, at the same placement, what a former broker was claiming for `job`; nothing of it is held."""
+        if job.claimed:
+            reason = "The broker was killed while it claimed; all is released, and claimed again."
+            self._on_claim_failed(run, job, next(iter(job.claimed)), reason, job.claiming)
+        try:
+            self._begin(run, job)
+        except TestbedError as error:
+            self.depart(run, job, Ended(JobState.FAILED, str(error)))
+
+    def depart(self, run: Run, job: LiveJob, ended: Ended) -> None:
+        """A placed job has ended, and what it held is released."""
+        job.released_s = run.now_s()
+        self.finish(run, job, ended)
+        if job.placement is not None:
+            self.decide(run, Departure(job.id, job.placement))
 
     def _on_claim_failed(
         self, run: Run, job: LiveJob, cluster: str, reason: str, procedure: ClaimingProcedure | None
@@ -263,11 +236,14 @@ class Scheduling:
         self._replicas.let_go(job.id)
         self.record(run, FINAL_EVENTS[ended.state], job)
 
-    def on_allocation(self, event: AllocationEvent) -> None:
-        """Pass an allocation's event on to the job whose claim it answers."""
+    def on_allocation(self, manager: LocalResourceManager, event: AllocationEvent) -> None:
+        """Pass an event of `manager` on to the job whose claim it answers; what nobody claims is released."""
         job = self._placed.get(label_of(event.claim))
-        if job is not None and job.life is not None:
-            job.life.note(event)
+        if job is not None and job.life is not None and job.life.note(event):
+            return
+        if event.kind is AllocationEventKind.CLAIMED and event.host_moment_s > self._opened_host_s:
+            # Asked for by a broker that was killed before the answer came, and made only after we had swept.
+            threading.Thread(target=_release, args=(manager, event.allocation), daemon=True).start()
 
     @property
     def lost(self) -> list[str]:
@@ -311,3 +287,23 @@ class Scheduling:
         """Write an event of `run` into the journal, with `job` as it now is."""
         view = job.view(self._topology) if job else None
         self._journal.append(run.id, kind, run.now_s() if time_s is None else time_s, view, detail)
+
+
+def _release(manager: LocalResourceManager, allocation: str) -> None:
+    with contextlib.suppress(TestbedError):
+        manager.release(allocation)
+
+
+def _decided(run: Run, events: Sequence[SchedulingEvent], state: SystemState) -> tuple[list[Decision], str]:
+    """The decisions on `events`, each on what those before it left, until the run's own code fails: then also why."""
+    decisions: list[Decision] = []
+    for event in events:
+        try:
+            decision = placing.decide(run, event, state)
+        except InvalidInput as error:
+            return decisions, str(error)
+        decisions.append(decision)
+        for answer in decision.answers:
+            if isinstance(answer, Start):
+                state = state.after(answer.placement)
+    return decisions, ""

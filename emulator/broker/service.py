@@ -19,10 +19,12 @@ from emulator.broker.files.replicas import Replicas
 from emulator.broker.journal import Journal
 from emulator.broker.life_events import Ended
 from emulator.broker.loop import Loop
+from emulator.broker.recovery import PATIENCE_HOST_S, Recovery
+from emulator.broker.remembering import remembered_runs
 from emulator.broker.runs import LiveJob, Run
 from emulator.broker.scheduling import Scheduling
 from emulator.clusters.file_server import FileServer
-from emulator.clusters.protocol import LocalResourceManager
+from emulator.clusters.protocol import AllocationEvent, LocalResourceManager
 from emulator.model.errors import AlreadyEnded, ClusterUnreachable, NotStanding, TestbedBusy, UnknownName
 from emulator.model.job import JobState
 from emulator.model.settings import BrokerSettings
@@ -68,29 +70,32 @@ class Broker:
         self._scheduling = Scheduling(topology, managers, settings, journal, self._replicas)
         self._loop = Loop(self._host_until_scan_s, self._scan_due_runs)
         self.files = FileRegistry(topology, file_servers, self._replicas, self._loop.ask, self._wanted_files)
+        self._journal = journal
+        self._runs = remembered_runs(journal, topology)
+        self._standing = self._runs.get(STANDING_RUN) or self._new_standing_run()
         last_run, last_job = journal.last_numbers()
         self._next_run, self._last_job = last_run + 1, last_job
-        self._standing = Run(STANDING_RUN, STANDING_REQUEST, topology)
-        self._standing.start()
-        self._runs: dict[int, Run] = {STANDING_RUN: self._standing}
-        self._current: Run | None = None
-        self._jobs: dict[int, LiveJob] = {}
+        taken = (run for run in self._runs.values() if run is not self._standing and run.state is not RunState.ENDED)
+        self._current: Run | None = next(taken, None)
+        jobs = (job for run in self._runs.values() for job in run.jobs.values())
+        self._jobs: dict[int, LiveJob] = {job.id: job for job in sorted(jobs, key=lambda job: job.id)}
+        self._recovery = Recovery(topology, self._scheduling)
         self._admission = Admission(topology, journal, self._scheduling, self._replicas, self, self._loop.post)
 
     def open(self) -> None:
         """Begin to watch the clusters and to work."""
         self._scheduling.open(self._loop)
         self._replicas.open(self._loop.post)
+        self._loop.post(self._recover)
         self._loop.open()
         for manager in self._managers:
-            manager.watch(
-                lambda event: self._loop.post(partial(self._scheduling.on_allocation, event)),
-                partial(self._on_reachable, manager),
-            )
+            manager.watch(partial(self._on_allocation, manager), partial(self._on_reachable, manager))
 
     def close(self) -> None:
         """End every job and stop."""
-        for number in self._loop.ask(lambda: list(self._runs)):
+        for number in self._loop.ask(
+            lambda: [run.id for run in self._runs.values() if run.state is not RunState.ENDED]
+        ):
             self.end_run(number)
         self._loop.ask(self._replicas.close)
         self._loop.close()
@@ -101,6 +106,10 @@ class Broker:
     def unreachable(self) -> list[str]:
         """Names of the clusters that do not answer."""
         return self._loop.ask(lambda: self._scheduling.lost)
+
+    def is_recovering(self) -> bool:
+        """Whether jobs that a former broker left behind still wait until their clusters are found."""
+        return self._loop.ask(lambda: self._recovery.is_going_on)
 
     def begin_run(self, request: RunRequest) -> RunView:
         """Take hold of the testbed for a run.
@@ -211,14 +220,17 @@ class Broker:
                 f"Jobs are still running outside of any run ({numbers}); await them first, or `testbed cancel` them."
             )
         run = Run(self._next_run, request, self._topology)
+        self._journal.keep_run(run.id, request)
         self._next_run += 1
         self._runs[run.id] = self._current = run
         return run.view()
 
     def _start_run(self, number: int) -> RunView:
         run = self._current_run(number)
-        run.start()
-        self._scheduling.record(run, EventKind.RUN_STARTED, detail={"request": run.request.model_dump(mode="json")})
+        clock = run.start()
+        with self._journal.together():
+            self._journal.keep_origin(run.id, clock.host_origin_s)
+            self._scheduling.record(run, EventKind.RUN_STARTED, detail={"request": run.request.model_dump(mode="json")})
         return run.view()
 
     def _stop_run(self, number: int) -> threading.Event:
@@ -243,7 +255,9 @@ class Broker:
         run = self._run(number)
         if run.state is not RunState.ENDED and run.id != STANDING_RUN:
             run.state = RunState.ENDED
-            self._scheduling.record(run, EventKind.RUN_ENDED)
+            with self._journal.together():
+                self._journal.keep_end(run.id)
+                self._scheduling.record(run, EventKind.RUN_ENDED)
         if self._current is run:
             self._current = None
         return run.view()
@@ -309,6 +323,8 @@ class Broker:
             self._scheduling.decide(run, Withdrawal(job.id))
         elif job.life is not None:
             job.life.stop(JobState.CANCELLED, f"Cancelled while it was {job.state.value}.")
+        else:
+            self._recovery.cancel(job)
         return job.view(self._topology)
 
     def _job(self, number: int) -> LiveJob:
@@ -320,16 +336,40 @@ class Broker:
         return {file for job in self._jobs.values() if not job.state.final and (file := job.request.file) is not None}
 
     def _host_until_scan_s(self) -> float | None:
-        waits = [wait_s for run in self._running() if (wait_s := run.host_until_due_s()) is not None]
+        waits = [wait_s for run in self._scanned() if (wait_s := run.host_until_due_s()) is not None]
         return min(waits, default=None)
 
     def _scan_due_runs(self) -> None:
-        for run in self._running():
+        for run in self._scanned():
             self._scheduling.decide_due(run)
+
+    def _scanned(self) -> list[Run]:
+        """The runs whose queues are looked through; none while no cluster answers, which would waste their tries."""
+        return self._running() if len(self._scheduling.lost) < len(self._managers) else []
 
     def _running(self) -> list[Run]:
         runs = [self._standing] if self._current is None else [self._standing, self._current]
         return [run for run in runs if run.state is RunState.RUNNING]
+
+    def _new_standing_run(self) -> Run:
+        run = self._runs[STANDING_RUN] = Run(STANDING_RUN, STANDING_REQUEST, self._topology)
+        with self._journal.together():
+            self._journal.keep_run(run.id, run.request)
+            self._journal.keep_origin(run.id, run.start().host_origin_s)
+        return run
+
+    def _recover(self) -> None:
+        self._recovery.begin(self._running())
+        patience = threading.Timer(PATIENCE_HOST_S, self._loop.post, (self._recovery.give_up,))
+        patience.daemon = True
+        patience.start()
+
+    def _on_allocation(self, manager: LocalResourceManager, event: AllocationEvent) -> None:
+        self._loop.post(partial(self._scheduling.on_allocation, manager, event))
+
+    def _on_found(self, cluster: str) -> None:
+        self._scheduling.cluster_found(cluster)
+        self._recovery.found(cluster)
 
     def _on_reachable(self, manager: LocalResourceManager, reachable: bool, reason: str) -> None:
         if reachable:
@@ -340,7 +380,7 @@ class Broker:
                 return
             if lost:
                 self._loop.post(lambda: self._scheduling.files_lost(lost, self._running()))
-            self._loop.post(partial(self._scheduling.cluster_found, manager.cluster))
+            self._loop.post(partial(self._on_found, manager.cluster))
         else:
             self._loop.post(lambda: self._scheduling.cluster_lost(manager.cluster, reason, self._running()))
 

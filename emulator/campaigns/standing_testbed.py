@@ -15,6 +15,7 @@ from emulator.containers import engine
 from emulator.containers.events import Observer, Progress, ignore
 from emulator.containers.evidence.lookout import looking_out
 from emulator.containers.lifecycle import part_containers, wide_area_stand
+from emulator.containers.readiness import RUNNING
 from emulator.containers.state import standing
 from emulator.containers.wan.controls import Control
 from emulator.containers.wan.measurements import LinkMeasurement, Quantity, WideAreaReport
@@ -102,7 +103,7 @@ def testbed_named(name: str) -> Iterator[Testbed]:
 
     def stopped_containers() -> list[str]:
         found = engine.containers_of(docker_client, name)
-        running = {container.name for container in found if container.status == "running"}
+        running = {container.name for container in found if container.status in RUNNING}
         return [part for part in part_containers(state) if part not in running]
 
     with BrokerClient(state.api_url, state.token) as client:

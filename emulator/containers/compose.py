@@ -139,6 +139,10 @@ def router_service(rendering: Rendering) -> dict[str, Any]:
     }
 
 
+RESTART_BROKER = "on-failure:5"
+"""A broker that cannot start is not started for ever."""
+
+
 def broker_service(rendering: Rendering) -> dict[str, Any]:
     """The broker: on the control network, its API published on the host's loopback only."""
     state = rendering.state_folder
@@ -154,6 +158,8 @@ def broker_service(rendering: Rendering) -> dict[str, Any]:
     probe = f"import urllib.request; urllib.request.urlopen('{url}', timeout=5)"
     return {
         **_common(rendering, "broker", rendering.images.broker, rendering.names.broker),
+        # It comes back from its journal when it is killed; the other parts hold what no journal brings back.
+        "restart": RESTART_BROKER,
         "hostname": "broker",
         "ports": [f"127.0.0.1:{rendering.api_port}:{BROKER_PORT}"],
         "volumes": [

@@ -155,6 +155,8 @@ def _already_standing(
             f"(`testbed down --name {wanted.name}`), or give this one another name by --name."
         )
     stopped = [name for name in part_containers(stood) if not is_running(client, name)]
+    if stopped == [stood.names.broker] and _brought_back(client, stood, observe):
+        stopped = []
     if not stopped:
         _check_asked(wanted, stood)
         if asdict(current_references(client)) != stood.record.images:
@@ -164,6 +166,22 @@ def _already_standing(
     _remove(client, wanted.name, observe)
     state.forget(wanted.name)
     return None
+
+
+def _brought_back(client: docker.DockerClient, stood: StandState, observe: Observer) -> bool:
+    """Start a broker that was stopped; it goes on from its journal. Whether it came back."""
+    observe(Progress("renewing", f"{stood.names.broker} not running: starting it again with its journal"))
+    try:
+        client.containers.get(stood.names.broker).start()
+        _await_broker(client, stood)
+    except (docker.errors.APIError, NotStanding):
+        return False
+    return True
+
+
+def _await_broker(client: docker.DockerClient, stood: StandState) -> None:
+    real = [cluster.name for cluster in stood.topology.real_clusters]
+    await_broker(client, stood.names.broker, stood.api_url, real)
 
 
 def _check_asked(wanted: Wanted, stood: StandState) -> None:
@@ -271,8 +289,7 @@ def _make_ready(client: docker.DockerClient, stood: StandState, observe: Observe
     emulated = stood.topology.emulated
     waits: list[Callable[[], None]] = [partial(program_when_routing, emulated)] if emulated else []
     waits += [partial(await_file, client, cluster.container, CLUSTER_READY) for cluster in stood.record.clusters]
-    real = [cluster.name for cluster in stood.topology.real_clusters]
-    waits.append(partial(await_broker, client, stood.names.broker, stood.api_url, real))
+    waits.append(partial(_await_broker, client, stood))
     together(waits)
 
 

@@ -17,6 +17,8 @@ CLUSTER_READY: Final = "/run/testbed/ready"
 ROUTER_READY: Final = "/run/wan/ready"
 READY_WITHIN_HOST_S: Final = 100
 REAL_WITHIN_HOST_S: Final = 10
+RUNNING: Final = ("running", "restarting")
+"""States of a container that runs; a broker that was killed is started again by the engine at once."""
 _PAUSE_HOST_S: Final = 0.2
 
 
@@ -67,9 +69,9 @@ def unreached(api_url: str) -> list[str] | None:
 
 
 def is_running(client: docker.DockerClient, name: str) -> bool:
-    """Whether the container of that name runs."""
+    """Whether the container of that name runs, or is being started again."""
     try:
-        return str(client.containers.get(name).status) == "running"
+        return str(client.containers.get(name).status) in RUNNING
     except docker.errors.NotFound:
         return False
 

@@ -130,6 +130,7 @@ class Replicas:
         entry = self.catalogue.entry(name)
         missing = [site for site in sources if site not in entry.replicas]
         delivery = self._deliveries[job] = Delivery(set(missing))
+        sources = {site: self._source(entry, site, source) for site, source in sources.items()}
         for site, source in sources.items():
             # The source is used, too: it must not go while the file comes from there.
             for used in {site, source} & set(entry.replicas):
@@ -205,6 +206,13 @@ class Replicas:
         answering = [site for site in entry.replicas if site not in lost]
         sites = [self._topology.index(site) for site in sorted(answering or entry.replicas)]
         return FileState(tuple(sites), float(entry.file.size_bytes))
+
+    def _source(self, entry: Entry, site: str, source: str) -> str:
+        """The source that was chosen; if it has no replica any more, the one that is forecast to be the fastest."""
+        if source in entry.replicas:
+            return source
+        rates, target = self.bandwidths.bytes_per_s(), self._topology.index(site)
+        return max(sorted(entry.replicas), key=lambda it: rates.get((self._topology.index(it), target), 0.0))
 
     def _want(self, place: Place, want: Want) -> None:
         handling = self._handled.get(place)

@@ -86,6 +86,12 @@ def test_no_container_is_privileged_and_clusters_get_no_more_than_their_network(
     assert all(cluster["cap_add"] == ["NET_ADMIN"] for cluster in clusters)
 
 
+def test_only_a_broker_that_dies_is_started_again_because_only_it_has_a_journal(document: dict[str, Any]) -> None:
+    restarted = {name: service["restart"] for name, service in document["services"].items()}
+    assert restarted.pop("broker") == "on-failure:5"
+    assert set(restarted.values()) == {"no"}
+
+
 def test_secrets_are_mounted_read_only(document: dict[str, Any]) -> None:
     mounts = [mount for service in document["services"].values() for mount in service.get("volumes", [])]
     assert all(mount.endswith(":ro") for mount in mounts if mount.startswith("/"))
