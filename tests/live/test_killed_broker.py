@@ -80,7 +80,7 @@ class Killable(Grid):
         self.until(lambda: self.container().attrs["State"]["StartedAt"] != began and self.client.answers())
 
     def files_at(self, cluster: str) -> list[str]:
-        folder = f"/home/researcher/.testbed/*/{self.testbed.name}"
+        folder = f"/home/researcher/.testbed/files/{self.testbed.name}"
         return self.at(cluster, f"find {folder} -type f 2> /dev/null").split()
 
     def end(self, *jobs: int) -> None:
