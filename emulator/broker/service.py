@@ -25,7 +25,7 @@ from emulator.broker.runs import LiveJob, Run
 from emulator.broker.scheduling import Scheduling
 from emulator.clusters.file_server import FileServer
 from emulator.clusters.protocol import AllocationEvent, LocalResourceManager
-from emulator.model.errors import AlreadyEnded, ClusterUnreachable, NotStanding, TestbedBusy, UnknownName
+from emulator.model.errors import AlreadyEnded, NotStanding, TestbedBusy, UnknownName
 from emulator.model.job import JobState
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
@@ -373,11 +373,9 @@ class Broker:
 
     def _on_reachable(self, manager: LocalResourceManager, reachable: bool, reason: str) -> None:
         if reachable:
-            try:
-                manager.release_all()
-                lost = self.files.tidy(manager.cluster)
-            except ClusterUnreachable:
-                return
+            # If this fails the cluster was not found: the watcher that hears of it hangs up and looks for it again.
+            manager.release_all()
+            lost = self.files.tidy(manager.cluster)
             if lost:
                 self._loop.post(lambda: self._scheduling.files_lost(lost, self._running()))
             self._loop.post(partial(self._on_found, manager.cluster))
