@@ -58,6 +58,11 @@ def system_state(
     return SystemState(sizes, time_s, surroundings)
 
 
+def nothing_idle(topology: Topology, time_s: float) -> SystemState:
+    """A state in which no processor of any cluster is idle, so that a discipline can place nothing."""
+    return SystemState(tuple(ClusterState(cluster.processors, 0) for cluster in topology.clusters), time_s)
+
+
 def decide(run: Run, event: SchedulingEvent, state: SystemState) -> Decision:
     """Have the run's discipline decide on `event`, and note what it decided on.
 

@@ -16,7 +16,7 @@ from emulator.broker.runs import LiveJob, Run
 from emulator.model.job import JobState, Timeline
 from emulator.model.placement import Component, Placement
 from emulator.model.topology import Topology
-from emulator.model.views import EventKind, EventView, JobView, RunState
+from emulator.model.views import STANDING_RUN, EventKind, EventView, JobView, RunState
 from emulator.policies.claiming import ClaimingProcedure
 from emulator.policies.decisions import Decision, recorded_decision
 from emulator.policies.protocols import Departure
@@ -90,11 +90,13 @@ def _decide_again(run: Run, journal: Journal, topology: Topology) -> None:
 def _decisions(events: Iterator[EventView], run: Run, ended: dict[int, None]) -> Iterator[Decision]:
     """The decisions among `events`; at their end `ended` holds the placed jobs that ended and did not depart.
 
-    A failure of the run's own code is told to `run` as it comes.
+    A failure of the run's own code is told to `run` as it comes, and that it is being ended; the standing run goes on.
     """
     for event in events:
         if event.kind is EventKind.POLICY_FAILED:
             run.failure = str(event.detail.get("reason", ""))
+        elif event.kind is EventKind.RUN_ENDING:
+            run.is_ending = run.id != STANDING_RUN
         elif event.kind is EventKind.DECISION:
             decision = recorded_decision(event.detail)
             if isinstance(decision.event, Departure):

@@ -29,7 +29,7 @@ from emulator.broker.life_events import (
 )
 from emulator.broker.loop import Loop
 from emulator.broker.outputs import Outputs
-from emulator.broker.placing import Occupancies, system_state
+from emulator.broker.placing import Occupancies, nothing_idle, system_state
 from emulator.broker.running import JobLife
 from emulator.broker.runs import LiveJob, Run
 from emulator.clusters.protocol import AllocationEvent, AllocationEventKind, LocalResourceManager
@@ -38,7 +38,7 @@ from emulator.model.job import JobState
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
 from emulator.model.units import rate_mbit
-from emulator.model.views import EventKind, JobView
+from emulator.model.views import EventKind, JobView, RunState
 from emulator.policies.claiming import ClaimingProcedure
 from emulator.policies.decisions import Decision, decision_record
 from emulator.policies.protocols import Arrival, Departure, Reject, Scan, SchedulingEvent, Start, Withdrawal
@@ -82,12 +82,42 @@ class Scheduling:
 
     def decide(self, run: Run, event: SchedulingEvent) -> None:
         """Ask the discipline about `event` on the clusters' present occupancy, and do what it answers."""
-        self._decide_on(run, [event], self._state(run))
+        if not run.is_ending:
+            self._decide_on(run, [event], self._state(run))
+
+    def stop(self, run: Run) -> None:
+        """Decide nothing in `run` any more; its waiting jobs are cancelled, all at once, unasked."""
+        if run.is_ending:
+            return
+        run.is_ending = True
+        with self._journal.together():
+            if run.state is RunState.RUNNING:
+                self.record(run, EventKind.RUN_ENDING)
+            for job in run.unfinished:
+                if job.state is JobState.QUEUED:
+                    self.finish(run, job, Ended(JobState.CANCELLED, "Cancelled while it was queued."))
+
+    def catch_up(self, run: Run) -> None:
+        """Put to the discipline of `run` what it was not asked about: jobs that came, left or ended meanwhile.
+
+        It forgets the jobs that left while no processor is idle, so that it places none of those it has yet to forget.
+        """
+        waiting = set(run.discipline.waiting())
+        gone = [Withdrawal(number) for number in sorted(waiting) if run.jobs[number].state is not JobState.QUEUED]
+        if gone:
+            self._decide_on(run, gone, nothing_idle(self._topology, run.now_s()))
+        departed, run.undeparted = run.undeparted, ()
+        for job in departed:
+            if job.placement is not None:
+                self.decide(run, Departure(job.id, job.placement))
+        for job in list(run.jobs.values()):
+            if job.state is JobState.QUEUED and job.id not in waiting:
+                self.decide(run, Arrival(job.waiting))
 
     def decide_arrivals(self, run: Run, jobs: Sequence[LiveJob]) -> None:
         """Ask the discipline about jobs that arrived together, one after another, on one reading of the clusters."""
-        state = self._state(run)
-        self._decide_on(run, [Arrival(job.waiting) for job in jobs], state)
+        if not run.is_ending:
+            self._decide_on(run, [Arrival(job.waiting) for job in jobs], self._state(run))
 
     def decide_due(self, run: Run) -> None:
         """Decide on what is due in `run`: a scan, or what came free without a departure of ours."""
@@ -211,7 +241,9 @@ class Scheduling:
         """A placed job has ended, and what it held is released."""
         job.released_s = run.now_s()
         self.finish(run, job, ended)
-        if job.placement is not None:
+        if run.is_ending:
+            run.undeparted = (*run.undeparted, job)
+        elif job.placement is not None:
             self.decide(run, Departure(job.id, job.placement))
 
     def _on_claim_failed(

@@ -55,8 +55,8 @@ class ScriptedCluster:
     """Grants what fits at once, unless `holds_back`, `refuses` or `silent`.
 
     `others` hold processors of their own. Other users are quicker than the next `others_quicker` claims, which stay
-    pending. The next `release_all` raise what is in `sweeps_failing`. `on_claim` is called at each claim. An allocation's release ends what runs inside it, and nothing starts in one
-    that was released.
+    pending. The next `release_all` raise what is in `sweeps_failing`. `on_claim` is called at each claim. An
+    allocation's release ends what runs inside it, and nothing starts in one that was released.
     """
 
     def __init__(self, cluster: str, processors: int) -> None:
