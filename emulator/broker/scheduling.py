@@ -6,6 +6,8 @@ All methods run on the broker's loop. Nothing here knows of the API.
 from __future__ import annotations
 
 import contextlib
+import logging
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -44,6 +46,7 @@ from emulator.policies.decisions import Decision, decision_record
 from emulator.policies.protocols import Arrival, Departure, Reject, Scan, SchedulingEvent, Start, Withdrawal
 from emulator.policies.state import SystemState
 
+log = logging.getLogger(__name__)
 OUTPUTS_FOLDER: Final = "outputs"
 """Beside the journal."""
 FINAL_EVENTS = {
@@ -189,11 +192,19 @@ class Scheduling:
         self.record(run, EventKind.PLACED, job)
 
     def _begin(self, run: Run, job: LiveJob) -> None:
-        """Begin the life of a job that is placed."""
-        errand = self._errands.errand(run, job)
-        job.life = JobLife(errand, self._managers, lambda event: self._post(partial(self._on_life, run, job, event)))
-        self._placed[errand.label] = job
-        job.life.begin()
+        """Begin the life of a job that is placed; one whose life cannot be made fails, and no other job with it."""
+        try:
+            errand = self._errands.errand(run, job)
+            job.life = JobLife(
+                errand, self._managers, lambda event: self._post(partial(self._on_life, run, job, event))
+            )
+            self._placed[errand.label] = job
+            job.life.begin()
+        except Exception as error:
+            reason = str(error) if isinstance(error, TestbedError) else f"The broker could not begin it ({error!r})."
+            log.warning("job %d could not be begun", job.id, exc_info=error)
+            # Later, since other jobs of the same decision are yet to be begun before the discipline is asked again.
+            self._post(partial(self.depart, run, job, Ended(JobState.FAILED, reason)))
 
     def _on_file_arrived(self, run: Run, job: LiveJob, arrived: Arrived) -> None:
         detail: dict[str, object] = {
@@ -232,10 +243,7 @@ class Scheduling:
         if job.claimed:
             reason = "The broker was killed while it claimed; all is released, and claimed again."
             self._on_claim_failed(run, job, next(iter(job.claimed)), reason, job.claiming)
-        try:
-            self._begin(run, job)
-        except TestbedError as error:
-            self.depart(run, job, Ended(JobState.FAILED, str(error)))
+        self._begin(run, job)
 
     def depart(self, run: Run, job: LiveJob, ended: Ended) -> None:
         """A placed job has ended, and what it held is released."""
@@ -263,9 +271,13 @@ class Scheduling:
             job.timeline.finished_s = run.moment_s(ended.host_finished_s)
         if job.life is not None:
             self._placed.pop(job.life.label, None)
-            self.outputs.ended(job.id)
+        self.outputs.ended(job.id)
         run.waiting_files.pop(job.id, None)
-        self._replicas.let_go(job.id)
+        try:
+            self._replicas.let_go(job.id)
+        except sqlite3.Error:
+            # What it used is swept when the broker is started anew; the job has ended all the same.
+            log.exception("the files of job %d could not be let go of", job.id)
         self.record(run, FINAL_EVENTS[ended.state], job)
 
     def on_allocation(self, manager: LocalResourceManager, event: AllocationEvent) -> None:
