@@ -21,6 +21,7 @@ from emulator.broker.files.replicas import Replicas
 from emulator.broker.journal import Journal
 from emulator.broker.life_events import Ended
 from emulator.broker.loop import Loop
+from emulator.broker.placing import ViewedOccupancies
 from emulator.broker.recovery import PATIENCE_HOST_S, Recovery
 from emulator.broker.remembering import remembered_runs
 from emulator.broker.runs import LiveJob, Run
@@ -71,6 +72,7 @@ class Broker:
         catalogue = Catalogue(settings.journal_file.with_name(CATALOGUE_FILE))
         self._replicas = Replicas(topology, file_servers, catalogue)
         self._scheduling = Scheduling(topology, managers, settings, journal, self._replicas)
+        self._viewed = ViewedOccupancies(managers)
         self._loop = Loop(self._host_until_scan_s, self._scan_due_runs)
         self.files = FileRegistry(topology, file_servers, self._replicas, self._loop.ask, self._wanted_files)
         self._journal = journal
@@ -108,6 +110,7 @@ class Broker:
         for manager in self._managers:
             manager.close()
         self._scheduling.occupancies.close()
+        self._viewed.close()
 
     def unreachable(self) -> list[str]:
         """Names of the clusters that do not answer."""
@@ -203,7 +206,7 @@ class Broker:
 
     def tally(self) -> Tally:
         """What is counted anew whenever somebody looks: how full the clusters and how long the queue are now."""
-        occupancies = self._scheduling.occupancies.read(self.unreachable())
+        occupancies = self._viewed.read(self.unreachable())
         return self._loop.ask(lambda: tally(self._topology, self._running(), occupancies))
 
     def output(self, number: int) -> tuple[str, str]:
@@ -217,7 +220,7 @@ class Broker:
 
     def clusters(self) -> list[ClusterView]:
         """The clusters as their local managers report them now."""
-        occupancies = self._scheduling.occupancies.read(self.unreachable())
+        occupancies = self._viewed.read(self.unreachable())
         return cluster_views(self._topology, occupancies)
 
     def _begin_run(self, request: RunRequest) -> RunView:

@@ -1,5 +1,7 @@
 """Metrics: counted from events, the same after a restart, with one prefix, base units, and never a job's number."""
 
+import threading
+
 from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -125,3 +127,28 @@ def test_names_and_labels_follow_the_house_s_rules(house):
     for name, *labels in samples(house):
         assert name.startswith("testbed_")
         assert {label for label, _ in labels} <= {"policy", "queue", "cluster", "kind", "le"}
+
+
+def test_a_cluster_slow_to_answer_those_who_look_holds_up_no_decision_and_is_asked_once(house, monkeypatch):
+    asked: list[str] = []
+    answering = threading.Event()
+    occupancy = house.east.occupancy
+
+    def slow():
+        asked.append(threading.current_thread().name)
+        if len(asked) == 1:
+            assert answering.wait(10)
+        return occupancy()
+
+    monkeypatch.setattr(house.east, "occupancy", slow)
+    looking = [threading.Thread(target=house.broker.tally) for _ in range(4)]
+    for thread in looking:
+        thread.start()
+    house.until(lambda: asked)
+    house.until_state(house.submit(4), JobState.STARTING)
+    decided = len(asked)
+    answering.set()
+    for thread in looking:
+        thread.join()
+    house.broker.clusters()
+    assert len(asked) == decided
