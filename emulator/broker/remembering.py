@@ -31,7 +31,7 @@ def remembered_runs(journal: Journal, topology: Topology) -> dict[int, Run]:
     for event in journal.latest_of_each_job():
         if event.job is not None and event.run in runs:
             run = runs[event.run]
-            run.add(remembered_job(event.job, run, topology))
+            run.add(_job_after(event.kind, event.job, run, topology))
     for run in runs.values():
         if run.state is RunState.RUNNING:
             _decide_again(run, journal, topology)
@@ -60,6 +60,14 @@ def remembered_job(view: JobView, run: Run, topology: Topology) -> LiveJob:
         exit_code=view.exit_code,
         result=view.result,
     )
+
+
+def _job_after(kind: EventKind, view: JobView, run: Run, topology: Topology) -> LiveJob:
+    """The job after its last event; one that tells of a failed claim shows what was released with it."""
+    if kind is EventKind.CLAIM_FAILED:
+        released = tuple(part.model_copy(update={"allocation": None, "claimed_s": None}) for part in view.components)
+        view = view.model_copy(update={"components": released})
+    return remembered_job(view, run, topology)
 
 
 def _run(kept: KeptRun, topology: Topology) -> Run:

@@ -257,11 +257,14 @@ class Scheduling:
     def _on_claim_failed(
         self, run: Run, job: LiveJob, cluster: str, reason: str, procedure: ClaimingProcedure | None
     ) -> None:
-        """Nothing of the job is claimed any more; it keeps its placement, and `procedure` says when it tries again."""
-        job.claimed = {}
+        """Nothing of the job is claimed any more; it keeps its placement, and `procedure` says when it tries again.
+
+        The event holds what had been claimed, since that was held for nothing until now.
+        """
         job.claiming = procedure or job.claiming
         detail: dict[str, object] = {"cluster": cluster, "reason": reason, "claiming_try": job.claiming_tries}
         self.record(run, EventKind.CLAIM_FAILED, job, detail)
+        job.claimed = {}
 
     def finish(self, run: Run, job: LiveJob, ended: Ended) -> None:
         """A job has ended, and holds nothing any more."""
