@@ -12,9 +12,9 @@ from emulator.model.views import RunRequest
 
 
 def test_nobody_answers():
-    with BrokerClient("http://127.0.0.1:9", "token") as client:
-        with pytest.raises(NotStanding, match=r"does not answer.*testbed up"):
-            client.clusters()
+    refused = pytest.raises(NotStanding, match=r"does not answer.*testbed up")
+    with BrokerClient("http://127.0.0.1:9", "token") as client, refused:
+        client.clusters()
 
 
 def test_a_wrong_token_is_refused_but_health_needs_none(broker):
