@@ -77,13 +77,6 @@ class BrokerClient:
         """Close the connections; the client is of no use afterwards."""
         self._http.close()
 
-    def answers(self) -> bool:
-        """Whether a broker answers at all; needs no valid token."""
-        try:
-            return bool(self._send("GET", "/v1/health")["status"] == "ok")
-        except TestbedError:
-            return False
-
     def clusters(self) -> list[ClusterView]:
         """The clusters as their local resource managers report them, in the topology's order."""
         return _many(self._send("GET", "/v1/clusters"), ClusterView)

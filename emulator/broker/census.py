@@ -45,7 +45,7 @@ class Tally:
 
 def waiting_jobs(run: Run) -> list[QueueEntryView]:
     """The jobs of `run` that wait, in the order they would be tried."""
-    if run.failure:
+    if run.failure or run.is_ending:
         return []
     tries = run.discipline.tries() if isinstance(run.discipline, CountsTries) else {}
     now_s = run.now_s()

@@ -47,7 +47,7 @@ class Metrics:
             if event.kind is EventKind.RUN_STARTED and isinstance(request := event.detail.get("request"), dict):
                 self._labels[event.run] = (str(request.get("policy", "")), str(request.get("queue", "")))
             if event.job is not None:
-                self._counts.note(event.kind, event.job, self._labels.get(event.run, ("", "")))
+                self._counts.note(event.kind, event.job, event.time_s, self._labels.get(event.run, ("", "")))
 
 
 class _Counts:
@@ -74,8 +74,8 @@ class _Counts:
             "processor_seconds", "Emulated processor seconds that jobs held, by what they did.", ("cluster", "kind")
         )
 
-    def note(self, kind: EventKind, job: JobView, labels: Labels) -> None:
-        """Count an event of `job`, whose run has these labels."""
+    def note(self, kind: EventKind, job: JobView, time_s: float, labels: Labels) -> None:
+        """Count an event of `job` at `time_s`, whose run has these labels."""
         match kind:
             case EventKind.SUBMITTED:
                 self._submissions.labels(*labels).inc()
@@ -88,6 +88,7 @@ class _Counts:
                 self._note_failure(job, labels)
             case EventKind.CLAIM_FAILED:
                 self._failed_claims.labels(*labels).inc()
+                self._note_held_for_nothing(job, time_s)
             case EventKind.CANCELLED:
                 self._cancellations.labels(*labels).inc()
             case _:
@@ -111,6 +112,13 @@ class _Counts:
         for histogram, duration_s in observed:
             if duration_s is not None:
                 histogram.labels(*labels).observe(duration_s)
+
+    def _note_held_for_nothing(self, job: JobView, released_s: float) -> None:
+        """Count what a failed claiming try had been given, until it was released."""
+        for part in job.components:
+            if part.claimed_s is not None:
+                wasted_s = max(0.0, released_s - part.claimed_s)
+                self._processor_seconds.labels(part.cluster, "wasted").inc(part.processors * wasted_s)
 
     def _note_processors(self, job: JobView) -> None:
         executed_s = 0.0

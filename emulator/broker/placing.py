@@ -5,8 +5,12 @@ What comes of it is a `Decision`, which suffices to make the same decision again
 
 from __future__ import annotations
 
+import math
+import threading
+import time
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Final
 
 from emulator.broker.runs import LiveJob, Run
 from emulator.clusters.protocol import LocalResourceManager, Occupancy
@@ -16,6 +20,9 @@ from emulator.policies.answers import check_answers
 from emulator.policies.decisions import SNAPSHOT_EVERY, Decision
 from emulator.policies.protocols import SchedulingEvent
 from emulator.policies.state import NOTHING_ELSE, ClusterState, Surroundings, SystemState
+
+VIEW_HOST_S: Final = 1.0
+"""For how long a reading is good enough for those who look."""
 
 
 class Occupancies:
@@ -37,6 +44,33 @@ class Occupancies:
         self._pool.shutdown(wait=False)
 
 
+class ViewedOccupancies:
+    """Occupancies for those who only look: however many ask, the clusters are read about once a host second.
+
+    It asks on threads of its own, so that a cluster slow to answer somebody who looks holds up no decision.
+    """
+
+    def __init__(self, managers: Sequence[LocalResourceManager]) -> None:
+        self._occupancies = Occupancies(managers)
+        self._lock = threading.Lock()
+        self._read: list[Occupancy | None] = []
+        self._lost: frozenset[str] = frozenset()
+        self._read_host_s = -math.inf
+
+    def read(self, lost: Collection[str] = ()) -> list[Occupancy | None]:
+        """Occupancy per cluster, in order, as it was at most `VIEW_HOST_S` ago, if the same clusters were lost then."""
+        with self._lock:
+            is_recent = time.monotonic() - self._read_host_s < VIEW_HOST_S
+            if not is_recent or self._lost != frozenset(lost):
+                self._read, self._lost = self._occupancies.read(lost), frozenset(lost)
+                self._read_host_s = time.monotonic()
+            return self._read
+
+    def close(self) -> None:
+        """End the threads."""
+        self._occupancies.close()
+
+
 def system_state(
     occupancies: Sequence[Occupancy | None],
     placed: Sequence[LiveJob],
@@ -56,6 +90,11 @@ def system_state(
     clusters = zip(topology.clusters, idle, strict=True)
     sizes = tuple(ClusterState(cluster.processors, min(free, cluster.processors)) for cluster, free in clusters)
     return SystemState(sizes, time_s, surroundings)
+
+
+def nothing_idle(topology: Topology, time_s: float) -> SystemState:
+    """A state in which no processor of any cluster is idle, so that a discipline can place nothing."""
+    return SystemState(tuple(ClusterState(cluster.processors, 0) for cluster in topology.clusters), time_s)
 
 
 def decide(run: Run, event: SchedulingEvent, state: SystemState) -> Decision:

@@ -6,6 +6,8 @@ rank and every step of a job has ended. Then, job by job:
 queued              waits on, where its discipline had it; one that had not been put to it arrives now
 claiming            is claimed again at its placement, under names that no claim of the former broker had
 starting, running   has failed: its ranks may have begun, their output went with the broker, and none is run twice
+of a run that was   is cancelled, whatever it did, and the run ends with its last job
+being ended
 final               stays what it is; a departure or withdrawal that was not decided on is decided now
 
 Everything here happens on the broker's loop.
@@ -23,7 +25,6 @@ from emulator.broker.runs import LiveJob, Run
 from emulator.broker.scheduling import Scheduling
 from emulator.model.job import JobState
 from emulator.model.topology import Topology
-from emulator.policies.protocols import Arrival, Departure, SchedulingEvent, Withdrawal
 
 PATIENCE_HOST_S: Final = 30.0
 """Host seconds after which jobs whose clusters have not been found are given up."""
@@ -59,8 +60,9 @@ class Recovery:
             for job in run.jobs.values():
                 if was_interrupted(job):
                     self._interrupted[job.id] = _Interrupted(run, job, self._clusters_of(job))
-            for event in self._owed(run):
-                self._scheduling.decide(run, event)
+            if run.is_ending:
+                continue
+            self._scheduling.catch_up(run)
             is_scanned = run.discipline.next_scan_s() is not None
             jobs_wait = bool(run.discipline.waiting()) and not is_scanned
             run.looking.begin_anew(len(self._topology.clusters), jobs_wait=jobs_wait)
@@ -84,20 +86,11 @@ class Recovery:
         if job.id in self._interrupted:
             self._end(job.id, JobState.CANCELLED, f"Cancelled while it was {job.state.value}.")
 
-    def _owed(self, run: Run) -> list[SchedulingEvent]:
-        """What the run's discipline was not asked about before the broker was killed."""
-        waiting = set(run.discipline.waiting())
-        owed: list[SchedulingEvent] = []
-        for job in run.jobs.values():
-            if job.id in waiting and job.state is not JobState.QUEUED:
-                owed.append(Withdrawal(job.id))
-            elif job.state is JobState.QUEUED and job.id not in waiting:
-                owed.append(Arrival(job.waiting))
-        return [*(Departure(job.id, job.placement) for job in run.undeparted if job.placement is not None), *owed]
-
     def _settle(self, interrupted: _Interrupted) -> None:
         run, job = interrupted.run, interrupted.job
-        if job.state is JobState.CLAIMING:
+        if run.is_ending:
+            self.cancel(job)
+        elif job.state is JobState.CLAIMING:
             del self._interrupted[job.id]
             self._scheduling.resume(run, job)
         else:

@@ -16,7 +16,7 @@ from emulator.broker.runs import LiveJob, Run
 from emulator.model.job import JobState, Timeline
 from emulator.model.placement import Component, Placement
 from emulator.model.topology import Topology
-from emulator.model.views import EventKind, EventView, JobView, RunState
+from emulator.model.views import STANDING_RUN, EventKind, EventView, JobView, RunState
 from emulator.policies.claiming import ClaimingProcedure
 from emulator.policies.decisions import Decision, recorded_decision
 from emulator.policies.protocols import Departure
@@ -31,7 +31,7 @@ def remembered_runs(journal: Journal, topology: Topology) -> dict[int, Run]:
     for event in journal.latest_of_each_job():
         if event.job is not None and event.run in runs:
             run = runs[event.run]
-            run.add(remembered_job(event.job, run, topology))
+            run.add(_job_after(event.kind, event.job, run, topology))
     for run in runs.values():
         if run.state is RunState.RUNNING:
             _decide_again(run, journal, topology)
@@ -62,6 +62,14 @@ def remembered_job(view: JobView, run: Run, topology: Topology) -> LiveJob:
     )
 
 
+def _job_after(kind: EventKind, view: JobView, run: Run, topology: Topology) -> LiveJob:
+    """The job after its last event; one that tells of a failed claim shows what was released with it."""
+    if kind is EventKind.CLAIM_FAILED:
+        released = tuple(part.model_copy(update={"allocation": None, "claimed_s": None}) for part in view.components)
+        view = view.model_copy(update={"components": released})
+    return remembered_job(view, run, topology)
+
+
 def _run(kept: KeptRun, topology: Topology) -> Run:
     run = Run(kept.number, kept.request, topology)
     if kept.host_origin_s is not None:
@@ -90,11 +98,13 @@ def _decide_again(run: Run, journal: Journal, topology: Topology) -> None:
 def _decisions(events: Iterator[EventView], run: Run, ended: dict[int, None]) -> Iterator[Decision]:
     """The decisions among `events`; at their end `ended` holds the placed jobs that ended and did not depart.
 
-    A failure of the run's own code is told to `run` as it comes.
+    A failure of the run's own code is told to `run` as it comes, and that it is being ended; the standing run goes on.
     """
     for event in events:
         if event.kind is EventKind.POLICY_FAILED:
             run.failure = str(event.detail.get("reason", ""))
+        elif event.kind is EventKind.RUN_ENDING:
+            run.is_ending = run.id != STANDING_RUN
         elif event.kind is EventKind.DECISION:
             decision = recorded_decision(event.detail)
             if isinstance(decision.event, Departure):

@@ -118,8 +118,9 @@ class LiveJob:
 class Run:
     """A run's clock, discipline, policy and jobs; `waiting_files` holds the input files of those not placed yet.
 
-    `failure` says why nothing is decided in it any more, once its discipline or policy has failed; `undeparted` holds
-    jobs that ended under a former broker, which was killed before it decided on their departure.
+    `failure` says why nothing is decided in it any more, once its discipline or policy has failed, and `is_ending` that
+    nothing is since somebody ends it; `undeparted` holds placed jobs that ended without a decision on their departure:
+    while the run was ending, or right before the broker was killed.
 
     Raises:
         UnknownName: if the request names a policy or queue that comes neither with the testbed nor with it.
@@ -140,6 +141,7 @@ class Run:
         self.jobs: dict[int, LiveJob] = {}
         self.decisions = 0
         self.failure = ""
+        self.is_ending = False
         self.looking = Looking()
         self.waiting_files: dict[int, str] = {}
         self.undeparted: tuple[LiveJob, ...] = ()
@@ -180,7 +182,7 @@ class Run:
 
     def host_until_due_s(self) -> float | None:
         """Host seconds until the queue is to be scanned or the clusters to be looked at; None: nothing is due."""
-        if self.failure:
+        if self.failure or self.is_ending:
             return None
         try:
             scan_s = self.discipline.next_scan_s()

@@ -6,6 +6,8 @@ All methods run on the broker's loop. Nothing here knows of the API.
 from __future__ import annotations
 
 import contextlib
+import logging
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -29,7 +31,7 @@ from emulator.broker.life_events import (
 )
 from emulator.broker.loop import Loop
 from emulator.broker.outputs import Outputs
-from emulator.broker.placing import Occupancies, system_state
+from emulator.broker.placing import Occupancies, nothing_idle, system_state
 from emulator.broker.running import JobLife
 from emulator.broker.runs import LiveJob, Run
 from emulator.clusters.protocol import AllocationEvent, AllocationEventKind, LocalResourceManager
@@ -38,12 +40,13 @@ from emulator.model.job import JobState
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
 from emulator.model.units import rate_mbit
-from emulator.model.views import EventKind, JobView
+from emulator.model.views import EventKind, JobView, RunState
 from emulator.policies.claiming import ClaimingProcedure
 from emulator.policies.decisions import Decision, decision_record
 from emulator.policies.protocols import Arrival, Departure, Reject, Scan, SchedulingEvent, Start, Withdrawal
 from emulator.policies.state import SystemState
 
+log = logging.getLogger(__name__)
 OUTPUTS_FOLDER: Final = "outputs"
 """Beside the journal."""
 FINAL_EVENTS = {
@@ -82,12 +85,42 @@ class Scheduling:
 
     def decide(self, run: Run, event: SchedulingEvent) -> None:
         """Ask the discipline about `event` on the clusters' present occupancy, and do what it answers."""
-        self._decide_on(run, [event], self._state(run))
+        if not run.is_ending:
+            self._decide_on(run, [event], self._state(run))
+
+    def stop(self, run: Run) -> None:
+        """Decide nothing in `run` any more; its waiting jobs are cancelled, all at once, unasked."""
+        if run.is_ending:
+            return
+        run.is_ending = True
+        with self._journal.together():
+            if run.state is RunState.RUNNING:
+                self.record(run, EventKind.RUN_ENDING)
+            for job in run.unfinished:
+                if job.state is JobState.QUEUED:
+                    self.finish(run, job, Ended(JobState.CANCELLED, "Cancelled while it was queued."))
+
+    def catch_up(self, run: Run) -> None:
+        """Put to the discipline of `run` what it was not asked about: jobs that came, left or ended meanwhile.
+
+        It forgets the jobs that left while no processor is idle, so that it places none of those it has yet to forget.
+        """
+        waiting = set(run.discipline.waiting())
+        gone = [Withdrawal(number) for number in sorted(waiting) if run.jobs[number].state is not JobState.QUEUED]
+        if gone:
+            self._decide_on(run, gone, nothing_idle(self._topology, run.now_s()))
+        departed, run.undeparted = run.undeparted, ()
+        for job in departed:
+            if job.placement is not None:
+                self.decide(run, Departure(job.id, job.placement))
+        for job in list(run.jobs.values()):
+            if job.state is JobState.QUEUED and job.id not in waiting:
+                self.decide(run, Arrival(job.waiting))
 
     def decide_arrivals(self, run: Run, jobs: Sequence[LiveJob]) -> None:
         """Ask the discipline about jobs that arrived together, one after another, on one reading of the clusters."""
-        state = self._state(run)
-        self._decide_on(run, [Arrival(job.waiting) for job in jobs], state)
+        if not run.is_ending:
+            self._decide_on(run, [Arrival(job.waiting) for job in jobs], self._state(run))
 
     def decide_due(self, run: Run) -> None:
         """Decide on what is due in `run`: a scan, or what came free without a departure of ours."""
@@ -159,11 +192,19 @@ class Scheduling:
         self.record(run, EventKind.PLACED, job)
 
     def _begin(self, run: Run, job: LiveJob) -> None:
-        """Begin the life of a job that is placed."""
-        errand = self._errands.errand(run, job)
-        job.life = JobLife(errand, self._managers, lambda event: self._post(partial(self._on_life, run, job, event)))
-        self._placed[errand.label] = job
-        job.life.begin()
+        """Begin the life of a job that is placed; one whose life cannot be made fails, and no other job with it."""
+        try:
+            errand = self._errands.errand(run, job)
+            job.life = JobLife(
+                errand, self._managers, lambda event: self._post(partial(self._on_life, run, job, event))
+            )
+            self._placed[errand.label] = job
+            job.life.begin()
+        except Exception as error:
+            reason = str(error) if isinstance(error, TestbedError) else f"The broker could not begin it ({error!r})."
+            log.warning("job %d could not be begun", job.id, exc_info=error)
+            # Later, since other jobs of the same decision are yet to be begun before the discipline is asked again.
+            self._post(partial(self.depart, run, job, Ended(JobState.FAILED, reason)))
 
     def _on_file_arrived(self, run: Run, job: LiveJob, arrived: Arrived) -> None:
         detail: dict[str, object] = {
@@ -202,26 +243,28 @@ class Scheduling:
         if job.claimed:
             reason = "The broker was killed while it claimed; all is released, and claimed again."
             self._on_claim_failed(run, job, next(iter(job.claimed)), reason, job.claiming)
-        try:
-            self._begin(run, job)
-        except TestbedError as error:
-            self.depart(run, job, Ended(JobState.FAILED, str(error)))
+        self._begin(run, job)
 
     def depart(self, run: Run, job: LiveJob, ended: Ended) -> None:
         """A placed job has ended, and what it held is released."""
         job.released_s = run.now_s()
         self.finish(run, job, ended)
-        if job.placement is not None:
+        if run.is_ending:
+            run.undeparted = (*run.undeparted, job)
+        elif job.placement is not None:
             self.decide(run, Departure(job.id, job.placement))
 
     def _on_claim_failed(
         self, run: Run, job: LiveJob, cluster: str, reason: str, procedure: ClaimingProcedure | None
     ) -> None:
-        """Nothing of the job is claimed any more; it keeps its placement, and `procedure` says when it tries again."""
-        job.claimed = {}
+        """Nothing of the job is claimed any more; it keeps its placement, and `procedure` says when it tries again.
+
+        The event holds what had been claimed, since that was held for nothing until now.
+        """
         job.claiming = procedure or job.claiming
         detail: dict[str, object] = {"cluster": cluster, "reason": reason, "claiming_try": job.claiming_tries}
         self.record(run, EventKind.CLAIM_FAILED, job, detail)
+        job.claimed = {}
 
     def finish(self, run: Run, job: LiveJob, ended: Ended) -> None:
         """A job has ended, and holds nothing any more."""
@@ -231,9 +274,13 @@ class Scheduling:
             job.timeline.finished_s = run.moment_s(ended.host_finished_s)
         if job.life is not None:
             self._placed.pop(job.life.label, None)
-            self.outputs.ended(job.id)
+        self.outputs.ended(job.id)
         run.waiting_files.pop(job.id, None)
-        self._replicas.let_go(job.id)
+        try:
+            self._replicas.let_go(job.id)
+        except sqlite3.Error:
+            # What it used is swept when the broker is started anew; the job has ended all the same.
+            log.exception("the files of job %d could not be let go of", job.id)
         self.record(run, FINAL_EVENTS[ended.state], job)
 
     def on_allocation(self, manager: LocalResourceManager, event: AllocationEvent) -> None:

@@ -6,7 +6,9 @@ Every public method may be called from any thread; each hands its work to the lo
 from __future__ import annotations
 
 import itertools
+import logging
 import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import Future
 from functools import partial
@@ -19,13 +21,14 @@ from emulator.broker.files.replicas import Replicas
 from emulator.broker.journal import Journal
 from emulator.broker.life_events import Ended
 from emulator.broker.loop import Loop
+from emulator.broker.placing import ViewedOccupancies
 from emulator.broker.recovery import PATIENCE_HOST_S, Recovery
 from emulator.broker.remembering import remembered_runs
 from emulator.broker.runs import LiveJob, Run
 from emulator.broker.scheduling import Scheduling
 from emulator.clusters.file_server import FileServer
 from emulator.clusters.protocol import AllocationEvent, LocalResourceManager
-from emulator.model.errors import AlreadyEnded, ClusterUnreachable, NotStanding, TestbedBusy, UnknownName
+from emulator.model.errors import AlreadyEnded, NotStanding, TestbedBusy, TestbedError, UnknownName
 from emulator.model.job import JobState
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
@@ -43,6 +46,7 @@ from emulator.model.views import (
 )
 from emulator.policies.protocols import Withdrawal
 
+log = logging.getLogger(__name__)
 CATALOGUE_FILE = "files.sqlite"
 """Beside the journal."""
 END_TIMEOUT_HOST_S = 60.0
@@ -68,6 +72,7 @@ class Broker:
         catalogue = Catalogue(settings.journal_file.with_name(CATALOGUE_FILE))
         self._replicas = Replicas(topology, file_servers, catalogue)
         self._scheduling = Scheduling(topology, managers, settings, journal, self._replicas)
+        self._viewed = ViewedOccupancies(managers)
         self._loop = Loop(self._host_until_scan_s, self._scan_due_runs)
         self.files = FileRegistry(topology, file_servers, self._replicas, self._loop.ask, self._wanted_files)
         self._journal = journal
@@ -96,12 +101,16 @@ class Broker:
         for number in self._loop.ask(
             lambda: [run.id for run in self._runs.values() if run.state is not RunState.ENDED]
         ):
-            self.end_run(number)
+            try:
+                self.end_run(number)
+            except TestbedError:
+                log.exception("run %d was not ended; all else is closed", number)
         self._loop.ask(self._replicas.close)
         self._loop.close()
         for manager in self._managers:
             manager.close()
         self._scheduling.occupancies.close()
+        self._viewed.close()
 
     def unreachable(self) -> list[str]:
         """Names of the clusters that do not answer."""
@@ -131,9 +140,12 @@ class Broker:
             UnknownName: if there is no such run.
             NotStanding: if jobs could not be released in time.
         """
-        ended = self._loop.ask(partial(self._stop_run, number))
-        if not ended.wait(END_TIMEOUT_HOST_S):
-            raise NotStanding(f"Run {number} has jobs that did not end within {END_TIMEOUT_HOST_S:.0f} s.")
+        self._loop.ask(partial(self._stop_run, number))
+        deadline_host_s = time.monotonic() + END_TIMEOUT_HOST_S
+        while self._loop.ask(lambda: bool(self._run(number).unfinished)):
+            if time.monotonic() > deadline_host_s:
+                raise NotStanding(f"Run {number} has jobs that did not end within {END_TIMEOUT_HOST_S:.0f} s.")
+            time.sleep(END_POLL_HOST_S)
         return self._loop.ask(partial(self._end_run, number))
 
     def current_run(self) -> RunView | None:
@@ -194,7 +206,7 @@ class Broker:
 
     def tally(self) -> Tally:
         """What is counted anew whenever somebody looks: how full the clusters and how long the queue are now."""
-        occupancies = self._scheduling.occupancies.read(self.unreachable())
+        occupancies = self._viewed.read(self.unreachable())
         return self._loop.ask(lambda: tally(self._topology, self._running(), occupancies))
 
     def output(self, number: int) -> tuple[str, str]:
@@ -208,7 +220,7 @@ class Broker:
 
     def clusters(self) -> list[ClusterView]:
         """The clusters as their local managers report them now."""
-        occupancies = self._scheduling.occupancies.read(self.unreachable())
+        occupancies = self._viewed.read(self.unreachable())
         return cluster_views(self._topology, occupancies)
 
     def _begin_run(self, request: RunRequest) -> RunView:
@@ -233,23 +245,11 @@ class Broker:
             self._scheduling.record(run, EventKind.RUN_STARTED, detail={"request": run.request.model_dump(mode="json")})
         return run.view()
 
-    def _stop_run(self, number: int) -> threading.Event:
+    def _stop_run(self, number: int) -> None:
         run = self._run(number)
+        self._scheduling.stop(run)
         for job in run.unfinished:
             self._cancel(job.id)
-        ended = threading.Event()
-        self._set_when_unfinished_gone(run, ended)
-        return ended
-
-    def _set_when_unfinished_gone(self, run: Run, ended: threading.Event) -> None:
-        if not run.unfinished:
-            ended.set()
-        else:
-            again = threading.Timer(
-                END_POLL_HOST_S, lambda: self._loop.post(partial(self._set_when_unfinished_gone, run, ended))
-            )
-            again.daemon = True
-            again.start()
 
     def _end_run(self, number: int) -> RunView:
         run = self._run(number)
@@ -260,7 +260,15 @@ class Broker:
                 self._scheduling.record(run, EventKind.RUN_ENDED)
         if self._current is run:
             self._current = None
+        if run is self._standing and run.is_ending:
+            run.is_ending = False
+            self._scheduling.catch_up(run)
         return run.view()
+
+    def _end_emptied_run(self) -> None:
+        """End the run that was being ended when a former broker was killed, once its jobs are settled."""
+        if self._current is not None and self._current.is_ending and not self._current.unfinished:
+            self._end_run(self._current.id)
 
     def _run(self, number: int) -> Run:
         if number not in self._runs:
@@ -304,6 +312,8 @@ class Broker:
         if number == STANDING_RUN and self._current is not None:
             raise _busy(self._current)
         run = self._standing if number == STANDING_RUN else self._current_run(number)
+        if run.is_ending:
+            raise NotStanding(f"Run {number} is being ended, so it takes no jobs.")
         if run.state is not RunState.RUNNING:
             raise NotStanding(f"Run {number} is {run.state.value}, so it takes no jobs.")
         return run
@@ -340,8 +350,15 @@ class Broker:
         return min(waits, default=None)
 
     def _scan_due_runs(self) -> None:
+        failed: Exception | None = None
         for run in self._scanned():
-            self._scheduling.decide_due(run)
+            try:
+                self._scheduling.decide_due(run)
+            except Exception as error:
+                log.exception("what was due in run %d could not be done", run.id)
+                failed = error
+        if failed is not None:
+            raise failed  # the loop then pauses, so that what fails at once again is not tried without end
 
     def _scanned(self) -> list[Run]:
         """The runs whose queues are looked through; none while no cluster answers, which would waste their tries."""
@@ -360,7 +377,8 @@ class Broker:
 
     def _recover(self) -> None:
         self._recovery.begin(self._running())
-        patience = threading.Timer(PATIENCE_HOST_S, self._loop.post, (self._recovery.give_up,))
+        self._end_emptied_run()
+        patience = threading.Timer(PATIENCE_HOST_S, self._loop.post, (self._give_up_recovery,))
         patience.daemon = True
         patience.start()
 
@@ -370,14 +388,17 @@ class Broker:
     def _on_found(self, cluster: str) -> None:
         self._scheduling.cluster_found(cluster)
         self._recovery.found(cluster)
+        self._end_emptied_run()
+
+    def _give_up_recovery(self) -> None:
+        self._recovery.give_up()
+        self._end_emptied_run()
 
     def _on_reachable(self, manager: LocalResourceManager, reachable: bool, reason: str) -> None:
         if reachable:
-            try:
-                manager.release_all()
-                lost = self.files.tidy(manager.cluster)
-            except ClusterUnreachable:
-                return
+            # If this fails the cluster was not found: the watcher that hears of it hangs up and looks for it again.
+            manager.release_all()
+            lost = self.files.tidy(manager.cluster)
             if lost:
                 self._loop.post(lambda: self._scheduling.files_lost(lost, self._running()))
             self._loop.post(partial(self._on_found, manager.cluster))

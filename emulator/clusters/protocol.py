@@ -144,7 +144,7 @@ class LocalResourceManager(Protocol):
     def watch(self, on_event: Callable[[AllocationEvent], None], on_reachable: Callable[[bool, str], None]) -> None:
         """Report allocations' events from now on, and whenever the cluster is lost or found again (with the reason).
 
-        If `on_reachable` raises `ClusterUnreachable` when the cluster was found, it is lost still and looked for again.
+        If `on_reachable` raises when the cluster was found, it is lost still and looked for again.
         """
         ...
 

@@ -8,6 +8,7 @@ run as job steps inside the allocation, so Slurm's limits, accounting and `scanc
 
 from __future__ import annotations
 
+import logging
 import shlex
 import threading
 import time
@@ -19,6 +20,7 @@ from emulator.clusters.ssh import Completed, Program, SecureShell
 from emulator.model.errors import ClaimFailed, ClusterUnreachable
 from emulator.model.settings import BrokerSettings, Head
 
+log = logging.getLogger(__name__)
 EVENTS_FILE = '"$HOME"/.testbed/events'
 HOLDER = f"""#!/bin/sh
 note() {{ printf '%s %s %s %s\\n' "$1" "$(date +%s.%N)" "$SLURM_JOB_NAME" "$SLURM_JOB_ID" >> {EVENTS_FILE}; }}
@@ -182,6 +184,11 @@ class SlurmCluster:
         except ClusterUnreachable:
             stream.close()
             raise
+        except Exception as error:
+            # Whatever it was, a watcher that dies of it would never find its cluster again.
+            log.exception("cluster %s was found, which could not be acted upon", self.cluster)
+            stream.close()
+            raise ClusterUnreachable(f"Cluster {self.cluster!r} could not be taken up ({error!r}).") from error
 
     def _read_events(self, stream: Program, on_event: Callable[[AllocationEvent], None]) -> None:
         for line in stream.lines():

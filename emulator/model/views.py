@@ -190,6 +190,7 @@ class EventKind(StrEnum):
     """What happens in the broker, in the order it happens."""
 
     RUN_STARTED = "run-started"
+    RUN_ENDING = "run-ending"
     RUN_ENDED = "run-ended"
     SUBMITTED = "submitted"
     DECISION = "decision"

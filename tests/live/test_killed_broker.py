@@ -11,6 +11,7 @@ import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import httpx
 import pytest
 
 from emulator.campaigns.run_directory import read_run
@@ -74,10 +75,15 @@ class Killable(Grid):
     def container(self):
         return engine.connect().containers.get(f"{self.testbed.name}-broker")
 
+    def is_well(self) -> bool:
+        with contextlib.suppress(httpx.TransportError):
+            return httpx.get(f"{self.client.api_url}/v1/health", trust_env=False).status_code == httpx.codes.OK
+        return False
+
     def kill_broker(self) -> None:
         began = self.container().attrs["State"]["StartedAt"]
         self.container().exec_run(["python3", "-c", KILL])
-        self.until(lambda: self.container().attrs["State"]["StartedAt"] != began and self.client.answers())
+        self.until(lambda: self.container().attrs["State"]["StartedAt"] != began and self.is_well())
 
     def files_at(self, cluster: str) -> list[str]:
         folder = f"/home/researcher/.testbed/files/{self.testbed.name}"

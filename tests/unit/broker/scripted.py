@@ -12,6 +12,7 @@ from emulator.clusters.protocol import AllocationEvent, AllocationEventKind, Occ
 from emulator.model.errors import ClaimFailed, ClusterUnreachable
 
 END = object()
+FIND_AGAIN_HOST_S = 0.01
 
 
 class ScriptedProgram:
@@ -54,8 +55,8 @@ class ScriptedCluster:
     """Grants what fits at once, unless `holds_back`, `refuses` or `silent`.
 
     `others` hold processors of their own. Other users are quicker than the next `others_quicker` claims, which stay
-    pending. `on_claim` is called at each. An allocation's release ends what runs inside it, and nothing starts in one
-    that was released.
+    pending. The next `release_all` raise what is in `sweeps_failing`. `on_claim` is called at each claim. An
+    allocation's release ends what runs inside it, and nothing starts in one that was released.
     """
 
     def __init__(self, cluster: str, processors: int) -> None:
@@ -68,6 +69,7 @@ class ScriptedCluster:
         self.holds_back = self.refuses = self.silent = False
         self.others_quicker = 0
         self.on_claim = lambda claim, allocation: None
+        self.sweeps_failing: list[Exception] = []
         self.claims: list[str] = []
         self.programs: list[ScriptedProgram] = []
         self.scripts: list[str] = []
@@ -75,6 +77,7 @@ class ScriptedCluster:
         self._on_event = self._on_reachable = None
         self._lock = threading.Lock()
         self._next = 0
+        self._closed = False
 
     def occupancy(self) -> Occupancy:
         self._check_speaking()
@@ -120,6 +123,8 @@ class ScriptedCluster:
             self._tell(AllocationEventKind.CLAIMED, claim, allocation)
 
     def release_all(self) -> None:
+        if self.sweeps_failing:
+            raise self.sweeps_failing.pop()
         for allocation in list(self.held):
             self.release(allocation)
 
@@ -142,14 +147,24 @@ class ScriptedCluster:
 
     def watch(self, on_event, on_reachable) -> None:
         self._on_event, self._on_reachable = on_event, on_reachable
-        on_reachable(True, "")
+        self._find()
+
+    def _find(self) -> None:
+        """Say that the cluster was found, until whoever hears it can act upon it."""
+        try:
+            self._on_reachable(True, "")
+        except Exception:
+            again = threading.Timer(FIND_AGAIN_HOST_S, self._find)
+            again.daemon = True
+            if not self._closed:
+                again.start()
 
     def fall_silent(self) -> None:
         self.silent = True
         self._on_reachable(False, f"Cluster {self.cluster!r} stopped answering.")
 
     def close(self) -> None:
-        pass
+        self._closed = True
 
     def tell(self, kind: AllocationEventKind, claim: str, allocation: str) -> None:
         """Report an event, as if it came from the cluster now."""

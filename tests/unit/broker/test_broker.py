@@ -1,5 +1,6 @@
 """The broker's promises: all components or none, the timeline from the events, everything released whatever happens."""
 
+import sqlite3
 import time
 
 import pytest
@@ -7,7 +8,14 @@ import pytest
 from emulator.broker.journal import Journal
 from emulator.broker.service import Broker
 from emulator.model.documents import parse_document
-from emulator.model.errors import ImpossibleRequest, InvalidInput, NotStanding, TestbedBusy, UnknownName
+from emulator.model.errors import (
+    ClusterUnreachable,
+    ImpossibleRequest,
+    InvalidInput,
+    NotStanding,
+    TestbedBusy,
+    UnknownName,
+)
 from emulator.model.job import JobSpecification, JobState
 from emulator.model.settings import BrokerSettings, Head
 from emulator.model.topology import Topology
@@ -184,6 +192,22 @@ def test_losing_a_cluster_fails_the_jobs_on_it_and_no_others(house):
     assert EventKind.CLUSTER_LOST in house.kinds()
     house.east.programs[-1].finish()
     house.until_state(on_east, JobState.FINISHED)
+
+
+@pytest.mark.parametrize(
+    "failure", [ClusterUnreachable("It stopped answering."), sqlite3.OperationalError("disk full")]
+)
+def test_a_cluster_that_could_not_be_swept_when_it_was_found_is_found_later(tmp_path, failure):
+    class Unswept(House):
+        def make_broker(self, *arguments) -> Broker:
+            self.west.sweeps_failing = [failure, failure]
+            return super().make_broker(*arguments)
+
+    house = Unswept(tmp_path)
+    assert house.west.sweeps_failing == []
+    house.started(house.submit(6, 6), house.east)
+    house.broker.close()
+    house.journal.close()
 
 
 def test_a_waiting_job_starts_at_the_scan_after_room_appears(house):

@@ -50,7 +50,11 @@ def test_a_claim_that_others_were_quicker_for_is_released_everywhere_and_tried_a
     assert (first.detail["cluster"], first.detail["claiming_try"], second.detail["claiming_try"]) == ("west", 1, 2)
     assert "others hold them" in first.detail["reason"]
     assert (first.job.claiming_tries, first.job.claim_due_s) == (1, pytest.approx(first.job.planned_start_s, abs=240))
-    assert [part.claimed_s for part in first.job.components] == [None, None]
+    east, west = first.job.components
+    assert east.claimed_s is not None
+    assert first.job.placed_s < east.claimed_s < first.time_s, "what was held for nothing is told"
+    assert west.claimed_s is None
+    assert [part.claimed_s > first.time_s for part in view.components] == [True, True]
 
 
 def test_the_job_keeps_its_placement_and_is_claimed_at_the_moments_of_the_procedure(house):

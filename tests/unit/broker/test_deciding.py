@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 
 import pytest
 from fastapi.testclient import TestClient
@@ -216,3 +217,24 @@ def test_the_first_decision_and_one_in_a_thousand_hold_what_was_remembered(house
     first, second = decisions_of(house, run)
     assert first.snapshot is not None
     assert second.snapshot is None
+
+
+def test_a_job_whose_life_cannot_be_made_fails_and_takes_no_other_with_it(house, monkeypatch):
+    errand = house.broker._scheduling._errands.errand
+
+    def failing(run, job):
+        if job.id == 2:
+            raise sqlite3.OperationalError("disk full")
+        return errand(run, job)
+
+    monkeypatch.setattr(house.broker._scheduling._errands, "errand", failing)
+    run = house.broker.begin_run(RunRequest(name="r", queue="gs", policy="wf-distinct", paced_middleware=False)).id
+    house.broker.start_run(run)
+    all_of_it = house.submit(8, 8, run=run, request="unordered")
+    house.until_state(all_of_it, JobState.STARTING)
+    failed, other, waits = (house.submit(size, run=run, request="unordered") for size in (8, 8, 8))
+    house.broker.cancel(all_of_it)
+    house.until_state(failed, JobState.FAILED)
+    assert house.broker.job(failed).reason == "The broker could not begin it (OperationalError('disk full'))."
+    house.until_state(other, JobState.STARTING)
+    house.until_state(waits, JobState.STARTING)

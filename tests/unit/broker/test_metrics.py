@@ -1,11 +1,14 @@
 """Metrics: counted from events, the same after a restart, with one prefix, base units, and never a job's number."""
 
+import threading
+
+import pytest
 from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 
 from emulator.broker.api import application
 from emulator.model.job import JobState
-from emulator.model.views import RunRequest
+from emulator.model.views import EventKind, RunRequest
 from tests.unit.broker.test_broker import House
 
 STANDING = {"policy": "by-kind", "queue": "placement"}
@@ -125,3 +128,45 @@ def test_names_and_labels_follow_the_house_s_rules(house):
     for name, *labels in samples(house):
         assert name.startswith("testbed_")
         assert {label for label, _ in labels} <= {"policy", "queue", "cluster", "kind", "le"}
+
+
+def test_a_cluster_slow_to_answer_those_who_look_holds_up_no_decision_and_is_asked_once(house, monkeypatch):
+    asked: list[str] = []
+    answering = threading.Event()
+    occupancy = house.east.occupancy
+
+    def slow():
+        asked.append(threading.current_thread().name)
+        if len(asked) == 1:
+            assert answering.wait(10)
+        return occupancy()
+
+    monkeypatch.setattr(house.east, "occupancy", slow)
+    looking = [threading.Thread(target=house.broker.tally) for _ in range(4)]
+    for thread in looking:
+        thread.start()
+    house.until(lambda: asked)
+    house.until_state(house.submit(4), JobState.STARTING)
+    decided = len(asked)
+    answering.set()
+    for thread in looking:
+        thread.join()
+    house.broker.clusters()
+    assert len(asked) == decided
+
+
+def test_what_a_failed_claiming_try_held_is_counted_as_wasted_once(tmp_path):
+    house = House(tmp_path, host_grant_limit_s=0.2)
+    house.west.others_quicker = 1
+    run = house.broker.begin_run(RunRequest(name="r", dilation=0.05, paced_middleware=False)).id
+    house.broker.start_run(run)
+    job = house.submit(6, 6, run=run)
+    house.until_state(job, JobState.STARTING)
+    failed = next(event for event in house.journal.read(run, 0) if event.kind is EventKind.CLAIM_FAILED)
+    held = next(part for part in failed.job.components if part.cluster == "east")
+    assert value(samples(house), "processor_seconds_total", cluster="east", kind="wasted") == pytest.approx(
+        6 * (failed.time_s - held.claimed_s)
+    )
+    assert failed.time_s > held.claimed_s
+    house.broker.close()
+    house.journal.close()

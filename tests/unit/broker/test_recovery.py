@@ -300,3 +300,22 @@ def test_what_a_job_wrote_is_there_after_the_kill(tmp_path):
     again = House(tmp_path)
     assert "a line of its own" in again.broker.output(job)[0]
     again.broker.close()
+
+
+def test_a_claim_that_had_failed_before_the_kill_is_not_recorded_as_failed_again(tmp_path):
+    house = House(tmp_path, host_grant_limit_s=0.1)
+    house.west.others_quicker = 1
+    run = house.broker.begin_run(RunRequest(name="r", dilation=0.02, paced_middleware=False)).id
+    house.broker.start_run(run)
+    job = house.submit(6, 6, run=run)
+    house.until(lambda: EventKind.CLAIM_FAILED in house.kinds(run))
+    claims = house.east.claims + house.west.claims
+    killed(house)
+    again = House(tmp_path)
+    assert again.kinds(run).count(EventKind.CLAIM_FAILED) == 1
+    assert all(part.claimed_s is None for part in again.broker.job(job).components)
+    again.until_state(job, JobState.STARTING)
+    assert not set(claims) & set(again.east.claims + again.west.claims)
+    assert again.kinds(run).count(EventKind.CLAIM_FAILED) == 1
+    again.broker.close()
+    again.journal.close()

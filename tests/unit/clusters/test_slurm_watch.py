@@ -1,6 +1,7 @@
 """How a cluster is watched through losses of the connection, on a shell whose connections end as they are told."""
 
 import queue
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ class Watched:
         self.reports: queue.Queue[bool] = queue.Queue()
         self.events: queue.Queue[AllocationEvent] = queue.Queue()
         self.lost_again = 0
+        self.failure: Exception = ClusterUnreachable("It stopped answering.")
         watched = self
 
         class Shell:
@@ -64,7 +66,7 @@ class Watched:
         self.reports.put(reachable)
         if reachable and self.lost_again:
             self.lost_again -= 1
-            raise ClusterUnreachable("It stopped answering.")
+            raise self.failure
 
 
 @pytest.fixture
@@ -76,7 +78,11 @@ def watched(monkeypatch):
         watched.streams.get().close()
 
 
-def test_a_cluster_that_is_lost_while_it_is_being_found_is_looked_for_again(watched):
+@pytest.mark.parametrize(
+    "failure", [ClusterUnreachable("It stopped answering."), sqlite3.OperationalError("disk full")]
+)
+def test_a_cluster_that_cannot_be_taken_up_when_it_is_found_is_looked_for_again(watched, failure):
+    watched.failure = failure
     watched.lost_again = 1
     watched.begin()
     assert [watched.reports.get(timeout=WITHIN_HOST_S) for _ in range(2)] == [True, True]
