@@ -156,7 +156,7 @@ def test_a_broker_killed_from_outside_is_brought_back_by_up_with_its_journal(gri
     events = [event.sequence for event in grid.client.events()]
     grid.container().kill()
     assert "starting it again with its journal" in grid.testbed.succeed("up", "--topology", "mini").errors
-    grid.until(grid.client.answers)
+    grid.until(grid.is_well)
     assert "not run twice" in grid.client.job(running).reason
     assert [event.sequence for event in grid.client.events()][: len(events)] == events
 
