@@ -27,5 +27,4 @@ logs        one line a record, whatever is in it
 journal     every event, in order, on disk
 remembering runs and jobs made again from the journal of a broker that was killed
 recovery    what that broker left half done, settled once the clusters are found
-outputs     what jobs write, on disk
 """
