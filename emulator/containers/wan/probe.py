@@ -118,17 +118,20 @@ class Receiver:
 
     def result(self) -> dict[str, Any]:
         """What arrived: packets, median delay in all and within the window, and the rate within the window."""
-        rate_mbit = 0.0
-        if len(self.in_window) > 1:
+        rate_mbit, passed_bytes, ends_ns = 0.0, 0, []
+        if self.in_window:
             first, last = self.in_window[0], self.in_window[-1]
-            passed_bytes = (len(self.in_window) - 1 + last[2] - first[2]) * self.frame_bytes
-            rate_mbit = passed_bytes * 8e3 / max(1, last[0] - first[0])
+            passed_bytes = (len(self.in_window) + last[2] - first[2]) * self.frame_bytes
+            rate_mbit = (passed_bytes - self.frame_bytes) * 8e3 / max(1, last[0] - first[0])
+            ends_ns = [first[0], last[0]]
         return {
             "received": self.received + self.overflowed,
             "overflowed": self.overflowed,
             "delay_s": median_s(self.delays_ns),
             "window_delay_s": median_s([delay_ns for _, delay_ns, _ in self.in_window]),
             "rate_mbit": rate_mbit,
+            "window_bytes": passed_bytes,
+            "window_ns": ends_ns,
         }
 
 

@@ -40,13 +40,32 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What became of a stream: frames sent and received, median delays (in all, once settled), and the settled rate."""
+    """What became of a stream: frames sent and received, median delays (in all, once settled), and the settled rate.
+
+    `settled_bytes` arrived once settled, the first and the last of them at `host_settled_ns`, which is empty without.
+    """
 
     sent: int
     received: int
     host_delay_s: float | None
     host_settled_delay_s: float | None
     host_rate_mbit: float
+    frame_bytes: int = 0
+    settled_bytes: int = 0
+    host_settled_ns: tuple[int, ...] = ()
+
+
+def host_rate_together_mbit(arrivals: Sequence[Arrival]) -> float:
+    """The rate of streams into one link, counted from the first of their settled frames to the last of any.
+
+    Not the sum of their rates: a full queue may drop one stream's evenly spaced frames for a while and no other's, and
+    a stream's own rate is that of the time in which it passed.
+    """
+    moments_ns = [moment_ns for arrival in arrivals for moment_ns in arrival.host_settled_ns]
+    if len(moments_ns) < 2:
+        return 0.0
+    passed_bytes = sum(arrival.settled_bytes for arrival in arrivals) - arrivals[0].frame_bytes
+    return passed_bytes * 8e3 / max(1, max(moments_ns) - min(moments_ns))
 
 
 def carry_out(stand: Stand, streams: Sequence[Stream], host_drain_s: float) -> list[Arrival]:
@@ -116,4 +135,7 @@ def _arrival(identity: int, stream: Stream, outcomes: Sequence[dict[str, Any]]) 
         host_delay_s=received["delay_s"],
         host_settled_delay_s=received["window_delay_s"],
         host_rate_mbit=received["rate_mbit"],
+        frame_bytes=stream.frame_bytes,
+        settled_bytes=received["window_bytes"],
+        host_settled_ns=tuple(received["window_ns"]),
     )

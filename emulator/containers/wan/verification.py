@@ -39,7 +39,7 @@ from emulator.containers.wan.rounds import (
     two_into_one,
 )
 from emulator.containers.wan.router import Backend, Router
-from emulator.containers.wan.schedule import Arrival, Stream, carry_out
+from emulator.containers.wan.schedule import Arrival, Stream, carry_out, host_rate_together_mbit
 from emulator.containers.wan.stand import Stand
 from emulator.containers.wan.wide_area import program_wide_area
 from emulator.model.clock import Dilation
@@ -273,7 +273,7 @@ def shared_link(wide: Wide, triple: Triple, flood: Arrival, lesser: Arrival) -> 
     passed = 1 - wide.topology.path(second, target).loss
     offered_mbit = wide.carried_mbit(first, target) + passed * lesser_rate_mbit(wide, second, target)
     sources = f"{first}+{second}"
-    host_rate_mbit = flood.host_rate_mbit + lesser.host_rate_mbit
+    host_rate_mbit = host_rate_together_mbit([flood, lesser])
     measured = [
         rate_measurement(
             sources, target, Quantity.SHARED_RATE, min(link_mbit, offered_mbit), host_rate_mbit, wide.dilation

@@ -26,7 +26,7 @@ from emulator.containers.wan.rounds import (
     two_into_one,
 )
 from emulator.containers.wan.router import Backend
-from emulator.containers.wan.schedule import Arrival
+from emulator.containers.wan.schedule import Arrival, host_rate_together_mbit
 from emulator.model.clock import Dilation
 from emulator.model.documents import read_document
 from emulator.model.house import HOUSE
@@ -123,6 +123,14 @@ def test_turns_begin_when_the_queues_of_the_turn_before_have_drained() -> None:
     for before, after in zip(streams[::2], streams[2::2], strict=False):
         queue_s = 96896 * 8 / 2.5e6
         assert after.host_begin_s >= before.host_end_s + 2 * queue_s
+
+
+def test_the_rate_of_two_streams_together_is_that_of_the_link_though_one_is_dropped_for_half_of_the_time() -> None:
+    flood = Arrival(150, 150, None, None, 15, frame_bytes=1000, settled_bytes=150_000, host_settled_ns=(0, 80_000_000))
+    lesser = Arrival(50, 50, None, None, 10.0, frame_bytes=1000, settled_bytes=50_000, host_settled_ns=(0, 40_000_000))
+    assert host_rate_together_mbit([flood, lesser]) == pytest.approx(20, rel=0.01)
+    assert host_rate_together_mbit([flood, Arrival(50, 0, None, None, 0.0)]) == pytest.approx(15, rel=0.01)
+    assert host_rate_together_mbit([Arrival(50, 0, None, None, 0.0)]) == 0
 
 
 def test_two_sources_are_more_than_their_shared_link_carries_and_the_lesser_fills_no_queue_of_its_own() -> None:
