@@ -9,10 +9,9 @@ from typing import Annotated, Any
 import typer
 from pydantic import BaseModel
 
+from emulator.cli.brokers import broker_of
 from emulator.cli.standing import DEFAULT_NAME, NameOption
 from emulator.cli.tables import JsonOption, show_rows
-from emulator.client import BrokerClient
-from emulator.containers.state import standing
 from emulator.model.documents import validate
 from emulator.model.files import FileRegistration, FileView
 from emulator.model.units import BYTES_PER_MEGABYTE
@@ -31,7 +30,7 @@ def list_files(name: NameOption = DEFAULT_NAME, as_json: JsonOption = False) -> 
 
     Example: testbed files list --json
     """
-    with _client(name) as client:
+    with broker_of(name) as client:
         _show(client.files(), as_json=as_json)
 
 
@@ -50,7 +49,7 @@ def register_file(
     """
     content = {"name": file, "size_bytes": size_bytes, "sites": sites.split(","), "seed": seed}
     registration = validate(content, FileRegistration, source="files register")
-    with _client(name) as client:
+    with broker_of(name) as client:
         _show([client.register_file(registration)], as_json=as_json)
 
 
@@ -62,7 +61,7 @@ def remove_file(
 
     Example: testbed files remove input
     """
-    with _client(name) as client:
+    with broker_of(name) as client:
         client.remove_file(file)
 
 
@@ -72,7 +71,7 @@ def show_bandwidths(name: NameOption = DEFAULT_NAME, as_json: JsonOption = False
 
     Example: testbed files bandwidths
     """
-    with _client(name) as client:
+    with broker_of(name) as client:
         bandwidths = client.bandwidths()
     if as_json:
         _print_json(bandwidths)
@@ -88,11 +87,6 @@ def show_bandwidths(name: NameOption = DEFAULT_NAME, as_json: JsonOption = False
         for bandwidth in bandwidths
     ]
     show_rows(rows, as_json=False)
-
-
-def _client(testbed: str) -> BrokerClient:
-    state = standing(testbed)
-    return BrokerClient(state.api_url, state.token)
 
 
 def _show(files: list[FileView], *, as_json: bool) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from emulator.cli.brokers import broker_of
 from emulator.cli.standing import DEFAULT_NAME, NameOption
 from emulator.cli.tables import JsonOption, show_rows
 from emulator.client import BrokerClient
@@ -51,9 +52,8 @@ def submit(
         raise InvalidInput("A job file is missing: name one, or see with `testbed submit --schema` what it holds.")
     specification = read_document(file, JobSpecification)
     submission = validate({"specification": specification, "key": key}, Submission, source="submit")
-    state = standing(name)
-    specification.request_in(state.topology)
-    with BrokerClient(state.api_url, state.token) as client:
+    specification.request_in(standing(name).topology)
+    with broker_of(name) as client:
         job = client.submit(submission) if key is None else client.submit_surely(submission)
         if wait:
             job = _awaited(client, job)
@@ -71,8 +71,7 @@ def list_jobs(
 
     Example: testbed jobs 3 --json
     """
-    state = standing(name)
-    with BrokerClient(state.api_url, state.token) as client:
+    with broker_of(name) as client:
         if job is None:
             _show(client.jobs(), as_json=as_json)
         elif as_json:
@@ -86,8 +85,7 @@ def show_queue(name: NameOption = DEFAULT_NAME, as_json: JsonOption = False) -> 
 
     Example: testbed queue --json
     """
-    state = standing(name)
-    with BrokerClient(state.api_url, state.token) as client:
+    with broker_of(name) as client:
         entries = client.queue()
     if as_json:
         print(json.dumps([entry.model_dump(mode="json") for entry in entries], indent=2))
@@ -102,8 +100,7 @@ def show_clusters(name: NameOption = DEFAULT_NAME, as_json: JsonOption = False) 
 
     Example: testbed clusters --json
     """
-    state = standing(name)
-    with BrokerClient(state.api_url, state.token) as client:
+    with broker_of(name) as client:
         show_rows([cluster.model_dump(mode="json") for cluster in client.clusters()], as_json=as_json)
 
 
@@ -116,8 +113,7 @@ def show_output(
 
     Example: testbed output 3
     """
-    state = standing(name)
-    with BrokerClient(state.api_url, state.token) as client:
+    with broker_of(name) as client:
         written = client.output(job)
     if as_json:
         print(written.model_dump_json(indent=2))
@@ -135,8 +131,7 @@ def cancel(
 
     Example: testbed cancel 3
     """
-    state = standing(name)
-    with BrokerClient(state.api_url, state.token) as client:
+    with broker_of(name) as client:
         client.cancel(job)
         _show([_awaited(client, client.job(job))], as_json=as_json)
 

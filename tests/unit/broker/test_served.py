@@ -10,6 +10,7 @@ import pytest
 import uvicorn
 
 from emulator.broker.api import application
+from emulator.cli import brokers
 from emulator.cli import jobs as verbs
 from emulator.client import BrokerClient
 from emulator.model.errors import AlreadyEnded, InvalidInput, KeyTaken, NotStanding, Unanswered, UnknownName
@@ -177,7 +178,8 @@ def test_a_notebook_without_a_testbed_says_so(monkeypatch, tmp_path):
 def typed(call, server, house, monkeypatch):
     """Runs the command line where the house is the standing testbed; returns what it printed as JSON, or as it is."""
     state = SimpleNamespace(api_url=server.url, token=TOKEN, topology=house.topology)
-    monkeypatch.setattr(verbs, "standing", lambda name: state)
+    for module in (verbs, brokers):
+        monkeypatch.setattr(module, "standing", lambda name: state)
     return call
 
 
