@@ -2,9 +2,11 @@
 
 api         HTTP in front: requests in, views and events out
 service     the broker itself: takes runs and jobs, shows them, keeps its clusters watched
+register    runs and jobs by their numbers: which run holds the testbed, which takes jobs
 loop        the one thread that owns all state; every other thread posts to it
 runs        a run: its clock, its discipline and policy, and its jobs
 scheduling  a job from decision to end: answers become jobs' lives, and lives report back
+ending      a job is cancelled wherever it is, a run lets go of the testbed
 errands     what a placed job's thread is to do
 placing     a scheduling event and the clusters' occupancy -> the discipline's answers, recorded
 looking     what came free without a departure while jobs wait, and when to look for it

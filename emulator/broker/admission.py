@@ -12,10 +12,11 @@ import sqlite3
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from emulator.broker.files.replicas import Replicas
 from emulator.broker.journal import Journal
+from emulator.broker.register import Register
 from emulator.broker.runs import LiveJob, Run
 from emulator.broker.scheduling import Scheduling
 from emulator.model.applications import check_program
@@ -26,31 +27,6 @@ from emulator.model.views import JobView, Submission
 
 MOST_TOGETHER = 128
 """Submissions of one transaction: enough to share one write to the disk, few enough not to keep the loop long."""
-
-
-class Register(Protocol):
-    """The broker's jobs and runs, as admission needs them."""
-
-    def run_for(self, number: int) -> Run:
-        """The run of that number, if it takes jobs."""
-        ...
-
-    @property
-    def next_job_number(self) -> int:
-        """The number that the next job gets."""
-        ...
-
-    def enter(self, run: Run, job: LiveJob) -> None:
-        """Keep a job of `run` from now on."""
-        ...
-
-    def strike(self, run: Run, job: LiveJob) -> None:
-        """Forget a job that was entered but is not durable."""
-        ...
-
-    def known(self, number: int) -> LiveJob | None:
-        """The job of that number, if this broker runs it."""
-        ...
 
 
 class _Waiting(NamedTuple):

@@ -40,7 +40,7 @@ from emulator.model.job import JobState
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
 from emulator.model.units import rate_mbit
-from emulator.model.views import EventKind, JobView, RunState
+from emulator.model.views import EventKind, JobView
 from emulator.policies.claiming import ClaimingProcedure
 from emulator.policies.decisions import Decision, decision_record
 from emulator.policies.protocols import Arrival, Departure, Reject, Scan, SchedulingEvent, Start, Withdrawal
@@ -87,18 +87,6 @@ class Scheduling:
         """Ask the discipline about `event` on the clusters' present occupancy, and do what it answers."""
         if not run.is_ending:
             self._decide_on(run, [event], self._state(run))
-
-    def stop(self, run: Run) -> None:
-        """Decide nothing in `run` any more; its waiting jobs are cancelled, all at once, unasked."""
-        if run.is_ending:
-            return
-        run.is_ending = True
-        with self._journal.together():
-            if run.state is RunState.RUNNING:
-                self.record(run, EventKind.RUN_ENDING)
-            for job in run.unfinished:
-                if job.state is JobState.QUEUED:
-                    self.finish(run, job, Ended(JobState.CANCELLED, "Cancelled while it was queued."))
 
     def catch_up(self, run: Run) -> None:
         """Put to the discipline of `run` what it was not asked about: jobs that came, left or ended meanwhile.

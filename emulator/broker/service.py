@@ -1,11 +1,12 @@
 """The broker itself: it takes runs and jobs, shows them, and keeps its clusters watched.
 
-Every public method may be called from any thread; each hands its work to the loop, which owns all state.
+Every public method may be called from any thread; each hands its work to the loop, which owns all state. What becomes
+of the work is decided elsewhere: `register` knows runs and jobs, `admission` takes them, `scheduling` follows them to
+their end, `ending` ends them before.
 """
 
 from __future__ import annotations
 
-import itertools
 import logging
 import threading
 import time
@@ -15,36 +16,23 @@ from functools import partial
 
 from emulator.broker.admission import Admission
 from emulator.broker.census import Tally, cluster_views, tally, waiting_jobs
+from emulator.broker.ending import Ending
 from emulator.broker.files.catalogue import Catalogue
 from emulator.broker.files.registry import FileRegistry
 from emulator.broker.files.replicas import Replicas
 from emulator.broker.journal import Journal
-from emulator.broker.life_events import Ended
 from emulator.broker.loop import Loop
 from emulator.broker.placing import ViewedOccupancies
 from emulator.broker.recovery import PATIENCE_HOST_S, Recovery
-from emulator.broker.remembering import remembered_runs
-from emulator.broker.runs import LiveJob, Run
+from emulator.broker.register import Register
+from emulator.broker.runs import Run
 from emulator.broker.scheduling import Scheduling
 from emulator.clusters.file_server import FileServer
 from emulator.clusters.protocol import AllocationEvent, LocalResourceManager
-from emulator.model.errors import AlreadyEnded, NotStanding, TestbedBusy, TestbedError, UnknownName
-from emulator.model.job import JobState
+from emulator.model.errors import NotStanding, TestbedError
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
-from emulator.model.views import (
-    STANDING_REQUEST,
-    STANDING_RUN,
-    ClusterView,
-    EventKind,
-    JobView,
-    QueueEntryView,
-    RunRequest,
-    RunState,
-    RunView,
-    Submission,
-)
-from emulator.policies.protocols import Withdrawal
+from emulator.model.views import ClusterView, EventKind, JobView, QueueEntryView, RunRequest, RunView, Submission
 
 log = logging.getLogger(__name__)
 CATALOGUE_FILE = "files.sqlite"
@@ -74,18 +62,14 @@ class Broker:
         self._scheduling = Scheduling(topology, managers, settings, journal, self._replicas)
         self._viewed = ViewedOccupancies(managers)
         self._loop = Loop(self._host_until_scan_s, self._scan_due_runs)
-        self.files = FileRegistry(topology, file_servers, self._replicas, self._loop.ask, self._wanted_files)
         self._journal = journal
-        self._runs = remembered_runs(journal, topology)
-        self._standing = self._runs.get(STANDING_RUN) or self._new_standing_run()
-        last_run, last_job = journal.last_numbers()
-        self._next_run, self._last_job = last_run + 1, last_job
-        taken = (run for run in self._runs.values() if run is not self._standing and run.state is not RunState.ENDED)
-        self._current: Run | None = next(taken, None)
-        jobs = (job for run in self._runs.values() for job in run.jobs.values())
-        self._jobs: dict[int, LiveJob] = {job.id: job for job in sorted(jobs, key=lambda job: job.id)}
+        self._register = Register(topology, journal)
+        self.files = FileRegistry(topology, file_servers, self._replicas, self._loop.ask, self._register.wanted_files)
         self._recovery = Recovery(topology, self._scheduling)
-        self._admission = Admission(topology, journal, self._scheduling, self._replicas, self, self._loop.post)
+        self._ending = Ending(self._register, self._scheduling, self._recovery, journal)
+        self._admission = Admission(
+            topology, journal, self._scheduling, self._replicas, self._register, self._loop.post
+        )
 
     def open(self) -> None:
         """Begin to watch the clusters and to work."""
@@ -98,9 +82,7 @@ class Broker:
 
     def close(self) -> None:
         """End every job and stop."""
-        for number in self._loop.ask(
-            lambda: [run.id for run in self._runs.values() if run.state is not RunState.ENDED]
-        ):
+        for number in self._loop.ask(lambda: self._register.unended):
             try:
                 self.end_run(number)
             except TestbedError:
@@ -127,7 +109,7 @@ class Broker:
             TestbedBusy: if another run holds it, or jobs of the standing run are unfinished.
             UnknownName: if its policy or queue does not exist.
         """
-        return self._loop.ask(partial(self._begin_run, request))
+        return self._loop.ask(lambda: self._register.begin(request).view())
 
     def start_run(self, number: int) -> RunView:
         """Set the run's clock to zero and take its jobs from now on."""
@@ -140,17 +122,17 @@ class Broker:
             UnknownName: if there is no such run.
             NotStanding: if jobs could not be released in time.
         """
-        self._loop.ask(partial(self._stop_run, number))
+        self._loop.ask(partial(self._ending.stop_run, number))
         deadline_host_s = time.monotonic() + END_TIMEOUT_HOST_S
-        while self._loop.ask(lambda: bool(self._run(number).unfinished)):
+        while self._loop.ask(lambda: bool(self._register.run(number).unfinished)):
             if time.monotonic() > deadline_host_s:
                 raise NotStanding(f"Run {number} has jobs that did not end within {END_TIMEOUT_HOST_S:.0f} s.")
             time.sleep(END_POLL_HOST_S)
-        return self._loop.ask(partial(self._end_run, number))
+        return self._loop.ask(lambda: self._ending.end_run(number).view())
 
     def current_run(self) -> RunView | None:
         """The run that holds the testbed, if one does."""
-        return self._loop.ask(lambda: self._current.view() if self._current else None)
+        return self._loop.ask(lambda: run.view() if (run := self._register.current) else None)
 
     def check_run(self, number: int) -> None:
         """Make sure that there is a run of that number.
@@ -158,7 +140,7 @@ class Broker:
         Raises:
             UnknownName: if there is none.
         """
-        self._run(number)
+        self._register.run(number)
 
     def submit(self, submission: Submission) -> JobView:
         """Take a job; it is recorded when this returns, and tried right after.
@@ -182,7 +164,7 @@ class Broker:
             UnknownName: if there is no such job.
             AlreadyEnded: if it has ended.
         """
-        return self._loop.ask(partial(self._cancel, number))
+        return self._loop.ask(lambda: self._ending.cancel(number).view(self._topology))
 
     def job(self, number: int) -> JobView:
         """The job with that number.
@@ -190,7 +172,7 @@ class Broker:
         Raises:
             UnknownName: if there is none.
         """
-        return self._loop.ask(lambda: self._job(number).view(self._topology))
+        return self._loop.ask(lambda: self._register.job(number).view(self._topology))
 
     def jobs(self, run: int | None, after: int = 0, limit: int | None = None) -> list[JobView]:
         """The jobs of a run, or all, in order of submission: those numbered above `after`, at most `limit`.
@@ -198,16 +180,16 @@ class Broker:
         Raises:
             UnknownName: if there is no such run.
         """
-        return self._loop.ask(partial(self._page, run, after, limit))
+        return self._loop.ask(partial(self._register.page, run, after, limit))
 
     def queue(self) -> list[QueueEntryView]:
         """The waiting jobs of the run that holds the testbed, else of the standing one, as they would be tried."""
-        return self._loop.ask(lambda: waiting_jobs(self._current or self._standing))
+        return self._loop.ask(lambda: waiting_jobs(self._register.current or self._register.standing))
 
     def tally(self) -> Tally:
         """What is counted anew whenever somebody looks: how full the clusters and how long the queue are now."""
         occupancies = self._viewed.read(self.unreachable())
-        return self._loop.ask(lambda: tally(self._topology, self._running(), occupancies))
+        return self._loop.ask(lambda: tally(self._topology, self._register.running, occupancies))
 
     def output(self, number: int) -> tuple[str, str]:
         """The last of what a job has written so far to its standard output and error; see `outputs`.
@@ -223,127 +205,13 @@ class Broker:
         occupancies = self._viewed.read(self.unreachable())
         return cluster_views(self._topology, occupancies)
 
-    def _begin_run(self, request: RunRequest) -> RunView:
-        if self._current is not None:
-            raise _busy(self._current)
-        if self._standing.unfinished:
-            numbers = ", ".join(str(job.id) for job in self._standing.unfinished[:5])
-            raise TestbedBusy(
-                f"Jobs are still running outside of any run ({numbers}); await them first, or `testbed cancel` them."
-            )
-        run = Run(self._next_run, request, self._topology)
-        self._journal.keep_run(run.id, request)
-        self._next_run += 1
-        self._runs[run.id] = self._current = run
-        return run.view()
-
     def _start_run(self, number: int) -> RunView:
-        run = self._current_run(number)
+        run = self._register.current_run(number)
         clock = run.start()
         with self._journal.together():
             self._journal.keep_origin(run.id, clock.host_origin_s)
             self._scheduling.record(run, EventKind.RUN_STARTED, detail={"request": run.request.model_dump(mode="json")})
         return run.view()
-
-    def _stop_run(self, number: int) -> None:
-        run = self._run(number)
-        self._scheduling.stop(run)
-        for job in run.unfinished:
-            self._cancel(job.id)
-
-    def _end_run(self, number: int) -> RunView:
-        run = self._run(number)
-        if run.state is not RunState.ENDED and run.id != STANDING_RUN:
-            run.state = RunState.ENDED
-            with self._journal.together():
-                self._journal.keep_end(run.id)
-                self._scheduling.record(run, EventKind.RUN_ENDED)
-        if self._current is run:
-            self._current = None
-        if run is self._standing and run.is_ending:
-            run.is_ending = False
-            self._scheduling.catch_up(run)
-        return run.view()
-
-    def _end_emptied_run(self) -> None:
-        """End the run that was being ended when a former broker was killed, once its jobs are settled."""
-        if self._current is not None and self._current.is_ending and not self._current.unfinished:
-            self._end_run(self._current.id)
-
-    def _run(self, number: int) -> Run:
-        if number not in self._runs:
-            raise UnknownName(f"There is no run {number}.")
-        return self._runs[number]
-
-    def _current_run(self, number: int) -> Run:
-        run = self._run(number)
-        if run is not self._current:
-            raise NotStanding(f"Run {number} does not hold the testbed.")
-        return run
-
-    @property
-    def next_job_number(self) -> int:
-        """The number that the next job gets; only on the loop."""
-        return self._last_job + 1
-
-    def enter(self, run: Run, job: LiveJob) -> None:
-        """Keep a job of `run` from now on; only on the loop."""
-        self._last_job = job.id
-        self._jobs[job.id] = job
-        run.add(job)
-
-    def strike(self, run: Run, job: LiveJob) -> None:
-        """Forget a job that did not become durable; only on the loop."""
-        self._jobs.pop(job.id, None)
-        run.remove(job)
-
-    def known(self, number: int) -> LiveJob | None:
-        """The job of that number, if there is one; only on the loop."""
-        return self._jobs.get(number)
-
-    def run_for(self, number: int) -> Run:
-        """The run of that number, which takes jobs; only on the loop.
-
-        Raises:
-            UnknownName: if there is no such run.
-            TestbedBusy: if it is the standing one while another holds the testbed.
-            NotStanding: if it is not running.
-        """
-        if number == STANDING_RUN and self._current is not None:
-            raise _busy(self._current)
-        run = self._standing if number == STANDING_RUN else self._current_run(number)
-        if run.is_ending:
-            raise NotStanding(f"Run {number} is being ended, so it takes no jobs.")
-        if run.state is not RunState.RUNNING:
-            raise NotStanding(f"Run {number} is {run.state.value}, so it takes no jobs.")
-        return run
-
-    def _page(self, run: int | None, after: int, limit: int | None) -> list[JobView]:
-        jobs = self._jobs if run is None else self._run(run).jobs
-        chosen = itertools.islice((job for number, job in jobs.items() if number > after), limit)
-        return [job.view(self._topology) for job in chosen]
-
-    def _cancel(self, number: int) -> JobView:
-        job = self._job(number)
-        if job.state.final:
-            raise AlreadyEnded(f"Job {number} has ended ({job.state.value}), so there is nothing to cancel.")
-        if job.state is JobState.QUEUED:
-            run = self._runs[job.run]
-            self._scheduling.finish(run, job, Ended(JobState.CANCELLED, "Cancelled while it was queued."))
-            self._scheduling.decide(run, Withdrawal(job.id))
-        elif job.life is not None:
-            job.life.stop(JobState.CANCELLED, f"Cancelled while it was {job.state.value}.")
-        else:
-            self._recovery.cancel(job)
-        return job.view(self._topology)
-
-    def _job(self, number: int) -> LiveJob:
-        if number not in self._jobs:
-            raise UnknownName(f"There is no job {number} (`testbed jobs` lists those there are).")
-        return self._jobs[number]
-
-    def _wanted_files(self) -> set[str]:
-        return {file for job in self._jobs.values() if not job.state.final and (file := job.request.file) is not None}
 
     def _host_until_scan_s(self) -> float | None:
         waits = [wait_s for run in self._scanned() if (wait_s := run.host_until_due_s()) is not None]
@@ -362,22 +230,11 @@ class Broker:
 
     def _scanned(self) -> list[Run]:
         """The runs whose queues are looked through; none while no cluster answers, which would waste their tries."""
-        return self._running() if len(self._scheduling.lost) < len(self._managers) else []
-
-    def _running(self) -> list[Run]:
-        runs = [self._standing] if self._current is None else [self._standing, self._current]
-        return [run for run in runs if run.state is RunState.RUNNING]
-
-    def _new_standing_run(self) -> Run:
-        run = self._runs[STANDING_RUN] = Run(STANDING_RUN, STANDING_REQUEST, self._topology)
-        with self._journal.together():
-            self._journal.keep_run(run.id, run.request)
-            self._journal.keep_origin(run.id, run.start().host_origin_s)
-        return run
+        return self._register.running if len(self._scheduling.lost) < len(self._managers) else []
 
     def _recover(self) -> None:
-        self._recovery.begin(self._running())
-        self._end_emptied_run()
+        self._recovery.begin(self._register.running)
+        self._ending.end_emptied_run()
         patience = threading.Timer(PATIENCE_HOST_S, self._loop.post, (self._give_up_recovery,))
         patience.daemon = True
         patience.start()
@@ -388,11 +245,11 @@ class Broker:
     def _on_found(self, cluster: str) -> None:
         self._scheduling.cluster_found(cluster)
         self._recovery.found(cluster)
-        self._end_emptied_run()
+        self._ending.end_emptied_run()
 
     def _give_up_recovery(self) -> None:
         self._recovery.give_up()
-        self._end_emptied_run()
+        self._ending.end_emptied_run()
 
     def _on_reachable(self, manager: LocalResourceManager, reachable: bool, reason: str) -> None:
         if reachable:
@@ -400,14 +257,7 @@ class Broker:
             manager.release_all()
             lost = self.files.tidy(manager.cluster)
             if lost:
-                self._loop.post(lambda: self._scheduling.files_lost(lost, self._running()))
+                self._loop.post(lambda: self._scheduling.files_lost(lost, self._register.running))
             self._loop.post(partial(self._on_found, manager.cluster))
         else:
-            self._loop.post(lambda: self._scheduling.cluster_lost(manager.cluster, reason, self._running()))
-
-
-def _busy(run: Run) -> TestbedBusy:
-    return TestbedBusy(
-        f"Run {run.id} ({run.request.name}) holds the testbed: wait until it ends, or end it with "
-        "`testbed campaign stop`."
-    )
+            self._loop.post(lambda: self._scheduling.cluster_lost(manager.cluster, reason, self._register.running))

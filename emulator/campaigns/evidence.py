@@ -19,6 +19,7 @@ from emulator.campaigns.lookouts import Lookout
 from emulator.campaigns.run_directory import RunDirectory, read_rows
 from emulator.containers.evidence.counters import Counters
 from emulator.fidelity.conditions import Conditions, HostSize, conditions_of_job, conditions_of_run, summary
+from emulator.fidelity.processor_use import Spell
 from emulator.model.clock import EmulatedClock
 from emulator.model.evidence import HOST_PART, EvidenceRow, EvidenceSummary, LinkFaultRow
 from emulator.model.rows import Row
@@ -124,7 +125,8 @@ class Gathering:
             host_began_s, host_ended_s = map(self._clock.host_moment_s, (began_s, ended_s))
             rows = self._evidence.during(host_began_s, host_ended_s)
             faults = self._faults.during(host_began_s, host_ended_s)
-        return conditions_of_job(rows, faults, self._host, self._topology, clusters)
+            execution = Spell(began_s, ended_s, self._clock.dilation)
+        return conditions_of_job(rows, faults, self._host, self._topology, clusters, execution)
 
     def forget_before(self, moment_s: float) -> None:
         """No job will be asked about that ended before this emulated moment: a long run takes no more memory."""

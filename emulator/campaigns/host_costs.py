@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from pathlib import Path
 
 import psutil
@@ -23,6 +22,8 @@ from emulator.containers.state import exclusive, state_root
 from emulator.fidelity.plan_costs import HostCosts
 
 _PURPOSE = "host-costs"
+_LOAD_HOST_S = 2.0
+"""How long it is looked whether the host is idle; the kernel's load average still tells of a testbed that came up."""
 
 
 def host_costs(tell: Tell, *, again: bool = False) -> HostCosts:
@@ -40,8 +41,8 @@ def host_costs(tell: Tell, *, again: bool = False) -> HostCosts:
         known = None if again else remembered_costs(fingerprint)
         if known is not None:
             return known
-        tell(Progress("measuring this host, which takes three to four minutes"))
-        load = os.getloadavg()[0] / (psutil.cpu_count() or 1)
+        tell(Progress("measuring this host, which takes four minutes"))
+        load = psutil.cpu_percent(interval=_LOAD_HOST_S) / 100
         costs = host_costs_from(probe_host(tell), fingerprint, load)
         _file().write_text(costs.model_dump_json(indent=2) + "\n", encoding="utf-8")
     return costs

@@ -113,6 +113,11 @@ class _Reading:
         """Host seconds of CPU that a rank's kernels took in a phase."""
         return max(1e-9, float(self.result["host_kernel_cpu_s"]) / self.rank_iterations() / self.planned.phases)
 
+    def core_share(self) -> float:
+        """What the job used of all cores while it iterated."""
+        host_duration_s = self.trial.dilation.host_duration_s(self.result["iteration_s"] * self.result["iterations"])
+        return max(1e-6, float(self.result["host_cpu_s"]) / host_duration_s / (psutil.cpu_count() or 1))
+
     def start_s(self) -> float:
         """Host seconds from the claimed processors to ranks that iterate."""
         job = self.job
@@ -225,6 +230,7 @@ def _readiness(reading: _Reading) -> Readiness:
         ranks=reading.trial.ranks,
         over=reading.trial.over,
         host_kernel_s=reading.kernel_s(),
+        core_share=reading.core_share(),
         host_edges_s=tuple(reading.host_phase_s + edge_s for edge_s in edges_s),
         beyond=tuple(sum(counts[index + 1 :]) / phases for index in range(len(edges_s))),
     )

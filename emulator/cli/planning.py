@@ -29,7 +29,7 @@ from workloads.campaign import campaign_named
 from workloads.own_sources import carrying_sources
 
 BUSY_LOAD = 0.3
-"""Above this load, a core, what is measured of a host is more than it costs when it is idle."""
+"""With more than this share of its cores in use, what is measured of a host is more than it costs when it is idle."""
 
 _MOST_JOBS = 24
 _MATRIX_OPTIONS = ("applications", "grids", "processors", "clusters", "iterations", "settings")
@@ -66,7 +66,7 @@ def plan_run(
 ) -> None:
     """Predict what a run will ask of this host, and which dilation it needs.
 
-    The host is measured once, in three to four minutes; do that while it is otherwise idle. Nothing needs to stand.
+    The host is measured once, in four minutes; do that while it is otherwise idle. Nothing needs to stand.
 
     Example: testbed plan --topology das2 --app poisson --grid 100,4000 --processors 16,64 --clusters 1,2,4
     """
@@ -169,7 +169,7 @@ def _constraint_rows(shown: Plan) -> Sequence[dict[str, object]]:
 def _warn_of_load(costs: HostCosts) -> None:
     if costs.load > BUSY_LOAD:
         print(
-            f"This host had a load of {costs.load:.1f} a core when it was measured ({costs.measured_at}): "
+            f"Of this host's cores {costs.load:.0%} were in use when it was measured ({costs.measured_at}): "
             "`testbed plan --again`, when it is idle, says what it really costs.",
             file=sys.stderr,
         )

@@ -1,15 +1,16 @@
 """Under which conditions a job executed, out of the evidence of a run: plain arithmetic on rows.
 
 Evidence is counted from look to look, so a job is judged on all looks whose interval its execution overlaps: looks are
-taken when a job starts and when it ends. A job is concerned by its own clusters' containers, the router's and the
-broker's, and by the links that it crossed.
+taken when a job starts and when it ends. Who used the processors, `processor_use` says. A job is concerned by its own
+clusters' containers, the router's and the broker's, and by the links that it crossed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
+from emulator.fidelity.processor_use import Spell, processor_use
 from emulator.model.evidence import (
     BROKER_PART,
     HOST_PART,
@@ -34,9 +35,9 @@ class HostSize:
 class Conditions:
     """What the host and the links did in `host_duration_s`; None: not known, or not to be held against a job.
 
-    Pressures are shares of that time in which some task waited. CPU shares are of all processors; `stolen_wanted_share`
-    is what a hypervisor kept of the CPU time that was wanted. `throttled_share` is of the container `throttled_part`,
-    which a quota held longest, `stopped_share` of `stopped_part`, which stood still longest.
+    Pressures are shares of that time in which some task waited. CPU shares are those of `ProcessorUse`.
+    `throttled_share` is of the container `throttled_part`, which a quota held longest, `stopped_share` of
+    `stopped_part`, which stood still longest.
     A job that `crosses` has messages over the wide area. Its TCP's `timeouts` are unexplained where they are more than
     what full access links dropped; `datagram_share` is how many datagrams of UDP, which no job sends, left its clusters
     unanswered, per segment of TCP. These, `retransmissions` and `unasked_drops` are None for a job in one cluster, or
@@ -47,6 +48,7 @@ class Conditions:
     host_duration_s: float
     testbed_cpu_share: float | None = None
     other_cpu_share: float | None = None
+    contending_cpu_share: float | None = None
     stolen_cpu_share: float | None = None
     stolen_wanted_share: float | None = None
     cpu_pressure: float | None = None
@@ -75,13 +77,17 @@ def conditions_of_job(
     host: HostSize,
     topology: Topology,
     clusters: Collection[str],
+    execution: Spell | None = None,
 ) -> Conditions | None:
-    """The conditions of a job over `clusters`, from the rows of all looks that its execution overlaps; None without."""
+    """The conditions of a job over `clusters`, from the rows of all looks that its `execution` overlaps; None without.
+
+    Without an execution the job took all the time that the rows tell of.
+    """
     crossed = [fault for fault in faults if concerns(fault.source, fault.target, clusters)]
     parts = {HOST_PART, ROUTER_PART, BROKER_PART, *clusters}
     crosses = len(set(clusters)) > 1
     exact = crosses and not _asks_for_loss(topology, clusters)
-    found = _conditions(rows, crossed, host, lambda part: part in parts, set(clusters) if exact else set())
+    found = _conditions(rows, crossed, host, lambda part: part in parts, set(clusters) if exact else set(), execution)
     return None if found is None else replace(found, crosses=crosses)
 
 
@@ -107,14 +113,13 @@ def _conditions(
     host: HostSize,
     of_interest: Callable[[str], bool],
     exact_clusters: Collection[str],
+    execution: Spell | None = None,
 ) -> Conditions | None:
     whole = [row for row in rows if row.part == HOST_PART]
     host_duration_s = sum(row.host_interval_s for row in whole)
     if host_duration_s <= 0:
         return None
     parts = [row for row in rows if row.part != HOST_PART]
-    used_s, parts_used_s = _sum(whole, "host_cpu_s"), _sum(parts, "host_cpu_s")
-    stolen_s, capacity_s = _sum(whole, "host_stolen_s"), host.processors * host_duration_s
     concerned = [row for row in parts if of_interest(row.part)]
     throttled_s, throttled_part = _most(concerned, "host_throttled_s")
     stopped_s, stopped_part = _most(concerned, "host_stopped_s")
@@ -123,13 +128,7 @@ def _conditions(
     memory_bytes = [row.memory_available_bytes for row in whole if row.memory_available_bytes is not None]
     return Conditions(
         host_duration_s=host_duration_s,
-        testbed_cpu_share=_share(parts_used_s, capacity_s),
-        other_cpu_share=None
-        if used_s is None or parts_used_s is None
-        else max(0.0, used_s - parts_used_s) / capacity_s,
-        stolen_cpu_share=_share(stolen_s, capacity_s),
-        stolen_wanted_share=_share(stolen_s, (used_s or 0.0) + (stolen_s or 0.0)),
-        cpu_pressure=_share(_sum(whole, "host_cpu_wait_s"), host_duration_s),
+        **asdict(processor_use(rows, host.processors, execution)),
         memory_pressure=_share(_sum(whole, "host_memory_wait_s"), host_duration_s),
         io_pressure=_share(_sum(whole, "host_io_wait_s"), host_duration_s),
         # A group is held back on each processor by itself; none stands still longer than the time there was.

@@ -82,12 +82,14 @@ class Readiness(DocumentModel):
     """How long after a phase began a job's ranks were ready for its end: the share `beyond` each of `host_edges_s`.
 
     What a rank does before it can end a phase - wait for a core, take in messages, run its kernel of `host_kernel_s` -
-    does not dilate. So in phases that are shorter than an edge at least that share ends late.
+    does not dilate. So in phases that are shorter than an edge at least that share ends late. How long it waits depends
+    on how busy the cores are: the job used `core_share` of all of them while it ran.
     """
 
     ranks: PositiveInt
     over: MessagesOver
     host_kernel_s: PositiveFloat
+    core_share: PositiveFloat
     host_edges_s: tuple[PositiveFloat, ...]
     beyond: tuple[NonNegative, ...]
 
@@ -122,7 +124,7 @@ class RouterCost(DocumentModel):
 
 
 class HostCosts(DocumentModel):
-    """All that was measured of a host, under `load` (jobs running or ready to, a core) when the measuring began."""
+    """All that was measured of a host, of whose cores the share `load` was in use just before."""
 
     fingerprint: str
     measured_at: str

@@ -75,10 +75,14 @@ def predict_job(
     host_iteration_s = job.phases * max(host_phase_s, host_burst_s) + dilation.host_duration_s(job.delays_s) + own_s
     messages_s = costs.message_cpu_s(job.application, job.processors, job.over)
     work_s = job.processors * (job.phases * kernel_s + messages_s)
-    waking = Waking(job.processors, job.together, job.waking / job.processors, job.over, host_phase_s, kernel_s)
+    beside = sum(other.share * other.core_share for other in neighbours)
+    busy_share = work_s / host_iteration_s / costs.cores + beside
+    waking = Waking(
+        job.processors, job.together, job.waking / job.processors, job.over, host_phase_s, kernel_s, busy_share
+    )
     least_s = costs.message_least_cpu_s(job.application, job.processors, job.over)
     host_work_s = job.processors * (job.phases * kernel_s + least_s) / costs.cores
-    core_share = _core_share(job, host_burst_s, host_phase_s, host_work_s, dilation, neighbours)
+    core_share = beside + _core_share(job, host_burst_s, host_phase_s, host_work_s, dilation)
     paced = job.phase_s is not None
     late = lateness.late_share(waking, core_share, neighbours) if paced else 0.0
     return PredictedJob(
@@ -101,18 +105,16 @@ def _core_share(
     host_phase_s: float,
     host_work_s: float,
     dilation: Dilation,
-    neighbours: Sequence[Neighbour],
 ) -> float:
-    """What must be done in time, as a share of all cores, with what is done beside it.
+    """What must be done in time, as a share of all cores.
 
     Over an interconnect messages do not wait for the host: it must keep up with all of an iteration. Elsewhere it must
     do the kernels while the phases last.
     """
-    beside = sum(other.share * other.core_share for other in neighbours)
     if job.over is MessagesOver.INTERCONNECT:
         emulated_s = job.phases * host_phase_s + dilation.host_duration_s(job.delays_s)
-        return host_work_s / emulated_s + beside
-    return host_burst_s / host_phase_s + beside
+        return host_work_s / emulated_s
+    return host_burst_s / host_phase_s
 
 
 def _lateness_share(

@@ -4,8 +4,8 @@ Before a rank can end a phase it has to be ready for it: it waits for a core, ta
 with, and runs its kernel. That does not dilate. A rank that is ready in time sleeps until shortly before the phase's
 end, wakes and is on time; so a phase is late if its rank was ready later than it may end, max(1% of it, 100 us) past
 its end. Which share of ranks is not ready so long after a phase's beginning was measured for a few numbers of ranks,
-after short phases and after long ones, which leave colder caches; the longer kernels are, the later those are ready
-that run theirs last.
+after short phases and after long ones, which leave colder caches, and with cores that were busy and that were not; the
+longer kernels are, the later those are ready that run theirs last.
 
 In one cluster over a stated interconnect nobody has to be ready (``apps/messaging.py``): ranks run ahead of the host's
 clock, and are late only when the host cannot keep up. Elsewhere two things are added: where a job's kernels alone need
@@ -18,8 +18,9 @@ By how much a runtime is too long follows from how far phases ended past their e
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final
 
 from emulator.fidelity.plan_costs import HostCosts, MessagesOver, Overshoots, Readiness, interpolated
@@ -46,7 +47,8 @@ def tolerance_s(host_phase_s: float) -> float:
 class Waking:
     """The ranks of a job and their phases: how many they are, what carries their messages, how long their kernels are.
 
-    `together` of them wake in one cluster at the same moment; `share` of all wake so, the others run ahead.
+    `together` of them wake in one cluster at the same moment; `share` of all wake so, the others run ahead. While the
+    job runs, `core_share` of all cores is busy.
     """
 
     ranks: int
@@ -55,6 +57,7 @@ class Waking:
     over: MessagesOver
     host_phase_s: float
     host_kernel_s: float
+    core_share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,7 @@ class Lateness:
         """The share of phases that end late, where what must be done in time takes `core_share` of all cores."""
         allowed_s = tolerance_s(waking.host_phase_s)
         readying = self._readying[waking.over]
-        on_time = 1.0 - readying.share_beyond(waking.host_phase_s + allowed_s, waking.ranks, waking.host_kernel_s)
+        on_time = 1.0 - readying.share_beyond(waking.host_phase_s + allowed_s, waking)
         if waking.over is not MessagesOver.INTERCONNECT:
             for other in neighbours:
                 on_time *= 1.0 - other.share * min(1.0, max(0.0, other.host_burst_s - allowed_s) / other.host_period_s)
@@ -121,34 +124,59 @@ class _Readying:
         """The shortest time after which it is known of any job who was ready."""
         return min(it.host_edges_s[0] for _, known in self.by_ranks for it in known)
 
-    def share_beyond(self, host_s: float, ranks: int, host_kernel_s: float) -> float:
-        """The share of so many ranks that are ready later than `host_s` after their phase began."""
+    def share_beyond(self, host_s: float, waking: Waking) -> float:
+        """The share of the waking ranks that are ready later than `host_s` after their phase began."""
         if not self.by_ranks:
             return 0.0
         (first, of_first), (last, of_last) = self.by_ranks[0], self.by_ranks[-1]
         # As many more or fewer ranks as take their turns on the cores, so much later or sooner is each.
-        if ranks <= first:
-            share = self._of(of_first, host_s * first / ranks, host_kernel_s)
-        elif ranks >= last:
-            share = self._of(of_last, host_s * last / ranks, host_kernel_s)
+        if waking.ranks <= first:
+            share = self._of(of_first, host_s * first / waking.ranks, waking)
+        elif waking.ranks >= last:
+            share = self._of(of_last, host_s * last / waking.ranks, waking)
         else:
-            logarithms = [
-                (at, math.log(max(_LEAST_SHARE, self._of(known, host_s, host_kernel_s)))) for at, known in self.by_ranks
-            ]
-            share = math.exp(interpolated(_rising(logarithms), ranks))
+            known = [(float(at), self._of(jobs, host_s, waking)) for at, jobs in self.by_ranks]
+            share = _share_at(_rising_shares(known), waking.ranks)
         return share if share > _LEAST_SHARE else 0.0
 
-    def _of(self, known: Sequence[Readiness], host_s: float, host_kernel_s: float) -> float:
-        """By what was measured of jobs of one size: the one that says most, since each says at least its share."""
-        return max(self._by(it, host_s, host_kernel_s) for it in known)
+    def _of(self, known: Sequence[Readiness], host_s: float, waking: Waking) -> float:
+        """By what was measured of jobs of one size, interpolated between those that kept the cores more and less busy.
 
-    def _by(self, it: Readiness, host_s: float, host_kernel_s: float) -> float:
+        Of a job whose phases were longer than that only a part of the share is known: the least that it can be where
+        the cores are as busy.
+        """
+        whole, least = list[tuple[float, float]](), list[tuple[float, float]]()
+        for it in known:
+            host_left_s = self._host_left_s(it, host_s, waking.host_kernel_s)
+            is_whole = host_left_s >= it.host_edges_s[0]
+            (whole if is_whole else least).append((it.core_share, self._by(it, host_left_s)))
+        if not whole:
+            return max(share for _, share in least)
+        told = _rising_shares(whole)
+        bounded = [(busy, max(share, _share_at(told, busy))) for busy, share in least]
+        points = sorted([*((busy, math.exp(logarithm)) for busy, logarithm in told), *bounded])
+        highest = accumulate((share for _, share in points), max)
+        return _share_at(_rising_shares(zip((busy for busy, _ in points), highest, strict=True)), waking.core_share)
+
+    def _host_left_s(self, it: Readiness, host_s: float, host_kernel_s: float) -> float:
         # On average half of the other ranks run their kernels first.
-        host_left_s = host_s - 0.5 * it.ranks * (host_kernel_s - it.host_kernel_s) / self.cores
+        return host_s - 0.5 * it.ranks * (host_kernel_s - it.host_kernel_s) / self.cores
+
+    def _by(self, it: Readiness, host_left_s: float) -> float:
         if it.host_edges_s[0] == self._host_earliest_s and host_left_s < self._host_earliest_s:
             # Nobody is ready at once, and in between nothing is known.
             return 1.0 - (1.0 - it.beyond[0]) * max(0.0, host_left_s) / self._host_earliest_s
         return it.share_beyond(host_left_s)
+
+
+def _rising_shares(known: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The logarithms of shares that do not fall with what they are known of."""
+    return _rising([(place, math.log(max(_LEAST_SHARE, share))) for place, share in sorted(known)])
+
+
+def _share_at(logarithms: Sequence[tuple[float, float]], place: float) -> float:
+    """The share at a place between those that are known, interpolated on the logarithms of both, ends held."""
+    return math.exp(interpolated(logarithms, place))
 
 
 @dataclass(frozen=True, slots=True)

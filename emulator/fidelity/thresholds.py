@@ -39,7 +39,7 @@ It lengthens wait and response times, which queueing dominates, and no execution
 """
 
 SUSPECT_OTHER_CPU: Final = 0.10
-"""Above this share of all processors used by anything but the testbed a job is suspect, if tasks waited for one.
+"""Above this share of all processors used by anything but the testbed, where tasks waited for one, a job is suspect.
 
 A rank that wakes to find its processor taken waits for some milliseconds or shares it, and so do messages on their way,
 which no lateness shows. A desktop at rest, the engine and this command together use a few percent.
@@ -59,9 +59,9 @@ With 7% of the processors taken, jobs over two clusters were seen to take 5% too
 """
 
 CONTENDED: Final = 0.05
-"""Below this share of the time in which some task waited for a processor, a host has processors to spare.
+"""Where some task waited for a processor for less than this share of the time, the host had some to spare.
 
-Then it does not matter what else runs on it. Where the kernel does not count it, there is no telling that it has.
+Then it does not matter what else ran on it. Where the kernel does not count it, there is no telling that it had.
 """
 
 SUSPECT_CPU_PRESSURE: Final = 0.60

@@ -12,7 +12,6 @@ from emulator.fidelity.conditions import Conditions
 from emulator.fidelity.measures import JobMeasures, RunMeasures
 from emulator.fidelity.thresholds import (
     BACKGROUND_OUTSIDE_S,
-    CONTENDED,
     LEAST_MEMORY,
     SUSPECT_CPU_PRESSURE,
     SUSPECT_DATAGRAMS,
@@ -84,11 +83,10 @@ def _judge_lateness(measures: JobMeasures) -> list[Verdict]:
 
 
 def _judge_conditions(found: Conditions, measures: JobMeasures) -> list[Verdict]:
-    contended = found.cpu_pressure is None or found.cpu_pressure > CONTENDED
     swapped_per_s = None if found.swapped_pages is None else found.swapped_pages / found.host_duration_s
     return [
         _suspect_above(
-            found.other_cpu_share if contended else None,
+            found.contending_cpu_share,
             SUSPECT_OTHER_CPU,
             "other work took {} of the host's processors",
         ),

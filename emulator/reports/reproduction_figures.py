@@ -27,8 +27,9 @@ def reproduction_figure(rows: Sequence[ReproductionRow], title: str) -> bytes:
         _shade_calibrated(axis, rows)
         axis.tick_params(labelsize=7)
         axis.margins(x=0.02)
-    times.legend(fontsize=7, loc="lower right")
-    errors.legend(fontsize=7)
+    for axis, place in ((times, "lower right"), (errors, "best")):
+        if axis.get_legend_handles_labels()[0]:
+            axis.legend(fontsize=7, loc=place)
     errors.set_xticks(range(len(rows)), [row.setup for row in rows], rotation=90, fontsize=7)
     figure.suptitle(title, fontsize=10)
     return as_png(figure)

@@ -61,7 +61,7 @@ def test_a_run_that_was_being_ended_when_the_broker_was_killed_ends(tmp_path: Pa
     house.broker.start_run(run)
     jobs = [house.submit(8, 8, run=run, request="unordered"), house.submit(4, run=run, request="unordered")]
     house.until_state(jobs[0], JobState.CLAIMING if claiming else JobState.STARTING)
-    house.broker._loop.ask(lambda: house.broker._scheduling.stop(house.broker._runs[run]))
+    house.broker._loop.ask(lambda: house.broker._ending._decide_no_more(house.broker._register.run(run)))
     killed(house)
     again = House(tmp_path)
     again.until(lambda: again.broker.current_run() is None)
@@ -105,7 +105,7 @@ def test_nobody_goes_on_waiting_for_a_run_that_did_not_end_in_time(house, monkey
     monkeypatch.setattr("emulator.broker.service.END_TIMEOUT_HOST_S", 0.1)
     job = house.submit(8)
     house.until_state(job, JobState.STARTING)
-    life = house.broker._jobs[job].life
+    life = house.broker._register.job(job).life
     with monkeypatch.context() as unstoppable:
         unstoppable.setattr(type(life), "stop", lambda *arguments: None)
         with pytest.raises(NotStanding, match="did not end within"):

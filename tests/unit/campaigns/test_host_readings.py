@@ -95,6 +95,15 @@ def test_ranks_were_ready_as_long_after_a_phase_began_as_it_lasted_and_they_were
         assert it.share_beyond(phase_s + 250e-6) == 0.0
 
 
+def test_a_job_keeps_the_cores_the_busier_the_smaller_its_dilation(costs):
+    over = [it for it in costs.readiness if it.ranks == 16 and it.over is MessagesOver.SHARED_MEMORY]
+    usual, smaller = [it for it in over if it.host_kernel_s < 30e-6]
+    # 16 ranks take 10,000 updates and their messages each, in an iteration of a millisecond and the host's own time.
+    work_s = 16 * (10_000 * KERNEL_NS * 1e-9 + MESSAGE_CPU_S)
+    assert usual.core_share * costs.cores == pytest.approx(work_s / (8e-3 + OWN_TIME_S), rel=0.01)
+    assert smaller.core_share * costs.cores == pytest.approx(work_s / (1e-3 + OWN_TIME_S), rel=0.01)
+
+
 def test_overshoots_are_those_of_ranks_that_wake(costs):
     (sixteen,) = [
         it for it in costs.overshoots

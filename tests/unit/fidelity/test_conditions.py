@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.fidelity.conditions import HostSize, conditions_of_job, conditions_of_run, summary
+from emulator.fidelity.processor_use import Spell
 from emulator.model.catalogue import topology_named
+from emulator.model.clock import Dilation
 from emulator.model.evidence import EvidenceRow, EvidenceSummary, LinkFaultRow
 from emulator.model.topology import Topology
 
@@ -30,21 +32,19 @@ def of_job(rows, faults=(), clusters=TWO, topology: Topology = MINI):
     return found
 
 
-def test_what_the_testbed_did_not_use_others_did():
-    rows = [row(host_cpu_s=1.5, host_stolen_s=0.5), row("amsterdam", host_cpu_s=0.4), row("wan", host_cpu_s=0.1)]
-    found = of_job(rows)
-    assert found.testbed_cpu_share == pytest.approx(0.25)
-    assert found.other_cpu_share == pytest.approx(0.5)
-    assert found.stolen_cpu_share == pytest.approx(0.25)
-    assert found.stolen_wanted_share == pytest.approx(0.25)
-    assert found.crosses
-    assert not of_job(rows, clusters=("delft",)).crosses
+def test_a_job_over_several_clusters_crosses_the_wide_area():
+    assert of_job([row()]).crosses
+    assert not of_job([row()], clusters=("delft",)).crosses
 
 
-def test_what_a_hypervisor_took_is_a_share_of_all_processors_and_one_of_the_cpu_time_wanted():
-    found = of_job([row(host_cpu_s=0.3, host_stolen_s=0.1)])
-    assert found.stolen_cpu_share == pytest.approx(0.05)
-    assert found.stolen_wanted_share == pytest.approx(0.25)
+def test_other_work_before_and_after_an_execution_is_not_held_against_it():
+    rows = [row(host_cpu_s=1.0, host_cpu_wait_s=0.5), row("delft", host_cpu_s=0.2)]
+    busy = [it.model_copy(update={"time_s": 2.0, "host_cpu_s": 2.0 if it.part == "host" else 0.2}) for it in rows]
+    execution = Spell(0.0, 1.25, Dilation(1.0))
+    found = conditions_of_job([*rows, *busy], (), HOST, MINI, TWO, execution)
+    assert found is not None
+    assert found.other_cpu_share == pytest.approx((0.8 + 0.25 * 1.8) / 2.5)
+    assert found.host_duration_s == 2.0
 
 
 @given(st.lists(st.tuples(st.floats(0.1, 5), st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=8))

@@ -1,0 +1,133 @@
+"""Who used the host's processors while a job executed: the testbed, other work, a hypervisor; arithmetic on rows.
+
+A job's execution begins and ends between looks. What a look counted before or after it is starting and releasing it,
+which is the engine's work and the testbed's own: each look counts by how much of its interval the execution covers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from emulator.fidelity.thresholds import CONTENDED
+from emulator.model.clock import Dilation
+from emulator.model.evidence import HOST_PART, EvidenceRow
+
+
+@dataclass(frozen=True, slots=True)
+class Spell:
+    """From one emulated moment of a run to another."""
+
+    began_s: float
+    ended_s: float
+    dilation: Dilation
+
+    def covers(self, time_s: float, host_interval_s: float) -> float:
+        """The share of a look's interval, which ended at `time_s`, that lies within."""
+        interval_s = self.dilation.emulated_duration_s(host_interval_s)
+        if interval_s <= 0:
+            return 0.0
+        within_s = min(self.ended_s, time_s) - max(self.began_s, time_s - interval_s)
+        return min(1.0, max(0.0, within_s / interval_s))
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessorUse:
+    """Shares of all processors, and `cpu_pressure` of the time, in which some task waited; None: not known.
+
+    `contending_cpu_share` is the part of `other_cpu_share` that was used at looks at which tasks waited for a
+    processor; `stolen_wanted_share` is what a hypervisor kept of the CPU time that was wanted.
+    """
+
+    testbed_cpu_share: float | None
+    other_cpu_share: float | None
+    contending_cpu_share: float | None
+    stolen_cpu_share: float | None
+    stolen_wanted_share: float | None
+    cpu_pressure: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What one look counted, in host seconds; `weight` is how much of it counts."""
+
+    weight: float
+    host_interval_s: float
+    host_used_s: float | None
+    host_testbed_s: float | None
+    host_stolen_s: float | None
+    host_wait_s: float | None
+
+    @property
+    def host_other_s(self) -> float | None:
+        if self.host_used_s is None or self.host_testbed_s is None:
+            return None
+        return max(0.0, self.host_used_s - self.host_testbed_s)
+
+    @property
+    def host_contending_s(self) -> float | None:
+        """Where nobody counts who waits, there is no telling that nobody did."""
+        is_contended = self.host_wait_s is None or self.host_wait_s > CONTENDED * self.host_interval_s
+        return self.host_other_s if is_contended or self.host_other_s is None else 0.0
+
+    @property
+    def host_wanted_s(self) -> float:
+        return (self.host_used_s or 0.0) + (self.host_stolen_s or 0.0)
+
+
+def processor_use(rows: Sequence[EvidenceRow], processors: int, spell: Spell | None = None) -> ProcessorUse:
+    """Who used so many processors in `spell`, or in all the time that `rows` tell of."""
+    looks = _looks(rows, spell)
+    host_duration_s = sum(look.weight * look.host_interval_s for look in looks)
+
+    def of_processors(counted: Iterable[tuple[float, float | None]]) -> float | None:
+        return _share(_total(counted), processors * host_duration_s)
+
+    stolen_s = _total((look.weight, look.host_stolen_s) for look in looks)
+    return ProcessorUse(
+        testbed_cpu_share=of_processors((look.weight, look.host_testbed_s) for look in looks),
+        other_cpu_share=of_processors((look.weight, look.host_other_s) for look in looks),
+        contending_cpu_share=of_processors((look.weight, look.host_contending_s) for look in looks),
+        stolen_cpu_share=_share(stolen_s, processors * host_duration_s),
+        stolen_wanted_share=_share(stolen_s, sum(look.weight * look.host_wanted_s for look in looks)),
+        cpu_pressure=_share(_total((look.weight, look.host_wait_s) for look in looks), host_duration_s),
+    )
+
+
+def _looks(rows: Sequence[EvidenceRow], spell: Spell | None) -> list[_Look]:
+    """The looks that `rows` came from, each with its weight; all count in full if none lies within the spell."""
+    by_moment: dict[float, list[EvidenceRow]] = {}
+    for row in rows:
+        by_moment.setdefault(row.time_s, []).append(row)
+    whole = [_look(taken, 1.0) for taken in by_moment.values()]
+    if spell is None:
+        return whole
+    weighed = [_look(taken, spell.covers(time_s, _interval_s(taken))) for time_s, taken in by_moment.items()]
+    return weighed if any(look.weight > 0 for look in weighed) else whole
+
+
+def _look(rows: Sequence[EvidenceRow], weight: float) -> _Look:
+    host = [row for row in rows if row.part == HOST_PART]
+    parts = [row for row in rows if row.part != HOST_PART]
+    return _Look(
+        weight=weight,
+        host_interval_s=_interval_s(rows),
+        host_used_s=_total((1.0, row.host_cpu_s) for row in host),
+        host_testbed_s=_total((1.0, row.host_cpu_s) for row in parts),
+        host_stolen_s=_total((1.0, row.host_stolen_s) for row in host),
+        host_wait_s=_total((1.0, row.host_cpu_wait_s) for row in host),
+    )
+
+
+def _interval_s(rows: Sequence[EvidenceRow]) -> float:
+    return sum(row.host_interval_s for row in rows if row.part == HOST_PART)
+
+
+def _total(counted: Iterable[tuple[float, float | None]]) -> float | None:
+    """What was counted, each by its weight; None if nothing was."""
+    known = [weight * value for weight, value in counted if value is not None]
+    return sum(known) if known else None
+
+
+def _share(part: float | None, whole: float) -> float | None:
+    return None if part is None or whole <= 0 else part / whole
