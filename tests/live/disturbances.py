@@ -299,7 +299,7 @@ OTHERS = ("datagrams of others",)
 DISTURBANCES = (
     Disturbance("busy loops", "one on every core", partial(busy_loops, 1.0), CPU),
     Disturbance("busy loops", "two on every core", partial(busy_loops, 2.0), CPU),
-    Disturbance("busy loops", "one on every second core", partial(busy_loops, 0.5), CPU),
+    Disturbance("busy loops", "four on every core", partial(busy_loops, 4.0), CPU),
     Disturbance("link's delay", "four times as long", partial(delay_line, factor=4.0), CHANGED),
     Disturbance("link's delay", "a tenth longer", partial(delay_line, factor=1.1), CHANGED),
     Disturbance("link's rate", "half", partial(uplink, factor=0.5), CHANGED),
