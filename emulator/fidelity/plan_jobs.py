@@ -84,7 +84,8 @@ def predict_job(
     host_work_s = job.processors * (job.phases * kernel_s + least_s) / costs.cores
     core_share = beside + _core_share(job, host_burst_s, host_phase_s, host_work_s, dilation)
     paced = job.phase_s is not None
-    late = lateness.late_share(waking, core_share, neighbours) if paced else 0.0
+    keeping_up = max(core_share, beside + _turns_share(job, host_burst_s, dilation, costs))
+    late = lateness.late_share(waking, keeping_up, neighbours) if paced else 0.0
     return PredictedJob(
         iteration_s=dilation.emulated_duration_s(host_iteration_s),
         runtime_s=job.iterations * dilation.emulated_duration_s(host_iteration_s),
@@ -115,6 +116,20 @@ def _core_share(
         emulated_s = job.phases * host_phase_s + dilation.host_duration_s(job.delays_s)
         return host_work_s / emulated_s
     return host_burst_s / host_phase_s
+
+
+def _turns_share(job: PlannedJob, host_burst_s: float, dilation: Dilation, costs: HostCosts) -> float:
+    """What it takes ranks that need not be ready to wake for each other's messages, as a share of an iteration.
+
+    They do it as through shared memory: one after another, with cores idle in between. Beyond all of it every phase
+    ends late, though ranks that are behind wake less often, so that the runtime grows by less.
+    """
+    if job.over is not MessagesOver.INTERCONNECT:
+        return 0.0
+    host_turns_s = costs.message_time_s(job.application, job.processors, MessagesOver.SHARED_MEMORY)
+    emulated_s = job.phases * (job.phase_s or 0.0) + job.delays_s
+    host_iteration_s = dilation.host_duration_s(emulated_s)
+    return (job.phases * host_burst_s + host_turns_s) / host_iteration_s if host_iteration_s > 0 else 0.0
 
 
 def _lateness_share(
