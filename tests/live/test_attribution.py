@@ -35,6 +35,8 @@ def test_a_control_is_programmed_measured_as_asked_and_told_from_the_whole(wide_
     check, rows = controlled.check(Dilation(K), "before")
     assert check.faults == ()
     assert {row.quantity for row in rows} == {"delay", "rate"}
+    again, _ = controlled.check(Dilation(K), "after")
+    assert again.faults == ()
     as_asked, _ = wide_area.check(Dilation(K), "after")
     assert "the program of the links" in as_asked.faults[0].what
 

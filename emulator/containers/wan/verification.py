@@ -88,7 +88,7 @@ class Verification:
             )
         elif before[1] != with_delays:
             addresses = self.stand.addresses
-            program = router_program(self.topology, dilation, addresses, with_delays=with_delays)
+            program = router_program(self.topology, dilation, addresses, with_delays=with_delays, shared=self.shared)
             Router(self.stand).apply(program)
         self.programmed = (dilation, with_delays)
         return Wide.at(self.topology, dilation, self.stand.addresses)

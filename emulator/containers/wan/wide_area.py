@@ -52,7 +52,7 @@ def program_wide_area(
     stand.require_running()
     program = wide_area_program(topology, dilation, stand.addresses, shared=shared)
     router = Router(stand)
-    delays = program.router if with_delays else router_program(topology, dilation, stand.addresses, with_delays=False)
+    delays = router_program(topology, dilation, stand.addresses, with_delays=with_delays, shared=shared)
     backend = router.backend()
     with ThreadPoolExecutor(max_workers=2) as pool:
         edges = pool.submit(apply_edges, stand, program.edges)
