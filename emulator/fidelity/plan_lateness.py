@@ -153,10 +153,10 @@ class _Readying:
         if not whole:
             return max(share for _, share in least)
         told = _rising_shares(whole)
-        bounded = [(busy, max(share, _share_at(told, busy))) for busy, share in least]
-        points = sorted([*((busy, math.exp(logarithm)) for busy, logarithm in told), *bounded])
-        highest = accumulate((share for _, share in points), max)
-        return _share_at(_rising_shares(zip((busy for busy, _ in points), highest, strict=True)), waking.core_share)
+        bounds = [(busy, max(_logarithm(share), interpolated(told, busy))) for busy, share in least]
+        points = sorted([*told, *bounds])
+        highest = accumulate((logarithm for _, logarithm in points), max)
+        return _share_at([(busy, most) for (busy, _), most in zip(points, highest, strict=True)], waking.core_share)
 
     def _host_left_s(self, it: Readiness, host_s: float, host_kernel_s: float) -> float:
         # On average half of the other ranks run their kernels first.
@@ -171,7 +171,11 @@ class _Readying:
 
 def _rising_shares(known: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
     """The logarithms of shares that do not fall with what they are known of."""
-    return _rising([(place, math.log(max(_LEAST_SHARE, share))) for place, share in sorted(known)])
+    return _rising([(place, _logarithm(share)) for place, share in sorted(known)])
+
+
+def _logarithm(share: float) -> float:
+    return math.log(max(_LEAST_SHARE, share))
 
 
 def _share_at(logarithms: Sequence[tuple[float, float]], place: float) -> float:
