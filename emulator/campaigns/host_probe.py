@@ -2,8 +2,9 @@
 
 What runs there is what runs in any testbed - Slurm, `start-rank`, the router - so that what it costs is what it will
 cost. The jobs are few and short: Poisson for the numbers of ranks between which is interpolated, after phases of
-several lengths, over each kind of interconnect; and each other application with a kernel of its own. It takes four
-minutes.
+several lengths, over each kind of interconnect, over two clusters and four; and each other application with a kernel of
+its own. Where ranks are often late, how often differs between two runs of the same job by more than a factor of two: of
+those jobs there are several rounds, minutes apart. It takes six minutes.
 """
 
 from __future__ import annotations
@@ -43,6 +44,9 @@ USUAL_DILATION: Final = Dilation(8.0)
 SMALLER_DILATION: Final = Dilation(1.0)
 """What does not dilate shows as the difference between a job's iterations at both; here ranks hardly ever wait."""
 
+ROUNDS: Final = 3
+"""How often those jobs are run whose ranks are often late."""
+
 MOST_RANKS: Final = 64
 """The largest job: by then ranks cost what more of them cost, too."""
 
@@ -51,7 +55,8 @@ MOST_RANKS: Final = 64
 class Trial:
     """A job that is run to see what it costs; its grid gives a process of most of them 10,000 points.
 
-    Messages inside a cluster are `paced` to a stated interconnect, or go through shared memory.
+    Messages inside a cluster are `paced` to a stated interconnect, or go through shared memory. It is run once in each
+    of so many `rounds`, and what was seen is added up.
     """
 
     application: str
@@ -61,6 +66,7 @@ class Trial:
     clusters: int = 1
     paced: bool = False
     dilation: Dilation = USUAL_DILATION
+    rounds: int = field(default=1, compare=False)
 
     @property
     def name(self) -> str:
@@ -105,17 +111,22 @@ TRIALS: Final = (
     Trial("poisson", 800, MOST_RANKS, 40, clusters=2, paced=True),
     Trial("poisson", 400, 16, 60, clusters=2),
     Trial("poisson", 800, MOST_RANKS, 30, clusters=2),
-    Trial("poisson", 50, 16, 100, clusters=2, paced=True),
-    Trial("poisson", 96, MOST_RANKS, 60, clusters=2, paced=True),
+    Trial("poisson", 400, 16, 60, clusters=4, paced=True),
+    Trial("poisson", 800, MOST_RANKS, 40, clusters=4, paced=True),
+    Trial("poisson", 50, 16, 100, clusters=2, paced=True, rounds=ROUNDS),
+    Trial("poisson", 50, 16, 100, clusters=4, paced=True, rounds=ROUNDS),
+    Trial("poisson", 96, MOST_RANKS, 60, clusters=2, paced=True, rounds=ROUNDS),
+    Trial("poisson", 96, MOST_RANKS, 60, clusters=4, paced=True, rounds=ROUNDS),
     Trial("laplace", 400, 16, 120),
     Trial("heat", 400, 16, 150),
     Trial("ensflow", 64, 20, 2),
     Trial("poisson", 400, 16, 400, paced=True, dilation=SMALLER_DILATION),
-    Trial("poisson", 400, 16, 100, clusters=2, paced=True, dilation=SMALLER_DILATION),
-    Trial("poisson", 100, 16, 200, clusters=2, paced=True, dilation=SMALLER_DILATION),
-    Trial("poisson", 282, 8, 100, clusters=2, paced=True, dilation=SMALLER_DILATION),
-    Trial("poisson", 800, MOST_RANKS, 60, clusters=2, paced=True, dilation=SMALLER_DILATION),
     Trial("poisson", 400, 16, 200, dilation=SMALLER_DILATION),
+    *(
+        Trial("poisson", grid, ranks, iterations, clusters, paced=True, dilation=SMALLER_DILATION, rounds=ROUNDS)
+        for clusters in (2, 4)
+        for grid, ranks, iterations in ((400, 16, 100), (100, 16, 200), (282, 8, 100), (800, MOST_RANKS, 60))
+    ),
 )
 """What is run. Poisson at grid 1000 and 2000 is out of some caches; all others are in them.
 
@@ -126,7 +137,7 @@ cores busy; on grids 50 and 96 they are as short at the usual one, while the cor
 
 @dataclass(slots=True)
 class Probe:
-    """What was seen: each trial's job, the router before and after it, memory idle and in use.
+    """What was seen: each trial's jobs, the router before and after each of them, memory idle and in use.
 
     `idle_bytes` is all the probe's containers hold while nothing runs, `busy_bytes` what its first cluster does while
     the largest job runs, of which it held `cluster_idle_bytes` before. `record_bytes` is what a job left on the disk.
@@ -134,8 +145,8 @@ class Probe:
 
     topology: Topology
     router_backend: str = ""
-    jobs: dict[Trial, JobView] = field(default_factory=dict)
-    router: dict[Trial, tuple[Usage, Usage]] = field(default_factory=dict)
+    jobs: dict[Trial, list[JobView]] = field(default_factory=dict)
+    router: dict[Trial, list[tuple[Usage, Usage]]] = field(default_factory=dict)
     idle_bytes: int = 0
     cluster_idle_bytes: int = 0
     busy_bytes: int = 0
@@ -155,7 +166,7 @@ def probe_host(tell: Tell) -> Probe:
         for dilation in (USUAL_DILATION, SMALLER_DILATION):
             _run_trials(testbed, dilation, records / f"{dilation.factor:g}", probe, tell)
         sizes = [file.stat().st_size for file in records.rglob("*") if file.is_file()]
-        probe.record_bytes = sum(sizes) // len(TRIALS)
+        probe.record_bytes = sum(sizes) // sum(map(len, probe.jobs.values()))
     return probe
 
 
@@ -175,7 +186,8 @@ def _standing(tell: Tell) -> Iterator[Testbed]:
 
 def _run_trials(testbed: Testbed, dilation: Dilation, records: Path, probe: Probe, tell: Tell) -> None:
     """Run the trials of that dilation as one recorded run; at the usual one, look at memory and the router, too."""
-    trials = [trial for trial in TRIALS if trial.dilation == dilation]
+    own = [trial for trial in TRIALS if trial.dilation == dilation]
+    trials = [trial for number in range(ROUNDS) for trial in own if number < trial.rounds]
     asked = {"name": PROBE_NAME, "dilation": dilation.factor, "paced_middleware": False}
     request = validate(asked, RunRequest, source="plan")
     workload: dict[str, object] = {"trials": [trial.name for trial in trials]}
@@ -189,7 +201,8 @@ def _run_trials(testbed: Testbed, dilation: Dilation, records: Path, probe: Prob
         for number, trial in enumerate(trials, start=1):
             tell(Progress(f"measuring this host: job {number} of {len(trials)} ({trial.name})"))
             with look.at_router(trial):
-                probe.jobs[trial] = _run_one(testbed, run, recorder, trial, look.at_event(trial))
+                job = _run_one(testbed, run, recorder, trial, look.at_event(trial))
+            probe.jobs.setdefault(trial, []).append(job)
         conclude(testbed, run, recorder, [], len(trials))
 
 
@@ -215,7 +228,7 @@ class _Look:
         """What the router carries for a job."""
         before = usage_of(self._docker, self._router)
         yield
-        self._probe.router[trial] = (before, usage_of(self._docker, self._router))
+        self._probe.router.setdefault(trial, []).append((before, usage_of(self._docker, self._router)))
 
     def at_event(self, trial: Trial) -> Callable[[EventView], None]:
         """What the first cluster holds while the largest job runs in it."""

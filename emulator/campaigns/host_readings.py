@@ -29,13 +29,15 @@ from emulator.model.processor import REFERENCE_APPLICATION
 from emulator.model.units import NANOSECONDS_PER_SECOND
 from emulator.model.views import JobView
 
+_PAIR: Final = 2
+_SUMMED: Final = ("iterations", "host_cpu_s", "host_kernel_cpu_s", "host_critical_lateness_s")
 _SAMPLED_OFTEN: Final = 100
 """Iterations from which on the kernel's sampled CPU is a mean, and not that of a first run on cold caches."""
 
 
 def host_costs_from(probe: Probe, fingerprint: str, load: float) -> HostCosts:
     """The costs that `probe` shows, measured when the host had this `load`."""
-    readings = [_Reading(probe, trial, job) for trial, job in probe.jobs.items()]
+    readings = [_Reading(probe, trial, jobs) for trial, jobs in probe.jobs.items()]
     ranks = max(trial.ranks for trial in probe.jobs)
     return HostCosts(
         fingerprint=fingerprint,
@@ -48,7 +50,7 @@ def host_costs_from(probe: Probe, fingerprint: str, load: float) -> HostCosts:
         overshoots=tuple(
             _overshoots(it)
             for it in readings
-            if it.is_reference and it.planned.waking and it.trial.dilation == USUAL_DILATION
+            if it.is_reference and it.planned.waking and it.trial.dilation == USUAL_DILATION and not it.is_widely_spread
         ),
         readiness=tuple(
             _readiness(it) for it in readings if it.is_reference and it.trial.over is not MessagesOver.INTERCONNECT
@@ -62,11 +64,11 @@ def host_costs_from(probe: Probe, fingerprint: str, load: float) -> HostCosts:
 
 
 class _Reading:
-    """One trial's job, as it ran and as the planner knows it."""
+    """One trial's jobs, all rounds together, as they ran and as the planner knows them."""
 
-    def __init__(self, probe: Probe, trial: Trial, job: JobView) -> None:
-        self.trial, self.job = trial, job
-        self.result: dict[str, Any] = job.result or {}
+    def __init__(self, probe: Probe, trial: Trial, jobs: Sequence[JobView]) -> None:
+        self.trial, self.jobs = trial, jobs
+        self.result: dict[str, Any] = _added_up([job.result or {} for job in jobs])
         specification = trial.specification(probe.topology.cluster_names)
         parts = list(zip(specification.clusters, specification.components, strict=True))
         self.planned: PlannedJob = planned_job(specification, parts, probe.topology)
@@ -74,6 +76,11 @@ class _Reading:
     @property
     def is_reference(self) -> bool:
         return self.trial.application == REFERENCE_APPLICATION
+
+    @property
+    def is_widely_spread(self) -> bool:
+        """Over more than a pair of clusters, of which only the readiness of ranks is asked."""
+        return self.trial.clusters > _PAIR
 
     @property
     def points(self) -> int:
@@ -120,8 +127,17 @@ class _Reading:
 
     def start_s(self) -> float:
         """Host seconds from the claimed processors to ranks that iterate."""
-        job = self.job
-        return self.trial.dilation.host_duration_s((job.started_s or 0.0) - (job.claimed_s or 0.0))
+        starts_s = [(job.started_s or 0.0) - (job.claimed_s or 0.0) for job in self.jobs]
+        return self.trial.dilation.host_duration_s(statistics.fmean(starts_s))
+
+
+def _added_up(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The results of equal jobs as if one had made all their iterations."""
+    added = {key: sum(result[key] for result in results) for key in _SUMMED}
+    phases = [sum(counts) for counts in zip(*(result["overshoots"]["phases"] for result in results), strict=True)]
+    iteration_s = statistics.fmean(result["iteration_s"] for result in results)
+    overshoots = {**results[0]["overshoots"], "phases": phases}
+    return {**results[0], **added, "iteration_s": iteration_s, "overshoots": overshoots}
 
 
 def _kernels(readings: Sequence[_Reading]) -> list[KernelCost]:
@@ -161,7 +177,11 @@ def _like(reading: _Reading, readings: Sequence[_Reading]) -> _Reading:
 def _messages(readings: Sequence[_Reading]) -> list[MessageCost]:
     """Of each application, number of ranks and way once: after phases of the usual length."""
     usual_s = statistics.median(it.host_phase_s for it in readings if it.is_reference)
-    usual = [it for it in readings if 0.3 < it.host_phase_s / usual_s < 3.0 and it.trial.dilation == USUAL_DILATION]
+    usual = [
+        it
+        for it in readings
+        if 0.3 < it.host_phase_s / usual_s < 3.0 and it.trial.dilation == USUAL_DILATION and not it.is_widely_spread
+    ]
     own_time_s = {MessagesOver.INTERCONNECT: 0.0, MessagesOver.WIDE_AREA: _wide_area_time_s(readings)}
     # Over the wide area paced messages inside the clusters come last, and stay: all that is shipped paces them.
     chosen = {_key(it): it for it in sorted(usual, key=lambda it: it.trial.paced)}
@@ -229,6 +249,7 @@ def _readiness(reading: _Reading) -> Readiness:
     return Readiness(
         ranks=reading.trial.ranks,
         over=reading.trial.over,
+        clusters=reading.trial.clusters,
         host_kernel_s=reading.kernel_s(),
         core_share=reading.core_share(),
         host_edges_s=tuple(reading.host_phase_s + edge_s for edge_s in edges_s),
@@ -268,7 +289,7 @@ class _RouterWork:
 
     @classmethod
     def of(cls, probe: Probe, readings: Sequence[_Reading]) -> _RouterWork:
-        looks = [probe.router[it.trial] for it in readings]
+        looks = [look for it in readings for look in probe.router[it.trial]]
         return cls(
             sum(after.host_moment_s - before.host_moment_s for before, after in looks),
             sum(after.host_cpu_s - before.host_cpu_s for before, after in looks),

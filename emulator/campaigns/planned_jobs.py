@@ -81,6 +81,7 @@ def planned_job(specification: JobSpecification, parts: Sequence[Part], topology
         name=specification.name,
         application=application,
         processors=ranks,
+        clusters=len(clusters),
         waking=sum(waking.values()),
         together=_together(form, len(clusters), max(waking.values())),
         over=_over(len(clusters), interconnect),

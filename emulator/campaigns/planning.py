@@ -14,12 +14,14 @@ from pathlib import Path
 
 import psutil
 
+from emulator.campaigns.control_runs import ControlRun
 from emulator.campaigns.input_files import stated_surroundings
-from emulator.campaigns.matrix import Cell, Layout
+from emulator.campaigns.matrix import Layout
 from emulator.campaigns.planned_jobs import planned_job
 from emulator.campaigns.planned_traffic import Part
 from emulator.fidelity.plan import Plan, PlannedRun, Resources, plan, propose
 from emulator.fidelity.plan_costs import HostCosts
+from emulator.fidelity.plan_jobs import PlannedJob
 from emulator.model.clock import Dilation
 from emulator.model.errors import Hopeless
 from emulator.model.job import JobSpecification
@@ -80,16 +82,27 @@ def available_resources(path: Path | None = None) -> Resources:
     return Resources(psutil.virtual_memory().available, shutil.disk_usage(path or Path()).free)
 
 
-def planned_layout(layout: Layout, topology: Topology) -> PlannedRun:
-    """What measuring the cells of `layout`, one job after another, asks of a host."""
-    return planned_cells(layout.cells, topology)
+def planned_layout(layout: Layout, topology: Topology, control_runs: Sequence[ControlRun] = ()) -> PlannedRun:
+    """What measuring the cells of `layout` and making `control_runs`, one job after another, asks of a host."""
+    names = {name for cell in layout.cells if cell.clusters > 1 for name in cell.specification.clusters}
+    # What a run at a larger dilation asks of the host is less.
+    controls = [
+        job
+        for run in control_runs
+        if run.larger_by == 1.0
+        for job in _cell_jobs(run.layout(layout), run.control.of(topology, Dilation(1.0)))
+    ]
+    return PlannedRun(
+        tuple(_cell_jobs(layout, topology)),
+        len(topology.clusters),
+        full_link_mbit=_fastest_link_mbit(topology, names),
+        controls=tuple(controls),
+    )
 
 
-def planned_cells(cells: Sequence[Cell], topology: Topology) -> PlannedRun:
-    """What running `cells` one after another, each once, asks of a host."""
-    jobs = tuple(planned_job(cell.specification, _fixed_parts(cell.specification), topology) for cell in cells)
-    names = {name for cell in cells if cell.clusters > 1 for name in cell.specification.clusters}
-    return PlannedRun(jobs, len(topology.clusters), full_link_mbit=_fastest_link_mbit(topology, names))
+def _cell_jobs(layout: Layout, topology: Topology) -> list[PlannedJob]:
+    """The job of each cell."""
+    return [planned_job(cell.specification, _fixed_parts(cell.specification), topology) for cell in layout.cells]
 
 
 def planned_campaign(campaign: Campaign, arrivals: Sequence[Arrival], seed: int, topology: Topology) -> PlannedRun:

@@ -10,6 +10,7 @@ from typing import Annotated, Final
 
 import typer
 
+from emulator.campaigns.control_runs import control_runs_of
 from emulator.campaigns.extension import Measured, measure, resume
 from emulator.campaigns.matrix import DEFAULT_REPEAT, Matrix, lay_out
 from emulator.campaigns.planning import planned_layout
@@ -126,7 +127,7 @@ def _measure(
             print(f"left out: {sentence}", file=sys.stderr)
         path = run_path(out, matrix.name)
         with _resumable(path), run_progress() as tell:
-            run = planned_layout(layout, testbed.topology)
+            run = planned_layout(layout, testbed.topology, control_runs_of(matrix))
             settled = settle(run, None if planned else matrix.dilation, tell, even_if_hopeless=even_if_hopeless)
             announce(settled, planned=planned)
             measured = measure(testbed, matrix.model_copy(update={"dilation": settled.dilation}), path, tell)

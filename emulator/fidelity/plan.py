@@ -56,6 +56,7 @@ class PlannedRun:
     `beside` gives for a job, by its index, the others that run beside it and for which share of its time; `span_s` is
     from the first job's start to the last one's end (None: one job after another). `overhead_s` is what the middleware
     may take of each job's time (None: not paced), `full_link_mbit` the rate of the fastest access link that jobs use.
+    `controls` run after the jobs, one after another: nothing is reported of them, but they must be faithful too.
     """
 
     jobs: tuple[PlannedJob, ...]
@@ -64,6 +65,12 @@ class PlannedRun:
     span_s: float | None = None
     overhead_s: float | None = None
     full_link_mbit: float = 0.0
+    controls: tuple[PlannedJob, ...] = ()
+
+    @property
+    def with_controls(self) -> PlannedRun:
+        """All that runs as jobs, the own ones first."""
+        return replace(self, jobs=(*self.jobs, *self.controls), controls=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,25 +120,22 @@ class Plan:
 
 def plan(run: PlannedRun, dilation: Dilation, costs: HostCosts, resources: Resources) -> Plan:
     """What `run` will be like at `dilation`."""
-    lateness = Lateness(costs)
-    alone = [_as_neighbour(predict_job(job, dilation, costs, lateness), costs) for job in run.jobs]
-    jobs = tuple(
-        predict_job(job, dilation, costs, lateness, _neighbours(run.beside.get(index, ()), alone))
-        for index, job in enumerate(run.jobs)
-    )
-    demand = _Demand(run, jobs, costs)
+    whole = run.with_controls
+    predicted = _predicted(whole, dilation, costs)
+    jobs = predicted[: len(run.jobs)]
+    demand = _Demand(whole, predicted, costs)
     phases = [job.iterations * job.phases * job.processors for job in run.jobs]
     late = sum(count * job.late_phase_share for count, job in zip(phases, jobs, strict=True))
     return Plan(
         dilation=dilation.factor,
         jobs=jobs,
-        constraints=tuple(_constraints(run, jobs, demand, dilation, costs, resources)),
+        constraints=tuple(_constraints(whole, predicted, demand, dilation, costs, resources)),
         late_phase_share=late / sum(phases),
         host_cpu_s=sum(job.host_cpu_s for job in jobs),
-        host_packets_per_s=demand.most(lambda index: jobs[index].host_packets_per_s),
+        host_packets_per_s=demand.most(lambda index: predicted[index].host_packets_per_s),
         memory_bytes=demand.memory_bytes,
-        disk_bytes=len(run.jobs) * costs.record_bytes,
-        host_duration_s=_host_duration_s(run, jobs, dilation, costs),
+        disk_bytes=len(whole.jobs) * costs.record_bytes,
+        host_duration_s=_host_duration_s(whole, predicted, dilation, costs),
     )
 
 
@@ -143,6 +147,16 @@ def propose(run: PlannedRun, costs: HostCosts, resources: Resources) -> Plan:
             break
         plans.append(plan(run, Dilation(factor), costs, resources))
     return next((it for it in reversed(plans) if it.faithful), plans[0])
+
+
+def _predicted(run: PlannedRun, dilation: Dilation, costs: HostCosts) -> tuple[PredictedJob, ...]:
+    """Each job of `run` as it will be beside the others."""
+    lateness = Lateness(costs)
+    alone = [_as_neighbour(predict_job(job, dilation, costs, lateness), costs) for job in run.jobs]
+    return tuple(
+        predict_job(job, dilation, costs, lateness, _neighbours(run.beside.get(index, ()), alone))
+        for index, job in enumerate(run.jobs)
+    )
 
 
 def _as_neighbour(job: PredictedJob, costs: HostCosts) -> Neighbour:

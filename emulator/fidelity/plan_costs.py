@@ -83,11 +83,13 @@ class Readiness(DocumentModel):
 
     What a rank does before it can end a phase - wait for a core, take in messages, run its kernel of `host_kernel_s` -
     does not dilate. So in phases that are shorter than an edge at least that share ends late. How long it waits depends
-    on how busy the cores are: the job used `core_share` of all of them while it ran.
+    on how busy the cores are - the job used `core_share` of all of them while it ran - and on how many `clusters` it
+    was spread over, since from each of them messages come at another moment.
     """
 
     ranks: PositiveInt
     over: MessagesOver
+    clusters: PositiveInt
     host_kernel_s: PositiveFloat
     core_share: PositiveFloat
     host_edges_s: tuple[PositiveFloat, ...]

@@ -18,17 +18,18 @@ from emulator.model.clock import Dilation
 class PlannedJob:
     """A job as it is to run, in emulated seconds.
 
-    Of its ranks `waking` wake for the end of each phase, `together` of them in one cluster; the others run ahead of the
-    host's clock, since all that they send is paced. An iteration has `phases` compute phases of `phase_s` (None:
-    unpaced), in each of which a rank sweeps `sweeps` times over `points` points; all ranks meet after each
-    `meeting_phases` phases (None: only in the end). `delays_s` is what delays and interconnects add to an iteration,
-    `segments` is how many packets of messages it sends over the wide area. `grid_bytes` is what all ranks hold of the
-    grid.
+    It is spread over so many `clusters`. Of its ranks `waking` wake for the end of each phase, `together` of them in
+    one cluster; the others run ahead of the host's clock, since all that they send is paced. An iteration has `phases`
+    compute phases of `phase_s` (None: unpaced), in each of which a rank sweeps `sweeps` times over `points` points; all
+    ranks meet after each `meeting_phases` phases (None: only in the end). `delays_s` is what delays and interconnects
+    add to an iteration, `segments` is how many packets of messages it sends over the wide area. `grid_bytes` is what
+    all ranks hold of the grid.
     """
 
     name: str
     application: str
     processors: int
+    clusters: int
     waking: int
     together: int
     over: MessagesOver
@@ -78,7 +79,14 @@ def predict_job(
     beside = sum(other.share * other.core_share for other in neighbours)
     busy_share = work_s / host_iteration_s / costs.cores + beside
     waking = Waking(
-        job.processors, job.together, job.waking / job.processors, job.over, host_phase_s, kernel_s, busy_share
+        ranks=job.processors,
+        clusters=job.clusters,
+        together=job.together,
+        share=job.waking / job.processors,
+        over=job.over,
+        host_phase_s=host_phase_s,
+        host_kernel_s=kernel_s,
+        core_share=busy_share,
     )
     least_s = costs.message_least_cpu_s(job.application, job.processors, job.over)
     host_work_s = job.processors * (job.phases * kernel_s + least_s) / costs.cores

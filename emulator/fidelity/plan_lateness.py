@@ -4,8 +4,9 @@ Before a rank can end a phase it has to be ready for it: it waits for a core, ta
 with, and runs its kernel. That does not dilate. A rank that is ready in time sleeps until shortly before the phase's
 end, wakes and is on time; so a phase is late if its rank was ready later than it may end, max(1% of it, 100 us) past
 its end. Which share of ranks is not ready so long after a phase's beginning was measured for a few numbers of ranks,
-after short phases and after long ones, which leave colder caches, and with cores that were busy and that were not; the
-longer kernels are, the later those are ready that run theirs last.
+after short phases and after long ones, which leave colder caches, and with cores that were busy and that were not; over
+a pair of clusters, and over more, whose messages come at more different moments. The longer kernels are, the later
+those are ready that run theirs last.
 
 In one cluster over a stated interconnect nobody has to be ready (``apps/messaging.py``): ranks run ahead of the host's
 clock, and are late only when the host cannot keep up. Elsewhere two things are added: where a job's kernels alone need
@@ -47,11 +48,13 @@ def tolerance_s(host_phase_s: float) -> float:
 class Waking:
     """The ranks of a job and their phases: how many they are, what carries their messages, how long their kernels are.
 
+    The job is spread over so many `clusters`.
     `together` of them wake in one cluster at the same moment; `share` of all wake so, the others run ahead. While the
     job runs, `core_share` of all cores is busy.
     """
 
     ranks: int
+    clusters: int
     together: int
     share: float
     over: MessagesOver
@@ -78,18 +81,26 @@ class Lateness:
 
     def __init__(self, costs: HostCosts) -> None:
         self._series = {over: _Series.of(costs.overshoots, over) for over in MessagesOver}
-        self._readying = {over: _Readying.of(costs.readiness, over, costs.cores) for over in MessagesOver}
+        self._readying = {over: _by_clusters(costs, over) for over in MessagesOver}
 
     def late_share(self, waking: Waking, core_share: float, neighbours: Sequence[Neighbour] = ()) -> float:
         """The share of phases that end late, where what must be done in time takes `core_share` of all cores."""
         allowed_s = tolerance_s(waking.host_phase_s)
-        readying = self._readying[waking.over]
-        on_time = 1.0 - readying.share_beyond(waking.host_phase_s + allowed_s, waking)
+        on_time = 1.0 - self._unready_share(waking.host_phase_s + allowed_s, waking)
         if waking.over is not MessagesOver.INTERCONNECT:
             for other in neighbours:
                 on_time *= 1.0 - other.share * min(1.0, max(0.0, other.host_burst_s - allowed_s) / other.host_period_s)
         kept_up = 1.0 - min(1.0, max(0.0, (core_share - _SATURATES_FROM) / (1.0 - _SATURATES_FROM)))
         return 1.0 - kept_up * on_time
+
+    def _unready_share(self, host_s: float, waking: Waking) -> float:
+        """The share of ranks that are ready later than `host_s` after their phase began."""
+        known = self._readying[waking.over]
+        if not known:
+            return 0.0
+        shares = [(clusters, _logarithm(of.share_beyond(host_s, waking))) for clusters, of in known.items()]
+        share = _share_at(shares, waking.clusters)
+        return share if share > _LEAST_SHARE else 0.0
 
     def meeting_lateness_s(self, waking: Waking, phases: int) -> float:
         """Host seconds by which the latest rank is behind when all meet after so many phases.
@@ -113,11 +124,10 @@ class _Readying:
     cores: int
 
     @classmethod
-    def of(cls, readiness: Sequence[Readiness], over: MessagesOver, cores: int) -> _Readying:
-        """What `readiness` contains of jobs whose messages go `over` that."""
-        own = [it for it in readiness if it.over is over]
-        numbers = sorted({it.ranks for it in own})
-        return cls(tuple((ranks, tuple(it for it in own if it.ranks == ranks)) for ranks in numbers), cores)
+    def of(cls, known: Sequence[Readiness], cores: int) -> _Readying:
+        """What is `known` of some jobs that differ in their ranks and phases only, at least one."""
+        numbers = sorted({it.ranks for it in known})
+        return cls(tuple((ranks, tuple(it for it in known if it.ranks == ranks)) for ranks in numbers), cores)
 
     @property
     def _host_earliest_s(self) -> float:
@@ -126,37 +136,26 @@ class _Readying:
 
     def share_beyond(self, host_s: float, waking: Waking) -> float:
         """The share of the waking ranks that are ready later than `host_s` after their phase began."""
-        if not self.by_ranks:
-            return 0.0
         (first, of_first), (last, of_last) = self.by_ranks[0], self.by_ranks[-1]
         # As many more or fewer ranks as take their turns on the cores, so much later or sooner is each.
         if waking.ranks <= first:
-            share = self._of(of_first, host_s * first / waking.ranks, waking)
-        elif waking.ranks >= last:
-            share = self._of(of_last, host_s * last / waking.ranks, waking)
-        else:
-            known = [(float(at), self._of(jobs, host_s, waking)) for at, jobs in self.by_ranks]
-            share = _share_at(_rising_shares(known), waking.ranks)
-        return share if share > _LEAST_SHARE else 0.0
+            return self._of(of_first, host_s * first / waking.ranks, waking)
+        if waking.ranks >= last:
+            return self._of(of_last, host_s * last / waking.ranks, waking)
+        known = [(float(at), self._of(jobs, host_s, waking)) for at, jobs in self.by_ranks]
+        return _share_at(_rising_shares(known), waking.ranks)
 
     def _of(self, known: Sequence[Readiness], host_s: float, waking: Waking) -> float:
         """By what was measured of jobs of one size, interpolated between those that kept the cores more and less busy.
 
-        Of a job whose phases were longer than that only a part of the share is known: the least that it can be where
-        the cores are as busy.
+        A job whose phases were longer than that does not tell the share, but what it is at least with cores so busy.
         """
-        whole, least = list[tuple[float, float]](), list[tuple[float, float]]()
-        for it in known:
-            host_left_s = self._host_left_s(it, host_s, waking.host_kernel_s)
-            is_whole = host_left_s >= it.host_edges_s[0]
-            (whole if is_whole else least).append((it.core_share, self._by(it, host_left_s)))
-        if not whole:
+        seen = [(it, self._host_left_s(it, host_s, waking.host_kernel_s)) for it in known]
+        told = [(it.core_share, self._by(it, left_s)) for it, left_s in seen if left_s >= it.host_edges_s[0]]
+        least = [(it.core_share, self._by(it, left_s)) for it, left_s in seen if left_s < it.host_edges_s[0]]
+        if not told:
             return max(share for _, share in least)
-        told = _rising_shares(whole)
-        bounds = [(busy, max(_logarithm(share), interpolated(told, busy))) for busy, share in least]
-        points = sorted([*told, *bounds])
-        highest = accumulate((logarithm for _, logarithm in points), max)
-        return _share_at([(busy, most) for (busy, _), most in zip(points, highest, strict=True)], waking.core_share)
+        return _share_at(_raised(_rising_shares(told), least), waking.core_share)
 
     def _host_left_s(self, it: Readiness, host_s: float, host_kernel_s: float) -> float:
         # On average half of the other ranks run their kernels first.
@@ -169,9 +168,24 @@ class _Readying:
         return it.share_beyond(host_left_s)
 
 
+def _by_clusters(costs: HostCosts, over: MessagesOver) -> dict[int, _Readying]:
+    """What is known of jobs whose messages go `over` that, by how many clusters they were spread over, ascending."""
+    own = [it for it in costs.readiness if it.over is over]
+    numbers = sorted({it.clusters for it in own})
+    return {number: _Readying.of([it for it in own if it.clusters == number], costs.cores) for number in numbers}
+
+
 def _rising_shares(known: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
     """The logarithms of shares that do not fall with what they are known of."""
     return _rising([(place, _logarithm(share)) for place, share in sorted(known)])
+
+
+def _raised(logarithms: list[tuple[float, float]], least: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """`logarithms` of shares by place, raised to the shares that they are at `least`, and falling nowhere."""
+    bounds = [(place, max(_logarithm(share), interpolated(logarithms, place))) for place, share in least]
+    points = sorted([*logarithms, *bounds])
+    highest = accumulate((logarithm for _, logarithm in points), max)
+    return [(place, most) for (place, _), most in zip(points, highest, strict=True)]
 
 
 def _logarithm(share: float) -> float:

@@ -2,8 +2,10 @@
 
 Each matrix is measured by the verb itself at a stated dilation; what was predicted stands in the run's manifest beside
 what the run showed. A prediction counts as good if it is within a factor of two of what happened; below a share of 1%
-late phases are too few to tell two such shares apart, and both being below it counts as good, too. ``--proposed``
-measures instead at the dilations that the planner proposes, and prints their verdicts: none may be void.
+late phases are too few to tell two such shares apart, and both being below it counts as good, too. What happens in one
+run of a cell differs by more than that from what happens in the next, so that only several runs say something
+(``--repeat``). ``--proposed`` measures instead at the dilations that the planner proposes, and prints their verdicts:
+none may be void.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,12 +46,13 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.plan")
     parser.add_argument("--name", default="testbed", help="the testbed to measure on, of the topology mini")
-    parser.add_argument("--repeat", type=int, default=1, help="runs of each cell")
+    parser.add_argument("--repeat", type=int, default=3, help="runs of each cell")
+    parser.add_argument("--numbers", type=int, nargs="+", help="these matrices only, the first being 1")
     parser.add_argument("--out", type=Path, help="keep the records of the runs there")
     parser.add_argument("--proposed", action="store_true", help="measure at the dilations proposed")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(options.name, options.repeat, options.out or Path(folder))
+        bench = Bench(options.name, options.repeat, options.out or Path(folder), options.numbers)
         for line in bench.proposed() if options.proposed else bench.stated():
             sys.stdout.write(line + "\n")
             sys.stdout.flush()
@@ -57,17 +60,21 @@ def main() -> None:
 
 @dataclass(frozen=True)
 class Bench:
-    """Measurements on the testbed called `name`, `repeat` runs of each cell, their records in folders of `out`."""
+    """Measurements on the testbed called `name`, `repeat` runs of each cell, their records in folders of `out`.
+
+    Of the matrices only those of these `numbers` are measured (None: all).
+    """
 
     name: str
     repeat: int
     out: Path
+    numbers: Sequence[int] | None = None
 
     def stated(self) -> Iterator[str]:
         """A line for each cell, and one that counts the good predictions."""
         yield f"{'K':>4}  {'job':<34}  {'late: predicted':>15}  {'happened':>8}  {'ratio':>5}  {'CPU ratio':>9}"
         good = count = 0
-        for number, matrix in enumerate(STATED, start=1):
+        for number, matrix in self._chosen(STATED):
             manifest = self.measured(f"stated-{number}", f"{matrix} --even-if-hopeless")
             for it in manifest["plan"]["outcomes"][:-1]:
                 predicted, happened = it["predicted_late_phase_share"], it["late_phase_share"]
@@ -82,12 +89,16 @@ class Bench:
 
     def proposed(self) -> Iterator[str]:
         """A line for each matrix: the dilation proposed, and the verdict of the run at it."""
-        for number, matrix in enumerate(PROPOSED, start=1):
+        for number, matrix in self._chosen(PROPOSED):
             manifest = self.measured(f"proposed-{number}", matrix)
             total = manifest["plan"]["outcomes"][-1]
             late = f"{total['predicted_late_phase_share']:.1%} predicted, {total['late_phase_share']:.1%} happened"
             reasons = "; ".join(manifest["verdict_reasons"])
             yield f"{matrix}: dilation {manifest['dilation']:g}, late {late}: {manifest['verdict']} {reasons}"
+
+    def _chosen(self, matrices: Sequence[str]) -> Iterator[tuple[int, str]]:
+        numbered = enumerate(matrices, start=1)
+        return (it for it in numbered if self.numbers is None or it[0] in self.numbers)
 
     def measured(self, folder: str, arguments: str) -> dict[str, Any]:
         """The manifest of a measurement."""

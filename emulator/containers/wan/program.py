@@ -116,13 +116,13 @@ class WideAreaProgram:
 
 
 def wide_area_program(
-    topology: Topology, dilation: Dilation, addresses: AddressPlan, *, shared: bool = True
+    topology: Topology, dilation: Dilation, addresses: AddressPlan, *, with_delays: bool = True, shared: bool = True
 ) -> WideAreaProgram:
     """The program of `topology` at `dilation`, its access links `shared` by all that crosses them or not."""
     return WideAreaProgram(
         dilation,
         tuple(edge_program(topology, name, dilation, addresses, shared=shared) for name in topology.cluster_names),
-        router_program(topology, dilation, addresses, shared=shared),
+        router_program(topology, dilation, addresses, with_delays=with_delays, shared=shared),
     )
 
 

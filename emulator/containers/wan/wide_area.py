@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from emulator.containers.wan.edges import apply_edges, edge_queues
-from emulator.containers.wan.program import router_program, wide_area_program
+from emulator.containers.wan.program import wide_area_program
 from emulator.containers.wan.readback import dilation_of
 from emulator.containers.wan.router import Backend, Router
 from emulator.containers.wan.stand import Stand
@@ -50,13 +50,12 @@ def program_wide_area(
         WideAreaUnfaithful: if a kernel refuses a command, or the router does not answer.
     """
     stand.require_running()
-    program = wide_area_program(topology, dilation, stand.addresses, shared=shared)
+    program = wide_area_program(topology, dilation, stand.addresses, with_delays=with_delays, shared=shared)
     router = Router(stand)
-    delays = router_program(topology, dilation, stand.addresses, with_delays=with_delays, shared=shared)
     backend = router.backend()
     with ThreadPoolExecutor(max_workers=2) as pool:
         edges = pool.submit(apply_edges, stand, program.edges)
-        pool.submit(router.apply, delays).result()
+        pool.submit(router.apply, program.router).result()
         edges.result()
     return backend
 

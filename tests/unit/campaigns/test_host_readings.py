@@ -22,8 +22,8 @@ KERNEL_NS, MESSAGE_CPU_S, OWN_TIME_S = 2.5, 90e-6, 700e-6
 START_BASE_S, START_RANK_S = 1.2, 0.025
 
 
-def job_of(trial: Trial) -> JobView:
-    """How `trial` runs on a host of these costs; a quarter of the phases of ranks that wake are 150 us late."""
+def job_of(trial: Trial, late_share: float = 0.25) -> JobView:
+    """How `trial` runs on a host of these costs; such a share of the phases of ranks that wake is 150 us late."""
     specification = trial.specification(TOPOLOGY.cluster_names)
     planned = planned_job(
         specification, list(zip(specification.clusters, specification.components, strict=True)), TOPOLOGY
@@ -33,7 +33,7 @@ def job_of(trial: Trial) -> JobView:
     host_s = trial.dilation.host_duration_s(planned.phases * planned.phase_s + planned.delays_s) + OWN_TIME_S
     counts = [0] * (len(OVERSHOOT_EDGES_HOST_S) + 1)
     late_class = sum(1 for edge_s in OVERSHOOT_EDGES_HOST_S if edge_s < 150e-6)
-    late = trial.iterations * planned.waking // 4
+    late = round(trial.iterations * planned.waking * late_share)
     counts[0], counts[late_class] = rank_iterations - late, late
     start_s = START_BASE_S + START_RANK_S * trial.ranks
     return JobView(
@@ -50,17 +50,21 @@ def job_of(trial: Trial) -> JobView:
     )  # fmt: skip
 
 
-@pytest.fixture
-def costs() -> HostCosts:
-    probe = Probe(TOPOLOGY, router_backend="uml")
-    probe.jobs = {trial: job_of(trial) for trial in TRIALS}
+def costs_of(probe: Probe) -> HostCosts:
     # The router is busy for 0.1 s of each second while nothing crosses it, and needs 40 us for each of 10,000 packets.
     idle, busy = Usage(10.0, 1.0, 0, 0), Usage(10.0, 1.4, 0, 10_000)
     nothing = Usage(0.0, 0.0, 0, 0)
-    probe.router = {trial: (nothing, busy if trial.clusters > 1 else idle) for trial in TRIALS}
+    probe.router = {trial: [(nothing, busy if trial.clusters > 1 else idle)] for trial in TRIALS}
     probe.idle_bytes, probe.cluster_idle_bytes, probe.busy_bytes = 400_000_000, 100_000_000, 740_000_000
     probe.record_bytes = 7_000
     return host_costs_from(probe, "a-host", 0.1)
+
+
+@pytest.fixture
+def costs() -> HostCosts:
+    probe = Probe(TOPOLOGY, router_backend="uml")
+    probe.jobs = {trial: [job_of(trial)] * trial.rounds for trial in TRIALS}
+    return costs_of(probe)
 
 
 @pytest.mark.parametrize("application", ["poisson", "laplace", "heat", "ensflow", "synthetic"])
@@ -95,6 +99,25 @@ def test_ranks_were_ready_as_long_after_a_phase_began_as_it_lasted_and_they_were
         assert it.share_beyond(phase_s + 250e-6) == 0.0
 
 
+def test_what_the_rounds_of_a_job_showed_is_added_up():
+    probe = Probe(TOPOLOGY, router_backend="uml")
+    probe.jobs = {trial: [job_of(trial)] * trial.rounds for trial in TRIALS}
+    several = next(trial for trial in TRIALS if trial.rounds == 3 and trial.over is MessagesOver.WIDE_AREA)
+    probe.jobs[several] = [job_of(several, late_share) for late_share in (0.1, 0.8, 0.3)]
+    planned = planned_job(
+        several.specification(TOPOLOGY.cluster_names),
+        [(name, several.ranks // several.clusters) for name in TOPOLOGY.cluster_names[: several.clusters]],
+        TOPOLOGY,
+    )
+    shares = [it.beyond[0] for it in costs_of(probe).readiness]
+    assert pytest.approx(0.4 * planned.waking / several.ranks) in shares
+
+
+def test_it_is_known_of_jobs_over_two_clusters_and_over_four_when_their_ranks_were_ready(costs):
+    clusters = {it.clusters for it in costs.readiness if it.over is MessagesOver.WIDE_AREA}
+    assert clusters == {2, 4}
+
+
 def test_a_job_keeps_the_cores_the_busier_the_smaller_its_dilation(costs):
     over = [it for it in costs.readiness if it.ranks == 16 and it.over is MessagesOver.SHARED_MEMORY]
     usual, smaller = [it for it in over if it.host_kernel_s < 30e-6]
@@ -119,7 +142,7 @@ def test_starting_is_a_line_through_all_starts(costs):
 
 
 def test_memory_and_records_are_a_rank_s_a_cluster_s_and_a_job_s(costs):
-    assert (costs.rank_bytes, costs.cluster_bytes, costs.record_bytes) == (10_000_000, 200_000_000, 7_000)
+    assert (costs.rank_bytes, costs.cluster_bytes, costs.record_bytes) == (10_000_000, 100_000_000, 7_000)
 
 
 def test_a_packet_costs_the_router_what_jobs_that_cross_it_take_more_than_others(costs):

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from emulator.campaigns.control_runs import ATTRIBUTING
 from emulator.campaigns.live import arrivals_on
 from emulator.campaigns.matrix import Matrix, lay_out
 from emulator.campaigns.plan_records import ALL_JOBS, outcomes
@@ -38,6 +39,21 @@ def test_cells_run_one_after_another():
 
 def test_jobs_in_one_cluster_need_no_full_links():
     assert planned_layout(layout(clusters=(1,)), MINI).full_link_mbit == 0.0
+
+
+def test_control_runs_must_be_faithful_too():
+    alone = planned_layout(layout(clusters=(2,)), MINI)
+    run = planned_layout(layout(clusters=(2,)), MINI, ATTRIBUTING)
+    without_wide_area, latency_alone, rate_alone, unshared = run.controls
+    (own,) = alone.jobs
+    assert without_wide_area.delays_s < 0.1 * own.delays_s < rate_alone.delays_s
+    assert latency_alone.delays_s == pytest.approx(own.delays_s, rel=0.2)
+    assert unshared.delays_s == own.delays_s
+    costs = host_costs()
+    # Where nothing is waited for, an iteration is the shorter, and the host's own time a larger share of it.
+    assert plan_dilation(run, costs, ROOM) > plan_dilation(alone, costs, ROOM)
+    planned = settled_plan(run, costs, 16.0, resources=ROOM)
+    assert planned.jobs == settled_plan(alone, costs, 16.0, resources=ROOM).jobs
 
 
 def test_a_campaign_s_jobs_overlap_more_the_sooner_they_arrive():

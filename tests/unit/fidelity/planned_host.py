@@ -35,14 +35,20 @@ def overshoots(together: int, over: MessagesOver, host_kernel_s: float, host_typ
 
 
 def readiness(
-    ranks: int, over: MessagesOver, host_phase_s: float, host_typical_s: float, core_share: float = 0.2
+    ranks: int,
+    over: MessagesOver,
+    host_phase_s: float,
+    host_typical_s: float,
+    core_share: float = 0.2,
+    clusters: int = 1,
 ) -> Readiness:
     """Half of the ranks are ready later than `host_typical_s`, and half as many later than twice of it."""
     edges_s = tuple(host_phase_s + edge_s for edge_s in EDGES_S)
     beyond = tuple(min(1.0, 0.5 * host_typical_s / edge_s) for edge_s in edges_s)
     return Readiness(
-        ranks=ranks, over=over, host_kernel_s=20e-6, core_share=core_share, host_edges_s=edges_s, beyond=beyond
-    )
+        ranks=ranks, over=over, clusters=clusters, host_kernel_s=20e-6, core_share=core_share, host_edges_s=edges_s,
+        beyond=beyond,
+    )  # fmt: skip
 
 
 def host_costs(cores: int = 2) -> HostCosts:
@@ -79,8 +85,10 @@ def host_costs(cores: int = 2) -> HostCosts:
             readiness(16, shared, 1e-3, 1200e-6, core_share=0.7),
             readiness(16, shared, 9e-3, 1200e-6),
             readiness(64, shared, 9e-3, 4e-3),
-            readiness(16, wide, 1e-3, 800e-6, core_share=0.7),
-            readiness(16, wide, 0.2e-3, 400e-6, core_share=0.1),
+            readiness(16, wide, 1e-3, 800e-6, core_share=0.7, clusters=2),
+            readiness(16, wide, 0.2e-3, 400e-6, core_share=0.1, clusters=2),
+            readiness(16, wide, 1e-3, 400e-6, core_share=0.7, clusters=4),
+            readiness(16, wide, 0.2e-3, 200e-6, core_share=0.1, clusters=4),
         ),
         start=StartCost(host_base_s=1.0, host_rank_s=0.02),
         router=RouterCost(backend="uml", host_cpu_s_per_packet=40e-6, packets_per_segment=1.8),

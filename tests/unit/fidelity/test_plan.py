@@ -16,10 +16,12 @@ from emulator.model.clock import Dilation
 from tests.unit.fidelity.planned_host import ROOM, host_costs
 
 SMALL = PlannedJob(
-    "small", "poisson", processors=16, waking=16, together=16, over=MessagesOver.SHARED_MEMORY,
+    "small", "poisson", processors=16, clusters=1, waking=16, together=16, over=MessagesOver.SHARED_MEMORY,
     iterations=100, phase_s=1.15e-3, points=10_000,
 )  # fmt: skip
-WIDE = replace(SMALL, name="wide", waking=16, together=8, over=MessagesOver.WIDE_AREA, delays_s=8e-3, segments=20.0)
+WIDE = replace(
+    SMALL, name="wide", clusters=2, waking=16, together=8, over=MessagesOver.WIDE_AREA, delays_s=8e-3, segments=20.0
+)
 
 
 def run_of(*jobs: PlannedJob, **more: object) -> PlannedRun:
@@ -108,11 +110,19 @@ def test_a_phase_is_late_if_its_rank_is_not_ready_by_its_end_and_the_tolerance(d
 
 
 def test_ranks_on_idle_cores_are_ready_sooner_than_on_busy_ones():
-    waking = Waking(16, 8, 1.0, MessagesOver.WIDE_AREA, 0.001, 20e-6, core_share=0.1)
+    waking = Waking(16, 2, 8, 1.0, MessagesOver.WIDE_AREA, 0.001, 20e-6, core_share=0.1)
     lateness = Lateness(host_costs())
     shares = [lateness.late_share(replace(waking, core_share=busy), 0.1) for busy in (0.05, 0.1, 0.3, 0.7, 1.0)]
     assert shares == sorted(shares)
     assert shares[0] == shares[1] < shares[2] < shares[3] == shares[4]
+
+
+def test_over_more_clusters_ranks_become_ready_at_more_different_moments():
+    shares = [
+        planned(run_of(replace(WIDE, clusters=clusters)), 1.0).late_phase_share for clusters in (2, 3, 4, 5)
+    ]  # fmt: skip
+    assert shares[0] > shares[1] > shares[2] == shares[3]
+    assert shares[1] ** 2 == pytest.approx(shares[0] * shares[2], rel=0.2)
 
 
 def test_ranks_with_longer_kernels_are_ready_later():
