@@ -41,7 +41,7 @@ def host_costs(tell: Tell, *, again: bool = False) -> HostCosts:
         known = None if again else remembered_costs(fingerprint)
         if known is not None:
             return known
-        tell(Progress("measuring this host, which takes six minutes"))
+        tell(Progress("measuring this host, which takes eight minutes"))
         load = psutil.cpu_percent(interval=_LOAD_HOST_S) / 100
         costs = host_costs_from(probe_host(tell), fingerprint, load)
         _file().write_text(costs.model_dump_json(indent=2) + "\n", encoding="utf-8")

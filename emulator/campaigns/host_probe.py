@@ -4,7 +4,7 @@ What runs there is what runs in any testbed - Slurm, `start-rank`, the router - 
 cost. The jobs are few and short: Poisson for the numbers of ranks between which is interpolated, after phases of
 several lengths, over each kind of interconnect, over two clusters and four; and each other application with a kernel of
 its own. Where ranks are often late, how often differs between two runs of the same job by more than a factor of two: of
-those jobs there are several rounds, minutes apart. It takes six minutes.
+those jobs there are several rounds, minutes apart. It takes eight minutes.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def plan_run(
 ) -> None:
     """Predict what a run will ask of this host, and which dilation it needs.
 
-    The host is measured once, in six minutes; do that while it is otherwise idle. Nothing needs to stand.
+    The host is measured once, in eight minutes; do that while it is otherwise idle. Nothing needs to stand.
 
     Example: testbed plan --topology das2 --app poisson --grid 100,4000 --processors 16,64 --clusters 1,2,4
     """
