@@ -112,7 +112,6 @@ TRIALS: Final = (
     Trial("poisson", 400, 16, 60, clusters=2),
     Trial("poisson", 800, MOST_RANKS, 30, clusters=2),
     Trial("poisson", 400, 16, 60, clusters=4, paced=True),
-    Trial("poisson", 800, MOST_RANKS, 40, clusters=4, paced=True),
     Trial("poisson", 50, 16, 100, clusters=2, paced=True, rounds=ROUNDS),
     Trial("poisson", 50, 16, 100, clusters=4, paced=True, rounds=ROUNDS),
     Trial("poisson", 96, MOST_RANKS, 60, clusters=2, paced=True, rounds=ROUNDS),
@@ -120,7 +119,9 @@ TRIALS: Final = (
     Trial("laplace", 400, 16, 120),
     Trial("heat", 400, 16, 150),
     Trial("ensflow", 64, 20, 2),
-    Trial("poisson", 400, 16, 400, paced=True, dilation=SMALLER_DILATION),
+    Trial("poisson", 400, 16, 400, paced=True, dilation=SMALLER_DILATION, rounds=ROUNDS),
+    Trial("poisson", 282, 8, 400, paced=True, dilation=SMALLER_DILATION),
+    Trial("poisson", 800, MOST_RANKS, 100, paced=True, dilation=SMALLER_DILATION),
     Trial("poisson", 400, 16, 200, dilation=SMALLER_DILATION),
     *(
         Trial("poisson", grid, ranks, iterations, clusters, paced=True, dilation=SMALLER_DILATION, rounds=ROUNDS)

@@ -15,6 +15,7 @@ from emulator.campaigns.planned_jobs import planned_job
 from emulator.campaigns.surroundings import host_now
 from emulator.campaigns.work import all_updates, largest_share
 from emulator.fidelity.plan_costs import (
+    FallingBehind,
     HostCosts,
     KernelCost,
     MessageCost,
@@ -24,13 +25,13 @@ from emulator.fidelity.plan_costs import (
     RouterCost,
     StartCost,
 )
-from emulator.fidelity.plan_jobs import PlannedJob
+from emulator.fidelity.plan_jobs import PlannedJob, turns_share
 from emulator.model.processor import REFERENCE_APPLICATION
 from emulator.model.units import NANOSECONDS_PER_SECOND
 from emulator.model.views import JobView
 
 _PAIR: Final = 2
-_SUMMED: Final = ("iterations", "host_cpu_s", "host_kernel_cpu_s", "host_critical_lateness_s")
+_SUMMED: Final = ("iterations", "phases", "late_phases", "host_cpu_s", "host_kernel_cpu_s", "host_critical_lateness_s")
 _SAMPLED_OFTEN: Final = 100
 """Iterations from which on the kernel's sampled CPU is a mean, and not that of a first run on cold caches."""
 
@@ -39,7 +40,7 @@ def host_costs_from(probe: Probe, fingerprint: str, load: float) -> HostCosts:
     """The costs that `probe` shows, measured when the host had this `load`."""
     readings = [_Reading(probe, trial, jobs) for trial, jobs in probe.jobs.items()]
     ranks = max(trial.ranks for trial in probe.jobs)
-    return HostCosts(
+    costs = HostCosts(
         fingerprint=fingerprint,
         measured_at=host_now(),
         load=load,
@@ -55,12 +56,15 @@ def host_costs_from(probe: Probe, fingerprint: str, load: float) -> HostCosts:
         readiness=tuple(
             _readiness(it) for it in readings if it.is_reference and it.trial.over is not MessagesOver.INTERCONNECT
         ),
+        falling_behind=(),
         start=_start(readings),
         router=_router(probe, readings),
         rank_bytes=max(1, (probe.busy_bytes - probe.cluster_idle_bytes) // ranks),
         cluster_bytes=max(1, probe.idle_bytes // len(probe.topology.clusters)),
         record_bytes=max(1, probe.record_bytes),
     )
+    behind = [_falling_behind(it, costs) for it in readings if it.trial.over is MessagesOver.INTERCONNECT]
+    return costs.model_copy(update={"falling_behind": tuple(behind)})
 
 
 class _Reading:
@@ -176,12 +180,9 @@ def _like(reading: _Reading, readings: Sequence[_Reading]) -> _Reading:
 
 def _messages(readings: Sequence[_Reading]) -> list[MessageCost]:
     """Of each application, number of ranks and way once: after phases of the usual length."""
-    usual_s = statistics.median(it.host_phase_s for it in readings if it.is_reference)
-    usual = [
-        it
-        for it in readings
-        if 0.3 < it.host_phase_s / usual_s < 3.0 and it.trial.dilation == USUAL_DILATION and not it.is_widely_spread
-    ]
+    alike = [it for it in readings if it.trial.dilation == USUAL_DILATION and not it.is_widely_spread]
+    usual_s = statistics.median(it.host_phase_s for it in alike if it.is_reference)
+    usual = [it for it in alike if 0.3 < it.host_phase_s / usual_s < 3.0]
     own_time_s = {MessagesOver.INTERCONNECT: 0.0, MessagesOver.WIDE_AREA: _wide_area_time_s(readings)}
     # Over the wide area paced messages inside the clusters come last, and stay: all that is shipped paces them.
     chosen = {_key(it): it for it in sorted(usual, key=lambda it: it.trial.paced)}
@@ -254,6 +255,13 @@ def _readiness(reading: _Reading) -> Readiness:
         core_share=reading.core_share(),
         host_edges_s=tuple(reading.host_phase_s + edge_s for edge_s in edges_s),
         beyond=tuple(sum(counts[index + 1 :]) / phases for index in range(len(edges_s))),
+    )
+
+
+def _falling_behind(reading: _Reading, costs: HostCosts) -> FallingBehind:
+    return FallingBehind(
+        turns_share=turns_share(reading.planned, reading.trial.dilation, costs),
+        late_phase_share=reading.result["late_phases"] / reading.result["phases"],
     )
 
 

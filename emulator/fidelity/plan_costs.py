@@ -102,6 +102,18 @@ class Readiness(DocumentModel):
         return interpolated(list(zip(self.host_edges_s, self.beyond, strict=True)), host_s)
 
 
+class FallingBehind(DocumentModel):
+    """Which share of its phases a job in one cluster over a stated interconnect ended late.
+
+    There nobody has to be ready, but ranks wake for each other's messages one after another. That, and their kernels,
+    took `turns_share` of an iteration as it is emulated; the nearer to all of it, the longer it takes until a rank that
+    fell behind has caught up.
+    """
+
+    turns_share: PositiveFloat
+    late_phase_share: NonNegative
+
+
 class StartCost(DocumentModel):
     """Host seconds from claimed processors to ranks that iterate: `host_base_s`, and `host_rank_s` for each rank."""
 
@@ -137,6 +149,7 @@ class HostCosts(DocumentModel):
     messages: tuple[MessageCost, ...]
     overshoots: tuple[Overshoots, ...]
     readiness: tuple[Readiness, ...]
+    falling_behind: tuple[FallingBehind, ...]
     start: StartCost
     router: RouterCost
     rank_bytes: PositiveInt

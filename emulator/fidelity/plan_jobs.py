@@ -87,13 +87,13 @@ def predict_job(
         host_phase_s=host_phase_s,
         host_kernel_s=kernel_s,
         core_share=busy_share,
+        turns_share=beside + turns_share(job, dilation, costs),
     )
     least_s = costs.message_least_cpu_s(job.application, job.processors, job.over)
     host_work_s = job.processors * (job.phases * kernel_s + least_s) / costs.cores
     core_share = beside + _core_share(job, host_burst_s, host_phase_s, host_work_s, dilation)
     paced = job.phase_s is not None
-    keeping_up = max(core_share, beside + _turns_share(job, host_burst_s, dilation, costs))
-    late = lateness.late_share(waking, keeping_up, neighbours) if paced else 0.0
+    late = lateness.late_share(waking, core_share, neighbours) if paced else 0.0
     return PredictedJob(
         iteration_s=dilation.emulated_duration_s(host_iteration_s),
         runtime_s=job.iterations * dilation.emulated_duration_s(host_iteration_s),
@@ -126,14 +126,16 @@ def _core_share(
     return host_burst_s / host_phase_s
 
 
-def _turns_share(job: PlannedJob, host_burst_s: float, dilation: Dilation, costs: HostCosts) -> float:
+def turns_share(job: PlannedJob, dilation: Dilation, costs: HostCosts) -> float:
     """What it takes ranks that need not be ready to wake for each other's messages, as a share of an iteration.
 
-    They do it as through shared memory: one after another, with cores idle in between. Beyond all of it every phase
-    ends late, though ranks that are behind wake less often, so that the runtime grows by less.
+    They do it as through shared memory: one after another, with cores idle in between. Ranks that are behind wake less
+    often, so that the runtime grows by less than this exceeds 1.
     """
     if job.over is not MessagesOver.INTERCONNECT:
         return 0.0
+    kernel_s = job.sweeps * costs.kernel_s(job.application, job.points)
+    host_burst_s = job.processors * kernel_s / costs.cores
     host_turns_s = costs.message_time_s(job.application, job.processors, MessagesOver.SHARED_MEMORY)
     emulated_s = job.phases * (job.phase_s or 0.0) + job.delays_s
     host_iteration_s = dilation.host_duration_s(emulated_s)

@@ -9,7 +9,8 @@ a pair of clusters, and over more, whose messages come at more different moments
 those are ready that run theirs last.
 
 In one cluster over a stated interconnect nobody has to be ready (``apps/messaging.py``): ranks run ahead of the host's
-clock, and are late only when the host cannot keep up. Elsewhere two things are added: where a job's kernels alone need
+clock, and are late only when the host cannot keep up; how often was measured of jobs that left the host more time and
+less to wake their ranks. Elsewhere two things are added: where a job's kernels alone need
 more than a phase, every phase is late; and where jobs run beside one another, a rank may wake while another job's
 kernels have all cores.
 
@@ -50,7 +51,8 @@ class Waking:
 
     The job is spread over so many `clusters`.
     `together` of them wake in one cluster at the same moment; `share` of all wake so, the others run ahead. While the
-    job runs, `core_share` of all cores is busy.
+    job runs, `core_share` of all cores is busy. In one cluster over a stated interconnect waking the ranks one after
+    another takes `turns_share` of an iteration.
     """
 
     ranks: int
@@ -61,6 +63,7 @@ class Waking:
     host_phase_s: float
     host_kernel_s: float
     core_share: float
+    turns_share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,25 +85,29 @@ class Lateness:
     def __init__(self, costs: HostCosts) -> None:
         self._series = {over: _Series.of(costs.overshoots, over) for over in MessagesOver}
         self._readying = {over: _by_clusters(costs, over) for over in MessagesOver}
+        self._behind = _rising_shares((it.turns_share, it.late_phase_share) for it in costs.falling_behind)
 
     def late_share(self, waking: Waking, core_share: float, neighbours: Sequence[Neighbour] = ()) -> float:
         """The share of phases that end late, where what must be done in time takes `core_share` of all cores."""
         allowed_s = tolerance_s(waking.host_phase_s)
-        on_time = 1.0 - self._unready_share(waking.host_phase_s + allowed_s, waking)
-        if waking.over is not MessagesOver.INTERCONNECT:
+        if waking.over is MessagesOver.INTERCONNECT:
+            on_time = 1.0 - self._behind_share(waking)
+        else:
+            on_time = 1.0 - self._unready_share(waking.host_phase_s + allowed_s, waking)
             for other in neighbours:
                 on_time *= 1.0 - other.share * min(1.0, max(0.0, other.host_burst_s - allowed_s) / other.host_period_s)
         kept_up = 1.0 - min(1.0, max(0.0, (core_share - _SATURATES_FROM) / (1.0 - _SATURATES_FROM)))
         return 1.0 - kept_up * on_time
 
+    def _behind_share(self, waking: Waking) -> float:
+        """The share of phases that ranks which run ahead end late all the same."""
+        return _told(_share_at(self._behind, waking.turns_share))
+
     def _unready_share(self, host_s: float, waking: Waking) -> float:
         """The share of ranks that are ready later than `host_s` after their phase began."""
         known = self._readying[waking.over]
-        if not known:
-            return 0.0
         shares = [(clusters, _logarithm(of.share_beyond(host_s, waking))) for clusters, of in known.items()]
-        share = _share_at(shares, waking.clusters)
-        return share if share > _LEAST_SHARE else 0.0
+        return _told(_share_at(shares, waking.clusters))
 
     def meeting_lateness_s(self, waking: Waking, phases: int) -> float:
         """Host seconds by which the latest rank is behind when all meet after so many phases.
@@ -190,6 +197,12 @@ def _raised(logarithms: list[tuple[float, float]], least: Sequence[tuple[float, 
 
 def _logarithm(share: float) -> float:
     return math.log(max(_LEAST_SHARE, share))
+
+
+def _told(share: float) -> float:
+    """The share, or none where so few are not told from none."""
+    # Taking logarithms and back leaves the least a little above itself.
+    return share if share > 1.001 * _LEAST_SHARE else 0.0
 
 
 def _share_at(logarithms: Sequence[tuple[float, float]], place: float) -> float:

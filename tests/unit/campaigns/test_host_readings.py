@@ -41,6 +41,8 @@ def job_of(trial: Trial, late_share: float = 0.25) -> JobView:
         started_s=1.0 + trial.dilation.emulated_duration_s(start_s),
         result={
             "iterations": trial.iterations,
+            "phases": rank_iterations,
+            "late_phases": rank_iterations // 8,
             "iteration_s": trial.dilation.emulated_duration_s(host_s),
             "host_cpu_s": kernel_s + rank_iterations * MESSAGE_CPU_S,
             "host_kernel_cpu_s": kernel_s,
@@ -125,6 +127,16 @@ def test_a_job_keeps_the_cores_the_busier_the_smaller_its_dilation(costs):
     work_s = 16 * (10_000 * KERNEL_NS * 1e-9 + MESSAGE_CPU_S)
     assert usual.core_share * costs.cores == pytest.approx(work_s / (8e-3 + OWN_TIME_S), rel=0.01)
     assert smaller.core_share * costs.cores == pytest.approx(work_s / (1e-3 + OWN_TIME_S), rel=0.01)
+
+
+def test_how_many_phases_end_late_in_one_cluster_is_known_by_how_long_its_ranks_take_in_turn(costs):
+    known = {round(it.turns_share, 2): it.late_phase_share for it in costs.falling_behind}
+    assert list(known.values()) == [0.125] * 5
+    # Ten thousand updates of each of 16 ranks on all cores, and what is the host's own time, in 8 ms and a third more for
+    # the interconnect.
+    sixteen = (16 * 10_000 * KERNEL_NS * 1e-9 / costs.cores + OWN_TIME_S) / (1.35 * 8e-3)
+    assert min(known) == pytest.approx(sixteen, rel=0.1)
+    assert max(known) > 8 * min(known)
 
 
 def test_overshoots_are_those_of_ranks_that_wake(costs):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from emulator.fidelity.plan import Resources
 from emulator.fidelity.plan_costs import (
+    FallingBehind,
     HostCosts,
     KernelCost,
     MessageCost,
@@ -89,6 +90,11 @@ def host_costs(cores: int = 2) -> HostCosts:
             readiness(16, wide, 0.2e-3, 400e-6, core_share=0.1, clusters=2),
             readiness(16, wide, 1e-3, 400e-6, core_share=0.7, clusters=4),
             readiness(16, wide, 0.2e-3, 200e-6, core_share=0.1, clusters=4),
+        ),
+        falling_behind=(
+            FallingBehind(turns_share=0.2, late_phase_share=0.0),
+            FallingBehind(turns_share=0.5, late_phase_share=0.1),
+            FallingBehind(turns_share=4.0, late_phase_share=1.0),
         ),
         start=StartCost(host_base_s=1.0, host_rank_s=0.02),
         router=RouterCost(backend="uml", host_cpu_s_per_packet=40e-6, packets_per_segment=1.8),

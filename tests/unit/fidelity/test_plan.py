@@ -149,6 +149,16 @@ def test_lateness_does_not_add_up_where_all_messages_are_paced():
     assert made_up < 0.001
 
 
+def test_in_one_cluster_over_an_interconnect_phases_end_late_where_ranks_take_too_long_in_turn():
+    # The host's own time through shared memory is 0.8 ms, kernels take 0.16 ms: at K = 1.67 half of a phase of 1.15 ms.
+    paced = replace(SMALL, over=MessagesOver.INTERCONNECT, waking=0, together=0)
+    at = {dilation: planned(run_of(paced), dilation).jobs[0].late_phase_share for dilation in (8.0, 1.67, 1.2, 0.05)}
+    assert at[8.0] == 0.0
+    assert at[1.67] == pytest.approx(0.1, rel=0.05)
+    assert 0.1 < at[1.2] < 0.5
+    assert at[0.05] == pytest.approx(1.0)
+
+
 def test_kernels_that_need_more_than_a_phase_make_every_phase_late():
     dense = replace(SMALL, points=250_000, phase_s=1e-3)
     found = planned(run_of(dense), 2.0)
