@@ -132,8 +132,8 @@ def test_a_job_keeps_the_cores_the_busier_the_smaller_its_dilation(costs):
 def test_how_many_phases_end_late_in_one_cluster_is_known_by_how_long_its_ranks_take_in_turn(costs):
     known = {round(it.turns_share, 2): it.late_phase_share for it in costs.falling_behind}
     assert list(known.values()) == [0.125] * 5
-    # Ten thousand updates of each of 16 ranks on all cores, and what is the host's own time, in 8 ms and a third more for
-    # the interconnect.
+    # Ten thousand updates of each of 16 ranks on all cores, and what is the host's own time, in 8 ms and a third more
+    # for the interconnect.
     sixteen = (16 * 10_000 * KERNEL_NS * 1e-9 / costs.cores + OWN_TIME_S) / (1.35 * 8e-3)
     assert min(known) == pytest.approx(sixteen, rel=0.1)
     assert max(known) > 8 * min(known)
