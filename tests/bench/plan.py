@@ -4,8 +4,8 @@ Each matrix is measured by the verb itself at a stated dilation; what was predic
 what the run showed. A prediction counts as good if it is within a factor of two of what happened; below a share of 1%
 late phases are too few to tell two such shares apart, and both being below it counts as good, too. What happens in one
 run of a cell differs by more than that from what happens in the next, so that only several runs say something
-(``--repeat``), and no job is so short that its start is what shows. ``--proposed`` measures instead at the dilations that
-the planner proposes, and prints their verdicts: none may be void.
+(``--repeat``), and no job is so short that its start is what shows. ``--proposed`` measures instead at the dilations
+that the planner proposes, and prints their verdicts: none may be void.
 """
 
 from __future__ import annotations
