@@ -31,7 +31,11 @@ from emulator.model.units import NANOSECONDS_PER_SECOND
 from emulator.model.views import JobView
 
 _PAIR: Final = 2
+"""Over so many clusters the costs of messages are those of the wide area; over more they are taken to be the same."""
+
 _SUMMED: Final = ("iterations", "phases", "late_phases", "host_cpu_s", "host_kernel_cpu_s", "host_critical_lateness_s")
+"""What a job's record counts over all its iterations."""
+
 _SAMPLED_OFTEN: Final = 100
 """Iterations from which on the kernel's sampled CPU is a mean, and not that of a first run on cold caches."""
 

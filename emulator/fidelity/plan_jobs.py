@@ -69,7 +69,7 @@ def predict_job(
     job: PlannedJob, dilation: Dilation, costs: HostCosts, lateness: Lateness, neighbours: Sequence[Neighbour] = ()
 ) -> PredictedJob:
     """What `job` will be like beside `neighbours` on the host of these costs."""
-    kernel_s = job.sweeps * costs.kernel_s(job.application, job.points)
+    kernel_s = _kernel_s(job, costs)
     own_s = costs.message_time_s(job.application, job.processors, job.over)
     host_burst_s = job.processors * kernel_s / costs.cores
     host_phase_s = host_burst_s if job.phase_s is None else dilation.host_duration_s(job.phase_s)
@@ -108,6 +108,11 @@ def predict_job(
     )
 
 
+def _kernel_s(job: PlannedJob, costs: HostCosts) -> float:
+    """Host seconds of CPU that a rank's kernels take in a phase."""
+    return job.sweeps * costs.kernel_s(job.application, job.points)
+
+
 def _core_share(
     job: PlannedJob,
     host_burst_s: float,
@@ -134,8 +139,7 @@ def turns_share(job: PlannedJob, dilation: Dilation, costs: HostCosts) -> float:
     """
     if job.over is not MessagesOver.INTERCONNECT:
         return 0.0
-    kernel_s = job.sweeps * costs.kernel_s(job.application, job.points)
-    host_burst_s = job.processors * kernel_s / costs.cores
+    host_burst_s = job.processors * _kernel_s(job, costs) / costs.cores
     host_turns_s = costs.message_time_s(job.application, job.processors, MessagesOver.SHARED_MEMORY)
     emulated_s = job.phases * (job.phase_s or 0.0) + job.delays_s
     host_iteration_s = dilation.host_duration_s(emulated_s)

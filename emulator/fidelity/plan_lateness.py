@@ -10,9 +10,8 @@ those are ready that run theirs last.
 
 In one cluster over a stated interconnect nobody has to be ready (``apps/messaging.py``): ranks run ahead of the host's
 clock, and are late only when the host cannot keep up; how often was measured of jobs that left the host more time and
-less to wake their ranks. Elsewhere two things are added: where a job's kernels alone need
-more than a phase, every phase is late; and where jobs run beside one another, a rank may wake while another job's
-kernels have all cores.
+less to wake their ranks. Elsewhere two things are added: where a job's kernels alone need more than a phase, every phase
+is late; and where jobs run beside one another, a rank may wake while another job's kernels have all cores.
 
 By how much a runtime is too long follows from how far phases ended past their ends, in phases of the usual length.
 """
@@ -49,10 +48,9 @@ def tolerance_s(host_phase_s: float) -> float:
 class Waking:
     """The ranks of a job and their phases: how many they are, what carries their messages, how long their kernels are.
 
-    The job is spread over so many `clusters`.
-    `together` of them wake in one cluster at the same moment; `share` of all wake so, the others run ahead. While the
-    job runs, `core_share` of all cores is busy. In one cluster over a stated interconnect waking the ranks one after
-    another takes `turns_share` of an iteration.
+    The job is spread over so many `clusters`. `together` of its ranks wake in one cluster at the same moment; `share`
+    of all wake so, the others run ahead. While the job runs, `core_share` of all cores is busy. In one cluster over a
+    stated interconnect waking the ranks one after another takes `turns_share` of an iteration.
     """
 
     ranks: int
