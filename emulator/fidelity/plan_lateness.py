@@ -10,8 +10,8 @@ those are ready that run theirs last.
 
 In one cluster over a stated interconnect nobody has to be ready (``apps/messaging.py``): ranks run ahead of the host's
 clock, and are late only when the host cannot keep up; how often was measured of jobs that left the host more time and
-less to wake their ranks. Elsewhere two things are added: where a job's kernels alone need more than a phase, every phase
-is late; and where jobs run beside one another, a rank may wake while another job's kernels have all cores.
+less to wake their ranks. Elsewhere two things are added: where a job's kernels alone need more than a phase, every
+phase is late; and where jobs run beside one another, a rank may wake while another job's kernels have all cores.
 
 By how much a runtime is too long follows from how far phases ended past their ends, in phases of the usual length.
 """
