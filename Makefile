@@ -6,24 +6,36 @@ JOBS ?= 20
 SEED ?= 1
 PYTHON ?= python3
 TESTBED := .venv/bin/testbed
-READY := .venv/.installed
+# What a testbed needs is installed first; what tests and checks need, only for them.
+USE := .venv/.use
+READY := .venv/.ready
+# Modules are byte-compiled when they are first imported: most never are.
+INSTALL := .venv/bin/pip install --quiet --disable-pip-version-check --no-compile
+PYTEST := .venv/bin/pytest --durations=25
+# Unit tests run on all cores, in random order; what measures time, and what shares testbeds, one after another.
+PARALLEL := --numprocesses=auto --dist=worksteal
+ORDERED := -p no:randomly
+COVERAGE := --cov --cov-report=
 
-.PHONY: testbed-up testbed-down campaign demo test unit live bench lint
+.PHONY: testbed-up testbed-down campaign demo test test-all unit unit-all live live-all bench lint lock
 
-$(READY): pyproject.toml
+$(USE): pyproject.toml requirements/host.txt requirements/build.txt
 	$(PYTHON) -m venv .venv
-	.venv/bin/pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	@echo "compiling the simulator (it also runs interpreted, three to four times as long)"
-	-.venv/bin/python -m emulator.simulator.compile
+	$(INSTALL) --require-hashes --requirement requirements/host.txt --requirement requirements/build.txt
+	$(INSTALL) --no-deps --no-build-isolation --editable .
 	touch $@
 
-testbed-up: $(READY)
+$(READY): $(USE) requirements/dev.txt
+	$(INSTALL) --require-hashes --requirement requirements/dev.txt
+	touch $@
+
+testbed-up: $(USE)
 	$(TESTBED) up --topology $(TOPOLOGY)
 
-testbed-down: $(READY)
+testbed-down: $(USE)
 	$(TESTBED) down
 
-campaign: $(READY)
+campaign: $(USE)
 	$(TESTBED) campaign run $(CAMPAIGN) --policy $(POLICY) --jobs $(JOBS) --seed $(SEED)
 
 # The whole way through: a testbed, a campaign across it, measured extension factors, a report.
@@ -32,20 +44,33 @@ demo: testbed-up
 	$(TESTBED) measure --app poisson --grid 1000 --processors 16 --clusters 1,2,4 --out runs/demo-measure
 	$(TESTBED) report runs/demo runs/demo-measure
 
+# The gate: every capability once. docs/tests.md says what each part proves and how to run one alone.
 test: unit live
 
-# Compiled anew where sources changed, so that the compiled policies are tested too.
+# Everything, the long tests among them.
+test-all: unit-all live-all
+
 unit: $(READY)
 	-.venv/bin/python -m emulator.simulator.compile
-	.venv/bin/pytest tests/unit --quiet
+	$(PYTEST) tests/unit -m "not timed and not long" $(PARALLEL)
+	$(PYTEST) tests/unit -m "timed and not long" $(ORDERED)
+
+unit-all: $(READY)
+	-.venv/bin/python -m emulator.simulator.compile
+	$(PYTEST) tests/unit -m "not timed" $(PARALLEL) --hypothesis-profile=long $(COVERAGE)
+	$(PYTEST) tests/unit -m timed $(ORDERED) --hypothesis-profile=long
+	@echo "coverage of what needs no container: $$(.venv/bin/coverage report --format=total)%"
 
 # Needs Docker: brings up testbeds of its own names and takes them down.
 live: $(READY)
-	.venv/bin/pytest tests/live --quiet
+	$(PYTEST) tests/live -m "not long" $(ORDERED)
+
+live-all: $(READY)
+	$(PYTEST) tests/live $(ORDERED)
 
 # Ratios of contenders measured side by side in one run; compiles the simulator from its own sources first.
 bench: $(READY)
-	.venv/bin/pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(INSTALL) --require-hashes --requirement requirements/bench.txt
 	.venv/bin/python -m emulator.simulator.compile
 	.venv/bin/python -m tests.bench
 	.venv/bin/python -m tests.bench.kernels
@@ -58,3 +83,7 @@ lint: $(READY)
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/lint-imports
+
+# The pinned requirements, written anew from pyproject.toml; `make lock UPGRADE=1` takes the newest versions.
+lock:
+	$(PYTHON) requirements/lock.py $(if $(UPGRADE),--upgrade)

@@ -1,11 +1,10 @@
-"""`python3 -m apps APPLICATION ...`: runs one rank of an application."""
+"""Run one rank of an application: `python3 -m apps APPLICATION ...`."""
 
-from apps.start import single_threaded
+from apps.start.mpi import leave, use_one_thread
 
-single_threaded.set_environment()
+use_one_thread()
 
 from apps.run import main  # noqa: E402 - what it imports reads the environment
-from apps.start.ending import leave  # noqa: E402
 
 if __name__ == "__main__":
     leave(main())

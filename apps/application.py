@@ -1,7 +1,7 @@
-"""What an application is to the rest of `apps`, and what it is given to run with.
+"""The interface of an application, and the context that its ranks run in.
 
 An application's module offers `add_arguments(parser)`, `read_options(arguments)` and a class made of a `JobContext` and
-those options; the table in `apps.run` names the module and the class.
+those options; `apps.registry` names the module and the class.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from apps.collectives import Collectives, Operation, Reduction
+from apps.counters import HostTimes
 from apps.messaging import Messenger
 from apps.pacing import Pacer
-from apps.record import JobSetting
-from apps.timeline import HostTimes, PhaseClock
+from apps.phase_clock import PhaseClock
+from apps.setting import JobSetting
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -25,7 +26,7 @@ class Application(Protocol):
     times: HostTimes
 
     def iterate(self) -> None:
-        """Does all the work that is timed.
+        """Do all the work that is timed.
 
         Raises:
             RunFailed: at every rank alike, if the problem cannot be solved as asked.
@@ -33,16 +34,16 @@ class Application(Protocol):
         ...
 
     def results(self) -> dict[str, object]:
-        """What this application adds to the record; every rank must call this, rank 0's is complete."""
+        """Return this application's part of the record. Every rank must call this; rank 0's part is complete."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class JobContext:
-    """What one rank of a job has: its messages, its setting, and what paces its processor.
+    """The means of one rank of a job: its messages, its setting and the pacer of its processor.
 
-    `communicator` is for setting up and for gathering results; in the loop messages go through the messenger and the
-    collectives, which are paced.
+    Use `communicator` for setting up and for gathering results only; in the loop messages go through the messenger and
+    the collectives, which are paced.
     """
 
     communicator: MPI.Comm
@@ -53,14 +54,14 @@ class JobContext:
 
     @classmethod
     def of_rank(cls, communicator: MPI.Comm, setting: JobSetting, pacer: Pacer) -> JobContext:
-        """The context of this rank of `communicator`."""
+        """Make the context of this rank of `communicator`."""
         messenger = Messenger(communicator, setting)
         return cls(communicator, messenger, Collectives(messenger), setting, pacer)
 
     def reduction(self, width: int, operation: Operation = "max") -> Reduction:
-        """A reduction of `width` values for a loop."""
+        """Make a reduction of `width` values for a loop."""
         return Reduction(self.messenger, width, operation)
 
     def phase_clock(self, times: HostTimes, reduction: Reduction | None = None) -> PhaseClock:
-        """The clock of a loop whose iterations meet in `reduction`, if they do."""
+        """Make the clock of a loop; its iterations meet in `reduction`, if one is given."""
         return PhaseClock(times, self.pacer, self.messenger, reduction)

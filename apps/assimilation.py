@@ -1,9 +1,9 @@
-"""The analysis and update of a distributed ensemble, as all its processes make it together.
+"""The analysis and update of a distributed ensemble by all its processes together.
 
-Process 0 collects what the members say the observations are, finds the weights of the analysis (`kalman`) and
+Process 0 collects the members' predictions of the observations, finds the weights of the analysis (`kalman`) and
 distributes them. Then all processes exchange parts of states (`ensemble`), so that each combines one part of all
-members, and exchange the analysed parts back. All of it goes through the paced collectives; the combination is a
-compute phase, the weights - a matrix of the members' number squared - are not worth one.
+members, and exchange the analysed parts back. All of it goes through the paced collectives. The combination is a
+compute phase; finding the weights, a members x members matrix, is too short to be one.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from apps.application import JobContext
-from apps.ensemble import EnsembleShare, exchange_for_parts, exchange_for_states
+from apps.basin import OBSERVATIONS
+from apps.collectives import Collectives
+from apps.ensemble import EnsembleShare
 from apps.kalman import analysis_weights
-from apps.ocean import OBSERVATION_DEVIATION_M, OBSERVATIONS, THICKNESS, Basin
-from apps.timeline import PhaseClock
+from apps.ocean import OBSERVATION_DEVIATION_M, THICKNESS, Basin
+from apps.phase_clock import PhaseClock
 from emulator.model.errors import RunFailed
 
 Values = npt.NDArray[np.float64]
@@ -29,14 +31,14 @@ _COMBINED_PER_UPDATE = 3
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
-    """What one process sees of an ensemble's thickness in its part: the mean, and the sum of the variances."""
+class _PartStatistics:
+    """Statistics of an ensemble's thickness in one process's part: the mean, and the sum of the variances."""
 
     mean: Values
     variances: float
 
     @classmethod
-    def of(cls, thickness: Values) -> _Seen:
+    def of_thickness(cls, thickness: Values) -> _PartStatistics:
         mean = thickness.mean(axis=0)
         return cls(mean, float(np.sum((thickness - mean) ** 2)) / (len(thickness) - 1))
 
@@ -44,8 +46,8 @@ class _Seen:
 class Assimilation:
     """One rank's part in the analyses of an ensemble.
 
-    What it sees of each analysis it keeps until `gather_analyses`, so that telling how good they were costs no message
-    in the loop; process 0 keeps the thickness of the observed ocean.
+    Each rank keeps its statistics of the analyses until `gather_analyses`, so that they cost no message in the loop;
+    process 0 keeps the thickness of the observed ocean.
     """
 
     def __init__(self, job: JobContext, share: EnsembleShare, basin: Basin, seed: int, clock: PhaseClock) -> None:
@@ -60,33 +62,33 @@ class Assimilation:
         combined_s = job.setting.duration_s(share.members * share.part_length) / job.setting.weight
         self._combination = job.pacer.phase(combined_s * share.members / _COMBINED_PER_UPDATE)
         self._days: list[int] = []
-        self._seen: list[tuple[_Seen, _Seen]] = []
+        self._statistics: list[tuple[_PartStatistics, _PartStatistics]] = []
         self._observed_thickness: list[Values] = []
 
     def analyse(self, day: int, states: Values, observed_ocean: Values | None) -> None:
-        """Replaces this rank's states by their analysis; `observed_ocean` is at rank 0.
+        """Replace this rank's states by their analysis; rank 0 gives `observed_ocean`.
 
         Raises:
-            RunFailed: at every rank alike, if what the members say the observations are is not finite.
+            RunFailed: at every rank alike, if a value that a member predicts for an observation is not finite.
         """
         inner = states[:, :, 1:-1, 1:-1]
         weights = self._weights(day, states, observed_ocean)
         forecast = exchange_for_parts(self._share, self._collectives, inner.reshape(len(states), -1))
-        self._clock.exchanged()
+        self._clock.end_exchange()
         analysis = np.empty_like(forecast)
         self._combine(weights, forecast, analysis)
         self._note(day, forecast, analysis, observed_ocean)
-        self._clock.computed(self._combination)
+        self._clock.end_compute(self._combination)
         inner[...] = exchange_for_states(self._share, self._collectives, analysis).reshape(inner.shape)
-        self._clock.exchanged()
+        self._clock.end_exchange()
 
     def gather_analyses(self) -> list[dict[str, float]]:
-        """How good each analysis was, at rank 0; empty at the others. Every rank must call this.
+        """Return the quality of each analysis at rank 0, nothing at the others. Every rank must call this.
 
         In metres of thickness, before (`forecast`) and after (`analysis`): the root mean square error of the ensemble's
         mean against the observed ocean, and the ensemble's spread.
         """
-        gathered = self._communicator.gather(self._seen, root=0)
+        gathered = self._communicator.gather(self._statistics, root=0)
         if gathered is None:
             return []
         return [
@@ -96,15 +98,17 @@ class Assimilation:
         ]
 
     def _weights(self, day: int, states: Values, observed_ocean: Values | None) -> Values:
-        share, members_say = self._share, self._basin.observe(states)
+        share, predicted = self._share, self._basin.observe(states)
         weights = np.full((share.members, share.members), np.nan)
         if observed_ocean is None:
-            self._collectives.gather(members_say, None)
+            self._collectives.gather(predicted, None)
         else:
-            said = np.empty((share.members, OBSERVATIONS))
-            self._collectives.gather(members_say, list(said.reshape(share.processes, -1, OBSERVATIONS)))
-            if np.isfinite(said).all():
-                weights[...] = analysis_weights(said, self._observations(day, observed_ocean), OBSERVATION_DEVIATION_M)
+            predictions = np.empty((share.members, OBSERVATIONS))
+            self._collectives.gather(predicted, list(predictions.reshape(share.processes, -1, OBSERVATIONS)))
+            if np.isfinite(predictions).all():
+                weights[...] = analysis_weights(
+                    predictions, self._observations(day, observed_ocean), OBSERVATION_DEVIATION_M
+                )
         self._collectives.broadcast(weights)
         if not np.isfinite(weights).all():
             raise RunFailed(f"The layer of an ocean ran dry before the analysis of day {day}: use slower --currents.")
@@ -117,15 +121,46 @@ class Assimilation:
 
     def _note(self, day: int, forecast: Values, analysis: Values, observed_ocean: Values | None) -> None:
         thickness = slice(0, self._thickness_length)
-        self._seen.append((_Seen.of(forecast[:, thickness]), _Seen.of(analysis[:, thickness])))
+        self._statistics.append(
+            (_PartStatistics.of_thickness(forecast[:, thickness]), _PartStatistics.of_thickness(analysis[:, thickness]))
+        )
         self._days.append(day)
         if observed_ocean is not None:
             self._observed_thickness.append(observed_ocean[THICKNESS, 1:-1, 1:-1].ravel())
 
-    def _quality(self, name: str, parts: tuple[_Seen, ...], truth: Values) -> dict[str, float]:
+    def _quality(self, name: str, parts: tuple[_PartStatistics, ...], truth: Values) -> dict[str, float]:
         error_m = np.concatenate([part.mean for part in parts]) - truth
         variance_m2 = sum(part.variances for part in parts) / self._basin.points
         return {
             f"{name}_error_m": math.sqrt(float(np.mean(error_m**2))),
             f"{name}_spread_m": math.sqrt(variance_m2),
         }
+
+
+def pack_states(share: EnsembleShare, states: Values) -> Values:
+    """Return a process's whole states (a row each) as a row for each process: its part of these members, padded."""
+    padded = np.zeros((len(states), share.processes * share.part_length))
+    padded[:, : share.values] = states
+    parts = padded.reshape(len(states), share.processes, share.part_length).swapaxes(0, 1)
+    return np.ascontiguousarray(parts).reshape(share.processes, -1)
+
+
+def unpack_parts(share: EnsembleShare, received: Values) -> Values:
+    """Return what all processes packed for this one as a row for each member of the ensemble, in order."""
+    return received.reshape(share.members, share.part_length)
+
+
+def unpack_states(share: EnsembleShare, received: Values) -> Values:
+    """Return the whole states (a row each) of a process's members, from a row of their parts from each process."""
+    parts = received.reshape(share.processes, -1, share.part_length).swapaxes(0, 1)
+    return parts.reshape(parts.shape[0], -1)[:, : share.values]
+
+
+def exchange_for_parts(share: EnsembleShare, collectives: Collectives, states: Values) -> Values:
+    """Exchange this process's whole states for its part of all members' states, a row for each member."""
+    return unpack_parts(share, collectives.all_to_all(pack_states(share, states)))
+
+
+def exchange_for_states(share: EnsembleShare, collectives: Collectives, parts: Values) -> Values:
+    """Exchange this process's part of all members' states for its own members' whole states."""
+    return unpack_states(share, collectives.all_to_all(parts.reshape(share.processes, -1)))

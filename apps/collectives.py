@@ -1,4 +1,4 @@
-"""What all ranks do together, built on the messenger and therefore paced like every other message.
+"""Collective operations of all ranks, built on the messenger and therefore paced like every other message.
 
 Values are collected and distributed along the tree of `apps.tree`, inside each cluster first. Every rank must call, in
 the same order. The loop of an application uses a `Reduction`, whose messages are persistent.
@@ -18,11 +18,11 @@ from apps.tree import place_in_tree
 Values = npt.NDArray[np.float64]
 Operation = Literal["sum", "max"]
 
-# Tags of our own, above those that applications use.
+# Tags above those that applications use.
 _COLLECT, _DISTRIBUTE, _DIRECT = 20_001, 20_002, 20_003
 
 
-class _AlongTree:
+class _TreeMessages:
     """Messages along the tree for arrays of one length: `values` of this rank, `collected` of those below it."""
 
     def __init__(self, messenger: Messenger, length: int, root: int) -> None:
@@ -45,7 +45,7 @@ class _AlongTree:
         )
 
     def reduce(self, added: int) -> None:
-        """Makes of all ranks' `values` one: the sum of the first `added` elements, of the others the largest."""
+        """Reduce all ranks' `values`: the first `added` elements to their sums, the others to their largest."""
         if self._collect is not None:
             self._collect.run()
             self._combine(self.values, self._collected, added)
@@ -55,40 +55,40 @@ class _AlongTree:
             self._distribute.run()
 
     def broadcast(self) -> None:
-        """Passes the root's `values` on to every rank."""
+        """Pass the root's `values` on to every rank."""
         if self._learn is not None:
             self._learn.run()
         if self._distribute is not None:
             self._distribute.run()
 
     def free(self) -> None:
-        """Gives the messages back to MPI."""
+        """Give the messages back to MPI."""
         for messages in (self._collect, self._report_and_learn, self._learn, self._distribute):
             if messages is not None:
                 messages.free()
 
 
 class Reduction:
-    """A loop's own reduction: a few values of each rank, collected at rank 0 and distributed to all.
+    """The reduction of a loop: a few values of each rank, collected at rank 0 and distributed to all.
 
-    Three values that concern the emulation travel with them, each to its largest: `carried`, set before a reduction,
-    holds the largest of all ranks after it.
+    Three values that concern the emulation travel with them in `carried`: set before a reduction, it holds the largest
+    of each over all ranks afterwards.
     """
 
     def __init__(self, messenger: Messenger, width: int, operation: Operation = "max") -> None:
-        self._tree = _AlongTree(messenger, width + 3, root=0)
+        self._tree = _TreeMessages(messenger, width + 3, root=0)
         self._added = width if operation == "sum" else 0
         self._values = self._tree.values[:width]
         self.carried: Values = self._tree.values[width:]
 
     def reduce(self, values: Sequence[float] | Values) -> Values:
-        """The sum or the largest of each of `values` over all ranks; overwritten by the next reduction."""
+        """Return the sum or the largest of each of `values` over all ranks; the next reduction overwrites it."""
         self._values[:] = values
         self._tree.reduce(self._added)
         return self._values
 
     def free(self) -> None:
-        """Gives the messages back to MPI."""
+        """Give the messages back to MPI."""
         self._tree.free()
 
 
@@ -97,15 +97,15 @@ class Collectives:
 
     def __init__(self, messenger: Messenger) -> None:
         self._messenger = messenger
-        self._trees: dict[tuple[int, int], _AlongTree] = {}
+        self._trees: dict[tuple[int, int], _TreeMessages] = {}
         self._to_all: dict[int, tuple[Values, Values, Messages]] = {}
 
     def barrier(self) -> None:
-        """Returns when every rank has come."""
+        """Wait until every rank has called this."""
         self.all_reduce(np.zeros(1), "max")
 
     def broadcast(self, values: Values, root: int = 0) -> None:
-        """Fills a contiguous array at every rank with the root's."""
+        """Fill a contiguous array at every rank with the root's."""
         tree, elements = self._tree(values.size, root), flat(values)
         if self._messenger.rank == root:
             tree.values[:] = elements
@@ -113,7 +113,7 @@ class Collectives:
         elements[:] = tree.values
 
     def scatter(self, blocks: Sequence[Values] | None, mine: Values, root: int = 0) -> None:
-        """Fills each rank's contiguous `mine` with its own of the root's contiguous `blocks`, one for each rank."""
+        """Fill each rank's contiguous `mine` with its own of the root's contiguous `blocks`, one for each rank."""
         if self._messenger.rank != root:
             self._messenger.receive(mine, root, _DIRECT)
         elif blocks is not None:
@@ -122,7 +122,7 @@ class Collectives:
             self._messenger.exchange(sends=[(flat(blocks[other]), other, _DIRECT) for other in others])
 
     def gather(self, mine: Values, blocks: Sequence[Values] | None, root: int = 0) -> None:
-        """Fills the root's contiguous `blocks`, one for each rank, with the contiguous `mine` of each rank."""
+        """Fill the root's contiguous `blocks`, one for each rank, with the contiguous `mine` of each rank."""
         if self._messenger.rank != root:
             self._messenger.send(mine, root, _DIRECT)
         elif blocks is not None:
@@ -131,14 +131,14 @@ class Collectives:
             self._messenger.exchange(receives=[(flat(blocks[other]), other, _DIRECT) for other in others])
 
     def all_reduce(self, values: Values, operation: Operation = "sum") -> Values:
-        """The sum or the largest of each element over all ranks, the same bits at every rank."""
+        """Return the sum or the largest of each element over all ranks, the same bits at every rank."""
         tree = self._tree(values.size, 0)
         tree.values[:] = values.reshape(-1)
         tree.reduce(values.size if operation == "sum" else 0)
         return tree.values.reshape(values.shape).copy()
 
     def all_to_all(self, outgoing: Values) -> Values:
-        """Row r of `outgoing` goes to rank r; row s of the result came from rank s."""
+        """Send row r of `outgoing` to rank r; return an array whose row s came from rank s."""
         sent, received, messages = self._pairs(outgoing.shape[1])
         sent[...] = outgoing
         messages.run()
@@ -146,17 +146,17 @@ class Collectives:
         return received.copy()
 
     def free(self) -> None:
-        """Gives all messages back to MPI."""
+        """Give all messages back to MPI."""
         for tree in self._trees.values():
             tree.free()
         for _, _, messages in self._to_all.values():
             messages.free()
         self._trees, self._to_all = {}, {}
 
-    def _tree(self, length: int, root: int) -> _AlongTree:
+    def _tree(self, length: int, root: int) -> _TreeMessages:
         key = (length, root)
         if key not in self._trees:
-            self._trees[key] = _AlongTree(self._messenger, length, root)
+            self._trees[key] = _TreeMessages(self._messenger, length, root)
         return self._trees[key]
 
     def _pairs(self, length: int) -> tuple[Values, Values, Messages]:

@@ -1,4 +1,4 @@
-"""Message content that tells where it comes from: so a message that is lost, late, torn or mistaken is seen.
+"""Message content that identifies its origin, so that a lost, late, torn or misdirected message is noticed.
 
 The values of a message count upwards from a number that only its iteration, sender and receiver have. All are whole
 numbers that a float64 holds exactly, and so are their sums over the ranks.
@@ -20,7 +20,7 @@ _ITERATIONS = 65_521
 class CheckedMessages:
     """Fixed buffers, one row for each message that a rank sends and one for each that it receives.
 
-    `mistaken` counts the messages that were not what they should have been.
+    `mistaken` counts the messages whose content was not the expected one.
     """
 
     def __init__(self, rank: int, size: int, receivers: Sequence[int], senders: Sequence[int], length: int) -> None:
@@ -37,11 +37,11 @@ class CheckedMessages:
         self._apart = float(size * size * length)
 
     def fill(self, iteration: int) -> None:
-        """Writes what this rank sends in an iteration."""
+        """Write what this rank sends in an iteration."""
         np.add(self._sent, iteration % _ITERATIONS * self._apart, out=self.outgoing)
 
     def check(self, iteration: int) -> None:
-        """Counts the messages that came with anything but what their senders wrote in this iteration."""
+        """Count the messages whose content is not what their senders wrote in this iteration."""
         np.subtract(self.incoming, self._expected, out=self._difference)
         np.subtract(self._difference, iteration % _ITERATIONS * self._apart, out=self._difference)
         if self._difference.any():
@@ -49,7 +49,7 @@ class CheckedMessages:
 
 
 class CheckedSum:
-    """What a rank gives to a sum over all ranks, and whether the sum is right."""
+    """A rank's contribution to a sum over all ranks, and a check of the sum."""
 
     def __init__(self, rank: int, size: int, length: int) -> None:
         self.given: Values = np.zeros(length)
@@ -60,10 +60,10 @@ class CheckedSum:
         self._size = size
 
     def fill(self, iteration: int) -> None:
-        """Writes what this rank gives in an iteration."""
+        """Write this rank's contribution in an iteration."""
         np.add(self._mine, iteration % _ITERATIONS, out=self.given)
 
     def check(self, iteration: int, total: Values) -> None:
-        """Counts the sum if it is not that of what all ranks gave."""
+        """Count the sum as mistaken if it is not that of all ranks' contributions."""
         if not np.array_equal(total, self._all + self._size * (iteration % _ITERATIONS)):
             self.mistaken += 1

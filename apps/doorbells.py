@@ -1,8 +1,8 @@
-"""The memory in which the ranks of one node leave their marks and ring one another's doorbells.
+"""The shared memory in which the ranks of one node leave their marks and ring one another's doorbells.
 
-It is a file in the node's /dev/shm with a line for each rank of the job. Ranks of other nodes, that is of other
-containers, see another file; so a rank knows by the marks who shares its memory. Its name is gone once all have opened
-it, so that a job leaves nothing behind.
+The memory is a file in the node's /dev/shm with a line for each rank of the job. Ranks of other nodes (containers) see
+another file, so the marks show a rank which ranks share its memory. The file's name is removed once all ranks have
+opened it, so a job leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _MARK = (1).to_bytes(4, "little")
 
 
 def open_doorbells(communicator: MPI.Comm) -> mmap.mmap:
-    """The doorbells of this rank's node, marked by all its ranks; every rank must call this.
+    """Open the doorbells of this rank's node, marked by all its ranks. Every rank must call this.
 
     Raises:
-        RunFailed: if the node has no shared memory to give.
+        RunFailed: if the node has no shared memory left.
     """
     token = communicator.bcast(secrets.token_hex(8) if communicator.rank == 0 else None, root=0)
     path = _FOLDER / f"doorbells-{token}"

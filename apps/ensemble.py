@@ -1,21 +1,21 @@
 """An ensemble over processes: whole members while they evolve, the same part of all members while they are analysed.
 
 Each process evolves its share of the members. For an analysis all processes exchange, so that each holds one part of
-every member's state; it combines the members there and gives the analysed parts back. Only what the members say the
-observations are is needed in one place, by process 0, which finds the weights.
+every member's state; it combines the members there and gives the analysed parts back (`apps.assimilation`). Needs the
+standard library only.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
-from apps.collectives import Collectives
 from emulator.model.errors import InvalidInput
 
-Values = npt.NDArray[np.float64]
+MEMBERS = 60
+"""Members of the ensemble, as in the measurement study on DAS-2."""
+
+ANALYSIS_EVERY_DAYS = 10
+"""Days from one analysis to the next, as in that study."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,45 +43,19 @@ class EnsembleShare:
 
     @property
     def members_each(self) -> int:
-        """How many members a process evolves."""
+        """The number of members that a process evolves."""
         return self.members // self.processes
 
     @property
     def part_length(self) -> int:
-        """How many values of each member are in a part."""
+        """The number of values of each member in a part."""
         return -(-self.values // self.processes)
 
     def members_of(self, rank: int) -> range:
-        """The members that the process evolves."""
+        """Return the members that the process `rank` evolves."""
         return range(rank * self.members_each, (rank + 1) * self.members_each)
 
     def part_of(self, rank: int) -> slice:
-        """The values of every member that the process combines in an analysis."""
+        """Return the values of every member that the process `rank` combines in an analysis."""
         first = min(rank * self.part_length, self.values)
         return slice(first, min(first + self.part_length, self.values))
-
-    def packed(self, states: Values) -> Values:
-        """A process's whole states (a row each) as a row for each process: its part of these members, padded."""
-        padded = np.zeros((len(states), self.processes * self.part_length))
-        padded[:, : self.values] = states
-        parts = padded.reshape(len(states), self.processes, self.part_length).swapaxes(0, 1)
-        return np.ascontiguousarray(parts).reshape(self.processes, -1)
-
-    def parts(self, received: Values) -> Values:
-        """What all processes packed for this one: a row for each member of the ensemble, in order."""
-        return received.reshape(self.members, self.part_length)
-
-    def unpacked(self, received: Values) -> Values:
-        """The whole states (a row each) of a process's members, from a row of their parts from each process."""
-        parts = received.reshape(self.processes, -1, self.part_length).swapaxes(0, 1)
-        return parts.reshape(parts.shape[0], -1)[:, : self.values]
-
-
-def exchange_for_parts(share: EnsembleShare, collectives: Collectives, states: Values) -> Values:
-    """Gives away this process's whole states for its part of all members' states, a row for each member."""
-    return share.parts(collectives.all_to_all(share.packed(states)))
-
-
-def exchange_for_states(share: EnsembleShare, collectives: Collectives, parts: Values) -> Values:
-    """Gives this process's part of all members' states back for its own members' whole states."""
-    return share.unpacked(collectives.all_to_all(parts.reshape(share.processes, -1)))

@@ -1,13 +1,13 @@
-"""Ensflow: an ensemble of ocean states that evolve independently and, now and then, meet in a Kalman analysis.
+"""Ensflow: an ensemble of ocean states that evolve independently and meet in a Kalman analysis every few days.
 
 The measurement study on DAS-2 ran 60 members for 20 days in steps of 24 hours, with an analysis and an update every
 240 hours, and only then communication; the number of processors divides that of the members. Here a member is a layer
 of ocean (`ocean`), an iteration a day of it: many steps of its flow (`kernels.shallow_water`). The analysis is that of
-`assimilation`, with observations of a hidden ocean: one more member, which process 0 computes aside and nobody is
-charged for.
+`assimilation`, with observations of a hidden ocean: one more member, which process 0 computes in addition and
+which costs the emulated processors nothing.
 
-Every number comes from the same operations on the same values whatever the number of processes: the members are, bit
-for bit, those that one process computes.
+Every number comes from the same operations on the same values for any number of processes: the members are, bit for
+bit, those that one process computes.
 """
 
 from __future__ import annotations
@@ -22,35 +22,26 @@ import numpy.typing as npt
 
 from apps.application import JobContext
 from apps.assimilation import Assimilation
-from apps.ensemble import EnsembleShare
+from apps.basin import CORIOLIS_PER_S, DEPTH_M, FIELDS, REDUCED_GRAVITY_M_PER_S2, VISCOSITY_M2_PER_S
+from apps.counters import HostTimes
+from apps.ensemble import ANALYSIS_EVERY_DAYS, MEMBERS, EnsembleShare
 from apps.failing import check_together
-from apps.norms import gather_error_norms
-from apps.ocean import (
-    CORIOLIS_PER_S,
-    DEPTH_M,
-    FIELDS,
-    REDUCED_GRAVITY_M_PER_S2,
-    THICKNESS,
-    VISCOSITY_M2_PER_S,
-    Basin,
-    mean_thickness_m,
-)
-from apps.saving import save_solution
-from apps.timeline import HostTimes
+from apps.ocean import THICKNESS, Basin, mean_thickness_m
+from apps.solution import gather_error_norms, save_solution
 from emulator.model.errors import InvalidInput
 
 Values = npt.NDArray[np.float64]
 
-# First words of the seeds of all that is drawn here; the observations have another.
+# First words of the seeds of what is drawn here; the observations have another.
 _HIDDEN_OCEAN, _MEMBERS = 0, 1
 
 
 @dataclass(frozen=True, slots=True)
 class EnsflowOptions:
-    """What the command line asks of the application.
+    """Options of the application.
 
     Raises:
-        InvalidInput: if the ensemble or its days cannot be meant.
+        InvalidInput: if the ensemble or its days are out of range.
     """
 
     basin: Basin
@@ -75,20 +66,21 @@ class EnsflowOptions:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the application's own options to the command line."""
+    """Add the application's own options to the command line."""
     add = parser.add_argument
     add("--grid", type=int, default=128, metavar="N", help="points along each side of the basin (%(default)s)")
-    add("--members", type=int, default=60, metavar="M", help="ensemble members (%(default)s)")
+    add("--members", type=int, default=MEMBERS, metavar="M", help="ensemble members (%(default)s)")
     add("--days", "--iterations", dest="days", type=int, default=20, metavar="D",
         help="days that the ensemble evolves, each an iteration (%(default)s)")  # fmt: skip
-    add("--analysis-every-days", type=int, default=10, metavar="D", help="days between analyses (%(default)s)")
+    add("--analysis-every-days", type=int, default=ANALYSIS_EVERY_DAYS, metavar="D",
+        help="days between analyses (%(default)s)")  # fmt: skip
     add("--currents", type=float, default=0.15, metavar="V", help="speed of jets and eddies, m/s (%(default)s)")
     add("--seed", type=int, default=0, metavar="S", help="of the members, the hidden ocean and its observations (0)")
     add("--save", type=Path, metavar="FILE.npy", help="write the members: thickness, eastward, northward velocity")
 
 
 def read_options(arguments: argparse.Namespace) -> EnsflowOptions:
-    """The application's options from the parsed command line.
+    """Read the application's options from the parsed command line.
 
     Raises:
         InvalidInput: as `EnsflowOptions` and `Basin`.
@@ -105,7 +97,7 @@ def read_options(arguments: argparse.Namespace) -> EnsflowOptions:
 
 
 class Ensflow:
-    """One rank's part of the ensemble: set up when made, run by `iterate`, described by `results`.
+    """One rank's part of the ensemble.
 
     Raises:
         InvalidInput: at every rank alike, if the processes do not divide the members.
@@ -127,12 +119,12 @@ class Ensflow:
         self.times = HostTimes()
         self._clock = job.phase_clock(self.times)
         self._assimilation = Assimilation(job, self._share, basin, options.seed, self._clock)
-        # Every step sweeps over a state; a rank's states take turns, so that one of them is what is worked on.
+        # Every step sweeps over a state; a rank's states take turns, so the working set is one of them.
         sweeps = self._share.members_each * basin.steps_per_day
         self._day = job.pacer.phase(sweeps * job.setting.duration_s(basin.points))
 
     def iterate(self) -> None:
-        """Evolves the ensemble day by day, with an analysis after every so many.
+        """Evolve the ensemble day by day, with an analysis every `analysis_every_days`.
 
         Raises:
             RunFailed: at every rank alike, if a layer had run dry before an analysis.
@@ -146,7 +138,7 @@ class Ensflow:
         self._clock.end()
 
     def results(self) -> dict[str, object]:
-        """What this application adds to the record; every rank must call this, rank 0's is complete.
+        """Return this application's part of the record. Every rank must call this; rank 0's part is complete.
 
         `error_max_norm` and `error_l2_norm` are of the ensemble's mean thickness against the hidden ocean's, in metres;
         `thickness_change` is the largest relative change of a member's mean thickness since the start.
@@ -182,7 +174,7 @@ class Ensflow:
         }
 
     def _evolve(self) -> None:
-        """One day of this rank's members and, at rank 0, of the hidden ocean."""
+        """Evolve this rank's members and, at rank 0, the hidden ocean by one day."""
         steps = self._options.basin.steps_per_day
         for state in self._states:
             self._flow.advance(state, steps)
@@ -190,6 +182,6 @@ class Ensflow:
             self._flow.advance(self._hidden, steps)
 
     def _first_state(self, purpose: int, member: int) -> Values:
-        """A state to start from: the same whichever process draws it."""
+        """Draw a state to start from: the same at every process."""
         generator = np.random.default_rng((self._options.seed, purpose, member))
         return self._options.basin.state(generator, self._options.currents_m_per_s)

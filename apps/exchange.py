@@ -1,4 +1,4 @@
-"""The border exchange: each process gives its outer points to its neighbours and receives theirs.
+"""The border exchange: each process sends its outer points to its neighbours and receives theirs.
 
 As published, four consecutive steps - top, bottom, left, right: in the step *top* a process sends its top row upwards
 and receives its lower neighbour's, and so on; a step is over before the next begins. (That a step sends one way and
@@ -10,26 +10,24 @@ four at once, which gives the same values sooner.
 from __future__ import annotations
 
 from itertools import chain
-from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from apps.counters import HostTimes
+from apps.descriptor import ExchangeMode
 from apps.grid import Neighbours
 from apps.messaging import Incoming, Messenger, Outgoing
-from apps.timeline import HostTimes
 
 Values = npt.NDArray[np.float64]
-ExchangeMode = Literal["steps", "overlapped"]
-EXCHANGE_MODES: tuple[ExchangeMode, ...] = get_args(ExchangeMode)
 DIRECTIONS = ("top", "bottom", "left", "right")
 
 
 class BorderExchange:
     """Exchanges the borders of one block, whose `values` have one border point on each side.
 
-    `durations_ns` adds up, by direction or as the total of all of them, what the exchanges took in host time; `points`
-    are sent and received together in one exchange.
+    `durations_ns` is the host time of all exchanges so far, by direction or as one total; `points` is the number of
+    points sent and received together in one exchange.
     """
 
     def __init__(
@@ -47,19 +45,19 @@ class BorderExchange:
         """One border exchange: the four steps, one after the other, or all of them at once."""
 
     def describe(self, times: HostTimes) -> None:
-        """Adds what the exchanges took, and how many points each moved, to the times of the loop."""
+        """Add the durations of the exchanges, and the points that each moved, to the times of the loop."""
         times.border_exchange_ns = dict(zip(self._directions, self.durations_ns.tolist(), strict=True))
         times.border_exchange_points = self.points
 
     def free(self) -> None:
-        """Gives the messages back to MPI."""
+        """Give the messages back to MPI."""
         for messages in self._messages:
             messages.free()
         self._messages.clear()
 
 
 def _steps(values: Values, beside: Neighbours) -> dict[str, tuple[list[Outgoing], list[Incoming]]]:
-    """What each step sends and receives; where the edge of the unit square is, nothing."""
+    """Return what each step sends and receives: nothing at an edge of the unit square."""
     borders = (
         (values[-2, 1:-1], beside.top, values[0, 1:-1], beside.bottom),
         (values[1, 1:-1], beside.bottom, values[-1, 1:-1], beside.top),

@@ -1,6 +1,7 @@
-"""The process grid: which rank owns which points, who its neighbours are, and which component it belongs to.
+"""The process grid: which rank owns which points, its neighbours, and the component it belongs to.
 
-Pure arithmetic; knows nothing of MPI. Rows count upwards from the bottom of the unit square, columns from its left.
+Pure arithmetic in the standard library only. Rows count upwards from the bottom of the unit square, columns from its
+left.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class ProcessGrid:
 
     @classmethod
     def of_processes(cls, processes: int) -> ProcessGrid:
-        """The squarest grid of `processes`, at least as wide as high: 8 as 4 x 2, 16 as 4 x 4, 32 as 8 x 4, 7 as 7 x 1.
+        """Make the squarest grid of `processes`, at least as wide as high: 4 x 2 of 8, 4 x 4 of 16, 7 x 1 of 7.
 
         Raises:
             InvalidInput: if there is no process.
@@ -47,7 +48,7 @@ class ProcessGrid:
 
     @classmethod
     def square_of_processes(cls, processes: int) -> ProcessGrid:
-        """The grid of `processes` that has as many columns as rows.
+        """Make the grid of `processes` that has as many columns as rows.
 
         Raises:
             InvalidInput: if the number of processes is not a square.
@@ -62,19 +63,19 @@ class ProcessGrid:
 
     @property
     def processes(self) -> int:
-        """How many processes the grid has."""
+        """The number of processes in the grid."""
         return self.columns * self.rows
 
     def rank(self, column: int, row: int) -> int:
-        """The rank of the process in `column` and `row`."""
+        """Return the rank of the process in `column` and `row`."""
         return column * self.rows + row
 
     def position(self, rank: int) -> tuple[int, int]:
-        """Column and row of the process with this rank."""
+        """Return the column and the row of the process with this rank."""
         return divmod(rank, self.rows)
 
     def neighbours(self, rank: int) -> Neighbours:
-        """The ranks above, below, left and right of `rank`."""
+        """Return the ranks above, below, left and right of `rank`."""
         column, row = self.position(rank)
         return Neighbours(
             top=rank + 1 if row + 1 < self.rows else None,
@@ -95,12 +96,12 @@ class Block:
 
     @property
     def points(self) -> int:
-        """How many points the block holds."""
+        """The number of points in the block."""
         return self.columns * self.rows
 
     @property
     def diagonal_corner_points(self) -> int:
-        """How many points are in the upper left and the lower right corner, if the block is cut into four.
+        """The number of points in the upper left and the lower right corner, if the block is cut into four.
 
         The lower corners have half of the rows and the left ones half of the columns, rounded down.
         """
@@ -114,7 +115,7 @@ class Block:
 
 
 def block_of(rank: int, side_points: int, process_grid: ProcessGrid) -> Block:
-    """The part of a grid of `side_points` x `side_points` inner points that `rank` owns.
+    """Return the part of a grid of `side_points` x `side_points` inner points that `rank` owns.
 
     Blocks differ by at most one row and one column.
 
@@ -133,7 +134,7 @@ def block_of(rank: int, side_points: int, process_grid: ProcessGrid) -> Block:
 
 
 def square_block_of(rank: int, side_points: int, processes: int) -> tuple[ProcessGrid, Block]:
-    """The square process grid, and the block of `rank` in it, which is large enough to be cut into four corners.
+    """Return the square process grid and the block of `rank`, which is large enough to be cut into four corners.
 
     Raises:
         InvalidInput: if the processes form no square, or a block would be too small to have four corners.
@@ -158,7 +159,7 @@ class MasterAndWorkers:
 
     @property
     def workers(self) -> int:
-        """How many processes own points."""
+        """The number of processes that own points."""
         return max(1, self.processes - 1)
 
     @property
@@ -167,7 +168,7 @@ class MasterAndWorkers:
         return range(self.processes - self.workers, self.processes)
 
     def block_of(self, rank: int, side_points: int) -> Block | None:
-        """The rows of a grid of `side_points` x `side_points` inner points that `rank` owns; None for a mere master.
+        """Return the rows of a grid of `side_points` x `side_points` inner points that `rank` owns; None for a master.
 
         Raises:
             InvalidInput: if there are fewer rows than workers.
@@ -183,7 +184,7 @@ class MasterAndWorkers:
         return Block(0, side_points, first_row, rows)
 
     def neighbours(self, rank: int) -> Neighbours:
-        """The workers that own the rows above and below those of the worker `rank`."""
+        """Return the workers that own the rows above and below those of the worker `rank`."""
         ranks = self.worker_ranks
         top, bottom = rank + 1, rank - 1
         return Neighbours(top if top in ranks else None, bottom if bottom in ranks else None, None, None)
@@ -195,7 +196,7 @@ def _share(points: int, parts: int, index: int) -> tuple[int, int]:
 
 
 def equal_components(processes: int, clusters: int) -> tuple[int, ...]:
-    """The sizes of equal components, one for each of `clusters`.
+    """Return the sizes of equal components, one for each of `clusters`.
 
     Raises:
         InvalidInput: if the processes cannot be divided equally.
@@ -208,7 +209,7 @@ def equal_components(processes: int, clusters: int) -> tuple[int, ...]:
 
 
 def check_components(components: Sequence[int], processes: int, clusters: int) -> None:
-    """Checks that components of these sizes, in `clusters` clusters, make up a job of `processes`.
+    """Check that components of these sizes, in `clusters` clusters, make up a job of `processes`.
 
     Raises:
         InvalidInput: if a size is not positive, the sizes do not add up, or there are fewer components than clusters.
@@ -225,7 +226,7 @@ def check_components(components: Sequence[int], processes: int, clusters: int) -
 
 
 def component_of(rank: int, components: Sequence[int]) -> int:
-    """The index of the component that holds `rank`: components are consecutive blocks of ranks.
+    """Return the index of the component that holds `rank`: components are consecutive blocks of ranks.
 
     Raises:
         InvalidInput: if no component holds the rank.

@@ -26,13 +26,14 @@ import numpy as np
 import numpy.typing as npt
 
 from apps.application import JobContext
-from apps.exchange import BorderExchange, ExchangeMode
+from apps.counters import HostTimes
+from apps.descriptor import ExchangeMode
+from apps.exchange import BorderExchange
 from apps.failing import check_together
 from apps.grid import Block, MasterAndWorkers
-from apps.norms import gather_error_norms
 from apps.options import add_exchange_argument, add_problem_arguments, check_problem
-from apps.saving import save_solution
-from apps.timeline import HostTimes
+from apps.registry import HEAT
+from apps.solution import gather_error_norms, save_solution
 from emulator.model.errors import InvalidInput
 
 Values = npt.NDArray[np.float64]
@@ -57,7 +58,7 @@ class HeatProblem:
         return 1.0 / (self.side_points + 1) if self.edges == "zero" else 1.0 / self.side_points
 
     def solution(self, steps: int) -> Values:
-        """The analytic solution at all points after so many steps, one array row for a row of points, bottom first."""
+        """Return the analytic solution at all points after `steps`, an array row for a row of points, bottom first."""
         decay = math.exp(-2.0 * math.pi**2 * self.ratio * self.spacing**2 * steps)
         index = np.arange(self.side_points)
         if self.edges == "zero":
@@ -67,14 +68,14 @@ class HeatProblem:
         return 0.5 * self.amplitude * (1.0 + decay * np.outer(mode, mode))
 
     def heat(self, values: Values) -> float:
-        """The heat in the square: the sum over all points, each of which stands for its share of the area."""
+        """Return the heat in the square: the sum over all points, each weighted by its share of the area."""
         with np.errstate(over="ignore", invalid="ignore"):
             return float(np.sum(values * self.spacing**2))
 
 
 @dataclass(frozen=True, slots=True)
 class HeatOptions:
-    """What the command line asks of the application.
+    """Options of the application.
 
     Raises:
         InvalidInput: if the problem or the number of steps cannot be meant, or the steps would not be stable.
@@ -83,7 +84,7 @@ class HeatOptions:
     problem: HeatProblem
     steps: int
     save: Path | None
-    exchange: ExchangeMode = "steps"
+    exchange: ExchangeMode = HEAT.form.exchange
 
     def __post_init__(self) -> None:
         check_problem(self.problem.side_points, self.problem.amplitude)
@@ -97,7 +98,7 @@ class HeatOptions:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the application's own options to the command line."""
+    """Add the application's own options to the command line."""
     add_problem_arguments(parser)
     parser.add_argument("--steps", "--iterations", type=int, required=True, metavar="N", help="how many steps to make")
     parser.add_argument(
@@ -105,11 +106,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="diffusivity x time step / squared spacing, at most 0.25 (%(default)s)",
     )  # fmt: skip
     parser.add_argument("--edges", choices=get_args(Edges), default="zero", help="held at zero (default), or insulated")
-    add_exchange_argument(parser, default="steps")
+    add_exchange_argument(parser, default=HEAT.form.exchange)
 
 
 def read_options(arguments: argparse.Namespace) -> HeatOptions:
-    """The application's options from the parsed command line.
+    """Read the application's options from the parsed command line.
 
     Raises:
         InvalidInput: as `HeatOptions`.
@@ -119,7 +120,7 @@ def read_options(arguments: argparse.Namespace) -> HeatOptions:
 
 
 class _Worker:
-    """A worker's rows, with what exchanges and steps them."""
+    """A worker's rows, their border exchange and their steps."""
 
     def __init__(self, job: JobContext, options: HeatOptions, parts: MasterAndWorkers, block: Block) -> None:
         from apps.kernels.heat import HeatStep
@@ -139,7 +140,7 @@ class _Worker:
 
 
 class Heat:
-    """One rank's part of the solver: set up when made, run by `iterate`, described by `results`.
+    """One rank's part of the solver.
 
     Raises:
         InvalidInput: at every rank alike, if there are fewer rows than workers.
@@ -160,18 +161,18 @@ class Heat:
         self._clock = job.phase_clock(self.times)
 
     def iterate(self) -> None:
-        """The master distributes the rows, the workers make all steps, the master collects the results.
+        """Distribute the rows, make all steps at the workers, and collect the results at the master.
 
         Raises:
             RunFailed: at every rank alike, if the values overflow.
         """
         self._clock.begin()
         self._collectives.scatter(self._shares, self._own)
-        self._clock.exchanged()
+        self._clock.end_exchange()
         if self._worker is not None:
             self._steps(self._worker)
         self._collectives.gather(self._own, self._shares)
-        self._clock.exchanged()
+        self._clock.end_exchange()
         self._clock.end()
         overflowed = self._whole is not None and not np.isfinite(self._whole).all()
         complaint = (
@@ -187,7 +188,7 @@ class Heat:
         clock.begin_iteration()
         for _ in range(self._options.steps):
             exchange()
-            clock.exchanged()
+            clock.end_exchange()
             clock.compute(step, phase)
             clock.end_iteration()
         np.copyto(self._own, inner)
@@ -195,7 +196,7 @@ class Heat:
         worker.borders.free()
 
     def results(self) -> dict[str, object]:
-        """What this application adds to the record; every rank must call this, rank 0's is complete.
+        """Return this application's part of the record. Every rank must call this; rank 0's part is complete.
 
         Raises:
             RunFailed: at every rank alike, if the solution cannot be written where `--save` says.
@@ -219,5 +220,5 @@ class Heat:
 
 
 def _rows_of(whole: Values, block: Block | None) -> Values:
-    """The rows of the whole grid that lie in `block`; none of them for a mere master."""
+    """Return the rows of the whole grid that lie in `block`; none for a master."""
     return whole[0:0] if block is None else whole[block.first_row : block.first_row + block.rows]

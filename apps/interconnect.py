@@ -1,7 +1,7 @@
-"""The interconnect inside a cluster, in emulated terms: what a message costs between two of its processors.
+"""The emulated interconnect inside a cluster: what a message costs between two of its processors.
 
-Messages inside a cluster really go over the host's shared memory; this says how long the interconnect that the cluster
-stands for would have taken. The model is LogGP's (Alexandrov et al., 1995) with its overhead and gap in one: a sender's
+Messages inside a cluster really go over the host's shared memory; this says how long the emulated interconnect would
+have taken. The model is LogGP's (Alexandrov et al., 1995) with its overhead and gap in one: a sender's
 interconnect takes in one message after another, each in `message_s` and its bytes at `rate_mbit`; the message is at its
 receiver `latency_s` later, and no two messages come in at a receiver faster than the rate.
 """
@@ -18,14 +18,14 @@ from emulator.model.units import rate_bytes_per_s
 SHARED_MEMORY = "shared-memory"
 """The name recorded when no interconnect is stated: messages take what the host's memory takes."""
 
-# As a topology names one (`emulator.model.names`, which needs what a node has not).
+# As a topology names one (`emulator.model.documents`, which needs what a node has not).
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
 _FORM = "NAME:latency_s:rate_mbit:message_s, such as myrinet:20e-6:1000:5e-6"
 
 
 @dataclass(frozen=True, slots=True)
 class Interconnect:
-    """A named interconnect: one-way latency, rate, and what each message costs whatever its size; all emulated.
+    """A named interconnect: one-way latency, rate, and the cost of each message of any size; all emulated.
 
     Raises:
         InvalidInput: if the name or a value is not one that a topology may state.
@@ -53,7 +53,7 @@ class Interconnect:
 
     @classmethod
     def parse(cls, text: str) -> Interconnect:
-        """The interconnect that a command line states as `NAME:latency_s:rate_mbit:message_s` (the last may be absent).
+        """Parse `NAME:latency_s:rate_mbit:message_s`, as on a command line (the last may be absent).
 
         Raises:
             InvalidInput: if the text has another form, or a value is out of range.
@@ -68,5 +68,5 @@ class Interconnect:
         return cls(name, *numbers)
 
     def transmission_s(self, size_bytes: int) -> float:
-        """Emulated seconds in which `size_bytes` pass at the interconnect's rate."""
+        """Return the emulated seconds in which `size_bytes` pass at the interconnect's rate."""
         return size_bytes / rate_bytes_per_s(self.rate_mbit)

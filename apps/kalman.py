@@ -18,9 +18,9 @@ Values = npt.NDArray[np.float64]
 
 
 def analysis_weights(observed: Values, observations: Values, deviation: float) -> Values:
-    """The weights w of the analysis: analysed member i is the sum over j of w[i, j] times forecast member j.
+    """Return the weights w of the analysis: analysed member i is the sum over j of w[i, j] times forecast member j.
 
-    `observed` holds a row for each member, what it says the observations are; `observations` those that were made, with
+    `observed` holds a row for each member, its prediction of the observations; `observations` the actual ones, with
     independent errors of standard deviation `deviation`. Every row of weights adds up to 1.
 
     Raises:

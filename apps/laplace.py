@@ -26,17 +26,17 @@ import numpy as np
 import numpy.typing as npt
 
 from apps.application import JobContext
-from apps.exchange import BorderExchange, ExchangeMode
+from apps.counters import HostTimes
+from apps.descriptor import ExchangeMode
+from apps.exchange import BorderExchange
 from apps.grid import Block, square_block_of
 from apps.options import add_exchange_argument, add_iteration_arguments, add_problem_arguments, check_end, check_problem
+from apps.registry import LAPLACE
+from apps.registry import LAPLACE_COMPARED_EVERY as COMPARED_EVERY
 from apps.solution import DividedSolution
-from apps.timeline import HostTimes
 from emulator.model.errors import InvalidInput, RunFailed
 
 Values = npt.NDArray[np.float64]
-
-COMPARED_EVERY = 20
-"""Iterations from one comparison of all points to the next."""
 
 RELAXATION = 1.2
 
@@ -54,18 +54,18 @@ class LaplaceProblem:
         return 1.0 / (self.side_points + 1)
 
     def solution(self, block: Block) -> Values:
-        """The analytic solution at the points of `block`, one array row for a row of points, from the bottom."""
+        """Return the analytic solution at the points of `block`, one array row for a row of points, bottom first."""
         y = np.pi * self.spacing * np.arange(block.first_row + 1, block.first_row + block.rows + 1)
         return np.outer(np.sinh(y) / math.sinh(math.pi), self.upper_edge(block))
 
     def upper_edge(self, block: Block) -> Values:
-        """The solution on the square's upper edge, above the columns of `block`."""
+        """Return the solution on the square's upper edge, above the columns of `block`."""
         columns = np.arange(block.first_column + 1, block.first_column + block.columns + 1)
         edge: Values = self.amplitude * np.sin(np.pi * self.spacing * columns)
         return edge
 
     def start(self, block: Block) -> Values:
-        """The points of `block` at the start, with a border of one point that holds the square's edges."""
+        """Return the points of `block` at the start, with a border of one point that holds the square's edges."""
         bordered = np.zeros((block.rows + 2, block.columns + 2))
         if block.first_row + block.rows == self.side_points:
             bordered[-1, 1:-1] = self.upper_edge(block)
@@ -74,10 +74,10 @@ class LaplaceProblem:
 
 @dataclass(frozen=True, slots=True)
 class LaplaceOptions:
-    """What the command line asks of the application.
+    """Options of the application.
 
     Raises:
-        InvalidInput: if the problem or the end of the iteration cannot be meant, or the iteration would not converge.
+        InvalidInput: if the problem or the end of the iteration is out of range, or the iteration would not converge.
     """
 
     problem: LaplaceProblem
@@ -85,7 +85,7 @@ class LaplaceOptions:
     iterations: int | None
     save: Path | None
     relaxation: float = RELAXATION
-    exchange: ExchangeMode = "overlapped"
+    exchange: ExchangeMode = LAPLACE.form.exchange
 
     def __post_init__(self) -> None:
         check_problem(self.problem.side_points, self.problem.amplitude)
@@ -95,7 +95,7 @@ class LaplaceOptions:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the application's own options to the command line."""
+    """Add the application's own options to the command line."""
     add_problem_arguments(parser)
     add_iteration_arguments(
         parser,
@@ -104,11 +104,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--relaxation", type=float, default=RELAXATION, metavar="W", help="over-relaxation of an update (%(default)s)"
     )
-    add_exchange_argument(parser, default="overlapped")
+    add_exchange_argument(parser, default=LAPLACE.form.exchange)
 
 
 def read_options(arguments: argparse.Namespace) -> LaplaceOptions:
-    """The application's options from the parsed command line.
+    """Read the application's options from the parsed command line.
 
     Raises:
         InvalidInput: as `LaplaceOptions`.
@@ -120,7 +120,7 @@ def read_options(arguments: argparse.Namespace) -> LaplaceOptions:
 
 
 class Laplace:
-    """One rank's part of the solver: set up when made, run by `iterate`, described by `results`.
+    """One rank's part of the solver.
 
     Raises:
         InvalidInput: at every rank alike, as `square_block_of`.
@@ -148,7 +148,7 @@ class Laplace:
         self._average_change: float | None = None
 
     def iterate(self) -> None:
-        """Iterates until the average change is below the tolerance or the iterations are used up.
+        """Iterate until the average change is below the tolerance or the iterations are used up.
 
         Raises:
             RunFailed: at every rank alike, if the values overflow.
@@ -171,15 +171,15 @@ class Laplace:
         average = None
         while True:
             exchange()
-            clock.exchanged()
+            clock.end_exchange()
             clock.compute(corners.update_first, self._first_phase)
             exchange()
-            clock.exchanged()
+            clock.end_exchange()
             compares = (len(iterations_ns) + 1) % COMPARED_EVERY == 0
             change = clock.compute(self._update_and_compare if compares else corners.update_second, self._second_phase)
             if compares:
                 (summed,) = self._reduction.reduce((change,))
-                clock.reduced()
+                clock.end_reduction()
                 average = float(summed) / points
             clock.end_iteration()
             if len(iterations_ns) == limit or (average is not None and not tolerance <= average < math.inf):
@@ -192,7 +192,7 @@ class Laplace:
         return change
 
     def results(self) -> dict[str, object]:
-        """What this application adds to the record; every rank must call this, rank 0's is complete.
+        """Return this application's part of the record. Every rank must call this; rank 0's part is complete.
 
         Raises:
             RunFailed: at every rank alike, if the solution cannot be written where `--save` says.

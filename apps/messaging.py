@@ -6,23 +6,25 @@ takes what the wide area takes. The work is done in the compiled `apps.kernels.m
 
 from __future__ import annotations
 
+import ipaddress
 import os
+import socket
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from apps.counters import MessageCount
 from apps.doorbells import open_doorbells
-from apps.sockets import message_sockets
 from emulator.model.units import NANOSECONDS_PER_SECOND
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-    from apps.record import JobSetting
+    from apps.setting import JobSetting
 
 Values = npt.NDArray[np.float64]
 Outgoing = tuple[Values, int, int]
@@ -30,19 +32,20 @@ Outgoing = tuple[Values, int, int]
 Incoming = tuple[Values, int, int]
 """A view to fill, the sender's rank, a tag."""
 
+_OPEN_FILES = Path("/proc/self/fd")
 _CONNECT_TAG = 20_000
 # How far a rank may run ahead of the host's clock: longer than the kernels of other jobs keep the cores busy at a time,
-# and too short for anybody to notice that a job is over before its last moment has come.
+# and too short for anybody to notice that a job is over before its last timestamp.
 _LEAD_HOST_NS = 100_000_000
-# A rank that sends into the host's time wakes so much before a phase's end, and sleeps again, briefly, before it sends:
-# a core that has idled wakes late, its caches are cold, and other ranks of its node wake at the same moment.
+# A rank that sends unpaced messages wakes this much before a phase's end, and sleeps again, briefly, before it sends:
+# a core that has idled wakes late, its caches are cold, and other ranks of its node wake at the same time.
 _SHORT_LEAD_HOST_NS = 4_000_000
 # Open MPI's own default; larger messages through shared memory need their receiver's help to be sent.
 _EAGER_BYTES = ("OMPI_MCA_btl_vader_eager_limit", 4096)
 
 
 def flat(values: Values) -> Values:
-    """The same memory as one dimension.
+    """Return a one-dimensional view of the same memory.
 
     Raises:
         ValueError: if the array is not contiguous.
@@ -53,39 +56,30 @@ def flat(values: Values) -> Values:
 
 
 class Messages(Protocol):
-    """A fixed set of messages that is exchanged again and again: all sent and received at once."""
+    """A fixed set of messages that is exchanged many times: all are sent and received at once."""
 
     def start(self) -> None:
-        """Sends what the views hold now and makes ready to receive."""
+        """Send what the views hold now and make ready to receive."""
         ...
 
     def wait(self) -> None:
-        """Waits until all messages of this set have come; then the views hold them, and what was sent may change."""
+        """Wait until all messages of this set have arrived in their views; after that, sent views may change."""
         ...
 
     def run(self) -> None:
-        """Starts and waits."""
+        """Start and wait."""
         ...
 
     def free(self) -> None:
-        """Gives the set back to MPI."""
+        """Give the set back to MPI."""
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class MessageCount:
-    """How many messages an interconnect was paced for, how many came late to their rank, and the latest by how much."""
-
-    paced_messages: int
-    late_messages: int
-    host_lateness_max_s: float
-
-
 class Messenger:
-    """Sends and receives for one rank, and knows which moment its emulated processor is at.
+    """The messages of one rank, and the timestamp of its emulated processor.
 
-    `moment_ns` is a moment of the host's monotonic clock: each wait ends at it, and the next phase begins there. Where
-    an interconnect is stated it may lie ahead of the host's clock, or behind it if the rank is late.
+    `timestamp_ns` is on the host's monotonic clock: each wait ends at it, and the next phase begins there. With a
+    stated interconnect it may be ahead of the host's clock, or behind it if the rank is late.
     """
 
     def __init__(self, communicator: MPI.Comm, setting: JobSetting) -> None:
@@ -114,47 +108,47 @@ class Messenger:
         self._far_senders: set[int] = set()
 
     @property
-    def moment_ns(self) -> int:
-        """The moment of the host's monotonic clock that the emulated processor has come to."""
-        return int(self._post.moment_ns)
+    def timestamp_ns(self) -> int:
+        """The emulated processor's timestamp on the host's monotonic clock."""
+        return int(self._post.timestamp_ns)
 
-    @moment_ns.setter
-    def moment_ns(self, moment_ns: int) -> None:
-        self._post.moment_ns = moment_ns
+    @timestamp_ns.setter
+    def timestamp_ns(self, timestamp_ns: int) -> None:
+        self._post.timestamp_ns = timestamp_ns
 
     @property
     def host_lead_ns(self) -> int:
-        """How far this rank may run ahead of the host's clock: not far if something it sends must not leave early."""
+        """How far this rank may run ahead of the host's clock: only briefly if it sends unpaced messages."""
         if self._post.any_unpaced_sends:
             return _SHORT_LEAD_HOST_NS
         return _LEAD_HOST_NS if self._post.any_paced else 0
 
     @property
     def sends_in_host_time(self) -> bool:
-        """Whether a message that this rank sends is not paced, and so takes as long as the host makes it take."""
+        """Whether this rank sends messages that are not paced, and so take as long as they take on the host."""
         return bool(self._post.any_unpaced_sends)
 
     def take_send_lateness_ns(self) -> int:
-        """How late the latest message that is not paced left since this was last asked, in host nanoseconds."""
+        """Return the largest lateness of an unpaced message since the last call, in host nanoseconds, and reset it."""
         lateness_ns, self._post.send_lateness_ns = int(self._post.send_lateness_ns), 0
         return lateness_ns
 
     @property
     def count(self) -> MessageCount:
-        """How the pacing of messages went so far."""
+        """The counts of paced and late messages so far."""
         post = self._post
         return MessageCount(post.paced_messages, post.late_messages, post.host_lateness_max_ns / NANOSECONDS_PER_SECOND)
 
     def send(self, values: Values, receiver: int, tag: int = 0) -> None:
-        """Sends a contiguous array; returns when it may be overwritten, which may be only once it is received."""
+        """Send a contiguous array; return when it may be overwritten, perhaps only once it is received."""
         self.exchange(sends=[(flat(values), receiver, tag)])
 
     def receive(self, values: Values, sender: int, tag: int = 0) -> None:
-        """Fills a contiguous array with a message; returns when the message is there."""
+        """Receive a message into a contiguous array."""
         self.exchange(receives=[(flat(values), sender, tag)])
 
     def persistent(self, sends: Sequence[Outgoing] = (), receives: Sequence[Incoming] = ()) -> Messages:
-        """A set of messages to be exchanged often; views are one-dimensional and may be strided."""
+        """Make a set of messages to be exchanged often; views are one-dimensional and may be strided."""
         from apps.kernels.messages import MessageSet
 
         self._far_receivers |= {receiver for _, receiver, _ in sends if not self._post.is_near(receiver)}
@@ -163,13 +157,13 @@ class Messenger:
         return messages
 
     def in_turn(self, sets: Sequence[Messages], durations_ns: npt.NDArray[np.int64]) -> Callable[[], None]:
-        """What runs sets of persistent messages one after the other, adding to `durations_ns` what each took."""
+        """Return a function that runs sets of messages in turn and adds the duration of each to `durations_ns`."""
         from apps.kernels.messages import run_in_turn
 
         return partial(run_in_turn, self._post, list(sets), durations_ns)
 
     def exchange(self, sends: Sequence[Outgoing] = (), receives: Sequence[Incoming] = ()) -> None:
-        """Exchanges a set of messages once."""
+        """Exchange a set of messages once."""
         from apps.kernels.messages import MessageSet
 
         messages = MessageSet(self._post, list(sends), list(receives))
@@ -177,7 +171,7 @@ class Messenger:
         messages.free()
 
     def connect(self) -> None:
-        """Opens the connections that the persistent messages will need; every rank must call this before its loop."""
+        """Open the connections that the persistent messages will need. Every rank must call this before its loop."""
         nothing = np.empty(0)
         self.exchange(
             sends=[(nothing, receiver, _CONNECT_TAG) for receiver in sorted(self._far_receivers)],
@@ -185,16 +179,16 @@ class Messenger:
         )
         self._watch()
 
-    def wait_for_moment(self) -> None:
-        """Sleeps until the host's clock has come to `moment_ns`."""
-        self._post.wait_for_moment()
+    def wait_until_timestamp(self) -> None:
+        """Sleep until the host's clock reaches `timestamp_ns`."""
+        self._post.wait_until_timestamp()
 
     def _watch(self) -> None:
         self._post.watch(message_sockets())
 
 
 def _host_costs_ns(setting: JobSetting) -> tuple[float, float, float]:
-    """Latency, cost of a message and cost of a byte of the interconnect, in host nanoseconds."""
+    """Return the interconnect's latency, cost of a message and cost of a byte, in host nanoseconds."""
     interconnect = setting.interconnect
     if interconnect is None:
         return (0.0, 0.0, 0.0)
@@ -203,3 +197,27 @@ def _host_costs_ns(setting: JobSetting) -> tuple[float, float, float]:
         setting.dilation.host_duration_s(duration_s) * NANOSECONDS_PER_SECOND for duration_s in emulated_s
     )
     return latency_ns, message_ns, byte_ns
+
+
+def message_sockets() -> list[int]:
+    """Return the open files of this process that are TCP sockets connected to another address than the loopback's.
+
+    MPI opens them when two ranks first exchange a message and offers no way to ask for them; a rank that waits for
+    another cluster sleeps on them. Connections to Open MPI's own daemon on this node use the loopback or no TCP.
+    """
+    return [number for number in map(int, (path.name for path in _OPEN_FILES.iterdir())) if _leads_elsewhere(number)]
+
+
+def _leads_elsewhere(number: int) -> bool:
+    try:
+        with socket.socket(fileno=number) as opened:
+            try:
+                if opened.type != socket.SOCK_STREAM or opened.family not in (socket.AF_INET, socket.AF_INET6):
+                    return False
+                return not ipaddress.ip_address(opened.getpeername()[0]).is_loopback
+            finally:
+                # It is MPI's, not ours to close.
+                opened.detach()
+    except OSError:
+        # Not a socket, closed since, or not connected.
+        return False

@@ -1,4 +1,4 @@
-"""Options that the applications on a square grid have in common: adding them to a command line, and checking them."""
+"""Options that the applications on a square grid have in common."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import argparse
 import math
 from pathlib import Path
 
-from apps.exchange import EXCHANGE_MODES, ExchangeMode
+from apps.descriptor import EXCHANGE_MODES, ExchangeMode
 from emulator.model.errors import InvalidInput
 
 
 def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the size of the problem, the size of its solution, and where to write it."""
+    """Add the size of the problem, the size of its solution, and where to write it."""
     add = parser.add_argument
     add("--grid", type=int, required=True, metavar="N", help="inner grid points along each side")
     add("--amplitude", type=float, default=1.0, metavar="A", help="largest value of the solution (1)")
@@ -19,13 +19,13 @@ def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_iteration_arguments(parser: argparse.ArgumentParser, tolerance_help: str) -> None:
-    """Adds what ends an iteration: a number of iterations, a tolerance, or both."""
-    parser.add_argument("--iterations", type=int, metavar="N", help="iterate at most so often")
+    """Add what ends the solver: a number of iterations, a tolerance, or both."""
+    parser.add_argument("--iterations", type=int, metavar="N", help="the largest number of iterations")
     parser.add_argument("--tolerance", type=float, default=0.0, metavar="E", help=tolerance_help)
 
 
 def add_exchange_argument(parser: argparse.ArgumentParser, default: ExchangeMode) -> None:
-    """Adds how borders are exchanged, `default` unless asked otherwise."""
+    """Add how borders are exchanged, `default` unless asked otherwise."""
     parser.add_argument(
         "--exchange", choices=EXCHANGE_MODES, default=default,
         help="borders in consecutive steps, a direction each, or overlapped: all at once (%(default)s)",
@@ -33,7 +33,7 @@ def add_exchange_argument(parser: argparse.ArgumentParser, default: ExchangeMode
 
 
 def check_problem(side_points: int, amplitude: float) -> None:
-    """Checks that there is a problem to solve.
+    """Check that there is a problem to solve.
 
     Raises:
         InvalidInput: if there is no grid point, or the amplitude is not a finite number.
@@ -45,10 +45,10 @@ def check_problem(side_points: int, amplitude: float) -> None:
 
 
 def check_end(iterations: int | None, tolerance: float) -> None:
-    """Checks that an iteration would end.
+    """Check that the solver would end.
 
     Raises:
-        InvalidInput: if it would not, or its number or its tolerance cannot be meant.
+        InvalidInput: if it would not, or the iterations or the tolerance are out of range.
     """
     if not 0.0 <= tolerance < math.inf:
         raise InvalidInput(f"--tolerance must be zero or positive, not {tolerance}.")

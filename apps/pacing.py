@@ -6,9 +6,9 @@ must cost the host nothing, because other ranks need its cores. A phase that end
 as late.
 
 A phase ends when the emulated processor would have finished, and the next begins there, whenever the rank itself wakes
-up: so lateness does not add up where the next phase's sleep can make up for it. A rank may even run ahead of the host's
-clock by a lead, because what it sends is paced, or does not leave before its moment (``apps/kernels/messages.pyx``):
-what its host is late by, up to the lead, is then late for nobody.
+up: so lateness does not add up if the next phase's sleep can make up for it. A rank may even run ahead of the host's
+clock by a lead, because its messages are paced or do not leave early (``apps/kernels/messages.pyx``): lateness of the
+host up to the lead then delays no other rank.
 """
 
 from __future__ import annotations
@@ -21,16 +21,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from emulator.model.clock import Dilation
+from emulator.model.clock import Dilation, host_tolerance_s
 from emulator.model.errors import InvalidInput
-from emulator.model.units import NANOSECONDS_PER_SECOND, nanoseconds, seconds_from_nanoseconds
-
-BYTES_PER_POINT = 8
-LATE_FRACTION = 0.01
-LATE_HOST_S = 100e-6
+from emulator.model.units import BYTES_PER_POINT, NANOSECONDS_PER_SECOND, nanoseconds, seconds_from_nanoseconds
 
 OVERSHOOT_EDGES_HOST_S = tuple(25e-6 * 2 ** (step / 2) for step in range(26))
-"""What divides overshoots into classes: from a quarter of the smallest tolerance to a seventh of a second."""
+"""The edges between classes of overshoots: from a quarter of the smallest tolerance to a seventh of a second."""
 _OVERSHOOT_EDGES_NS = [nanoseconds(edge_s) for edge_s in OVERSHOOT_EDGES_HOST_S]
 
 # Waking a core that has idled, and many ranks at once, takes tenths of a millisecond: so a long sleep ends this much
@@ -46,7 +42,7 @@ _SHORTEST_TIMER_SLACK_NS = 1
 
 @dataclass(frozen=True, slots=True)
 class ProcessorProfile:
-    """What one grid-point update costs the emulated processor, in emulated nanoseconds.
+    """The cost of one grid-point update on the emulated processor, in emulated nanoseconds.
 
     The working set of a phase is 8 bytes for each of its points (the measurement study's count); it is in cache if it
     is not larger than `cache_bytes`.
@@ -67,7 +63,7 @@ class ProcessorProfile:
             raise InvalidInput(f"A processor's cache must not have a negative size, but has {self.cache_bytes} bytes.")
 
     def duration_s(self, points: int) -> float:
-        """Emulated seconds in which the processor updates `points` grid points."""
+        """Return the emulated seconds in which the processor updates `points` grid points."""
         in_cache = points * BYTES_PER_POINT <= self.cache_bytes
         return seconds_from_nanoseconds(
             points * (self.in_cache_ns_per_point if in_cache else self.out_of_cache_ns_per_point)
@@ -98,7 +94,7 @@ class PhaseCount:
 
 
 class Pacer(Protocol):
-    """What makes compute phases last; `count` tells how well that went.
+    """The interface that makes compute phases last; `count` has the late ones.
 
     `host_lead_ns` is how far a rank may run ahead of the host's clock, 0 unless the rank's messages allow it.
     """
@@ -107,18 +103,18 @@ class Pacer(Protocol):
     host_lead_ns: int
 
     def phase(self, emulated_s: float) -> Phase:
-        """A kind of phase that lasts `emulated_s`; make it once, use it for each such phase."""
+        """Make a kind of phase that lasts `emulated_s`; make it once, use it for each such phase."""
         ...
 
     def finish(self, phase: Phase, host_started_ns: int) -> int:
-        """Waits for the end of a phase that began at a moment of `time.monotonic_ns`; returns the moment of its end."""
+        """Wait for the end of a phase that began at `host_started_ns`; return its end (both of `monotonic_ns`)."""
         ...
 
 
 class DilatedPacer:
-    """Paces phases to emulated time: sleeps until the phase's end, the dilation times its length after its start.
+    """A pacer to emulated time: a phase ends after its length times the dilation.
 
-    `sleep_until` sleeps until a moment of the host's monotonic clock.
+    `sleep_until` sleeps until a timestamp of the host's monotonic clock.
     """
 
     def __init__(self, dilation: Dilation, sleep_until: Callable[[int], None] | None = None) -> None:
@@ -128,12 +124,12 @@ class DilatedPacer:
         self._sleep_until = sleep_until or HostSleep()
 
     def phase(self, emulated_s: float) -> Phase:
-        """A phase of `emulated_s`; late from max(1% of its length, 100 us of host time) past its end."""
+        """Make a phase of `emulated_s`; its tolerance is `host_tolerance_s`."""
         host_s = self._dilation.host_duration_s(emulated_s)
-        return Phase(nanoseconds(host_s), nanoseconds(max(LATE_FRACTION * host_s, LATE_HOST_S)))
+        return Phase(nanoseconds(host_s), nanoseconds(host_tolerance_s(host_s)))
 
     def finish(self, phase: Phase, host_started_ns: int) -> int:
-        """Sleeps until the phase's end, but for the lead, and counts it; returns the moment of its end."""
+        """Sleep until the phase's end, less the lead, and count the phase; return its end's timestamp."""
         host_end_ns = host_started_ns + phase.host_duration_ns
         host_now_ns = time.monotonic_ns()
         host_wake_ns = host_end_ns - self.host_lead_ns
@@ -157,26 +153,26 @@ class DilatedPacer:
 
 
 class NativePacer:
-    """Lets phases take the host's own time: the processors are the host's, nothing is ever late."""
+    """A pacer that lets phases take the host's own time: nothing is ever late."""
 
     def __init__(self) -> None:
         self.count = PhaseCount()
         self.host_lead_ns = 0
 
     def phase(self, emulated_s: float) -> Phase:
-        """A phase of no set length."""
+        """Make a phase of no set length."""
         return Phase(0, 0)
 
     def finish(self, phase: Phase, host_started_ns: int) -> int:
-        """Counts the phase and returns at once."""
+        """Count the phase and return the present timestamp."""
         self.count.phases += 1
         return time.monotonic_ns()
 
 
 def make_timers_exact() -> None:
-    """Ends this process's sleeps when they are due, and not up to 50 us later together with others'.
+    """Make this process's sleeps end when they are due, and not up to 50 us later together with others'.
 
-    Worth its price - each sleep then programs a timer of its own - where a late end delays a message.
+    Each sleep then programs a timer: worth its price only if a late end delays a message.
 
     Raises:
         OSError: if the kernel refuses.
@@ -192,20 +188,20 @@ class _TimeSpecification(ctypes.Structure):
 
 
 class HostSleep:
-    """Sleeps until a moment of the host's monotonic clock, in one system call on an absolute deadline.
+    """A sleep until a timestamp of the host's monotonic clock, in one system call with an absolute deadline.
 
     A relative sleep would add the time for which the rank is preempted between reading the clock and going to sleep.
     """
 
     def __init__(self) -> None:
         make_timers_exact()
-        self._moment = _TimeSpecification()
-        self._moment_pointer = ctypes.byref(self._moment)
+        self._timestamp = _TimeSpecification()
+        self._timestamp_pointer = ctypes.byref(self._timestamp)
         self._clock_nanosleep = ctypes.CDLL(None).clock_nanosleep
         self._clock = ctypes.c_int(_CLOCK_MONOTONIC)
         self._absolute = ctypes.c_int(_TIMER_ABSTIME)
 
-    def __call__(self, host_moment_ns: int) -> None:
-        moment = self._moment
-        moment.seconds, moment.nanoseconds = divmod(host_moment_ns, NANOSECONDS_PER_SECOND)
-        self._clock_nanosleep(self._clock, self._absolute, self._moment_pointer, None)
+    def __call__(self, host_timestamp_ns: int) -> None:
+        timestamp = self._timestamp
+        timestamp.seconds, timestamp.nanoseconds = divmod(host_timestamp_ns, NANOSECONDS_PER_SECOND)
+        self._clock_nanosleep(self._clock, self._absolute, self._timestamp_pointer, None)

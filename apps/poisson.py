@@ -22,11 +22,13 @@ import numpy as np
 import numpy.typing as npt
 
 from apps.application import JobContext
-from apps.exchange import BorderExchange, ExchangeMode
+from apps.counters import HostTimes
+from apps.descriptor import ExchangeMode
+from apps.exchange import BorderExchange
 from apps.grid import Block, ProcessGrid, block_of
 from apps.options import add_exchange_argument, add_iteration_arguments, add_problem_arguments, check_end, check_problem
+from apps.registry import POISSON
 from apps.solution import DividedSolution
-from apps.timeline import HostTimes
 from emulator.model.errors import RunFailed
 
 Values = npt.NDArray[np.float64]
@@ -34,7 +36,7 @@ Values = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What process 0 reads: the grid's inner points along a side, and the amplitude of the solution."""
+    """The problem that process 0 reads: the grid's inner points along a side, and the amplitude of the solution."""
 
     side_points: int
     amplitude: float
@@ -45,14 +47,14 @@ class Problem:
         return 1.0 / (self.side_points + 1)
 
     def solution(self, block: Block) -> Values:
-        """The analytic solution at the points of `block`, one array row for a row of points, from the bottom."""
+        """Return the analytic solution at the points of `block`, one array row for a row of points, bottom first."""
         x = np.sin(np.pi * self.spacing * np.arange(block.first_column + 1, block.first_column + block.columns + 1))
         y = np.sin(np.pi * self.spacing * np.arange(block.first_row + 1, block.first_row + block.rows + 1))
         with np.errstate(over="ignore", invalid="ignore"):
             return self.amplitude * np.outer(y, x)
 
     def source(self, block: Block) -> Values:
-        """The right-hand side times the squared spacing on `block` and, as zeros, on a border of one point."""
+        """Return the right-hand side times the squared spacing on `block`, with a border of zeros one point wide."""
         bordered = np.zeros((block.rows + 2, block.columns + 2))
         with np.errstate(over="ignore", invalid="ignore"):
             np.multiply(self.solution(block), 2.0 * math.pi**2 * self.spacing**2, out=bordered[1:-1, 1:-1])
@@ -61,17 +63,17 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class PoissonOptions:
-    """What the command line asks of the application.
+    """Options of the application.
 
     Raises:
-        InvalidInput: if the problem or the end of the iteration cannot be meant.
+        InvalidInput: if the problem or the end of the iteration is out of range.
     """
 
     problem: Problem
     tolerance: float
     iterations: int | None
     save: Path | None
-    exchange: ExchangeMode = "steps"
+    exchange: ExchangeMode = POISSON.form.exchange
     synchronized: bool = False
 
     def __post_init__(self) -> None:
@@ -80,17 +82,17 @@ class PoissonOptions:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the application's own options to the command line."""
+    """Add the application's own options to the command line."""
     add_problem_arguments(parser)
     add_iteration_arguments(
         parser, tolerance_help="end when no point changes by E or more (default 0: run all --iterations)"
     )
-    add_exchange_argument(parser, default="steps")
+    add_exchange_argument(parser, default=POISSON.form.exchange)
     parser.add_argument("--synchronized", action="store_true", help="meet at a barrier before each border exchange")
 
 
 def read_options(arguments: argparse.Namespace) -> PoissonOptions:
-    """The application's options from the parsed command line.
+    """Read the application's options from the parsed command line.
 
     Raises:
         InvalidInput: as `PoissonOptions`.
@@ -102,7 +104,7 @@ def read_options(arguments: argparse.Namespace) -> PoissonOptions:
 
 
 class Poisson:
-    """One rank's part of the solver: set up when made, run by `iterate`, described by `results`.
+    """One rank's part of the solver.
 
     Raises:
         InvalidInput: at every rank alike, if the grid cannot be divided over the processes.
@@ -129,7 +131,7 @@ class Poisson:
         self._global_error = math.inf
 
     def iterate(self) -> None:
-        """Iterates until the global error is below the tolerance or the iterations are used up.
+        """Iterate until the global error is below the tolerance or the iterations are used up.
 
         Raises:
             RunFailed: at every rank alike, if the values overflow.
@@ -152,18 +154,18 @@ class Poisson:
             error = clock.compute(update, phase)
             if synchronized:
                 barrier()
-                clock.met()
+                clock.end_barrier()
             exchange()
-            clock.exchanged()
+            clock.end_exchange()
             (reached,) = reduce((error,))
-            clock.reduced()
+            clock.end_reduction()
             clock.end_iteration()
             if reached < tolerance or len(iterations_ns) == limit or reached == math.inf:
                 break
         self._global_error = float(reached)
 
     def results(self) -> dict[str, object]:
-        """What this application adds to the record; every rank must call this, rank 0's is complete.
+        """Return this application's part of the record. Every rank must call this; rank 0's part is complete.
 
         Raises:
             RunFailed: at every rank alike, if the solution cannot be written where `--save` says.

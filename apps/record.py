@@ -1,16 +1,16 @@
-"""The result record of a job: what every application reports alike, gathered from all ranks at rank 0.
+"""The result record of a job: the part common to all applications, gathered from all ranks at rank 0.
 
 All durations are emulated seconds but those with `host` in their name. Beside the obvious:
 
 - `compute_s`, `exchange_s`, `reduction_s`, `barrier_s`: largest and mean over the processes, of the whole loop.
 - `border_exchange_s`: for each rank a table from direction (top, bottom, left, right; `total` where they overlap) to
   what that process spent in it; `border_exchange_total_s`: for each rank their sum. Lists are in the ranks' order.
-- `communication_s`: the total communication time (see `HostTimes`); null where the loop's processes do not meet.
+- `communication_s`: the total communication time (see `HostTimes`); null if the loop's processes do not meet.
 - `border_exchange_points`, `border_exchange_bytes`: what an interior process (the one that moves most) sends and
   receives together in one border exchange, so that its data rate is bytes x iterations / communication time.
-- `interconnects`: what messages went over inside clusters, and `+wide-area` if there is more than one cluster.
+- `interconnects`: the interconnect inside clusters, and `+wide-area` if there is more than one cluster.
 - `paced_messages`, `late_messages`, `host_message_lateness_max_s`: how many messages were paced to the interconnect,
-  how many of them reached their rank after the moment at which its processor had to have them, and the latest of all.
+  how many of them reached their rank after its processor needed them, and the largest lateness.
 - `overshoots`: how many phases ended how far past their ends, late or not: those below the first of `host_edges_s`,
   those between each two of them, those from the last on. The planner learns from it how late phases are on this host.
 - `weight`: what an update of a point was taken to cost relative to Poisson's, for which the profile is.
@@ -18,71 +18,26 @@ All durations are emulated seconds but those with `host` in their name. Beside t
 
 from __future__ import annotations
 
-import math
 import platform
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from apps.interconnect import SHARED_MEMORY, Interconnect
-from apps.messaging import MessageCount
-from apps.pacing import BYTES_PER_POINT, OVERSHOOT_EDGES_HOST_S, PhaseCount, ProcessorProfile
-from apps.timeline import HostTimes
+from apps.counters import HostTimes, MessageCount
+from apps.pacing import OVERSHOOT_EDGES_HOST_S, PhaseCount
+from apps.setting import JobSetting
 from emulator.model.clock import Dilation
-from emulator.model.errors import InvalidInput
-from emulator.model.units import seconds_from_nanoseconds
+from emulator.model.units import BYTES_PER_POINT, seconds_from_nanoseconds
 
 if TYPE_CHECKING:
     from mpi4py import MPI
-
-WIDE_AREA = "wide-area"
-
-
-@dataclass(frozen=True, slots=True)
-class JobSetting:
-    """How a job runs, whatever its application: its components, the clusters they are in, time and processors.
-
-    `profile` is None where the processors are the host's own, unpaced; `weight` is what the application's update of a
-    point costs relative to Poisson's, which the profile is for. `interconnect` is None where messages inside a cluster
-    are not paced.
-
-    Raises:
-        InvalidInput: if the weight is not positive.
-    """
-
-    dilation: Dilation
-    clusters: int
-    components: tuple[int, ...]
-    profile: ProcessorProfile | None
-    weight: float = 1.0
-    interconnect: Interconnect | None = None
-
-    def __post_init__(self) -> None:
-        if not 0.0 < self.weight < math.inf:
-            raise InvalidInput(f"--weight must be a positive number of Poisson updates, not {self.weight!r}.")
-
-    def duration_s(self, points: int) -> float:
-        """Emulated seconds in which a processor updates `points` grid points once; 0 if it is not paced."""
-        return 0.0 if self.profile is None else self.profile.duration_s(points) * self.weight
-
-    def cluster_of_ranks(self) -> tuple[int, ...]:
-        """The cluster of each rank: components fill one cluster after another, and any left over share the last."""
-        last = self.clusters - 1
-        return tuple(min(index, last) for index, size in enumerate(self.components) for _ in range(size))
-
-    @property
-    def interconnects(self) -> str:
-        """What messages go over: the interconnect inside clusters, and the wide area if there is more than one."""
-        inside = SHARED_MEMORY if self.interconnect is None else self.interconnect.name
-        return inside if self.clusters == 1 else f"{inside}+{WIDE_AREA}"
 
 
 def gather_record(
     communicator: MPI.Comm, setting: JobSetting, times: HostTimes, count: PhaseCount, messages: MessageCount
 ) -> dict[str, object] | None:
-    """The common part of the record at rank 0, None at the others; every rank must call this."""
+    """Return the common part of the record at rank 0, None at the others. Every rank must call this."""
     gathered = communicator.gather((times, count, messages), root=0)
     if gathered is None:
         return None
@@ -107,7 +62,7 @@ def gather_record(
         "late_phases": sum(rank_count.late_phases for rank_count in counts),
         "overshoots": {
             "host_edges_s": OVERSHOOT_EDGES_HOST_S,
-            "phases": [sum(classes) for classes in zip(*(it.overshoots for it in counts), strict=True)],
+            "phases": [sum(classes) for classes in zip(*(rank_count.overshoots for rank_count in counts), strict=True)],
         },
         "host_lateness_sum_s": sum(rank_count.host_lateness_sum_s for rank_count in counts),
         "host_lateness_max_s": max(rank_count.host_lateness_max_s for rank_count in counts),
@@ -151,7 +106,7 @@ def _emulated_times(dilation: Dilation, times: HostTimes, all_times: list[HostTi
 def _communication(
     emulated_s: Callable[[float], float], times: HostTimes, all_times: list[HostTimes]
 ) -> dict[str, object]:
-    """The communication measurements of the study on DAS-2."""
+    """Return the communication measurements of the study on DAS-2."""
     by_direction_s = [
         {direction: emulated_s(host_ns) for direction, host_ns in rank_times.border_exchange_ns.items()}
         for rank_times in all_times

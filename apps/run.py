@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
@@ -17,13 +16,14 @@ from apps.failing import fail_alone, fail_together
 from apps.grid import check_components, equal_components
 from apps.interconnect import Interconnect
 from apps.pacing import DilatedPacer, NativePacer, Pacer, ProcessorProfile, make_timers_exact
+from apps.registry import APPLICATIONS
 from emulator.model.clock import Dilation
 from emulator.model.errors import InvalidInput, TestbedError
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-    from apps.record import JobSetting
+    from apps.setting import JobSetting
 
 # A 1 GHz Pentium III of DAS-2 with 256 KiB of cache. Chosen so that 16 processes in one cluster at dilation 8, with
 # the host's own cost of borders and reduction, come to the study's 1.298 ms an iteration at grid 400 and 267 ms at
@@ -33,46 +33,20 @@ DAS2_OUT_OF_CACHE_NS_PER_POINT = 264.0
 DAS2_CACHE_BYTES = 256 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Registered:
-    """Where an application is found: its module, the class in it, and what `--help` says of it."""
-
-    module: str
-    class_name: str
-    summary: str
-    example: str
-
-
-APPLICATIONS = {
-    "poisson": Registered(
-        "apps.poisson", "Poisson", "Poisson's equation by red-black Gauss-Seidel", "--grid 400 --iterations 100"
-    ),
-    "laplace": Registered(
-        "apps.laplace", "Laplace", "Laplace's equation on a square process topology", "--grid 400 --iterations 100"
-    ),
-    "heat": Registered(
-        "apps.heat", "Heat", "the heat equation in rows that a master distributes", "--grid 400 --steps 100"
-    ),
-    "ensflow": Registered("apps.ensflow", "Ensflow", "an ensemble of ocean states with a Kalman update", "--grid 64"),
-    "synthetic": Registered("apps.synthetic", "Synthetic", "compute and messages as told", "--points 10000"),
-}
-"""Every application by its name; its module is imported only when it is run or asked for help."""
-
-
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise InvalidInput(f"{message[:1].upper()}{message[1:]}; see `{self.prog} --help`.")
 
 
 def make_parser(name: str | None = None) -> argparse.ArgumentParser:
-    """The command line of the application of that name; with another name or none, that of them all."""
+    """Return the command line with the arguments of application `name`, or with those of none."""
     parser = _Parser(prog="python3 -m apps", description="Runs one rank of an MPI application of the testbed.")
     applications = parser.add_subparsers(dest="application", required=True, metavar="APPLICATION")
-    for listed, registered in APPLICATIONS.items():
-        example = f"Example: mpirun -n 16 python3 -m apps {listed} {registered.example} --dilation 8 --clusters 2"
-        added = applications.add_parser(listed, help=registered.summary, epilog=example, allow_abbrev=False)
+    for listed, descriptor in APPLICATIONS.items():
+        example = f"Example: mpirun -n 16 python3 -m apps {listed} {descriptor.example} --dilation 8 --clusters 2"
+        added = applications.add_parser(listed, help=descriptor.summary, epilog=example, allow_abbrev=False)
         if listed == name:
-            import_module(registered.module).add_arguments(added)
+            import_module(descriptor.module).add_arguments(added)
             _add_common_arguments(added)
     return parser
 
@@ -97,12 +71,12 @@ def _add_common_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def read_setting(arguments: argparse.Namespace, processes: int) -> JobSetting:
-    """How the job runs, from the parsed command line and the number of processes that run.
+    """Read the job's setting from the parsed command line; `processes` is the number of ranks that run.
 
     Raises:
-        InvalidInput: if an argument cannot be meant or the components do not add up to the processes.
+        InvalidInput: if an argument is out of range or the components do not add up to the processes.
     """
-    from apps.record import JobSetting
+    from apps.setting import JobSetting
 
     if arguments.components is None:
         components = equal_components(processes, arguments.clusters)
@@ -126,7 +100,7 @@ def read_setting(arguments: argparse.Namespace, processes: int) -> JobSetting:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs this rank; returns the exit code of the process."""
+    """Run this rank; return the exit code of the process."""
     words = sys.argv[1:] if argv is None else list(argv)
     try:
         arguments = make_parser(words[0] if words else None).parse_args(words)
@@ -142,7 +116,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run(communicator: MPI.Comm, arguments: argparse.Namespace, options: object) -> None:
-    """Runs the application on all ranks of `communicator`; rank 0 reports.
+    """Run the application on all ranks of `communicator`; rank 0 reports.
 
     Raises:
         TestbedError: at every rank alike.
@@ -152,11 +126,11 @@ def run(communicator: MPI.Comm, arguments: argparse.Namespace, options: object) 
     from apps.record import gather_record
     from apps.timeline import pass_finish_barrier, pass_start_barrier, report_event
 
-    registered = APPLICATIONS[arguments.application]
+    descriptor = APPLICATIONS[arguments.application]
     setting = read_setting(arguments, communicator.size)
     pacer: Pacer = DilatedPacer(setting.dilation, sleep_until) if setting.profile else NativePacer()
     job = JobContext.of_rank(communicator, setting, pacer)
-    application: Application = getattr(import_module(registered.module), registered.class_name)(job, options)
+    application: Application = getattr(import_module(descriptor.module), descriptor.class_name)(job, options)
     job.messenger.connect()
     if setting.profile is not None and job.messenger.sends_in_host_time:
         make_timers_exact()

@@ -1,7 +1,8 @@
-"""A solution on the unit square that is divided over the ranks in blocks: brought together, judged and saved."""
+"""A solution at the end of a job: gathered from the ranks, compared with the known one, and written to a file."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -9,9 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from apps.failing import check_together
 from apps.grid import Block, ProcessGrid
-from apps.norms import gather_error_norms
-from apps.saving import save_solution
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -33,13 +33,13 @@ class SquareProblem(Protocol):
         ...
 
     def solution(self, block: Block) -> Values:
-        """The known solution at the points of `block`."""
+        """Return the known solution at the points of `block`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class DividedSolution:
-    """What each rank of `process_grid` has of a solution: the inner points of `values`, which are those of `block`."""
+    """The part of a solution that a rank of `process_grid` has: the inner points of `values`, those of `block`."""
 
     communicator: MPI.Comm
     process_grid: ProcessGrid
@@ -47,7 +47,7 @@ class DividedSolution:
     values: Values
 
     def results(self, problem: SquareProblem, save: Path | None) -> dict[str, object]:
-        """What the record says of it, complete at rank 0; every rank must call this.
+        """Return the solution's part of the record, complete at rank 0. Every rank must call this.
 
         Raises:
             RunFailed: at every rank alike, if it cannot be written where `save` says.
@@ -64,7 +64,7 @@ class DividedSolution:
         }
 
     def _gather(self, side_points: int) -> Values | None:
-        """All ranks' points at rank 0, the bottom row first."""
+        """Gather all ranks' points at rank 0, the bottom row first."""
         blocks = self.communicator.gather((self.block, self.values[1:-1, 1:-1].copy()), root=0)
         if blocks is None:
             return None
@@ -73,3 +73,44 @@ class DividedSolution:
             rows = slice(owned.first_row, owned.first_row + owned.rows)
             whole[rows, owned.first_column : owned.first_column + owned.columns] = part
         return whole
+
+
+def gather_error_norms(communicator: MPI.Comm, difference: Values, spacing: float) -> dict[str, object] | None:
+    """Return the largest error of a point and the l2 norm of all at rank 0, None elsewhere. Every rank must call this.
+
+    `difference` holds this rank's points and may be empty. The l2 norm is that of the unit square: the root of the sum
+    of squares, each weighted by the area `spacing` x `spacing`.
+    """
+    norms = communicator.gather(_norms(difference), root=0)
+    if norms is None:
+        return None
+    return {
+        "error_max_norm": max(largest for largest, _ in norms),
+        "error_l2_norm": spacing * math.hypot(*(length for _, length in norms)),
+    }
+
+
+def _norms(difference: Values) -> tuple[float, float]:
+    largest = float(np.abs(difference).max(initial=0.0))
+    # Scaled by the largest difference: squares of what is not small may overflow.
+    squares = float(np.sum((difference / largest) ** 2)) if largest > 0.0 else 0.0
+    return largest, largest * math.sqrt(squares)
+
+
+def save_solution(communicator: MPI.Comm, whole: Values | None, path: Path | None) -> None:
+    """Write the whole solution, which rank 0 has, to `path` as an .npy array; do nothing if no path is given.
+
+    Every rank must call this.
+
+    Raises:
+        RunFailed: at every rank alike, if the file cannot be written.
+    """
+    if path is None:
+        return
+    complaint = None
+    if whole is not None:
+        try:
+            np.save(path, whole)
+        except OSError as error:
+            complaint = f"The solution could not be written to {path}: {error.strerror}."
+    check_together(communicator, complaint)

@@ -1,10 +1,9 @@
-"""A synthetic application: so much computing, so many messages of such a size in such a pattern, now and then a sum.
+"""A synthetic application whose computation, communication pattern, message sizes and global sums are parameters.
 
-What the measurement study on DAS-2 wished for in its conclusion: an application whose computation, communication
-pattern, message sizes and global operations are parameters, to see which of them makes co-allocation pay. An iteration
-is a compute phase, then the messages of the pattern, all at once, then - in every so many - a sum over all ranks of so
-many bytes, to which the emulation adds three numbers of its own. Messages are real, and their content is checked: each
-tells where and when it comes from (`content`).
+The measurement study on DAS-2 asks for such an application in its conclusion, to see which of these parameters make
+co-allocation worthwhile. An iteration is a compute phase, then the messages of the pattern, all at once, then - in
+every `--collective-every` iterations - a sum over all ranks of `--collective-bytes`, to which the emulation adds three
+numbers. Messages are real and their content is checked: it identifies sender, receiver and iteration (`content`).
 
 Patterns: `neighbours`, as Poisson's border exchange on its process grid; `all-to-all`, a message from every rank to
 every other; `master-worker`, a message from every other rank to rank 0, and its answer to each when all have come;
@@ -23,10 +22,11 @@ import numpy as np
 
 from apps.application import JobContext
 from apps.content import CheckedMessages, CheckedSum
+from apps.counters import HostTimes
 from apps.grid import ProcessGrid
 from apps.messaging import Messages
 from apps.pacing import Phase
-from apps.timeline import HostTimes
+from apps.registry import SYNTHETIC
 from emulator.model.errors import InvalidInput, RunFailed
 
 Pattern = Literal["neighbours", "all-to-all", "master-worker", "none"]
@@ -36,11 +36,11 @@ BYTES_PER_VALUE = 8
 
 @dataclass(frozen=True, slots=True)
 class SyntheticOptions:
-    """What the command line asks of the application; the computing of each process in an iteration is stated either as
-    emulated seconds or as grid-point updates, `collective_every` is None where there are no sums.
+    """Options of the application: the computation of each process in an iteration is stated either as emulated
+    seconds or as grid-point updates; `collective_every` is None if there are no sums.
 
     Raises:
-        InvalidInput: if a value cannot be meant.
+        InvalidInput: if a value is out of range.
     """
 
     iterations: int
@@ -73,11 +73,11 @@ class SyntheticOptions:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the application's own options to the command line."""
+    """Add the application's own options to the command line."""
     add = parser.add_argument
-    add("--iterations", type=int, default=100, metavar="N", help="iterations (%(default)s)")
-    add("--compute-s", type=float, metavar="S", help="a process computes so many emulated seconds in an iteration")
-    add("--points", type=int, metavar="P", help="or: a process updates so many grid points, as Poisson does")
+    add("--iterations", type=int, default=SYNTHETIC.default_length, metavar="N", help="iterations (%(default)s)")
+    add("--compute-s", type=float, metavar="S", help="emulated seconds that a process computes in an iteration")
+    add("--points", type=int, metavar="P", help="or: grid points that a process updates, as Poisson does")
     add("--pattern", choices=PATTERNS, default="neighbours", help="who sends to whom (%(default)s)")
     add("--message-bytes", type=int, default=800, metavar="B", help="size of each message (%(default)s)")
     add("--collective-every", type=int, metavar="N", help="sum over all ranks in every Nth iteration (never)")
@@ -85,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def read_options(arguments: argparse.Namespace) -> SyntheticOptions:
-    """The application's options from the parsed command line.
+    """Read the application's options from the parsed command line.
 
     Raises:
         InvalidInput: as `SyntheticOptions`, or if unpaced processors are to compute for a time.
@@ -105,14 +105,14 @@ def read_options(arguments: argparse.Namespace) -> SyntheticOptions:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Messages that go at once: whom a rank sends to, and whom it receives from."""
+    """Messages that go at once: the ranks that a rank sends to, and those that it receives from."""
 
     receivers: tuple[int, ...]
     senders: tuple[int, ...]
 
 
 def rounds_of(pattern: Pattern, rank: int, size: int) -> tuple[Round, ...]:
-    """The rounds of messages that `rank` of `size` takes part in, in each iteration; a round waits for the last."""
+    """Return the rounds of messages of `rank` of `size` in each iteration; a round waits for the one before."""
     # Each rank begins with its next one, so that not all of them begin with the same.
     others = tuple((rank + step) % size for step in range(1, size))
     if pattern == "none" or not others:
@@ -139,39 +139,39 @@ class _CheckedRound:
 
 
 class Synthetic:
-    """One rank's part: set up when made, run by `iterate`, described by `results`."""
+    """One rank's part of the application."""
 
     def __init__(self, job: JobContext, options: SyntheticOptions) -> None:
         self._options, self._communicator = options, job.communicator
         rank, size = job.communicator.rank, job.communicator.size
         self._rounds = [
-            self._checked(job, number, exchanged)
+            self._make_round(job, number, exchanged)
             for number, exchanged in enumerate(rounds_of(options.pattern, rank, size))
         ]
         values = options.collective_bytes // BYTES_PER_VALUE
         self._sum, self._reduction = CheckedSum(rank, size, values), job.reduction(values, "sum")
-        self._update, self._phase = self._computing(job)
+        self._update, self._phase = self._choose_computation(job)
         self.times = HostTimes()
         self._clock = job.phase_clock(self.times, self._reduction)
 
     def iterate(self) -> None:
-        """Computes, exchanges and sums as often as asked."""
+        """Compute, exchange and sum for all iterations."""
         clock, every = self._clock, self._options.collective_every
         clock.begin()
         for iteration in range(1, self._options.iterations + 1):
             clock.compute(self._update, self._phase)
             for exchanged in self._rounds:
                 exchanged.run(iteration)
-            clock.exchanged()
+            clock.end_exchange()
             if every is not None and iteration % every == 0:
                 self._sum.fill(iteration)
                 self._sum.check(iteration, self._reduction.reduce(self._sum.given))
-                clock.reduced()
+                clock.end_reduction()
             clock.end_iteration()
         clock.end()
 
     def results(self) -> dict[str, object]:
-        """What this application adds to the record; every rank must call this, rank 0's is complete.
+        """Return this application's part of the record. Every rank must call this; rank 0's part is complete.
 
         `messages` and `message_bytes_sent` count those of the pattern at all ranks in the whole run.
 
@@ -202,7 +202,7 @@ class Synthetic:
             "message_bytes_sent": messages * options.message_bytes,
         }
 
-    def _checked(self, job: JobContext, number: int, exchanged: Round) -> _CheckedRound:
+    def _make_round(self, job: JobContext, number: int, exchanged: Round) -> _CheckedRound:
         length = self._options.message_bytes // BYTES_PER_VALUE
         rank, size = job.communicator.rank, job.communicator.size
         content = CheckedMessages(rank, size, exchanged.receivers, exchanged.senders, length)
@@ -212,13 +212,13 @@ class Synthetic:
         )
         return _CheckedRound(content, messages)
 
-    def _computing(self, job: JobContext) -> tuple[Callable[[], object], Phase]:
-        """What a process really computes, and how long the emulated processor takes for it.
+    def _choose_computation(self, job: JobContext) -> tuple[Callable[[], object], Phase]:
+        """Return what a process really computes, and the phase that it takes on the emulated processor.
 
-        Stated in points it is Poisson's update of a block of so many; stated in seconds it is nothing but its time.
+        Stated in points, the work is Poisson's update of a block of that size; stated in seconds, it is only a time.
         """
         if self._options.compute_s is not None:
-            return _nothing, job.pacer.phase(self._options.compute_s)
+            return _compute_nothing, job.pacer.phase(self._options.compute_s)
         from apps.kernels.red_black import RedBlackUpdate
 
         points = self._options.points or 1
@@ -228,5 +228,5 @@ class Synthetic:
         return RedBlackUpdate(values, source, True).update, job.pacer.phase(job.setting.duration_s(points))
 
 
-def _nothing() -> None:
-    """The real work of a phase that is stated as time."""
+def _compute_nothing() -> None:
+    """Do nothing: the real work of a phase that is stated as time."""

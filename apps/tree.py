@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 FAN_OUT = 4
-"""How many ranks of its own cluster one rank collects from and distributes to."""
+"""The number of ranks of its own cluster that one rank collects from and distributes to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class TreePlace:
 
 
 def place_in_tree(rank: int, cluster_of: Sequence[int], root: int = 0, fan_out: int = FAN_OUT) -> TreePlace:
-    """The place of `rank` in the tree of all ranks under `root`; `cluster_of` names each rank's cluster.
+    """Return the place of `rank` in the tree of all ranks under `root`; `cluster_of` names each rank's cluster.
 
     The root and each other cluster's first rank head the ranks of their clusters; those heads are the root's children.
     """

@@ -1,7 +1,7 @@
 """The HTTP client of the broker, for the command line, the load generator and notebooks.
 
-One method a request of the broker's API (version 1), typed by the models of ``emulator.model.views``. What goes wrong
-comes back as the error the broker raised, with the broker's own sentence, or as `NotStanding` when nobody answers.
+One method per request of the broker's API (version 1), typed by the models of ``emulator.model.views``. An error of the
+broker is raised again here, with the broker's own sentence; `TestbedNotUp` is raised if the broker does not answer.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from emulator.model import errors
-from emulator.model.errors import NotStanding, RunFailed, TestbedError, Unanswered, Unauthorized
+from emulator.model.errors import RunFailed, TestbedError, TestbedNotUp, Unanswered, Unauthorized
 from emulator.model.files import BandwidthView, FileRegistration, FileView
 from emulator.model.views import (
-    STANDING_RUN,
+    DEFAULT_RUN,
     ClusterView,
     EventKind,
     EventView,
@@ -40,7 +40,7 @@ _HOST_END_TIMEOUT_S = 120.0  # ending a run waits until its last processors are 
 _HOST_IDLE_CONNECTION_S = 2.0  # below the five seconds after which the broker's server closes an idle connection
 
 HOST_PATIENCE_S = 30.0
-"""Host seconds for which `submit_surely` asks again where nobody answers."""
+"""Host seconds for which `submit_surely` tries again while the broker does not answer."""
 
 _JOBS_IN_A_PAGE = 1_000
 _HOST_FIRST_PAUSE_S = 0.1
@@ -50,10 +50,10 @@ View = TypeVar("View", bound=BaseModel)
 
 
 class BrokerClient:
-    """The broker of one testbed, at `api_url`, spoken to with `token`.
+    """A client of one testbed's broker at `api_url`, with `token`.
 
-    Every method raises `NotStanding` when the broker does not answer, `Unauthorized` when it refuses the token, and
-    otherwise the error that the broker names, all of them `TestbedError`.
+    Every method raises `TestbedNotUp` if the broker does not answer, `Unauthorized` if it refuses the token, and
+    otherwise the error that the broker names; all of them are `TestbedError`.
     """
 
     def __init__(self, api_url: str, token: str) -> None:
@@ -74,15 +74,15 @@ class BrokerClient:
         self.close()
 
     def close(self) -> None:
-        """Close the connections; the client is of no use afterwards."""
+        """Close the connections; the client cannot be used afterwards."""
         self._http.close()
 
     def clusters(self) -> list[ClusterView]:
-        """The clusters as their local resource managers report them, in the topology's order."""
+        """Get the clusters as their local resource managers report them, in the topology's order."""
         return _many(self._send("GET", "/v1/clusters"), ClusterView)
 
     def take_run(self, request: RunRequest) -> RunView:
-        """Take hold of the testbed for a measurement or campaign; it then is being prepared.
+        """Begin a run for a measurement or campaign; it holds the testbed and is being prepared.
 
         Raises:
             TestbedBusy: if another run holds the testbed or jobs are unfinished.
@@ -90,7 +90,7 @@ class BrokerClient:
         return _one(self._send("POST", "/v1/runs", body=request), RunView)
 
     def current_run(self) -> RunView | None:
-        """The run that holds the testbed, if one does."""
+        """Get the run that holds the testbed, if one does."""
         response = self._request("GET", "/v1/runs/current")
         if response.status_code == httpx.codes.NOT_FOUND:
             return None
@@ -101,16 +101,16 @@ class BrokerClient:
         return _one(self._send("POST", f"/v1/runs/{run}/start"), RunView)
 
     def end_run(self, run: int) -> RunView:
-        """End a run: what is unfinished is cancelled and the testbed is free again. Ending it twice is no error."""
+        """End a run: unfinished jobs are cancelled and the testbed is released. Ending it twice is no error."""
         content = self._send("POST", f"/v1/runs/{run}/end", host_timeout_s=_HOST_END_TIMEOUT_S)
         return _one(content, RunView)
 
     def submit(self, submission: Submission) -> JobView:
-        """Hand a job to the broker."""
+        """Submit a job."""
         return _one(self._send("POST", "/v1/jobs", body=submission), JobView)
 
     def submit_surely(self, submission: Submission, host_patience_s: float = HOST_PATIENCE_S) -> JobView:
-        """Hand a job to the broker, again while nobody answers; its key sees to it that it is submitted once.
+        """Submit a job, again while the broker does not answer; its key makes sure that it is submitted once.
 
         Raises:
             ValueError: if the submission has no key.
@@ -129,7 +129,7 @@ class BrokerClient:
             host_pause_s = min(2 * host_pause_s, _HOST_LONGEST_PAUSE_S)
 
     def jobs(self, run: int | None = None) -> list[JobView]:
-        """The jobs of `run`, or all that the broker knows, in order of submission."""
+        """Get the jobs of `run`, or all that the broker knows, in order of submission."""
         jobs: list[JobView] = []
         while True:
             parameters = {"after": jobs[-1].id if jobs else 0, "limit": _JOBS_IN_A_PAGE}
@@ -141,11 +141,11 @@ class BrokerClient:
                 return jobs
 
     def queue(self) -> list[QueueEntryView]:
-        """The waiting jobs in the order they would be tried."""
+        """Get the waiting jobs in the order they would be tried."""
         return _many(self._send("GET", "/v1/queue"), QueueEntryView)
 
     def job(self, job: int) -> JobView:
-        """One job.
+        """Get one job.
 
         Raises:
             UnknownName: if there is no such job.
@@ -153,7 +153,7 @@ class BrokerClient:
         return _one(self._send("GET", f"/v1/jobs/{job}"), JobView)
 
     def cancel(self, job: int) -> JobView:
-        """End a job wherever it is in its life.
+        """Cancel a job in whatever state it is.
 
         Raises:
             AlreadyEnded: if it has ended.
@@ -161,15 +161,15 @@ class BrokerClient:
         return _one(self._send("DELETE", f"/v1/jobs/{job}"), JobView)
 
     def output(self, job: int) -> OutputView:
-        """What a job wrote so far."""
+        """Get what a job wrote so far."""
         return _one(self._send("GET", f"/v1/jobs/{job}/output"), OutputView)
 
     def files(self) -> list[FileView]:
-        """Every file with its replicas and the transfers under way, in alphabetical order."""
+        """Get every file with its replicas and transfers, in alphabetical order."""
         return _many(self._send("GET", "/v1/files"), FileView)
 
     def file(self, name: str) -> FileView:
-        """One file.
+        """Get one file.
 
         Raises:
             UnknownName: if there is none of that name.
@@ -191,19 +191,19 @@ class BrokerClient:
         self._send("DELETE", f"/v1/files/{name}")
 
     def bandwidths(self) -> list[BandwidthView]:
-        """What a transfer from each site to each other may expect."""
+        """Get the bandwidth that a transfer may expect from each site to each other."""
         return _many(self._send("GET", "/v1/bandwidths"), BandwidthView)
 
     def events(
-        self, run: int = STANDING_RUN, *, after: int = 0, host_wait_s: float = HOST_LONG_POLL_S
+        self, run: int = DEFAULT_RUN, *, after: int = 0, host_wait_s: float = HOST_LONG_POLL_S
     ) -> list[EventView]:
-        """Events of `run` with a sequence number above `after`; waits at most `host_wait_s` for the first."""
+        """Get events of `run` with a sequence number above `after`; waits at most `host_wait_s` for the first."""
         parameters = {"run": run, "after": after, "wait_s": host_wait_s}
         content = self._send("GET", "/v1/events", parameters=parameters, host_timeout_s=host_wait_s + HOST_TIMEOUT_S)
         return _many(content, EventView)
 
-    def follow(self, run: int = STANDING_RUN, *, after: int = 0) -> Iterator[EventView]:
-        """Every event of `run` above `after` as it comes, until the run has ended."""
+    def follow(self, run: int = DEFAULT_RUN, *, after: int = 0) -> Iterator[EventView]:
+        """Yield every event of `run` above `after` as it comes, until the run has ended."""
         while True:
             for event in self.events(run, after=after):
                 after = event.sequence
@@ -250,7 +250,7 @@ def _content(response: httpx.Response) -> Any:
 
 
 def _error_of(response: httpx.Response) -> TestbedError:
-    """The error of ``emulator.model.errors`` that the broker names in its answer."""
+    """Return the error of ``emulator.model.errors`` that the broker names in its answer."""
     try:
         content = response.json()
         sentence, kind = str(content["error"]), str(content.get("kind", ""))
@@ -268,12 +268,12 @@ def _one(content: object, model: type[View]) -> View:
     try:
         return model.model_validate(content)
     except ValidationError as error:
-        raise NotStanding(_another_version(model)) from error
+        raise TestbedNotUp(_another_version(model)) from error
 
 
 def _many(content: object, model: type[View]) -> list[View]:
     if not isinstance(content, list):
-        raise NotStanding(_another_version(model))
+        raise TestbedNotUp(_another_version(model))
     return [_one(item, model) for item in content]
 
 

@@ -1,8 +1,9 @@
-"""Compiled twins: where policies and engine have been compiled, import those instead of the interpreted modules.
+"""Import of compiled policies and engine in place of the interpreted modules, if they have been compiled.
 
 ``python -m emulator.simulator.compile`` builds them into a folder named after the fingerprint of the sources. If that
-folder exists, a finder in front of Python's own serves the modules from it - all of them or, if one was imported
-already, none, because compiled modules know each other's layout. If it does not exist, nothing changes.
+folder exists, a finder before Python's own loads the modules from it. It loads all of them or, if one was already
+imported interpreted, none, because compiled modules depend on each other's memory layout. Without the folder, nothing
+changes.
 """
 
 from __future__ import annotations
@@ -16,37 +17,37 @@ from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
-HOUSE = Path(__file__).resolve().parents[1]
+from emulator.model.project import PROJECT_ROOT
 
 _PLACEMENTS = (
     "by_kind", "close_to_files", "cluster_minimization", "files", "fixed", "flexible_cluster_minimization", "quota",
     "ranking", "worst_fit", "worst_fit_distinct",
 )  # fmt: skip
 _QUEUES = (
-    "global_and_local", "gp", "gs", "job_queue", "local_priority", "local_schedulers", "lp_gf", "lp_lf", "lp_rd",
-    "ls_do", "ls_or", "ls_rd", "ls_ro", "placement_queue", "remembering", "sc", "visiting",
+    "global_and_local", "global_priority", "global_scheduler", "job_queue", "local_priority", "local_schedulers",
+    "placement_queue", "snapshot_codec", "visiting",
 )  # fmt: skip
 
 MODULES = (
     "emulator.model.placement",
     "emulator.model.request",
     "emulator.model.stream",
-    "emulator.policies.answers",
-    "emulator.policies.possibility",
+    "emulator.policies.answer_checks",
+    "emulator.policies.feasibility",
     "emulator.policies.protocols",
     "emulator.policies.state",
     *(f"emulator.policies.placement.{name}" for name in _PLACEMENTS),
     *(f"emulator.policies.queues.{name}" for name in _QUEUES),
-    *(f"emulator.simulator.{name}" for name in ("admission", "engine", "runtime", "statistics")),
+    *(f"emulator.simulator.{name}" for name in ("engine", "possible_jobs", "runtime", "statistics")),
 )
 SOURCES = tuple(module.replace(".", "/") + ".py" for module in MODULES)
 
-_READ_BY_THEM = ("emulator/policies/adaptation.py",)
-_BUILT = HOUSE / ".compiled"
+_READ_BY_THEM = ("emulator/policies/request_kinds.py",)
+_BUILT = PROJECT_ROOT / ".compiled"
 
 
 class CompiledFinder(MetaPathFinder):
-    """Serves the modules that lie compiled in `folder`."""
+    """A finder of the compiled modules in `folder`."""
 
     def __init__(self, folder: Path) -> None:
         self._files = {
@@ -58,7 +59,7 @@ class CompiledFinder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """How to load `fullname`, if it is one of the compiled modules."""
+        """Return the spec of the module `fullname`, or None if it is not compiled."""
         file = self._files.get(fullname)
         if file is None:
             return None
@@ -66,20 +67,20 @@ class CompiledFinder(MetaPathFinder):
 
 
 def fingerprint() -> str:
-    """What the compiled modules depend on: their sources, what these read, and the interpreter."""
+    """Return a hash of what the compiled modules depend on: their sources, other sources they use, the interpreter."""
     digest = hashlib.sha256(f"{sys.implementation.cache_tag} {sys.platform}".encode())
     for source in (*SOURCES, *_READ_BY_THEM):
-        digest.update(source.encode() + b"\0" + (HOUSE / source).read_bytes())
+        digest.update(source.encode() + b"\0" + (PROJECT_ROOT / source).read_bytes())
     return digest.hexdigest()[:16]
 
 
 def built_folder() -> Path:
-    """Where the compiled twins of the present sources lie, if they have been built."""
+    """Return the folder of the compiled modules for the current sources; it exists only if they have been compiled."""
     return _BUILT / fingerprint()
 
 
 def install() -> None:
-    """Serve compiled modules from now on, if they are there and none of them has been imported interpreted."""
+    """Import compiled modules from now on, if they exist and none of them has been imported interpreted."""
     if not _BUILT.is_dir() or any(module in sys.modules for module in MODULES):
         return
     folder = built_folder()
@@ -88,5 +89,5 @@ def install() -> None:
 
 
 def in_use() -> bool:
-    """Whether the compiled modules serve."""
+    """Return whether compiled modules are imported."""
     return any(isinstance(finder, CompiledFinder) for finder in sys.meta_path)

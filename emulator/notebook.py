@@ -6,7 +6,7 @@
     grid.submit(application="poisson", arguments={"grid": 400}, components=[8, 8])
     grid.jobs()[["job", "state", "wait_time_s"]]
 
-A column that is the same thing as one of ``jobs.csv`` carries the same name (docs/formats.md).
+A column that means the same as one of ``jobs.csv`` has the same name (docs/formats.md).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import Any, Final, Self
 import pandas
 
 from emulator.client import BrokerClient
-from emulator.containers.state import standing
+from emulator.containers.state import testbed_state
 from emulator.model.documents import read_document, validate
 from emulator.model.job import JobSpecification, Timeline
 from emulator.model.views import (
-    STANDING_RUN,
+    DEFAULT_RUN,
     ClusterView,
     EventView,
     JobView,
@@ -33,9 +33,9 @@ from emulator.model.views import (
 
 DERIVED: Final = ("queue_time_s", "overhead_s", "wait_time_s", "execution_time_s", "response_time_s")
 RECORDED: Final = ("iterations", "runtime_s", "iteration_s", "phases", "late_phases")
-"""What a job's application itself reports, as far as ``jobs.csv`` has it under the same name."""
+"""The columns of ``jobs.csv`` that a job's application reports itself."""
 
-_MOMENTS: Final = (
+_TIMESTAMPS: Final = (
     "intended_arrival_s",
     "submitted_s",
     "placed_s",
@@ -47,7 +47,7 @@ _MOMENTS: Final = (
 _JOB_COLUMNS: Final = (
     *("job", "run", "name", "application", "arguments", "request", "components", "requested_clusters", "processors"),
     *("state", "reason", "placement_tries", "execution_clusters", "clusters"),
-    *_MOMENTS,
+    *_TIMESTAMPS,
     *DERIVED,
     *("overhead_late_s", "exit_code"),
     *RECORDED,
@@ -59,7 +59,7 @@ Job = JobSpecification | Mapping[str, Any] | Path | str | None
 
 
 class Testbed:
-    """The testbed whose broker is at `api_url`. Every method raises what `BrokerClient` raises."""
+    """A running testbed, whose broker is at `api_url`. Every method raises what `BrokerClient` raises."""
 
     __test__ = False  # no test, whatever its name begins with
 
@@ -68,12 +68,12 @@ class Testbed:
 
     @classmethod
     def standing(cls, name: str = "default") -> Self:
-        """The testbed called `name` that stands on this host.
+        """Return the testbed called `name` that runs on this host.
 
         Raises:
-            NotStanding: if none does.
+            TestbedNotUp: if none of that name runs.
         """
-        state = standing(name)
+        state = testbed_state(name)
         return cls(state.api_url, state.token)
 
     def submit(
@@ -83,37 +83,43 @@ class Testbed:
         key: str | None = None,
         **more: Any,
     ) -> int:
-        """Submit a job and return its number: a specification, a job file, or keys, which `more` adds or replaces.
+        """Submit a job and return its number.
+
+        `job` is a specification, the path of a job file, or the keys of one; `more` adds keys or replaces them. With a
+        `key`, the same submission made again gives the same job.
 
         Raises:
-            InvalidInput: if it describes no job.
+            InvalidInput: if that describes no job.
         """
         specification = _specification(job, more)
         submission = Submission(specification=specification, key=key)
         return (self.client.submit(submission) if key is None else self.client.submit_surely(submission)).id
 
     def cancel(self, job: int) -> None:
-        """End a job wherever it is in its life."""
+        """Cancel a job that waits, starts or runs."""
         self.client.cancel(job)
 
     def output(self, job: int) -> OutputView:
-        """What a job wrote."""
+        """Return what a job wrote."""
         return self.client.output(job)
 
     def jobs(self, run: int | None = None) -> pandas.DataFrame:
-        """The jobs of `run`, or all, one a row, as in ``jobs.csv``."""
+        """Return the jobs of `run`, or all, one a row, as in ``jobs.csv``."""
         return _table([_job_row(job) for job in self.client.jobs(run)], _JOB_COLUMNS)
 
     def queue(self) -> pandas.DataFrame:
-        """The waiting jobs in the order they would be tried."""
+        """Return the waiting jobs in the order in which they would be tried."""
         return _table([entry.model_dump() for entry in self.client.queue()], tuple(QueueEntryView.model_fields))
 
     def clusters(self) -> pandas.DataFrame:
-        """The clusters as their local resource managers report them now."""
+        """Return the clusters as their local resource managers report them now."""
         return _table([cluster.model_dump() for cluster in self.client.clusters()], tuple(ClusterView.model_fields))
 
-    def events(self, run: int = STANDING_RUN, after: int = 0) -> pandas.DataFrame:
-        """Every event of `run` above `after` so far; `job` and `state` are empty where an event is of no job."""
+    def events(self, run: int = DEFAULT_RUN, after: int = 0) -> pandas.DataFrame:
+        """Return the events of `run` so far, above the number `after`.
+
+        `job` and `state` are empty if an event belongs to no job.
+        """
         rows: list[dict[str, Any]] = []
         while page := self.client.events(run, after=after, host_wait_s=0.0):
             rows += [_event_row(event) for event in page]
@@ -153,7 +159,7 @@ def _job_row(job: JobView) -> dict[str, Any]:
         "clusters": len(set(executed_on)) or None,
         "overhead_late_s": job.overhead_late_s,
         "exit_code": job.exit_code,
-        **{moment: getattr(job, moment) for moment in _MOMENTS},
+        **{timestamp: getattr(job, timestamp) for timestamp in _TIMESTAMPS},
         **{derived: getattr(times, derived) for derived in DERIVED},
         **{name: result.get(name) for name in RECORDED},
     }

@@ -1,7 +1,7 @@
-"""Ensflow's flow in numpy, of whole arrays: what its kernel is tested against, and races against.
+"""Ensflow's flow with whole numpy arrays, as a reference for tests and benchmarks of its kernel.
 
 Lengths are in grid spacings and the square is periodic. A state is the layer's thickness, its eastward and its
-northward velocity, each at its own place of a cell, as `apps.ocean` says.
+northward velocity, each at its own place in a cell, as in `apps.ocean`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Values = npt.NDArray[np.float64]
 
 
 def tendency(state: Values, gravity: float, coriolis: float, viscosity: float) -> Values:
-    """How the flow changes: the scheme of Sadourny (1975) that conserves energy, and viscosity."""
+    """Return the rate of change of the flow: the energy-conserving scheme of Sadourny (1975), and viscosity."""
 
     def west(values: Values) -> Values:
         return np.roll(values, 1, axis=1)
@@ -48,7 +48,7 @@ def tendency(state: Values, gravity: float, coriolis: float, viscosity: float) -
 
 
 def step(state: Values, duration: float, tendency_of: Callable[[Values], Values]) -> Values:
-    """The state a time step later: the three stages of Wicker and Skamarock (2002)."""
+    """Return the state one time step later, by the three stages of Wicker and Skamarock (2002)."""
     stage = state
     for part in (3.0, 2.0, 1.0):
         stage = state + duration / part * tendency_of(stage)

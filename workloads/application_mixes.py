@@ -1,8 +1,8 @@
-"""Jobs of the measured applications under the coallocation rules: what is split how, and how often.
+"""Mixes of the measured applications under the coallocation rules.
 
-"A Measurement-Based Simulation Study of Processor Co-Allocation in Multicluster Systems", section 5. All total sizes of
-an application are equally likely, all applications of a mix, and of each size all splits that the rule admits;
-components are equal. Execution times are measured ones.
+Source: "A Measurement-Based Simulation Study of Processor Co-Allocation in Multicluster Systems", section 5. The
+applications of a mix are equally likely. So are the total sizes of an application, and the splits of a size that the
+rule admits. The components of a job are equal. Execution times are measured ones.
 """
 
 from __future__ import annotations
@@ -13,32 +13,32 @@ from functools import cache
 from typing import Final
 
 from emulator.model.errors import UnknownName
-from emulator.model.house import HOUSE
+from emulator.model.project import PROJECT_ROOT
 from emulator.model.request import JobRequest, RequestKind
 from emulator.model.rules import Coallocation, SystemRules
 from workloads.job_mix import JobClass, JobMix
 
 CLUSTER_PROCESSORS: Final = 32
 MOST_COMPONENTS: Final = 4
-EXECUTION_TIMES_FILE: Final = HOUSE / "workloads" / "reference" / "das2_execution_times_for_simulation.csv"
+EXECUTION_TIMES_FILE: Final = PROJECT_ROOT / "workloads" / "reference" / "das2_execution_times_for_simulation.csv"
 
 APPLICATION_SIZES: Final[Mapping[str, tuple[int, ...]]] = {"poisson": (8, 16, 32), "ensflow": (12, 15, 20, 30)}
 NEVER_SPLIT: Final = frozenset({("poisson", 8, 4)})
-"""(application, processors, components) that the study leaves out although the size is divisible."""
+"""Each (application, processors, components) that the study leaves out although the size is divisible."""
 
 MIXES: Final[Mapping[str, tuple[str, ...]]] = {
     "poisson": ("poisson",),
     "ensflow": ("ensflow",),
     "half-and-half": ("poisson", "ensflow"),
 }
-"""The study's workloads: all of one application, or one half each."""
+"""The study's workloads: one application only, or half of each."""
 
 ExecutionTimes = Mapping[tuple[str, int, int], float]
 
 
 @cache
 def measured_execution_times_s() -> ExecutionTimes:
-    """Seconds by (application, processors, components), as measured on the DAS-2 (the paper's Tables 4 and 5)."""
+    """Read the seconds by (application, processors, components) measured on the DAS-2 (the paper's Tables 4 and 5)."""
     with EXECUTION_TIMES_FILE.open(newline="", encoding="utf-8") as lines:
         return {
             (row["application"], int(row["processors"]), int(row["components"])): float(row["runtime_s"])
@@ -47,7 +47,7 @@ def measured_execution_times_s() -> ExecutionTimes:
 
 
 def admitted_splits(application: str, processors: int, rule: Coallocation) -> list[tuple[int, ...]]:
-    """The splits of such a job that `rule` admits, in order of their number of components."""
+    """Return the splits of a job that `rule` admits, in order of their number of components."""
     rules = SystemRules(coallocation=rule, cluster_processors=CLUSTER_PROCESSORS)
     splits = [
         (processors // number,) * number
@@ -58,7 +58,7 @@ def admitted_splits(application: str, processors: int, rule: Coallocation) -> li
 
 
 def application_mix(name: str, rule: Coallocation) -> JobMix:
-    """The mix called `name` under `rule`; `service_s` of its classes is the measured time in a single cluster.
+    """Return the mix called `name` under `rule`; `service_s` of a class is the measured time in a single cluster.
 
     Raises:
         UnknownName: if there is no such mix.
@@ -80,7 +80,7 @@ def application_mix(name: str, rule: Coallocation) -> JobMix:
 
 
 def measured_extension(job_class: JobClass) -> float:
-    """The measured extension factor of a class of these mixes.
+    """Return the measured extension factor of a class of these mixes.
 
     Raises:
         UnknownName: if such a job was not measured.

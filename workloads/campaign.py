@@ -1,6 +1,6 @@
-"""What a campaign is: a stream of jobs, the topology it runs on, and how it is scheduled.
+"""Campaigns: a stream of jobs, the topology it runs on, and its scheduling parameters.
 
-A `Campaign` is read from YAML (``workloads/campaigns/*.yaml``, or a file of one's own).
+A `Campaign` is read from YAML (``workloads/campaigns/*.yaml``, or a user's file).
 """
 
 from __future__ import annotations
@@ -9,10 +9,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, PositiveInt, model_validator
 
-from emulator.model.claiming import StatedClaiming
 from emulator.model.documents import read_document, validate
 from emulator.model.errors import InvalidInput
-from emulator.model.house import HOUSE, locate
 from emulator.model.job import (
     DEFAULT_RUN_TIME_LIMIT_S,
     MAX_COMPONENT_PROCESSORS,
@@ -22,34 +20,36 @@ from emulator.model.job import (
     RunTimeLimit,
     TimeScale,
 )
+from emulator.model.project import PROJECT_ROOT, locate
 from emulator.model.request import RequestKind
 from emulator.model.rules import StatedRules
-from emulator.model.scanning import Scanning, StatedScanning
-from emulator.model.sources import Sources
+from emulator.model.scheduling import Scanning, Sources, StatedClaiming, StatedScheduling
 from emulator.model.topology import Name
-from emulator.policies.registry import default_policy, own_file
+from emulator.policies.registry import custom_file, default_policy
 from workloads.distributions import Exponential
 from workloads.job_choices import InputFiles, JobChoice, UniformService
 
-CAMPAIGNS = HOUSE / "workloads" / "campaigns"
+CAMPAIGNS = PROJECT_ROOT / "workloads" / "campaigns"
 MAX_JOBS = 1_000_000
 
 Count = Annotated[PositiveInt, Field(le=MAX_COMPONENTS)]
 Size = Annotated[PositiveInt, Field(le=MAX_COMPONENT_PROCESSORS)]
 
 
-class Campaign(StatedScanning):
-    """A workload and the conditions it runs under.
+class Campaign(StatedScheduling):
+    """A workload and its conditions.
 
-    Each job has one of `component_counts` components, all of the same one of `component_sizes` processors; both are
-    uniform choices. Where that is not enough, `choices` takes the place of `application`, `arguments` and both.
-    `dilation` is the default that a command may override; where neither states one, the planner chooses. `service_s` is
-    how long jobs run in one cluster where they are simulated; `input_files` is what they need to read. A job is ended
-    when it has run for `run_time_limit_s`. Jobs that `rules` forbid are never submitted. `claiming` is how a live
-    broker claims what it has placed. `time_scale` divides all that is stated here of times and of files, and the
-    topology's overhead, but never its links, so that a long campaign meets the same contention in less time; all that
-    is derived of the campaign, `schedule` and `campaign_jobs`, is in the seconds so divided. `sources` are the files
-    that `policy` and `queue` point into, as they were read when it was begun; no campaign file states them.
+    The number of components of each job is a uniform choice of `component_counts`. All components have the same size, a
+    uniform choice of `component_sizes`. For other workloads, `choices` replaces `application`, `arguments` and these
+    two. `dilation` is a default that a command may override; if neither states one, the planner chooses it.
+    `service_s` is the distribution of execution times in one cluster, for simulations. `input_files` describes the
+    files that jobs read. A job is ended after `run_time_limit_s`. Jobs that `rules` forbid are never submitted.
+    `claiming` holds the parameters of claiming in a live run. `quota` is the share of each cluster that jobs may fill.
+
+    `time_scale` divides all times and file sizes that are stated here, and the topology's overhead, but not its links.
+    A long campaign thus meets the same contention in less time. `schedule` and `campaign_jobs` return divided seconds.
+    `sources` holds the files of `policy` and `queue`, as read when the campaign was started; campaign files do not
+    state it.
     """
 
     name: Name
@@ -89,48 +89,49 @@ class Campaign(StatedScanning):
 
     @property
     def scanning(self) -> Scanning:
-        """How its queue is scanned, in divided seconds."""
+        """The scanning of its queue, in divided seconds."""
         return super().scanning.divided(self.time_scale)
 
     @property
     def states_dilation(self) -> bool:
-        """Whether it names the dilation to run at."""
+        """Whether the campaign states its dilation."""
         return "dilation" in self.model_fields_set
 
     def changed(self, **changes: object) -> Campaign:
-        """This campaign with those `changes` that are not None.
+        """Return this campaign with those `changes` that are not None.
 
         Raises:
             InvalidInput: if a changed value is out of range.
         """
-        wanted = {key: value for key, value in changes.items() if value is not None}
-        return validate({**self.model_dump(exclude_unset=True), **wanted}, Campaign, source=f"campaign {self.name!r}")
+        given = {key: value for key, value in changes.items() if value is not None}
+        return validate({**self.model_dump(exclude_unset=True), **given}, Campaign, source=f"campaign {self.name!r}")
 
     def scheduled(self, queue: str | None, policy: str | None) -> Campaign:
-        """This campaign under another queue or policy; a queue of another name brings the policy that goes with it.
+        """Return this campaign under another queue or policy.
 
-        With a queue of one's own goes the campaign's.
+        A new queue without a policy changes the policy to the default of that queue. If the queue is a user's file, the
+        campaign's policy is kept.
         """
-        if queue is not None and queue != self.queue and policy is None and own_file(queue) is None:
+        if queue is not None and queue != self.queue and policy is None and custom_file(queue) is None:
             policy = default_policy(queue)
         return self.changed(queue=queue, policy=policy)
 
 
 def campaign_named(name_or_path: str) -> Campaign:
-    """The campaign of that name in ``workloads/campaigns/``, or in the YAML file at that path.
+    """Read the campaign of that name from ``workloads/campaigns/``, or from the YAML file at that path.
 
     Raises:
         UnknownName: if neither exists.
-        InvalidInput: if it is no valid campaign.
+        InvalidInput: if the file is not a valid campaign.
     """
     path = locate("campaign", name_or_path, CAMPAIGNS)
     campaign = read_document(path, Campaign)
     if campaign.sources:
-        # Who reads a campaign somebody wrote does not expect to run a program of theirs.
+        # A user who runs someone else's campaign file does not expect it to contain a program.
         raise InvalidInput(f"{path}: sources: a campaign file holds no source; name its file (policy: FILE.py:CLASS).")
     return campaign
 
 
 def shipped_campaigns() -> dict[str, Campaign]:
-    """The campaigns that come with the testbed, by the name that `campaign_named` knows them by."""
+    """Read the campaigns that come with the testbed, by the names that `campaign_named` accepts."""
     return {path.stem: read_document(path, Campaign) for path in sorted(CAMPAIGNS.glob("*.yaml"))}

@@ -1,7 +1,7 @@
-"""A campaign as jobs to simulate: the very schedule that a live run of the same seed submits, with execution times.
+"""A campaign as jobs to simulate: the same schedule that a live run of that seed submits, with execution times.
 
-What a live job finds out by running - how long it takes in one cluster - is drawn here, each quantity from a random
-stream of its own; so are the sites of input files and, for disciplines with a queue per cluster, the home cluster.
+Execution times in one cluster, which a live run measures, are drawn here. So are the sites of input files and, for
+disciplines with a queue per cluster, the home clusters. Each quantity has a separate random stream.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from workloads.schedule import admitted, file_name, home_queues, schedule
 
 
 class InputFile(NamedTuple):
-    """The file that a job reads: the clusters that hold a replica, alphabetically by name, and its size."""
+    """The input file of a job: the clusters that hold a replica, alphabetically by name, and its size."""
 
     sites: tuple[int, ...]
     size_bytes: float
@@ -38,11 +38,11 @@ class CampaignJobs:
 
 
 def campaign_jobs(campaign: Campaign, topology: Topology, seed: int) -> CampaignJobs:
-    """The jobs of `campaign` under `seed` on `topology`.
+    """Return the jobs of `campaign` under `seed` on `topology`.
 
     Raises:
-        InvalidInput: if the campaign does not say how long jobs run, or holds a job that cannot be meant.
-        ImpossibleRequest: if a job could never fit.
+        InvalidInput: if the campaign does not state execution times, or contains an invalid job.
+        ImpossibleRequest: if a job does not fit the system.
     """
     if campaign.service_s is None:
         raise InvalidInput(
@@ -65,13 +65,13 @@ def campaign_jobs(campaign: Campaign, topology: Topology, seed: int) -> Campaign
 
 
 def campaign_files(campaign: Campaign, topology: Topology, seed: int) -> dict[str, InputFile]:
-    """The input files of all jobs of `campaign` under `seed`, by their logical names; none if its jobs read none."""
-    wanted = campaign.input_files
-    if wanted is None:
+    """Return the input files of all jobs of `campaign` under `seed`, by logical name; empty if its jobs read none."""
+    input_files = campaign.input_files
+    if input_files is None:
         return {}
     sizes, replicas, sites = (stream(seed, name) for name in ("file size", "replicas", "file sites"))
     alphabetical = sorted(range(len(topology.clusters)), key=lambda index: topology.clusters[index].name)
-    drawn = [_file(wanted, alphabetical, sizes, replicas, sites) for _ in range(campaign.jobs)]
+    drawn = [_file(input_files, alphabetical, sizes, replicas, sites) for _ in range(campaign.jobs)]
     return {
         file_name(campaign, number): file._replace(size_bytes=file.size_bytes / campaign.time_scale)
         for number, file in enumerate(drawn, start=1)
@@ -79,13 +79,13 @@ def campaign_files(campaign: Campaign, topology: Topology, seed: int) -> dict[st
 
 
 def _file(
-    wanted: InputFiles,
+    input_files: InputFiles,
     alphabetical: list[int],
     sizes: numpy.random.Generator,
     replicas: numpy.random.Generator,
     sites: numpy.random.Generator,
 ) -> InputFile:
-    size_bytes = wanted.sizes_bytes[int(sizes.integers(len(wanted.sizes_bytes)))]
-    number = min(wanted.replicas[int(replicas.integers(len(wanted.replicas)))], len(alphabetical))
+    size_bytes = input_files.sizes_bytes[int(sizes.integers(len(input_files.sizes_bytes)))]
+    number = min(input_files.replicas[int(replicas.integers(len(input_files.replicas)))], len(alphabetical))
     chosen = set(sites.permutation(len(alphabetical))[:number].tolist())
     return InputFile(tuple(site for site in alphabetical if site in chosen), float(size_bytes))

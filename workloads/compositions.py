@@ -1,7 +1,7 @@
 """The synthetic job streams of "Scheduling Policies for Processor Coallocation in Multicluster Systems", section 3.
 
-A composition says which share of the jobs has 1, 2, 3 and 4 components, and which share each queue receives. Component
-sizes are independent and drawn from D(q).
+A composition states the shares of the jobs with 1, 2, 3 and 4 components, and the share that each queue receives.
+Component sizes are independent and drawn from D(q).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BALANCED: Final = (0.25, 0.25, 0.25, 0.25)
 UNBALANCED: Final = (0.40, 0.20, 0.20, 0.20)
 
 DEFAULT_COMPONENT_SIZES: Final = skewed_to_powers_of_two(0.9, 1, 8)
-"""D(0.9) on [1,8]. Which of the D(q) of its siblings the paper used is not known; this one shows most of its claims."""
+"""D(0.9) on [1,8]. The paper does not state its D(q); of those in related papers, this one shows most of its claims."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +33,19 @@ class Composition:
 
     @property
     def name(self) -> str:
-        """For instance ``50-25-25-0`` or ``80-0-0-20-unbalanced``."""
+        """The name, for instance ``50-25-25-0`` or ``80-0-0-20-unbalanced``."""
         return "-".join(str(share) for share in self.percentages) + ("" if self.is_balanced else "-unbalanced")
 
     @property
     def is_balanced(self) -> bool:
-        """Whether every queue receives as many jobs as any other."""
+        """Whether all queues receive the same share of the jobs."""
         return len(set(self.queue_shares)) == 1
 
     def mix(self, sizes: SizeDistribution = DEFAULT_COMPONENT_SIZES) -> JobMix:
-        """The jobs, all unordered requests, with service of mean 1 s independent of their size.
+        """Return the mix of jobs: unordered requests with service of mean 1 s, independent of their size.
 
-        Jobs with the same components in another order are one class: no placement of unordered requests tells them
-        apart.
+        Jobs with the same components in another order form one class, because placements of unordered requests do not
+        depend on the order.
         """
         classes: list[JobClass] = []
         for number, percentage in enumerate(self.percentages, start=1):
@@ -58,7 +58,7 @@ class Composition:
 
 
 def _multisets(sizes: SizeDistribution, number: int) -> list[tuple[tuple[int, ...], float]]:
-    """Every choice of `number` sizes, largest first, with its multinomial probability."""
+    """Return every choice of `number` sizes, largest first, with its multinomial probability."""
     share_of = dict(sizes.items())
     found: list[tuple[tuple[int, ...], float]] = []
     for components in combinations_with_replacement(sorted(share_of, reverse=True), number):
@@ -88,7 +88,7 @@ COMPOSITIONS: Final = {
 
 
 def composition_named(name: str) -> Composition:
-    """The published composition of that name.
+    """Return the published composition of that name.
 
     Raises:
         UnknownName: if there is none.

@@ -1,7 +1,7 @@
-"""Jobs as the log of the first DAS had them, split by a limit on component sizes.
+"""Jobs like those in the log of the first DAS, split by a limit on component sizes.
 
-"Scheduling Policies for Processor Coallocation in Multicluster Systems", section 4. The log is not public: total sizes
-come from the surrogates in ``sizes``.
+Source: "Scheduling Policies for Processor Coallocation in Multicluster Systems", section 4. The log is not public;
+total sizes come from the surrogates in ``sizes``.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from workloads.splitting import split_by_limit
 COMPONENT_SIZE_LIMITS: Final = (16, 24, 32)
 MOST_COMPONENTS: Final = 4
 DAS_EXTENSION_FACTOR: Final = 1.25
-"""What the paper multiplies the service of every multicomponent job by."""
+"""The paper's factor on the service of every multicomponent job."""
 
 DAS_SERVICE_CV: Final = 2.05
-"""Coefficient of variation of service among the jobs of at most 900 s; recollected, and untestable without the log."""
+"""Coefficient of variation of service of jobs of at most 900 s. It is from memory and untestable without the log."""
 
 
 def das_mix(sizes: SizeDistribution, component_size_limit: int) -> JobMix:
-    """Jobs of `sizes`, split by the limit into at most four components; service of mean 1 s, independent of size."""
+    """Return jobs of `sizes`, split by the limit into at most four components; service has mean 1 s at every size."""
     return JobMix(
         f"{sizes.name}, components of at most {component_size_limit}",
         merged(

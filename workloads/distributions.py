@@ -1,7 +1,7 @@
-"""How quantities of a workload are drawn, each from a stream of random numbers of its own.
+"""Random quantities of a workload, with a separate stream of random numbers for each.
 
-A stream depends on the seed and the quantity's name only, so that changing how one quantity is drawn, or adding one,
-leaves the others as they were; and the first n values are the same however many follow.
+A stream depends only on the seed and the name of the quantity. A change to one quantity, or a new one, therefore does
+not affect the others. The first n values are the same for every number of values drawn.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ Value = TypeVar("Value")
 
 
 def stream(seed: int, quantity: str) -> numpy.random.Generator:
-    """The random numbers from which `quantity` is drawn under `seed`."""
+    """Return the random number generator of `quantity` under `seed`."""
     key = zlib.crc32(quantity.encode())
     return numpy.random.default_rng(numpy.random.SeedSequence(entropy=seed, spawn_key=(key,)))
 
 
 class Exponential(DocumentModel):
-    """Exponentially distributed durations of mean `mean_s`: between the arrivals of a Poisson process."""
+    """Exponentially distributed durations of mean `mean_s`, as between the arrivals of a Poisson process."""
 
     distribution: Literal["exponential"] = "exponential"
     mean_s: Annotated[PositiveFloat, Field(le=1e7)]
 
     def draw_s(self, count: int, generator: numpy.random.Generator) -> list[float]:
-        """`count` durations in seconds."""
+        """Draw `count` durations in seconds."""
         return [float(self.mean_s * generator.standard_exponential()) for _ in range(count)]
 
 
 def uniform_choices(values: tuple[Value, ...], count: int, generator: numpy.random.Generator) -> list[Value]:
-    """`count` independent choices among `values`, each as likely as any other."""
+    """Draw `count` independent, equally likely choices of `values`."""
     return [values[int(generator.integers(len(values)))] for _ in range(count)]

@@ -1,8 +1,8 @@
-"""What a campaign's jobs may be where applications differ in size: an application, one of its totals, a split of it.
+"""Choices of a campaign's jobs where applications differ in size: an application, a total, and a split of the total.
 
 Each is a uniform choice given the one before, as in the workloads of "Communication-Aware Job Placement Policies",
-section 5. Beside them stand the two things that those campaigns say of a job and that its request does not: how long it
-runs in a single cluster (for the simulator) and the input file it reads.
+section 5. This module also has two properties of jobs that are not part of the request: the execution time in a single
+cluster (for the simulator) and the input file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Split = Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
 
 
 class JobChoice(DocumentModel):
-    """Jobs of one application: for each total size in processors, the component sizes it may be split into."""
+    """The jobs of one application: for each total size in processors, the splits into component sizes."""
 
     application: Name
     arguments: dict[ArgumentName, int | float | bool | JobName] = Field(default_factory=dict, max_length=32)
@@ -39,7 +39,7 @@ class JobChoice(DocumentModel):
 
 
 class UniformService(DocumentModel):
-    """Execution times in a single cluster, uniform between two."""
+    """Execution times in a single cluster, uniform between `low_s` and `high_s`."""
 
     distribution: Literal["uniform"] = "uniform"
     low_s: PositiveFloat
@@ -52,20 +52,20 @@ class UniformService(DocumentModel):
         return self
 
     def draw_s(self, count: int, generator: numpy.random.Generator) -> list[float]:
-        """`count` execution times in seconds."""
+        """Draw `count` execution times in seconds."""
         drawn: list[float] = (self.low_s + (self.high_s - self.low_s) * generator.random(count)).tolist()
         return drawn
 
 
 class InputFiles(DocumentModel):
-    """One input file for each job: its size and its number of replicas, at clusters chosen at random, all uniform."""
+    """The input file of each job: uniform choices of its size, its number of replicas, and the clusters of these."""
 
     sizes_bytes: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
     replicas: Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
 
 
 class ChosenJob(NamedTuple):
-    """What was chosen for one job."""
+    """The choices for one job."""
 
     application: str
     arguments: Arguments
@@ -73,7 +73,7 @@ class ChosenJob(NamedTuple):
 
 
 def chosen_jobs(choices: Sequence[JobChoice], count: int, seed: int) -> list[ChosenJob]:
-    """`count` jobs: application, total and split each drawn from a stream of their own."""
+    """Draw `count` jobs; application, total and split each have a separate random stream."""
     uniform = [stream(seed, quantity).random(count).tolist() for quantity in ("application", "total size", "split")]
     return [_chosen(choices, *numbers) for numbers in zip(*uniform, strict=True)]
 

@@ -1,9 +1,9 @@
-"""Job lists: one JSON object per line in (a job to simulate) and out (what became of it).
+"""Job lists: files with one JSON object per line, for the jobs of a simulation and for their outcomes.
 
-In: ``{"id": 1, "arrival_s": 0.5, "service_s": 12, "components": [8, 8], "queue": 0}``; ``queue`` may be missing where
-there is but one queue, and ``application`` and ``estimate_s`` (the user's, never the real time) may be added. Out:
-``{"id": 1, "start_s": 0.5, "finish_s": 12.5, "clusters": [0, 1]}``, the cluster of each component. The order of the
-lines does not matter: jobs come in order of arrival, and at equal moments in order of their identities.
+Input: ``{"id": 1, "arrival_s": 0.5, "service_s": 12, "components": [8, 8], "queue": 0}``. ``queue`` may be missing if
+there is only one queue. ``application`` and ``estimate_s`` (the user's estimate, not the real time) may be added.
+Output: ``{"id": 1, "start_s": 0.5, "finish_s": 12.5, "clusters": [0, 1]}``, with the cluster of each component. The
+order of the lines does not matter: jobs are sorted by arrival, and at equal times by identity.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from emulator.model.request import JobRequest, RequestKind
 from emulator.model.stream import StreamJob
 from workloads.whole_files import written_whole
 
-Moment = Annotated[float, Field(ge=0)]
+Seconds = Annotated[float, Field(ge=0)]
 Check = Callable[[StreamJob], None]
-"""Lets a job pass or raises `InvalidInput`; the reader adds the file and the line."""
+"""A function that raises `InvalidInput` if a job is refused; the reader adds the file and the line."""
 
 
 class ListedJob(DocumentModel):
@@ -33,19 +33,19 @@ class ListedJob(DocumentModel):
     model_config = ConfigDict(strict=True)
 
     id: int
-    arrival_s: Moment
-    service_s: Moment
+    arrival_s: Seconds
+    service_s: Seconds
     components: Annotated[
         tuple[Annotated[PositiveInt, Field(le=MAX_COMPONENT_PROCESSORS)], ...],
         Field(min_length=1, max_length=MAX_COMPONENTS),
     ]
     queue: Annotated[int, Field(ge=0)] | None = None
     application: str = ""
-    estimate_s: Moment | None = None
+    estimate_s: Seconds | None = None
 
 
 class JobOutcome(NamedTuple):
-    """What became of a job: when it ran, and the cluster of each component in the order of its request."""
+    """The outcome of a job: when it ran, and the cluster of each component in the order of its request."""
 
     id: int
     start_s: float
@@ -54,11 +54,11 @@ class JobOutcome(NamedTuple):
 
 
 def read_job_list(path: Path, check: Check = lambda job: None) -> list[StreamJob]:
-    """The jobs in the file at `path`, in order of arrival; their requests are unordered ones.
+    """Read the jobs in the file at `path`, in order of arrival; their requests are unordered.
 
     Raises:
-        InvalidInput: naming the file, the line and the field, if the file cannot be read, a line is no job, two jobs
-            share an identity, or `check` refuses one.
+        InvalidInput: if the file cannot be read, a line is not a job, two jobs have the same identity, or `check`
+            refuses one; the message names the file, the line and the field.
     """
     jobs: list[StreamJob] = []
     line_of: dict[int, int] = {}
@@ -83,7 +83,7 @@ def read_job_list(path: Path, check: Check = lambda job: None) -> list[StreamJob
 
 
 def write_job_list(jobs: Iterable[StreamJob], path: Path) -> None:
-    """Write `jobs` to `path`, whole or not at all.
+    """Write `jobs` to `path`, completely or not at all.
 
     Raises:
         InvalidInput: if the file cannot be written.
@@ -102,7 +102,7 @@ def write_job_list(jobs: Iterable[StreamJob], path: Path) -> None:
 
 
 def outcome_line(outcome: JobOutcome) -> str:
-    """`outcome` as a line of a file of outcomes."""
+    """Return `outcome` as a line of a file of outcomes."""
     entry = {**outcome._asdict(), "clusters": list(outcome.clusters)}
     return json.dumps(entry) + "\n"
 

@@ -1,7 +1,7 @@
-"""A mix of jobs: every kind of job that a stream holds, with its probability, mean service and application.
+"""Mixes of jobs: all classes of jobs in a stream, with their probability, mean service and application.
 
-Mixes are finite and explicit. What a study needs of its workload - how much of it is multicomponent, the arrival rate
-that gives a utilization, the ratio of gross to net utilization - is therefore computed exactly.
+Mixes are finite and explicit. The properties that a study needs are therefore computed exactly: the share of
+multicomponent jobs, the arrival rate for a utilization, and the ratio of gross to net utilization.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from emulator.model.request import JobRequest
 
 @dataclass(frozen=True, slots=True)
 class JobClass:
-    """Jobs alike: their request, how likely they are, and their mean execution time in a single cluster."""
+    """A class of equal jobs: their request, their probability, and their mean execution time in a single cluster."""
 
     request: JobRequest
     probability: float
@@ -26,21 +26,21 @@ class JobClass:
 
     @property
     def is_multicomponent(self) -> bool:
-        """Whether the job asks for several components."""
+        """Whether the jobs have several components."""
         return len(self.request.components) > 1
 
 
 Extension = Callable[[JobClass], float]
-"""The extension factor of a class: what its execution time is multiplied by when it is spread as requested."""
+"""The extension factor of a class: the factor on its execution time when it is spread as requested."""
 
 
 def no_extension(job_class: JobClass) -> float:
-    """Spreading a job costs nothing."""
+    """Return an extension factor of 1: spreading a job costs nothing."""
     return 1.0
 
 
 def one_extension(factor: float) -> Extension:
-    """Every multicomponent job takes `factor` times as long, whatever its number of components."""
+    """Return an extension of `factor` for all multicomponent jobs, independent of the number of components."""
     return lambda job_class: factor if job_class.is_multicomponent else 1.0
 
 
@@ -49,7 +49,7 @@ class JobMix:
     """Classes of jobs whose probabilities sum to 1.
 
     Raises:
-        InvalidInput: if they do not, or there are none.
+        InvalidInput: if they do not sum to 1, or there are no classes.
     """
 
     name: str
@@ -62,16 +62,16 @@ class JobMix:
 
     @cached_property
     def multicomponent_share(self) -> float:
-        """Share of the jobs that have several components."""
+        """The share of the jobs that have several components."""
         return self._mean(lambda job_class: 1.0 if job_class.is_multicomponent else 0.0)
 
     @cached_property
     def mean_processors(self) -> float:
-        """Mean total size of a job."""
+        """The mean total size of a job."""
         return self._mean(lambda job_class: job_class.request.processors)
 
     def share(self, processors: int, components: int) -> float:
-        """Share of the jobs that have that total size and that number of components."""
+        """Return the share of the jobs with that total size and that number of components."""
         return self._mean(
             lambda job_class: float(
                 job_class.request.processors == processors and len(job_class.request.components) == components
@@ -79,15 +79,15 @@ class JobMix:
         )
 
     def mean_work_processor_s(self, extension: Extension = no_extension) -> float:
-        """Mean processor-seconds that a job occupies; net work by default, gross work with an extension."""
-        return self._mean(lambda it: it.request.processors * it.service_s * extension(it))
+        """Return the mean processor-seconds of a job: net work by default, gross work with an extension."""
+        return self._mean(lambda job_class: job_class.request.processors * job_class.service_s * extension(job_class))
 
     def gross_over_net(self, extension: Extension) -> float:
-        """Gross over net utilization under a policy that spreads every job as it asks."""
+        """Return gross over net utilization under a policy that spreads every job as requested."""
         return self.mean_work_processor_s(extension) / self.mean_work_processor_s()
 
     def arrival_rate_per_s(self, gross_utilization: float, processors: int, extension: Extension) -> float:
-        """Jobs per second that occupy that share of `processors` processors."""
+        """Return the jobs per second that give `gross_utilization` of `processors` processors."""
         return gross_utilization * processors / self.mean_work_processor_s(extension)
 
     def _mean(self, value: Callable[[JobClass], float]) -> float:
@@ -95,11 +95,11 @@ class JobMix:
 
 
 def merged(classes: Iterable[JobClass]) -> tuple[JobClass, ...]:
-    """`classes` with equal ones made one, without those of probability 0, in order of first appearance."""
+    """Merge equal classes and drop those of probability 0, in order of first appearance."""
     shares: dict[tuple[JobRequest, float, str], float] = {}
-    for it in classes:
-        key = (it.request, it.service_s, it.application)
-        shares[key] = shares.get(key, 0.0) + it.probability
+    for job_class in classes:
+        key = (job_class.request, job_class.service_s, job_class.application)
+        shares[key] = shares.get(key, 0.0) + job_class.probability
     return tuple(
         JobClass(request, share, service_s, application)
         for (request, service_s, application), share in shares.items()

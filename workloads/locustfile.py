@@ -1,12 +1,12 @@
-"""The load generator: submits a schedule through the broker, each job at its moment; run by locust without its page.
+"""The load generator, a headless locust program that submits the jobs of a schedule to the broker as they arrive.
 
-A handful of users share one queue of arrivals: each takes the next, sleeps until its moment and submits it, so that a
-slow answer to one submission does not delay the next. Each is submitted under a key, and again if the broker is away
-for a moment: it becomes one job however often it arrives there. The run's clock is started here, once the users are
-about to be released, so that the generator's own start-up costs no arrival its moment. What to submit, and to whom,
-comes in the environment (``TESTBED_...``); locust keeps statistics of the submissions.
+A few users share one queue of arrivals. Each takes the next arrival, sleeps until its time and submits it, so that a
+slow answer does not delay the next submission. Each submission has a key and is repeated if the broker does not answer;
+the key makes it one job. The run's clock is started here, just before the users start, so that the start-up of the
+generator delays no arrival. The schedule and the broker's address come from environment variables (``TESTBED_...``).
+Locust keeps statistics of the submissions.
 
-Importing locust rewires Python's sockets: nothing else of this project may import this file.
+Locust replaces Python's sockets when it is imported, so no other file of this project may import this one.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _clock: EmulatedClock | None = None
 
 @events.test_start.add_listener  # type: ignore[untyped-decorator]
 def start_clock(environment: LocustEnvironment, **_: Any) -> None:
-    """Start the run: the moments of the schedule count from now."""
+    """Start the run; the times of the schedule count from now."""
     global _clock
     try:
         run = _client.start_run(_run)
@@ -54,13 +54,13 @@ def start_clock(environment: LocustEnvironment, **_: Any) -> None:
 
 
 class Submitter(User):
-    """Submits the next arrival that nobody has taken yet, at its moment, until none is left."""
+    """A locust user that submits the next arrival in the queue at its time, until none is left."""
 
     wait_time = constant(0)
 
     @task
     def submit_next(self) -> None:
-        """Take one arrival, await its moment, submit it."""
+        """Take one arrival, wait until its time, and submit it."""
         if _clock is None or not _waiting:
             raise StopUser
         number, arrival = _waiting.popleft()
@@ -69,7 +69,7 @@ class Submitter(User):
         _count_one(self.environment)
 
     def _submit(self, number: int, arrival: Arrival) -> None:
-        """Submit `arrival`, the run's `number`-th, and tell locust's statistics how long that took."""
+        """Submit `arrival`, the run's `number`-th, and report the response time to locust's statistics."""
         submission = Submission(
             specification=arrival.specification,
             run=_run,
@@ -94,7 +94,7 @@ class Submitter(User):
 
 
 def _end_when_orphaned(environment: LocustEnvironment, parent: int) -> None:
-    """Submit nothing more once the campaign that started us is gone."""
+    """Stop submitting when the campaign process that started this one has ended."""
     while os.getppid() == parent:
         gevent.sleep(_HOST_LOOK_ROUND_S)
     if environment.runner is not None:
@@ -109,7 +109,7 @@ def _count_one(environment: LocustEnvironment) -> None:
 
 
 def _give_up(environment: LocustEnvironment, error: TestbedError) -> None:
-    """End the load generator: a campaign that lacks a job is not the campaign that was asked for."""
+    """End the load generator, because a campaign must not lack a job."""
     print(f"testbed: {error}", file=sys.stderr)
     environment.process_exit_code = EXIT_NOT_SUBMITTED
     if environment.runner is not None:

@@ -1,8 +1,8 @@
-"""A Poisson stream of the jobs of a mix: exact arrival moments, in chunks, from independent random streams.
+"""Poisson streams of the jobs of a mix: exact arrival timestamps, in chunks, from independent random streams.
 
-Interarrival times, classes, service and queues are each drawn from a stream of their own. Two simulations with the same
-seed therefore see the same jobs, whatever the policy (common random numbers); and at another rate the same jobs come at
-scaled moments.
+Interarrival times, classes, service and queues each have a separate random stream. Two simulations with the same seed
+therefore have the same jobs under every policy (common random numbers). At another rate the same jobs arrive at scaled
+timestamps.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CHUNK: Final = 8192
 
 @dataclass(frozen=True)
 class PoissonStream:
-    """Jobs of `mix` arriving at `rate_per_s`, each to queue i with probability `queue_shares[i]`.
+    """Jobs of `mix` that arrive at `rate_per_s`, each at queue i with probability `queue_shares[i]`.
 
     Raises:
         InvalidInput: if the rate is not positive and finite, or the shares do not sum to 1.
@@ -44,13 +44,16 @@ class PoissonStream:
             raise InvalidInput(f"job stream: queue shares must sum to 1, not {list(self.queue_shares)}.")
 
     def jobs(self, count: int, seed: int) -> Iterator[StreamJob]:
-        """The first `count` jobs under `seed`, in order of arrival and numbered from 1; never all in memory."""
+        """Generate the first `count` jobs under `seed`, in order of arrival and numbered from 1, in little memory."""
         gap_numbers, class_numbers = stream(seed, "interarrival"), stream(seed, "class")
         service_numbers, queue_numbers = stream(seed, "service"), stream(seed, "queue")
-        requests = [it.request for it in self.mix.classes]
-        applications = [it.application for it in self.mix.classes]
-        means_s = numpy.array([it.service_s for it in self.mix.classes])
-        class_steps, queue_steps = _steps([it.probability for it in self.mix.classes]), _steps(self.queue_shares)
+        requests = [job_class.request for job_class in self.mix.classes]
+        applications = [job_class.application for job_class in self.mix.classes]
+        means_s = numpy.array([job_class.service_s for job_class in self.mix.classes])
+        class_steps, queue_steps = (
+            _steps([job_class.probability for job_class in self.mix.classes]),
+            _steps(self.queue_shares),
+        )
         arrival_s, number = 0.0, 0
         while number < count:
             size = min(CHUNK, count - number)
@@ -65,7 +68,7 @@ class PoissonStream:
 
 
 def _steps(shares: tuple[float, ...] | list[float]) -> numpy.ndarray[tuple[int], numpy.dtype[numpy.float64]]:
-    """Upper ends of the parts of [0, 1) that choose each index; the last is 1 whatever rounding says."""
+    """Return the upper ends of the parts of [0, 1) that choose each index; the last is exactly 1."""
     steps = numpy.cumsum(numpy.array(shares, dtype=numpy.float64))
     steps[-1] = 1.0
     return steps

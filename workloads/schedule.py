@@ -1,7 +1,7 @@
-"""A campaign and a seed in, a schedule out: every job with the moment at which it arrives.
+"""Schedules of campaigns: every job with its arrival time, for a seed.
 
-The same campaign and seed give the same schedule, byte for byte. A schedule is written to a file of one JSON object
-per line, which is what the load generator submits.
+The same campaign and seed give the same schedule, byte for byte. A schedule is written to a file of one JSON object per
+line, which the load generator reads.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class Arrival(DocumentModel):
 
 
 def schedule(campaign: Campaign, seed: int) -> list[Arrival]:
-    """The jobs of `campaign` in order of arrival, the first after one interarrival time.
+    """Return the jobs of `campaign` in order of arrival, the first after one interarrival time.
 
     Raises:
-        InvalidInput: if the campaign describes a job that cannot be meant, or the seed is negative.
+        InvalidInput: if the campaign describes an invalid job, or the seed is negative.
     """
     if seed < 0:
         raise InvalidInput(f"seed: must be 0 or more, not {seed}.")
@@ -49,15 +49,15 @@ def schedule(campaign: Campaign, seed: int) -> list[Arrival]:
 
 
 def home_queues(arrivals: int, clusters: int, seed: int) -> list[int]:
-    """The cluster at whose local queue each of so many arrivals is submitted, where there are local queues: uniform."""
+    """Draw the index of the local queue of each arrival, for disciplines with local queues: uniform over clusters."""
     return [int(queue) for queue in stream(seed, "queue").integers(clusters, size=arrivals)]
 
 
 def admitted(campaign: Campaign, specifications: Sequence[JobSpecification], topology: Topology) -> list[bool]:
-    """Which of these jobs the rules of `campaign` admit on `topology`; the others are never submitted.
+    """Return for each job whether the rules of `campaign` admit it on `topology`; other jobs are never submitted.
 
     Raises:
-        InvalidInput: if they admit none.
+        InvalidInput: if the rules admit no job.
     """
     rules = campaign.rules.on(topology)
     violations = [rules.request_violation(specification.request_in(topology)) for specification in specifications]
@@ -96,7 +96,7 @@ def _arrival(campaign: Campaign, number: int, arrival_s: float, chosen: ChosenJo
 
 
 def file_name(campaign: Campaign, number: int) -> str:
-    """The logical name of the input file of the job with that number, from 1."""
+    """Return the logical name of the input file of the job with that number, from 1."""
     return f"{campaign.name}-file-{number}"
 
 
@@ -106,10 +106,10 @@ def write_schedule(arrivals: Sequence[Arrival], path: Path) -> None:
 
 
 def read_schedule(path: Path) -> list[Arrival]:
-    """The arrivals that `write_schedule` wrote to `path`.
+    """Read the arrivals that `write_schedule` wrote to `path`.
 
     Raises:
-        InvalidInput: if the file cannot be read or a line is no arrival.
+        InvalidInput: if the file cannot be read or a line is not an arrival.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()

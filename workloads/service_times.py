@@ -1,7 +1,7 @@
-"""How execution times vary around their mean: constant, exponential, or hyperexponential where they vary more.
+"""Distributions of execution times around their mean: constant, exponential and hyperexponential.
 
-Each draws factors of mean 1, by which a class's mean service is multiplied. Drawing n values and then m gives the same
-numbers as drawing n + m, so that a stream does not depend on how it is cut into chunks.
+Each distribution draws factors of mean 1, which multiply the mean service of a class. Drawing n values and then m gives
+the same numbers as drawing n + m, so that a stream does not depend on the size of its chunks.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ class ServiceFactors(Protocol):
 
     @property
     def coefficient_of_variation(self) -> float:
-        """Standard deviation over mean."""
+        """The standard deviation over the mean."""
         ...
 
     def draw(self, count: int, generator: numpy.random.Generator) -> NDArray[numpy.float64]:
-        """`count` independent factors."""
+        """Draw `count` independent factors."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ConstantService:
-    """Every job takes exactly its mean."""
+    """Constant execution times: every job takes exactly its mean."""
 
     @property
     def coefficient_of_variation(self) -> float:
-        """No variation."""
+        """The coefficient of variation, 0."""
         return 0.0
 
     def draw(self, count: int, generator: numpy.random.Generator) -> NDArray[numpy.float64]:
-        """`count` ones; nothing is drawn."""
+        """Return `count` ones; nothing is drawn."""
         return numpy.ones(count)
 
 
@@ -49,11 +49,11 @@ class ExponentialService:
 
     @property
     def coefficient_of_variation(self) -> float:
-        """That of an exponential distribution."""
+        """The coefficient of variation of an exponential distribution, 1."""
         return 1.0
 
     def draw(self, count: int, generator: numpy.random.Generator) -> NDArray[numpy.float64]:
-        """`count` independent factors."""
+        """Draw `count` independent factors."""
         return generator.standard_exponential(count)
 
 
@@ -76,12 +76,12 @@ class HyperexponentialService:
 
     @property
     def short_share(self) -> float:
-        """Probability of the branch with the shorter mean; each branch carries half of the work."""
+        """The probability of the branch with the shorter mean; each branch has half of the work."""
         square = self.coefficient_of_variation**2
         return (1 + math.sqrt((square - 1) / (square + 1))) / 2
 
     def draw(self, count: int, generator: numpy.random.Generator) -> NDArray[numpy.float64]:
-        """`count` independent factors, from two uniform numbers each."""
+        """Draw `count` independent factors, from two uniform numbers each."""
         uniform = generator.random((count, 2))
         is_short = uniform[:, 0] < self.short_share
         means = numpy.where(is_short, 0.5 / self.short_share, 0.5 / (1 - self.short_share))

@@ -1,7 +1,6 @@
 """Distributions of job and component sizes: D(q), and a surrogate of the sizes in the log of the first DAS.
 
-A `SizeDistribution` is finite and explicit, so that what a study says of its workload (means, shares) is computed and
-not sampled.
+A `SizeDistribution` is finite and explicit, so that its means and shares are computed, not sampled.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Final
 from emulator.model.errors import InvalidInput
 
 POWER_OF_TWO_FACTOR: Final = 3
-"""How much likelier D(q) makes a power of two."""
+"""The factor of D(q) on the probability of a power of two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +38,21 @@ class SizeDistribution:
 
     @property
     def mean(self) -> float:
-        """Mean size in processors."""
+        """The mean size in processors."""
         return math.fsum(size * share for size, share in self.items())
 
     @property
     def coefficient_of_variation(self) -> float:
-        """Standard deviation over mean."""
+        """The standard deviation over the mean."""
         square = math.fsum(size * size * share for size, share in self.items())
         return math.sqrt(max(0.0, square - self.mean**2)) / self.mean
 
     def items(self) -> list[tuple[int, float]]:
-        """(size, probability), ascending in size."""
+        """Return the pairs (size, probability), ascending in size."""
         return list(zip(self.sizes, self.probabilities, strict=True))
 
     def cut_at(self, largest: int) -> SizeDistribution:
-        """The distribution without the sizes above `largest`, as if such jobs had not been submitted.
+        """Return the distribution without the sizes above `largest`, as if such jobs had not been submitted.
 
         Raises:
             InvalidInput: if nothing remains.
@@ -65,10 +64,10 @@ class SizeDistribution:
 def skewed_to_powers_of_two(
     q: float, smallest: int, largest: int, *, favour_size_one: bool = False
 ) -> SizeDistribution:
-    """D(q) on [`smallest`, `largest`]: p(i) proportional to q**i, and three times that for powers of two.
+    """Return D(q) on [`smallest`, `largest`]: p(i) proportional to q**i, and three times that for powers of two.
 
-    "Scheduling Policies for Processor Coallocation in Multicluster Systems", section 3. Whether size 1 counts as a
-    power of two is not said there; the means that its sibling papers quote (3.996 for D(0.9) on [1,8]) hold only if it
+    Source: "Scheduling Policies for Processor Coallocation in Multicluster Systems", section 3. The paper does not say
+    whether size 1 counts as a power of two. The means in related papers (3.996 for D(0.9) on [1,8]) hold only if it
     does not, which is the default.
 
     Raises:
@@ -103,11 +102,11 @@ DAS_S_128_SURROGATE: Final = _normalized(
         18: 0.201, 24: 0.024, 28: 0.003, 32: 0.039, 40: 0.009, 56: 0.001, 64: 0.190, 68: 0.003, 105: 0.005, 128: 0.012,
     },
 )  # fmt: skip
-"""Total sizes that stand in for the log of the 128-processor cluster of the DAS, which is not public.
+"""A surrogate of the total sizes in the log of the 128-processor cluster of the DAS, which is not public.
 
-A surrogate: it meets every share, mean and ratio that "Scheduling Policies for Processor Coallocation in Multicluster
-Systems", section 4, publishes of that log, but the single probabilities of sizes that are no powers of two are invented
-within those constraints.
+It meets every share, mean and ratio of that log that "Scheduling Policies for Processor Coallocation in Multicluster
+Systems", section 4, publishes. Within these constraints, the probabilities of the single sizes that are not powers of
+two are invented.
 """
 
 DAS_S_64_SURROGATE: Final = DAS_S_128_SURROGATE.cut_at(64)

@@ -1,4 +1,4 @@
-"""How a total is split into components: by a limit on component sizes, or evenly into a given number."""
+"""Splits of a total into components: by a limit on component sizes, or evenly into a given number."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from emulator.model.errors import InvalidInput
 
 
 def split_by_limit(total: int, limit: int, most_components: int) -> tuple[int, ...]:
-    """`total` in the fewest components of at most `limit` processors, as equal as possible, largest first.
+    """Split `total` into the fewest components of at most `limit` processors, as equal as possible, largest first.
 
-    A job that would need more than `most_components` gets that many, and only then exceeds the limit ("Scheduling
-    Policies for Processor Coallocation in Multicluster Systems", section 4: 128 under a limit of 16 is four times 32).
+    A job that would need more than `most_components` components gets that many, and their sizes then exceed the limit
+    ("Scheduling Policies for Processor Coallocation in Multicluster Systems", section 4: with at most 4 components, 128
+    under a limit of 16 is split into four times 32).
 
     Raises:
-        InvalidInput: if one of the three is below 1.
+        InvalidInput: if an argument is below 1.
     """
     for name, value in (("total", total), ("limit", limit), ("most_components", most_components)):
         if value < 1:
@@ -21,7 +22,7 @@ def split_by_limit(total: int, limit: int, most_components: int) -> tuple[int, .
 
 
 def as_equal_as_possible(total: int, components: int) -> tuple[int, ...]:
-    """`total` in that many components whose sizes differ by 1 at most, largest first.
+    """Split `total` into that many components whose sizes differ by at most 1, largest first.
 
     Raises:
         InvalidInput: if there are more components than processors, or none.

@@ -1,9 +1,8 @@
-"""The Standard Workload Format, version 2.2: read and written without loss, with every doubtful record reported.
+"""Reading and writing of the Standard Workload Format, version 2.2, without loss.
 
-A log is a header of ``;`` comments and a line of 18 numbers per job, -1 where a value is missing. A line that is no
-record is an error. A record that cannot be true (a job without processors, one that ran longer than it was allowed) is
-kept as it stands and reported as a `Remark`: nothing is changed silently. Times that were requested and times that
-were used are different fields and stay so.
+A log is a header of ``;`` comments and a line of 18 numbers per job, -1 where a value is missing. A line that is not a
+record is an error. A record that cannot be true (a job without processors, or one that ran longer than it was allowed)
+is kept unchanged and reported as a `Remark`. Requested times and used times are different fields and are never mixed.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from workloads.whole_files import written_whole
 
 MISSING: Final = -1
 STATUSES: Final = frozenset({-1, 0, 1, 2, 3, 4, 5})
-"""Failed, completed, three kinds of partial execution, cancelled; or missing."""
+"""The valid statuses: failed, completed, three kinds of partial execution, cancelled; or missing (-1)."""
 
 
 class SwfRecord(NamedTuple):
@@ -47,17 +46,17 @@ class SwfRecord(NamedTuple):
 
     @property
     def processors(self) -> int:
-        """Processors requested, or those allocated where the request is missing."""
+        """The requested processors, or the allocated ones if the request is missing."""
         return self.requested_processors if self.requested_processors != MISSING else self.allocated_processors
 
     def cells(self) -> list[str]:
-        """The fields as they stand in a log."""
+        """Return the fields as they are written in a log."""
         return [str(int(value)) if float(value).is_integer() else repr(value) for value in self]
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something doubtful about the field `field` of the record in line `line` of a log."""
+    """A doubt about the field `field` of the record in line `line` of a log."""
 
     line: int
     field: str
@@ -69,7 +68,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class SwfLog:
-    """A log: its header lines without their ``;``, the records, the line of each, and what is doubtful."""
+    """A log: its header lines without ``;``, its records with their line numbers, and remarks on doubtful records."""
 
     header: tuple[str, ...]
     records: tuple[SwfRecord, ...]
@@ -82,10 +81,11 @@ _KINDS: Final = tuple(get_type_hints(SwfRecord).values())
 
 
 def read_swf(path: Path) -> SwfLog:
-    """The log in the file at `path`, gzipped if its name ends in ``.gz``.
+    """Read the log in the file at `path`, which is gzipped if its name ends in ``.gz``.
 
     Raises:
-        InvalidInput: naming the file, the line and the field, if the file cannot be read or a line is no record.
+        InvalidInput: if the file cannot be read or a line is not a record; the message names the file, the line and the
+            field.
     """
     header: list[str] = []
     records: list[SwfRecord] = []
@@ -103,7 +103,7 @@ def read_swf(path: Path) -> SwfLog:
 
 
 def write_swf(header: Iterable[str], records: Iterable[SwfRecord], path: Path) -> None:
-    """Write a log to `path`, whole or not at all.
+    """Write a log to `path`, completely or not at all.
 
     Raises:
         InvalidInput: if the file cannot be written.
@@ -130,14 +130,14 @@ def _record(cells: list[str], place: str) -> SwfRecord:
             values = [kind(cell) for kind, cell in zip(_KINDS, cells, strict=True)]
         except ValueError:
             raise _unreadable(cells, place) from None
-        # One sum tells of any value that is not finite, and costs less than a look at each.
+        # The sum is finite only if all values are. Checking it is faster than checking each value.
         if math.isfinite(sum(values)):
             return SwfRecord._make(values)
     raise _unreadable(cells, place)
 
 
 def _unreadable(cells: list[str], place: str) -> InvalidInput:
-    """What is wrong with a line that is no record."""
+    """Return the error for a line that is not a record."""
     if len(cells) != len(_FIELDS):
         missing = f"{_FIELDS[len(cells)]} is the first that is missing" if len(cells) < len(_FIELDS) else "too many"
         return InvalidInput(f"{place}: a job has {len(_FIELDS)} fields, but here are {len(cells)} ({missing}).")
@@ -145,8 +145,8 @@ def _unreadable(cells: list[str], place: str) -> InvalidInput:
         try:
             finite = math.isfinite(kind(cell))
         except ValueError:
-            wanted = "a whole number" if kind is int else "a number"
-            return InvalidInput(f"{place}: {name}: must be {wanted}, not {cell!r}.")
+            expected = "a whole number" if kind is int else "a number"
+            return InvalidInput(f"{place}: {name}: must be {expected}, not {cell!r}.")
         if not finite:
             return InvalidInput(f"{place}: {name}: must be finite, not {cell!r}.")
     return InvalidInput(f"{place}: the numbers are too large to be a job's.")
@@ -167,7 +167,7 @@ def _remarks(records: list[SwfRecord], lines: list[int]) -> Iterator[Remark]:
 
 
 def _doubts(record: SwfRecord) -> Iterator[tuple[str, str]]:
-    """(field, what) for each value of `record` that cannot be true, whatever the other records say."""
+    """Yield (field, doubt) for each value of `record` that cannot be true, judged by this record alone."""
     if record.submit_s < 0:
         yield "submit_s", f"{record.submit_s:g} is before the log's start"
     for field in ("wait_s", "run_s", "requested_s", "cpu_s"):

@@ -1,7 +1,8 @@
-"""A log in the Standard Workload Format as jobs to simulate; what cannot be simulated is left out and said to be.
+"""Logs in the Standard Workload Format as jobs to simulate; records that cannot be simulated are left out and reported.
 
-The service of a job is its real run time, its estimate the requested one. The format knows neither components nor home
-clusters: a job has one component unless a limit on component sizes splits it, and its queue is drawn by the seed.
+The service of a job is its real run time, and its estimate is the requested time. The format has neither components nor
+home clusters: a job has one component unless a limit on component sizes splits it, and its queue is drawn at random
+from the seed.
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ def swf_jobs(
     seed: int = 0,
     check: Check = lambda job: None,
 ) -> SwfJobs:
-    """The jobs of `log`, which was read from `path`, for a system of `clusters` clusters.
+    """Return the jobs of `log`, which was read from `path`, for a system of `clusters` clusters.
 
-    Identities are line numbers where job numbers repeat, so that every job keeps one of its own.
+    Identities are the job numbers, or the line numbers if job numbers repeat, so that every identity is unique.
 
     Raises:
-        InvalidInput: naming the file and the line, if `check` refuses a job, or none remains.
+        InvalidInput: if `check` refuses a job, or no job remains; the message names the file and the line.
     """
     queues = stream(seed, "queue").integers(clusters, size=len(log.records)).tolist()
     repeated = len({record.job for record in log.records}) < len(log.records)
@@ -55,7 +56,7 @@ def swf_jobs(
         sizes: tuple[int, ...] = (record.processors,)
         if component_limit is not None:
             sizes = split_by_limit(record.processors, component_limit, clusters)
-        # Equal requests are one value: what the simulator learns of a request, it keeps by its identity.
+        # Equal requests share one object, because the simulator caches its results for a request by identity.
         request = requests.get((sizes, record.requested_s))
         if request is None:
             request = requests[sizes, record.requested_s] = _request(record, sizes)
@@ -71,7 +72,7 @@ def swf_jobs(
 
 
 def swf_record(job: StreamJob, start_s: float | None = None) -> SwfRecord:
-    """`job` as a record of a log, started at `start_s` if it was; components other than their sum are lost."""
+    """Return `job` as a record of a log, started at `start_s` if it was; only the sum of its components is kept."""
     return SwfRecord(
         job=job.id,
         submit_s=job.arrival_s,

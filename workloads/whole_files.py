@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all: written beside their place, and moved there once complete."""
+"""Files that are written completely or not at all: first under another name, then moved to their place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from emulator.model.errors import InvalidInput
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[TextIO]:
-    """A text file to write to, which becomes `path` when the block ends well and vanishes when it does not.
+    """Open a text file that becomes `path` when the block ends without an error, and is removed otherwise.
 
     Raises:
         InvalidInput: if the file cannot be written there.

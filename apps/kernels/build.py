@@ -1,4 +1,4 @@
-"""Compiles the Cython sources of this directory in place: `python3 apps/kernels/build.py`.
+"""The compilation of the Cython sources of this directory, in place: `python3 apps/kernels/build.py`.
 
 Needs Cython, a C compiler, Python's and MPI's headers, and nothing else; it runs in a build stage of the node image.
 The code is for the architecture's baseline, because an image must run on hosts other than the one that built it.
@@ -15,7 +15,7 @@ COMPILER_OPTIONS = ["-O3", "-fPIC", "-shared", "-fno-strict-aliasing", "-ffp-con
 
 
 def build(source: Path) -> Path:
-    """Compiles one Cython source into an extension module beside it and returns the module's path."""
+    """Compile one Cython source into an extension module beside it and return the module's path."""
     c_source = source.with_suffix(".c")
     module = source.with_name(source.stem + str(sysconfig.get_config_var("EXT_SUFFIX")))
     compiler = shlex.split(os.environ.get("CC", "cc"))
@@ -30,7 +30,7 @@ def build(source: Path) -> Path:
 
 
 def mpi_options(source: Path) -> list[str]:
-    """Where MPI's headers and library are, for a source that uses them."""
+    """Return the compiler options for MPI's headers and library, if the source uses them."""
     if '"mpi.h"' not in source.read_text(encoding="utf-8"):
         return []
     shown = [
@@ -41,7 +41,7 @@ def mpi_options(source: Path) -> list[str]:
 
 
 def main() -> None:
-    """Builds every kernel of this directory."""
+    """Build every kernel of this directory."""
     for source in sorted(Path(__file__).resolve().parent.glob("*.pyx")):
         sys.stdout.write(f"{build(source)}\n")
 

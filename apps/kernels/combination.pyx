@@ -13,13 +13,13 @@ cdef extern from *:
     ctypedef double* writable_row
     ctypedef const double* readable_row
 
-# So many columns of all vectors stay in the first-level cache.
+# This many columns of all vectors stay in the first-level cache.
 cdef enum:
     CHUNK = 64
 
 
 def combine(double[:, ::1] weights not None, double[:, ::1] vectors not None, double[:, ::1] combined not None):
-    """Makes row i of `combined` the sum over j of `weights[i, j]` times row j of `vectors`."""
+    """Set row i of `combined` to the sum over j of `weights[i, j]` times row j of `vectors`."""
     cdef Py_ssize_t rows = weights.shape[0]
     cdef Py_ssize_t terms = weights.shape[1]
     cdef Py_ssize_t columns = vectors.shape[1]

@@ -1,8 +1,8 @@
 /* How the ranks of one node wake one another: for each rank a line of shared memory, and futex(2).
  *
- * Whoever has sent a message rings its receiver's doorbell. A receiver that sleeps says how many rings it wants to be
- * woken by, so that one that waits for four borders is woken once. The counts only save time: a message is received
- * through MPI, and a sleeper that is woken too early looks and sleeps again.
+ * A sender rings its receiver's doorbell. A sleeping receiver states how many rings are to wake it, so that a rank that
+ * waits for four borders is woken once. The counts only save time: messages are received through MPI, and a sleeper
+ * that is woken too early looks and sleeps again.
  */
 #ifndef TESTBED_DOORBELL_H
 #define TESTBED_DOORBELL_H
@@ -31,10 +31,10 @@ static inline long long host_now_ns(void)
     return now.tv_sec * NANOSECONDS_PER_SECOND + now.tv_nsec;
 }
 
-static inline void host_sleep_until_ns(long long moment_ns)
+static inline void host_sleep_until_ns(long long timestamp_ns)
 {
-    struct timespec moment = {moment_ns / NANOSECONDS_PER_SECOND, moment_ns % NANOSECONDS_PER_SECOND};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &moment, NULL) == EINTR)
+    struct timespec timestamp = {timestamp_ns / NANOSECONDS_PER_SECOND, timestamp_ns % NANOSECONDS_PER_SECOND};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &timestamp, NULL) == EINTR)
         ;
 }
 
@@ -52,13 +52,13 @@ static inline void doorbell_ring(doorbell *bell)
         syscall(SYS_futex, &bell->asleep, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-/* Sleeps until `bell` was rung `missing` times since it had been rung `seen` times, at most for `limit_ns`. */
+/* Sleep until `bell` has been rung `missing` times since its count was `seen`, for at most `limit_ns`. */
 static inline void doorbell_sleep(doorbell *bell, uint32_t seen, uint32_t missing, long long limit_ns)
 {
     struct timespec limit = {limit_ns / NANOSECONDS_PER_SECOND, limit_ns % NANOSECONDS_PER_SECOND};
     __atomic_store_n(&bell->wanted, seen + missing, __ATOMIC_SEQ_CST);
     __atomic_store_n(&bell->asleep, 1, __ATOMIC_SEQ_CST);
-    /* Whoever rings from here on sees the sleeper; whoever rang before is seen here. */
+    /* A rank that rings from here on sees the sleeper; a ring before this is seen here. */
     if ((int32_t)(doorbell_rings(bell) - (seen + missing)) < 0)
         syscall(SYS_futex, &bell->asleep, FUTEX_WAIT, 1, &limit, NULL, 0);
     __atomic_store_n(&bell->asleep, 0, __ATOMIC_SEQ_CST);

@@ -34,7 +34,7 @@ cdef class HeatStep:
         self.sides, self.bottom, self.top = sides, bottom, top
 
     def step(self):
-        """One step of all points, from their own values and their borders' of the step before."""
+        """Step all points once, from their own values and their borders' of the step before."""
         cdef Py_ssize_t rows = self.values.shape[0] - 2
         cdef size_t row_bytes = self.values.shape[1] * sizeof(double)
         cdef double* below = &self.old[0, 0]
@@ -54,7 +54,7 @@ cdef class HeatStep:
             below, here, above = here, above, below
 
     cdef void step_row(self, Py_ssize_t row, double* below, double* here, double* above):
-        """Updates a row from the old values of the one below and its own, and keeps those of the one above."""
+        """Update a row from its own old values and those of the row below, and keep those of the row above."""
         cdef Py_ssize_t column
         cdef double ratio = self.ratio
         cdef double* next_row = &self.values[row + 1, 0]

@@ -38,17 +38,17 @@ cdef class CornerUpdate:
         self.columns = values.shape[1] - 2
 
     def update_first(self):
-        """Updates the upper left and the lower right corner."""
+        """Update the upper left and the lower right corner."""
         self.update_corner(self.rows // 2 + 1, self.rows, 1, self.columns // 2)
         self.update_corner(1, self.rows // 2, self.columns // 2 + 1, self.columns)
 
     def update_second(self):
-        """Updates the upper right and the lower left corner."""
+        """Update the upper right and the lower left corner."""
         self.update_corner(self.rows // 2 + 1, self.rows, self.columns // 2 + 1, self.columns)
         self.update_corner(1, self.rows // 2, 1, self.columns // 2)
 
     def summed_change(self):
-        """The sum of what the points changed since this was last called; not a number if a point is not."""
+        """Return the sum of the points' changes since the last call; not a number if a point is not."""
         cdef Py_ssize_t row, column
         cdef double summed = 0.0, summed_odd = 0.0
         cdef double* here
@@ -76,7 +76,7 @@ cdef class CornerUpdate:
             row += 1
 
     cdef void update_rows(self, Py_ssize_t row, Py_ssize_t left, Py_ssize_t right):
-        """Four rows, each one column behind the row below; the uneven beginning and end go row by row."""
+        """Update four rows, each one column behind the row below; the uneven beginning and end go row by row."""
         cdef Py_ssize_t column
         cdef double beside = self.beside, kept = self.kept
         cdef double* below = &self.values[row - 1, 0]

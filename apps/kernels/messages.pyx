@@ -1,17 +1,17 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""One rank's messages: persistent MPI messages, their pacing to an interconnect, and waiting that costs next to nothing.
+"""One rank's messages: persistent MPI messages, their pacing to an interconnect, and waiting at almost no cost.
 
-`Post` is what a rank has once: the moment that its emulated processor has come to, its interconnect's state, doorbells
-to wake others of its node and to be woken. `MessageSet` is a set of messages that are sent and received together.
+Each rank has one `Post`: the timestamp of its emulated processor, its interconnect's state, and doorbells to wake other
+ranks of its node and to be woken. `MessageSet` is a set of messages that are sent and received together.
 
-Every message is a real MPI message that begins with a stamp, the moment at which the sender's interconnect has taken it
-in. A receiver's processor has its values no earlier than the interconnect's latency after that. Nobody sleeps for this:
-the processor's moment is moved on, and the pacing of its next phase begins there. So what a message costs the host, and
-how long a rank takes to wake up, are hidden by the phases' sleep as long as there is enough of it. A message that is not
-paced - to another cluster, or inside one without a stated interconnect - lives in the host's time on both sides.
+Every message is a real MPI message that begins with a stamp: the time at which the sender's interconnect has taken it
+in. A receiver's processor has its values no earlier than the interconnect's latency after that. No rank sleeps for
+this: the processor's timestamp is moved on, and the pacing of its next phase begins there. So the phases' sleep hides
+the host's cost of a message and of waking up a rank, as long as the sleep is long enough. A message that is not paced
+(to another cluster, or inside one without a stated interconnect) takes the host's time on both sides.
 
-Waiting: a rank of the same node rings; for messages from elsewhere the rank sleeps in poll(2) on the sockets that MPI
-uses. Both sleeps end after a while, because MPI may have to push on what it has begun.
+Waiting: a rank of the same node rings; for messages from other nodes the rank sleeps in poll(2) on the sockets that MPI
+uses. Both sleeps end after a while, because MPI may have to continue an operation that it has begun.
 """
 
 from libc.stdlib cimport calloc, free
@@ -54,7 +54,7 @@ cdef extern from "doorbell.h" nogil:
     ctypedef struct doorbell:
         uint32_t present
     long long host_now_ns()
-    void host_sleep_until_ns(long long moment_ns)
+    void host_sleep_until_ns(long long timestamp_ns)
     uint32_t doorbell_rings(doorbell*)
     void doorbell_ring(doorbell*)
     void doorbell_sleep(doorbell*, uint32_t, uint32_t, long long)
@@ -62,7 +62,7 @@ cdef extern from "doorbell.h" nogil:
 
 cdef enum:
     SOCKETS = 256
-    # Host times. A long sleep for messages that need nobody's help to arrive, and a short one where MPI may have to.
+    # Host times. A long sleep for messages that arrive without help, and a short one if MPI may have to help.
     LONG_SLEEP_NS = 100000000
     NAP_NS = 50000
     POLL_MS = 100
@@ -70,11 +70,11 @@ cdef enum:
     SHORT_POLL_MS = 2
     FIRST_WAITS = 100
     LATE_NS = 100000
-    # Looks for messages that found none although something had come.
+    # How often MPI was asked for messages in vain although something had come.
     IN_VAIN = 8
 
 
-# No number that is ever computed: what stands where the last value of a message will be that has not come whole.
+# A bit pattern that no computation produces: it marks the last value of a message that has not arrived completely.
 cdef long long NOTHING = -1
 
 
@@ -96,12 +96,13 @@ cdef struct Arrival:
 cdef class Post:
     """A rank's side of all its messages.
 
-    `communicator_address` is that of the MPI handle; `doorbells` is memory shared by the ranks of this node, a line for
-    each rank of the job, in which those of this node have made their mark; `find_sockets` calls `watch` anew; `paced_ranks` has a true byte for each rank
-    that the interconnect reaches. The interconnect's costs are host nanoseconds; without one `paced_ranks` is all zeros.
+    `communicator_address` is that of the MPI handle. `doorbells` is memory shared by the ranks of this node, a line for
+    each rank of the job, in which those of this node have made their mark. `find_sockets` calls `watch` again.
+    `paced_ranks` has a true byte for each rank that the interconnect reaches; all zeros without an interconnect, whose
+    costs are in host nanoseconds.
     """
 
-    cdef public long long moment_ns
+    cdef public long long timestamp_ns
     cdef public long long paced_messages
     cdef public long long late_messages
     cdef public long long host_lateness_max_ns
@@ -136,14 +137,14 @@ cdef class Post:
         self.in_host_time = in_host_time
         self.eager_bytes = eager_bytes
         self.find_sockets = find_sockets
-        self.moment_ns = host_now_ns()
+        self.timestamp_ns = host_now_ns()
 
     def is_near(self, int rank):
-        """Whether that rank shares this node's memory."""
+        """Return whether that rank shares this node's memory."""
         return self.bells[rank].present == 1
 
     def watch(self, sockets):
-        """Messages from other nodes come through these sockets, given by their numbers."""
+        """Set the sockets, by their numbers, through which messages from other nodes come."""
         self.n_sockets = 0
         for number in list(sockets)[:SOCKETS]:
             self.sockets[self.n_sockets].fd = number
@@ -157,20 +158,20 @@ cdef class Post:
         host_sleep_until_ns(host_now_ns() + NAP_NS)
 
     cdef leave_in_time(self):
-        """A message into the host's time must not leave before its processor has come to it; notes how late it leaves."""
-        if self.moment_ns > host_now_ns():
-            host_sleep_until_ns(self.moment_ns)
-        self.send_lateness_ns = max(self.send_lateness_ns, host_now_ns() - self.moment_ns)
+        """Wait until an unpaced message may leave, at the processor's timestamp, and note how late it leaves."""
+        if self.timestamp_ns > host_now_ns():
+            host_sleep_until_ns(self.timestamp_ns)
+        self.send_lateness_ns = max(self.send_lateness_ns, host_now_ns() - self.timestamp_ns)
 
-    def wait_for_moment(self):
-        """Sleeps until the host's clock has come to the emulated processor's moment."""
-        if self.moment_ns > host_now_ns():
-            host_sleep_until_ns(self.moment_ns)
+    def wait_until_timestamp(self):
+        """Sleep until the host's clock reaches the emulated processor's timestamp."""
+        if self.timestamp_ns > host_now_ns():
+            host_sleep_until_ns(self.timestamp_ns)
 
 
-def sleep_until(long long moment_ns):
-    """Sleeps until a moment of the host's monotonic clock."""
-    host_sleep_until_ns(moment_ns)
+def sleep_until(long long timestamp_ns):
+    """Sleep until a timestamp of the host's monotonic clock."""
+    host_sleep_until_ns(timestamp_ns)
 
 
 cdef int checked(int code) except -1:
@@ -197,7 +198,7 @@ cdef class Requests:
         free(self.completed)
 
     cdef int test(self) except -1:
-        """Lets MPI progress; notes what has completed. Two calls in a row that find nothing mean there is nothing."""
+        """Let MPI progress and note what has completed. Two calls in a row that find nothing mean there is nothing."""
         cdef int found, fruitless = 0
         cdef int index
         while fruitless < 2 and self.missing_receives + self.missing_sends > 0:
@@ -220,7 +221,7 @@ cdef class Requests:
 
 
 cdef class MessageSet:
-    """Messages that are sent and received together, again and again.
+    """A set of messages that are sent and received together many times.
 
     `sends` and `receives` are triples of a one-dimensional float64 view, which may be strided, the other rank, and a tag.
     """
@@ -233,7 +234,7 @@ cdef class MessageSet:
     cdef int* to_ring
     cdef int n_to_ring
     cdef bint paced_receives, unpaced_receives, unpaced_sends, needs_help, waited_to_send
-    # Sends to this node are not waited for: MPI calls them complete only once their receiver has looked.
+    # Sends to this node are not waited for: MPI completes them only once their receiver has looked.
     cdef Requests near, far, sent
 
     def __cinit__(self, Post post not None, sends, receives):
@@ -304,7 +305,7 @@ cdef class MessageSet:
             self.n_to_ring += 1
 
     cpdef start(self):
-        """Sends what the views hold now and makes ready to receive."""
+        """Send what the views hold now and make ready to receive."""
         cdef Post post = self.post
         cdef int index
         if self.unpaced_sends and not post.in_host_time:
@@ -322,7 +323,7 @@ cdef class MessageSet:
             doorbell_ring(&post.bells[self.to_ring[index]])
 
     cpdef wait(self):
-        """Waits until all messages of this set have come; then the views hold them, and what was sent may change."""
+        """Wait until all messages of this set have arrived in their views; after that, sent views may change."""
         cdef int index
         self.wait_near()
         self.wait_far()
@@ -331,12 +332,12 @@ cdef class MessageSet:
         self.move_on()
 
     cpdef run(self):
-        """Starts and waits."""
+        """Start and wait."""
         self.start()
         self.wait()
 
     def free(self):
-        """Gives the messages back to MPI, once the last ones have been taken."""
+        """Give the messages back to MPI, once the last ones have been received."""
         while self.sent.test() > 0:
             host_sleep_until_ns(host_now_ns() + NAP_NS)
         self.near.free()
@@ -348,7 +349,7 @@ cdef class MessageSet:
         cdef long long stamp_ns = 0
         cdef Py_ssize_t index
         if message.paced:
-            post.out_free_ns = max(post.out_free_ns, post.moment_ns) + <long long> (
+            post.out_free_ns = max(post.out_free_ns, post.timestamp_ns) + <long long> (
                 post.message_ns + message.values * <Py_ssize_t> sizeof(double) * post.byte_ns
             )
             stamp_ns = post.out_free_ns
@@ -361,7 +362,7 @@ cdef class MessageSet:
         return 0
 
     cdef int wait_near(self) except -1:
-        """Asks MPI only when enough rings say that something is there: asking costs, and yields the core to others."""
+        """Ask MPI only when enough rings show that something has come: asking costs, and yields the core to others."""
         cdef Requests near = self.near
         cdef doorbell* bell = &self.post.bells[self.post.rank]
         cdef uint32_t seen
@@ -387,7 +388,7 @@ cdef class MessageSet:
         post.far_waits += missing > 0
         self.waited_to_send = False
         while far.test() > 0:
-            # What its socket does not take at once, because the wide area is slower, holds the emulated processor up.
+            # Data that the socket does not take at once (the wide area is slower) delays the emulated processor.
             self.waited_to_send |= far.missing_sends > 0
             if ready == 0 and far.missing_receives + far.missing_sends < missing:
                 # It came through a socket that is not watched yet.
@@ -396,7 +397,7 @@ cdef class MessageSet:
             if self.has_come_unnoticed():
                 continue
             if post.n_sockets == 0 or in_vain >= IN_VAIN:
-                # No socket is known, or what comes through them is not for us.
+                # No socket is known, or the data that comes through them is not for this set.
                 in_vain = 0
                 post.nap()
             else:
@@ -406,9 +407,9 @@ cdef class MessageSet:
         return 0
 
     cdef bint has_come_unnoticed(self):
-        """Whether a far message came while MPI was last asked, after it had looked: no socket would tell of it again.
+        """Return whether a far message came during the last call of MPI, after MPI had looked for it.
 
-        Of a message that is still coming, packet by packet, the sockets will tell.
+        No socket would signal it again. The sockets still signal a message that has only partly arrived.
         """
         cdef int index, come = 0
         cdef long long last
@@ -418,27 +419,27 @@ cdef class MessageSet:
         return come > self.far.receives - self.far.missing_receives
 
     cdef int move_on(self) except -1:
-        """Moves the processor's moment to the one at which it has sent and received all."""
+        """Move the processor's timestamp to the time at which it has sent and received all."""
         cdef Post post = self.post
-        cdef long long moment_ns = post.moment_ns
+        cdef long long timestamp_ns = post.timestamp_ns
         cdef long long now_ns
-        if self.n_sends > 0 and post.out_free_ns > moment_ns:
-            moment_ns = post.out_free_ns
+        if self.n_sends > 0 and post.out_free_ns > timestamp_ns:
+            timestamp_ns = post.out_free_ns
         if self.paced_receives:
-            moment_ns = max(moment_ns, self.taken_in_ns())
+            timestamp_ns = max(timestamp_ns, self.taken_in_ns())
         now_ns = host_now_ns()
         if self.unpaced_receives or self.waited_to_send or not post.any_paced:
-            moment_ns = max(moment_ns, now_ns)
-        elif now_ns - moment_ns > LATE_NS:
+            timestamp_ns = max(timestamp_ns, now_ns)
+        elif now_ns - timestamp_ns > LATE_NS:
             post.late_messages += self.n_receives
-            post.host_lateness_max_ns = max(post.host_lateness_max_ns, now_ns - moment_ns)
-        post.moment_ns = moment_ns
-        if post.in_host_time and moment_ns > now_ns:
-            host_sleep_until_ns(moment_ns)
+            post.host_lateness_max_ns = max(post.host_lateness_max_ns, now_ns - timestamp_ns)
+        post.timestamp_ns = timestamp_ns
+        if post.in_host_time and timestamp_ns > now_ns:
+            host_sleep_until_ns(timestamp_ns)
         return 0
 
     cdef long long taken_in_ns(self):
-        """When the receiver's interconnect has brought the last message: one after another, in the order of stamps."""
+        """Return when the receiver's interconnect has delivered the last message: one after another, in stamp order."""
         cdef Post post = self.post
         cdef long long stamp_ns
         cdef Message* message
@@ -483,7 +484,7 @@ cdef void unpack(Message* message) nogil:
 
 
 def combine(double[::1] values not None, double[:, ::1] others not None, Py_ssize_t added):
-    """Adds the first `added` columns of `others` to those of `values`; of each column after them it keeps the largest."""
+    """Add the first `added` columns of `others` to those of `values`; keep the largest of each column after them."""
     cdef Py_ssize_t row, column
     for row in range(others.shape[0]):
         for column in range(added):
@@ -494,13 +495,13 @@ def combine(double[::1] values not None, double[:, ::1] others not None, Py_ssiz
 
 
 def run_in_turn(Post post not None, list sets not None, long long[::1] durations_ns not None):
-    """Runs sets of messages one after the other, and adds what each took to `durations_ns`, by the rank's moment."""
+    """Run sets of messages in turn, and add the duration of each, by the rank's timestamp, to `durations_ns`."""
     cdef Py_ssize_t index
     cdef MessageSet messages
-    cdef long long started_ns = post.moment_ns
+    cdef long long started_ns = post.timestamp_ns
     for index in range(len(sets)):
         messages = sets[index]
         messages.start()
         messages.wait()
-        durations_ns[index] += post.moment_ns - started_ns
-        started_ns = post.moment_ns
+        durations_ns[index] += post.timestamp_ns - started_ns
+        started_ns = post.timestamp_ns

@@ -28,7 +28,7 @@ cdef class RedBlackUpdate:
         self.black_start = 0 if first_is_black else 1
 
     def update(self):
-        """Updates all black points, then all red ones; returns the largest change, infinite if one is not a number."""
+        """Update all black points, then all red ones; return the largest change, infinite if one is not a number."""
         cdef Py_ssize_t rows = self.values.shape[0] - 2
         cdef Py_ssize_t row
         cdef double largest = 0.0

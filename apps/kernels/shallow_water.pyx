@@ -33,7 +33,7 @@ cdef struct Stage:
 
 
 cdef class ShallowWater:
-    """Advances states of `side_points` x `side_points` cells of `spacing_m` by steps of `step_s`."""
+    """A kernel that advances states of `side_points` x `side_points` cells of `spacing_m` by steps of `step_s`."""
 
     cdef Py_ssize_t side
     cdef Py_ssize_t width
@@ -59,7 +59,7 @@ cdef class ShallowWater:
         free(self.rows)
 
     def advance(self, double[:, :, ::1] state not None, Py_ssize_t steps):
-        """Advances `state` in place by `steps` time steps."""
+        """Advance `state` in place by `steps` time steps."""
         if state.shape[0] != 3 or state.shape[1] != self.width or state.shape[2] != self.width:
             raise ValueError("The state is not one of this basin.")
         cdef Py_ssize_t size = 3 * self.width * self.width
@@ -91,7 +91,7 @@ cdef class ShallowWater:
             memcpy(values + (width - 1) * width, values + width, width * sizeof(double))
 
     cdef void run_stage(self, const double* base, const double* state, double* result, double time_s) noexcept nogil:
-        """Makes `result` the base plus `time_s` times the tendency of `state`; `result` is neither of the two."""
+        """Set `result` to the base plus `time_s` times the tendency of `state`; `result` is neither of the two."""
         cdef Py_ssize_t width = self.width
         cdef Py_ssize_t row
         cdef Stage stage
@@ -109,7 +109,7 @@ cdef class ShallowWater:
         self.fill_border(result)
 
     cdef inline void renew_corners(self, const double* state, Py_ssize_t row, Stage* stage) noexcept nogil:
-        """The northward flux through, and the vorticity along, the southern edge of a row."""
+        """Compute the northward flux through, and the vorticity along, the southern edge of a row."""
         cdef Py_ssize_t width = self.width
         cdef const double* thickness = state + row * width
         cdef const double* eastward = thickness + width * width
@@ -121,7 +121,7 @@ cdef class ShallowWater:
                          self.coriolis, 1.0 / self.spacing_m, stage.vorticity[1])
 
     cdef inline void renew_centres(self, const double* state, Py_ssize_t row, Stage* stage) noexcept nogil:
-        """The eastward flux and the Bernoulli function of a row."""
+        """Compute the eastward flux and the Bernoulli function of a row."""
         cdef Py_ssize_t width = self.width
         cdef const double* thickness = state + row * width
         cdef const double* eastward = thickness + width * width

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from apps.run import main
-from apps.start.ending import EXIT_FAILED, leave
 from apps.start.handover import STREAMS, Handover
+from apps.start.mpi import EXIT_FAILED, leave
 
 _MOST_FILES = 1 << 16
 _PR_SET_PDEATHSIG = 1
@@ -20,7 +20,7 @@ _ARGUMENTS_BEGIN_FIELD, _ARGUMENTS_END_FIELD = 47, 48
 
 
 def run_rank(rank: Handover, parent: int, starter: int) -> NoReturn:
-    """Runs the rank in this process, just forked from `parent`, for the process `starter`; never returns."""
+    """Run the rank in this process, just forked from `parent`, for the process `starter`."""
     try:
         _become(rank, parent, starter)
         leave(main(rank.arguments))
@@ -54,7 +54,7 @@ def _die_with(parent: int) -> None:
 
 
 def show_command(words: list[str]) -> None:
-    """Makes ps and pgrep show `words` as this process's command, as far as its own command line was long."""
+    """Make ps and pgrep show `words` as this process's command, cut to the length of its own command line."""
     fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
     # Counted from the third, which follows the name in parentheses.
     begin, end = int(fields[_ARGUMENTS_BEGIN_FIELD - 2]), int(fields[_ARGUMENTS_END_FIELD - 2])

@@ -1,6 +1,7 @@
-"""What `start-rank` hands to the parent: a rank's arguments, working directory, environment and standard streams.
+"""The message by which `start-rank` hands a rank to the parent.
 
-The message is described at the head of `rank.c`, which writes it.
+It holds the rank's arguments, working directory, environment and standard streams. The head of `rank.c`, which writes
+the message, describes its format.
 """
 
 from __future__ import annotations
@@ -26,21 +27,21 @@ class Handover:
     streams: tuple[int, ...]
 
     def adopt_streams(self) -> None:
-        """Makes the streams this process's own, under the usual numbers."""
+        """Make the streams this process's standard streams."""
         for number, stream in enumerate(self.streams):
             os.dup2(stream, number)
 
     def close_streams(self) -> None:
-        """Lets go of them: the rank has its own."""
+        """Close the streams of this process; the rank has copies."""
         for stream in self.streams:
             os.close(stream)
 
 
 def receive(connection: socket.socket) -> Handover | None:
-    """The rank that `connection` hands over, or None if it closed before it had said all.
+    """Receive the rank that `connection` hands over; return None if it closed before the end of the message.
 
     Raises:
-        RunFailed: if what it says is not a rank.
+        RunFailed: if the message does not describe a rank.
     """
     header, streams = _receive_header(connection)
     content = b""
@@ -55,7 +56,7 @@ def receive(connection: socket.socket) -> Handover | None:
 
 
 def read_header(header: bytes) -> tuple[int, int]:
-    """How many arguments follow, and how many bytes in all.
+    """Return the number of arguments that follow, and the number of bytes.
 
     Raises:
         RunFailed: if the header is of another make.
@@ -68,7 +69,7 @@ def read_header(header: bytes) -> tuple[int, int]:
 
 
 def read_content(content: bytes, arguments: int, streams: tuple[int, ...]) -> Handover:
-    """The rank that the strings of a message describe.
+    """Read the rank that the strings of a message describe.
 
     Raises:
         RunFailed: if there are fewer strings than there must be.
@@ -96,7 +97,7 @@ def _receive_header(connection: socket.socket) -> tuple[bytes | None, tuple[int,
 
 
 def _receive_exactly(connection: socket.socket, length: int) -> bytes:
-    """`length` bytes, or fewer if the connection ends."""
+    """Receive `length` bytes, or fewer if the connection ends."""
     received = bytearray()
     while len(received) < length:
         try:

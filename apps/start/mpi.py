@@ -1,4 +1,4 @@
-"""MPI's beginning and end for one rank, at little cost to the ranks that share its cores.
+"""The beginning and end of MPI for one rank, at little cost to the ranks that share its cores.
 
 While Open MPI waits for other ranks in its initialisation and at its end, it looks every 100 us whether they have come:
 64 waiting ranks keep two cores busy, on which the rank they wait for has yet to run. A rank's timers are therefore
@@ -11,17 +11,21 @@ import ctypes
 import os
 import sys
 from collections.abc import MutableMapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from mpi4py import MPI
+
+EXIT_FAILED = 1
+
+_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
 
 LAX_TIMER_HOST_NS = 5_000_000
 _USUAL_TIMER = 0
 _PR_SET_TIMERSLACK = 29
 
 STARTED_BY_MPIRUN = "PMIX_NAMESPACE"
-"""What is in the environment of a rank."""
+"""A variable in the environment of every rank that mpirun starts."""
 
 UNUSED_COMPONENTS = {
     "OMPI_MCA_coll": ("adapt", "han", "inter", "monitoring", "sm", "sync", "tuned"),
@@ -35,18 +39,30 @@ UNUSED_COMPONENTS = {
     "OMPI_MCA_state": ("hnp", "novm", "orted", "tool"),
     "PMIX_MCA_pcompress": ("zlib",),
 }
-"""What Open MPI would open in every rank and no rank uses; one-sided messages and reductions by vector units are not
-used here, collectives are few and small, and most of the rest is for daemons."""
+"""Components that Open MPI would open in every rank and that no rank uses.
+
+One-sided messages and reductions by vector units are not used here, collectives are few and small, and most of the
+other components are for daemons.
+"""
 
 TOPOLOGY_DISCOVERY = {"HWLOC_COMPONENTS": "no_os,stop", "HWLOC_PLUGINS_PATH": ""}
-"""How many cores there are is all that a rank need find out, and not their caches and what is on the PCI bus."""
+"""A rank needs the number of cores only, and not their caches or the devices on the PCI bus."""
 
 LARGEST_AT_ONCE = {"OMPI_MCA_btl_vader_eager_limit": "40960"}
-"""Rows of 32 KB go through shared memory at once, without their receiver's leave, for which it would have to wake."""
+"""Rows of 32 KB go through shared memory at once; larger messages would have to wake their receiver first."""
+
+
+def use_one_thread() -> None:
+    """Make numerical libraries that are loaded from now on use one thread, unless the user says otherwise.
+
+    A rank emulates one processor: more threads would take the other ranks' share of the host.
+    """
+    for name in _THREADS:
+        os.environ.setdefault(name, "1")
 
 
 def load() -> None:
-    """Loads MPI without initialising it; harmless where it is loaded already."""
+    """Load MPI without initialising it; do nothing if it is loaded already."""
     import mpi4py
 
     mpi4py.rc.initialize = False
@@ -55,33 +71,44 @@ def load() -> None:
 
 
 def world() -> MPI.Intracomm:
-    """All ranks of the job; initialises MPI, for one thread, when first called."""
+    """Return the communicator of all ranks of the job; the first call initialises MPI, for one thread."""
     load()
     from mpi4py import MPI
 
     if not MPI.Is_initialized():
-        spare_components(os.environ)
-        _let_timers_be_late(LAX_TIMER_HOST_NS)
+        exclude_unused_components(os.environ)
+        _set_timer_slack(LAX_TIMER_HOST_NS)
         MPI.Init()
-        _let_timers_be_late(_USUAL_TIMER)
+        _set_timer_slack(_USUAL_TIMER)
     return MPI.COMM_WORLD
 
 
 def end() -> None:
-    """Ends MPI if this process has begun it; every rank must call this."""
+    """End MPI if this process has initialised it. Every rank must call this."""
     if "mpi4py.MPI" not in sys.modules:
         return
     from mpi4py import MPI
 
     if MPI.Is_initialized() and not MPI.Is_finalized():
-        _let_timers_be_late(LAX_TIMER_HOST_NS)
+        _set_timer_slack(LAX_TIMER_HOST_NS)
         MPI.Finalize()
 
 
-def spare_components(environment: MutableMapping[str, str]) -> None:
-    """Keeps Open MPI from looking for what no rank uses; where the environment names what to open, that is opened.
+def leave(exit_code: int) -> NoReturn:
+    """End MPI, then the process at once: the system frees everything faster than Python would."""
+    end()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            exit_code = exit_code or EXIT_FAILED
+    os._exit(exit_code)
 
-    A process that no mpirun started needs more than a rank, and is left alone.
+
+def exclude_unused_components(environment: MutableMapping[str, str]) -> None:
+    """Keep Open MPI from opening components that no rank uses, unless the environment names components to open.
+
+    Does nothing in a process that mpirun did not start, since such a process needs more than a rank does.
     """
     if STARTED_BY_MPIRUN not in environment:
         return
@@ -89,12 +116,12 @@ def spare_components(environment: MutableMapping[str, str]) -> None:
     for name, limit in LARGEST_AT_ONCE.items():
         environment.setdefault(name, limit)
     for framework, unused in UNUSED_COMPONENTS.items():
-        said = environment.get(framework, "")
-        if said.startswith("^") or not said:
-            excluded = dict.fromkeys([*said.removeprefix("^").split(","), *unused])
+        given = environment.get(framework, "")
+        if given.startswith("^") or not given:
+            excluded = dict.fromkeys([*given.removeprefix("^").split(","), *unused])
             environment[framework] = "^" + ",".join(name for name in excluded if name)
 
 
-def _let_timers_be_late(host_ns: int) -> None:
-    """How late this process's sleeps may end, 0 for the system's usual 50 us."""
+def _set_timer_slack(host_ns: int) -> None:
+    """Set how late this process's sleeps may end; 0 is the system's usual 50 us."""
     ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, ctypes.c_ulong(host_ns), 0, 0, 0)

@@ -27,7 +27,7 @@ _CREDENTIALS = struct.Struct("=iii")
 
 
 class Parent:
-    """Listens for ranks, forks them, and passes on how they end."""
+    """A server that listens for ranks, forks them, and passes on how they end."""
 
     def __init__(self, listener: socket.socket, life: int, expected: int) -> None:
         self._listener = listener
@@ -42,7 +42,7 @@ class Parent:
         self._wake_reader, self._wake_writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
 
     def serve(self) -> None:
-        """Runs until no rank is left to serve."""
+        """Serve until no rank is left."""
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
         signal.set_wakeup_fd(self._wake_writer, warn_on_full_buffer=False)
         for number in (self._listener.fileno(), self._life, self._wake_reader):
@@ -56,12 +56,12 @@ class Parent:
             self._begin_rank()
         elif number == self._wake_reader:
             os.read(self._wake_reader, 4096)
-            self._tell_of_ended_ranks()
+            self._report_ended_ranks()
         elif number == self._life:
             self._starter_lives = False
             self._poll.unregister(self._life)
         elif number in self._process_of:
-            # It says nothing after the handover, so it has gone; its rank's end is told to nobody.
+            # `start-rank` sends nothing after the handover, so it has gone: end its rank, and report the end to nobody.
             os.kill(self._process_of[number], signal.SIGKILL)
             self._poll.unregister(number)
 
@@ -90,7 +90,7 @@ class Parent:
             os.unlink(self._listener.getsockname())  # noqa: PTH108 - a socket's name may be no text
         self._listener.close()
 
-    def _tell_of_ended_ranks(self) -> None:
+    def _report_ended_ranks(self) -> None:
         while self._waiting:
             process, status = os.waitpid(-1, os.WNOHANG)
             if process == 0:
@@ -105,7 +105,7 @@ class Parent:
 
 
 def main(words: Sequence[str]) -> None:
-    """Prepares, then serves the ranks of one job on this node."""
+    """Prepare, then serve the ranks of one job on this node."""
     listener, life, expected = (int(word) for word in words[:3])
     os.set_inheritable(listener, False)
     os.set_inheritable(life, False)
@@ -115,5 +115,5 @@ def main(words: Sequence[str]) -> None:
 
 if __name__ == "__main__":
     main(sys.argv[1:])
-    # Nothing is left to be tidied up that the system does not, and a job's end waits for this process.
+    # The system frees everything, and the end of a job waits for this process.
     os._exit(0)

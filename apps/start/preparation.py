@@ -1,6 +1,6 @@
-"""What the parent has ready before it forks ranks: modules, MPI's library and components, and memory that stays shared.
+"""The parent's preparation before it forks ranks: modules, MPI's library and components, and memory that stays shared.
 
-Nothing of this initialises MPI, so that each rank does so itself, as mpirun expects.
+None of it initialises MPI; each rank does so itself, as mpirun expects.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 
-from apps.start import mpi, single_threaded
+from apps.start import mpi
 
 # What a rank opens in MPI_Init. Loaded before the fork, a component costs a rank no look-up, mapping or relocation.
 COMPONENTS = (
@@ -25,8 +25,8 @@ COMPONENTS = (
 
 
 def prepare(arguments: Sequence[str]) -> None:
-    """Imports what the ranks of a job with these arguments need, and settles the memory that they will share."""
-    single_threaded.set_environment()
+    """Import what the ranks of a job with these arguments need, and freeze the memory that they will share."""
+    mpi.use_one_thread()
     mpi.load()
     load_components(COMPONENTS)
     import_all(arguments[0] if arguments else None)
@@ -36,12 +36,12 @@ def prepare(arguments: Sequence[str]) -> None:
 
 
 def import_all(application: str | None) -> None:
-    """Imports what a rank imports while it runs; an application that does not exist is the rank's to refuse."""
+    """Import what a rank imports while it runs; the rank itself refuses an unknown application."""
     from apps import kernels
     from apps.run import make_parser
 
-    import_module("apps.application")
-    import_module("apps.record")
+    for module in ("apps.application", "apps.record", "apps.timeline"):
+        import_module(module)
     for kernel in pkgutil.iter_modules(kernels.__path__, "apps.kernels."):
         import_module(kernel.name)
     # Made for what making it imports: the application's module, and what argparse needs when it is first used.
@@ -49,7 +49,7 @@ def import_all(application: str | None) -> None:
 
 
 def load_components(names: Iterable[str]) -> None:
-    """Loads components of Open MPI; one that does not exist or does not load is left for MPI_Init to judge."""
+    """Load components of Open MPI; leave one that does not exist or does not load to MPI_Init."""
     folder = _component_folder()
     if folder is None:
         return
@@ -59,7 +59,7 @@ def load_components(names: Iterable[str]) -> None:
 
 
 def _component_folder() -> Path | None:
-    """Where Open MPI keeps its components: below the folder of the library that this process has loaded."""
+    """Find Open MPI's folder of components, below the folder of the library that this process has loaded."""
     for line in Path("/proc/self/maps").read_text().splitlines():
         if "/libmpi.so" in line:
             libraries = Path(line.split(maxsplit=5)[5]).parent

@@ -45,7 +45,7 @@ extern char **environ;
 
 static pid_t parent_pid = 0;
 
-/* Says why the job fails, as a rank does: to a person on standard error, to the broker as an event. */
+/* Report why the job fails, as a rank does: to people on standard error, to the broker as an event. */
 static void say(const char *form, ...)
 {
     char sentence[SENTENCE_BYTES];
@@ -70,7 +70,7 @@ static void fail(const char *what)
     exit(EXIT_FAILED);
 }
 
-/* Runs the rank in this process, as if this program had not been there. */
+/* Run the rank in this process, as if mpirun had started Python itself. */
 static void run_plainly(int argc, char **argv)
 {
     char **words = calloc((size_t)argc + 3, sizeof *words);
@@ -84,7 +84,7 @@ static void run_plainly(int argc, char **argv)
     fail(PYTHON " does not run");
 }
 
-/* Where the ranks of this job meet on this node; 0 if there is no such place. */
+/* Find the socket at which the ranks of this job meet on this node; return 0 if there is none. */
 static int meeting_place(struct sockaddr_un *place)
 {
     const char *folder = getenv("PMIX_SERVER_TMPDIR"), *name = getenv("PMIX_NAMESPACE");
@@ -97,7 +97,7 @@ static int meeting_place(struct sockaddr_un *place)
     return length > 0 && (size_t)length < sizeof place->sun_path;
 }
 
-/* Becomes the Python parent, which listens at `listener` and ends when `life` closes and no rank is left. */
+/* Become the Python parent, which listens at `listener` and ends when `life` closes and no rank is left. */
 static void become_parent(int listener, int life, int argc, char **argv)
 {
     char listener_text[16], life_text[16];
@@ -136,7 +136,7 @@ static void start_parent(int listener, int argc, char **argv)
     /* life[1] stays open as long as this process lives. */
 }
 
-/* A connection to the parent, which whoever comes first starts. */
+/* Connect to the parent; the first rank that comes here starts it. */
 static int connect_to_parent(const struct sockaddr_un *place, int argc, char **argv)
 {
     const struct timespec pause = {0, PAUSE_NS};
@@ -228,7 +228,7 @@ static void hand_over(int connection, int argc, char **argv)
     free(strings);
 }
 
-/* The rank's status as wait(2) gives it; does not return if the parent ends without telling it. */
+/* The rank's status as wait(2) gives it; does not return if the parent ends without sending it. */
 static int await_status(int connection)
 {
     int status = 0;
@@ -243,7 +243,7 @@ static int await_status(int connection)
     }
     if (received == sizeof status)
         return status;
-    /* One speaks: the others let it end first, whereupon mpirun ends them. */
+    /* One rank reports: the others let it end first, and then mpirun ends them. */
     if (parent_pid != 0)
         say("The Python process that rank %s and its neighbours were forked from has ended.", rank());
     else
@@ -251,11 +251,11 @@ static int await_status(int connection)
     exit(EXIT_FAILED);
 }
 
-/* Ends as the rank did. */
+/* End as the rank did. */
 static void end_as(int status)
 {
     if (WIFSIGNALED(status)) {
-        /* Those that end a whole job in good order need no explanation here. */
+        /* Signals that end a whole job in good order need no explanation here. */
         if (WTERMSIG(status) != SIGTERM && WTERMSIG(status) != SIGINT && WTERMSIG(status) != SIGHUP)
             say("Rank %s was ended by signal %d (%s).", rank(), WTERMSIG(status), strsignal(WTERMSIG(status)));
         const struct rlimit no_core = {0, 0};
@@ -264,7 +264,7 @@ static void end_as(int status)
         raise(WTERMSIG(status));
     }
     if (status == 0 && parent_pid != 0)
-        /* The parent has ranks of others yet; it stays inside the tree of processes that a resource manager sees. */
+        /* The parent still has other ranks; it stays inside the tree of processes that a resource manager sees. */
         while (waitpid(parent_pid, NULL, 0) < 0 && errno == EINTR)
             ;
     exit(WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED);

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from pathlib import Path
 
 import uvicorn
 
-from emulator.broker import logs
-from emulator.broker.api import application
-from emulator.broker.journal import Journal
+from emulator.broker.http.api import create_app
+from emulator.broker.http.limits import escaped
 from emulator.broker.service import Broker
+from emulator.broker.state.journal import Journal
 from emulator.clusters.slurm import SlurmCluster
 from emulator.clusters.ssh_file_server import SshFileServer
 from emulator.model.documents import read_document
@@ -20,16 +21,31 @@ from emulator.model.topology import Topology
 
 DEFAULT_SETTINGS = Path("/etc/testbed/broker.json")
 GRACE_HOST_S = 3
-"""Host seconds that those who wait for events are given to hang up when the broker is told to stop."""
+"""Host seconds that clients waiting for events have to hang up when the broker stops."""
+
+
+class OneLineFormatter(logging.Formatter):
+    """Writes a record and its traceback on one line, so that no text of a user can pass for a record of its own."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the record as one line."""
+        return escaped(super().format(record))
+
+
+def _start_logging() -> None:
+    """Send warnings and errors of all libraries to standard error, a line each."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(OneLineFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
 
 
 def main(settings_file: Path) -> None:
-    """Serve until told to stop; jobs that are unfinished then are cancelled.
+    """Serve until the process is stopped, then cancel the unfinished jobs.
 
     Raises:
-        InvalidInput: if the settings or the topology are not valid, or name different clusters.
+        InvalidInput: if the settings or the topology are invalid, or name different clusters.
     """
-    logs.begin()
+    _start_logging()
     settings = read_document(settings_file, BrokerSettings)
     topology = read_document(settings.topology_file, Topology)
     if [head.cluster for head in settings.heads] != topology.cluster_names:
@@ -44,7 +60,7 @@ def main(settings_file: Path) -> None:
     token = settings.token_file.read_text(encoding="utf-8").strip()
     try:
         uvicorn.run(
-            application(broker, journal, token),
+            create_app(broker, journal, token),
             host="0.0.0.0",
             port=settings.listen_port,
             log_config=None,

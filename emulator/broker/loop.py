@@ -1,6 +1,6 @@
-"""The broker's one state-owning thread: others hand it work and, if they like, wait for the answer.
+"""The one thread that owns the broker's state: other threads post work to it or call it and wait for the answer.
 
-It sleeps until somebody hands it something or the moment it was told to wake at has come.
+It sleeps until it gets work, or until its next wake is due.
 """
 
 from __future__ import annotations
@@ -17,47 +17,47 @@ Answer = TypeVar("Answer")
 log = logging.getLogger(__name__)
 JOIN_TIMEOUT_HOST_S = 10.0
 LONGEST_SLEEP_HOST_S = 3600.0
-"""However far off the next moment is: what a thread may wait is bounded."""
+"""Upper bound of a sleep, since a thread's wait is bounded."""
 PAUSE_HOST_S = 0.1
-"""After a failed wake, so that one that fails at once again does not fill the disk with its traces."""
+"""Pause after a failed wake, so that repeated failures do not fill the disk with tracebacks."""
 
 
 class Loop:
-    """A thread that does one piece of work after another; `host_until_wake_s` says how long it may sleep."""
+    """A thread that does one piece of work after another; `host_until_wake_s` returns how long it may sleep."""
 
     def __init__(self, host_until_wake_s: Callable[[], float | None], on_wake: Callable[[], None]) -> None:
         self._host_until_wake_s = host_until_wake_s
         self._on_wake = on_wake
         self._work: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._turn, name="broker", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="broker", daemon=True)
 
     def open(self) -> None:
         """Start the thread."""
         self._thread.start()
 
     def close(self) -> None:
-        """End the thread once it has done what it was handed before."""
+        """End the thread after the work it already has."""
         self._work.put(None)
         self._thread.join(timeout=JOIN_TIMEOUT_HOST_S)
 
-    def ask(self, work: Callable[[], Answer]) -> Answer:
-        """Have `work` done on the thread; returns its answer or raises its error."""
+    def call(self, work: Callable[[], Answer]) -> Answer:
+        """Run `work` on the thread; returns its answer or raises its error."""
         answer: Future[Answer] = Future()
 
-        def answered() -> None:
+        def run_work() -> None:
             try:
                 answer.set_result(work())
             except BaseException as error:
                 answer.set_exception(error)
 
-        self._work.put(answered)
+        self._work.put(run_work)
         return answer.result()
 
     def post(self, work: Callable[[], object]) -> None:
-        """Have `work` done on the thread some time; returns at once."""
+        """Run `work` on the thread later; returns at once."""
         self._work.put(work)
 
-    def _turn(self) -> None:
+    def _run(self) -> None:
         while True:
             try:
                 work = self._work.get(timeout=min(self._sleep_host_s(), LONGEST_SLEEP_HOST_S))
@@ -69,7 +69,7 @@ class Loop:
             try:
                 work()
             except Exception:
-                # A defect in one piece of work must not silence the broker for all others.
+                # A defect in one piece of work must not stop the broker.
                 log.exception("a piece of the broker's work failed")
             if self._sleep_host_s() == 0.0:
                 self._wake()
@@ -78,7 +78,7 @@ class Loop:
         try:
             until_wake_s = self._host_until_wake_s()
         except Exception:
-            log.exception("nobody can say when the broker is to wake")
+            log.exception("the time of the broker's next wake could not be determined")
             return PAUSE_HOST_S
         return LONGEST_SLEEP_HOST_S if until_wake_s is None else until_wake_s
 

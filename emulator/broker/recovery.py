@@ -1,16 +1,16 @@
-"""What a broker that was killed left half done is settled, once the clusters concerned are found again.
+"""Jobs that a killed broker left unfinished, settled once their clusters are found again.
 
-A cluster that is found has first released all that was held there in this testbed's name (`service`), and with it every
-rank and every step of a job has ended. Then, job by job:
+When a cluster is found, everything held there in this testbed's name is released first (`service`), which ends every
+rank and step. Then, job by job:
 
-queued              waits on, where its discipline had it; one that had not been put to it arrives now
-claiming            is claimed again at its placement, under names that no claim of the former broker had
-starting, running   has failed: its ranks may have begun, their output went with the broker, and none is run twice
-of a run that was   is cancelled, whatever it did, and the run ends with its last job
-being ended
-final               stays what it is; a departure or withdrawal that was not decided on is decided now
+queued              waits on at its place in the queue; a job that its discipline does not know arrives now
+claiming            is claimed again at its placement, under claim names that the former broker did not use
+starting, running   fails: its ranks may have begun, their output is lost, and no job runs twice
+in a run that was   is cancelled in any state, and the run ends with its last job
+ending
+final               is left alone; a departure or withdrawal that was not decided on is decided now
 
-Everything here happens on the broker's loop.
+All methods run on the broker's loop.
 """
 
 from __future__ import annotations
@@ -19,22 +19,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from emulator.broker.life_events import Ended
-from emulator.broker.remembering import was_interrupted
-from emulator.broker.runs import LiveJob, Run
+from emulator.broker.jobs.reports import Ended
 from emulator.broker.scheduling import Scheduling
+from emulator.broker.state.jobs import LiveJob
+from emulator.broker.state.restore import was_interrupted
+from emulator.broker.state.runs import Run
 from emulator.model.job import JobState
 from emulator.model.topology import Topology
 
 PATIENCE_HOST_S: Final = 30.0
-"""Host seconds after which jobs whose clusters have not been found are given up."""
+"""Host seconds after which jobs whose clusters have not been found fail."""
 KILLED: Final = "The broker was killed while the job was {state}; it was ended everywhere, and is not run twice."
 NOT_FOUND: Final = "The broker was killed while the job was {state}, and cluster {cluster!r} was not found after that."
 
 
 @dataclass(slots=True)
 class _Interrupted:
-    """A job that nobody follows, and the clusters that have yet to be found before it is settled."""
+    """A job without an execution, and the clusters that must be found before it is settled."""
 
     run: Run
     job: LiveJob
@@ -42,7 +43,7 @@ class _Interrupted:
 
 
 class Recovery:
-    """Settles the jobs that a former broker had placed and did not see end."""
+    """Settles the jobs that a former broker had placed and that had not ended."""
 
     def __init__(self, topology: Topology, scheduling: Scheduling) -> None:
         self._topology = topology
@@ -50,12 +51,12 @@ class Recovery:
         self._interrupted: dict[int, _Interrupted] = {}
 
     @property
-    def is_going_on(self) -> bool:
-        """Whether a job is not settled yet."""
+    def is_active(self) -> bool:
+        """Whether some job is not settled yet."""
         return bool(self._interrupted)
 
     def begin(self, runs: Sequence[Run]) -> None:
-        """Take up `runs`, those that are running: decide on what was not decided on, and wait for the clusters."""
+        """Begin with the running `runs`: decide on what was not decided on, and wait for the clusters."""
         for run in runs:
             for job in run.jobs.values():
                 if was_interrupted(job):
@@ -65,24 +66,24 @@ class Recovery:
             self._scheduling.catch_up(run)
             is_scanned = run.discipline.next_scan_s() is not None
             jobs_wait = bool(run.discipline.waiting()) and not is_scanned
-            run.looking.begin_anew(len(self._topology.clusters), jobs_wait=jobs_wait)
+            run.poller.reset(len(self._topology.clusters), jobs_wait=jobs_wait)
 
-    def found(self, cluster: str) -> None:
-        """`cluster` answers, and nothing is held there in our name."""
+    def cluster_found(self, cluster: str) -> None:
+        """Settle the jobs that waited for `cluster` only; it answers, and holds nothing in our name."""
         for interrupted in list(self._interrupted.values()):
             interrupted.awaited.discard(cluster)
             if not interrupted.awaited:
                 self._settle(interrupted)
 
     def give_up(self) -> None:
-        """No cluster is waited for any longer."""
+        """Fail the jobs whose clusters have not been found."""
         for number in list(self._interrupted):
             interrupted = self._interrupted[number]
             reason = NOT_FOUND.format(state=interrupted.job.state.value, cluster=min(interrupted.awaited))
             self._end(number, JobState.FAILED, reason)
 
     def cancel(self, job: LiveJob) -> None:
-        """End a job that waits to be settled; does nothing for one that is."""
+        """Cancel a job that is not settled; does nothing if it is."""
         if job.id in self._interrupted:
             self._end(job.id, JobState.CANCELLED, f"Cancelled while it was {job.state.value}.")
 
@@ -92,7 +93,7 @@ class Recovery:
             self.cancel(job)
         elif job.state is JobState.CLAIMING:
             del self._interrupted[job.id]
-            self._scheduling.resume(run, job)
+            self._scheduling.supervisor.relaunch(run, job)
         else:
             self._end(job.id, JobState.FAILED, KILLED.format(state=job.state.value))
 

@@ -1,8 +1,8 @@
-"""The broker itself: it takes runs and jobs, shows them, and keeps its clusters watched.
+"""The broker's public methods: it takes runs and jobs, shows them, and watches its clusters.
 
-Every public method may be called from any thread; each hands its work to the loop, which owns all state. What becomes
-of the work is decided elsewhere: `register` knows runs and jobs, `admission` takes them, `scheduling` follows them to
-their end, `ending` ends them before.
+Every public method may be called from any thread; each hands its work to the loop, which owns all state. The work
+itself is done elsewhere: `registry` holds runs and jobs, `submissions` admits jobs, `scheduling` runs them,
+`cancellation` ends them early.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from functools import partial
 
-from emulator.broker.admission import Admission
-from emulator.broker.census import Tally, cluster_views, tally, waiting_jobs
-from emulator.broker.ending import Ending
+from emulator.broker.cancellation import Cancellation
 from emulator.broker.files.catalogue import Catalogue
 from emulator.broker.files.registry import FileRegistry
 from emulator.broker.files.replicas import Replicas
-from emulator.broker.journal import Journal
 from emulator.broker.loop import Loop
-from emulator.broker.placing import ViewedOccupancies
+from emulator.broker.occupancy import CachedOccupancyReader
 from emulator.broker.recovery import PATIENCE_HOST_S, Recovery
-from emulator.broker.register import Register
-from emulator.broker.runs import Run
 from emulator.broker.scheduling import Scheduling
+from emulator.broker.state.journal import Journal
+from emulator.broker.state.registry import RunRegistry
+from emulator.broker.state.runs import Run
+from emulator.broker.status import BrokerStatus, broker_status, cluster_views, waiting_jobs
+from emulator.broker.submissions import Submissions
 from emulator.clusters.file_server import FileServer
 from emulator.clusters.protocol import AllocationEvent, LocalResourceManager
-from emulator.model.errors import NotStanding, TestbedError
+from emulator.model.errors import TestbedError, TestbedNotUp
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
 from emulator.model.views import ClusterView, EventKind, JobView, QueueEntryView, RunRequest, RunView, Submission
@@ -42,9 +42,9 @@ END_POLL_HOST_S = 0.05
 
 
 class Broker:
-    """A co-allocating scheduler over `managers` and `file_servers`, which stand in the topology's order.
+    """A co-allocating scheduler over `managers` and `file_servers`, both in the topology's order.
 
-    `files` is where users register and remove files.
+    Users register and remove files through `files`.
     """
 
     def __init__(
@@ -60,20 +60,20 @@ class Broker:
         catalogue = Catalogue(settings.journal_file.with_name(CATALOGUE_FILE))
         self._replicas = Replicas(topology, file_servers, catalogue)
         self._scheduling = Scheduling(topology, managers, settings, journal, self._replicas)
-        self._viewed = ViewedOccupancies(managers)
-        self._loop = Loop(self._host_until_scan_s, self._scan_due_runs)
+        self._occupancies = CachedOccupancyReader(managers)
+        self._loop = Loop(self._host_until_due_s, self._decide_due_runs)
         self._journal = journal
-        self._register = Register(topology, journal)
-        self.files = FileRegistry(topology, file_servers, self._replicas, self._loop.ask, self._register.wanted_files)
+        self._registry = RunRegistry(topology, journal)
+        self.files = FileRegistry(topology, file_servers, self._replicas, self._loop.call, self._registry.needed_files)
         self._recovery = Recovery(topology, self._scheduling)
-        self._ending = Ending(self._register, self._scheduling, self._recovery, journal)
-        self._admission = Admission(
-            topology, journal, self._scheduling, self._replicas, self._register, self._loop.post
+        self._cancellation = Cancellation(self._registry, self._scheduling, self._recovery, journal)
+        self._submissions = Submissions(
+            topology, journal, self._scheduling, self._replicas, self._registry, self._loop.post
         )
 
     def open(self) -> None:
-        """Begin to watch the clusters and to work."""
-        self._scheduling.open(self._loop)
+        """Start the loop and watch the clusters."""
+        self._scheduling.supervisor.open(self._loop.post)
         self._replicas.open(self._loop.post)
         self._loop.post(self._recover)
         self._loop.open()
@@ -81,145 +81,147 @@ class Broker:
             manager.watch(partial(self._on_allocation, manager), partial(self._on_reachable, manager))
 
     def close(self) -> None:
-        """End every job and stop."""
-        for number in self._loop.ask(lambda: self._register.unended):
+        """End all runs with their jobs, and stop."""
+        for number in self._loop.call(lambda: self._registry.unended_runs):
             try:
                 self.end_run(number)
             except TestbedError:
                 log.exception("run %d was not ended; all else is closed", number)
-        self._loop.ask(self._replicas.close)
+        self._loop.call(self._replicas.close)
         self._loop.close()
         for manager in self._managers:
             manager.close()
         self._scheduling.occupancies.close()
-        self._viewed.close()
+        self._occupancies.close()
 
     def unreachable(self) -> list[str]:
-        """Names of the clusters that do not answer."""
-        return self._loop.ask(lambda: self._scheduling.lost)
+        """Get the names of the clusters that do not answer."""
+        return self._loop.call(lambda: self._scheduling.lost)
 
     def is_recovering(self) -> bool:
-        """Whether jobs that a former broker left behind still wait until their clusters are found."""
-        return self._loop.ask(lambda: self._recovery.is_going_on)
+        """Return whether jobs of a former broker still wait until their clusters are found."""
+        return self._loop.call(lambda: self._recovery.is_active)
 
     def begin_run(self, request: RunRequest) -> RunView:
-        """Take hold of the testbed for a run.
+        """Begin a run, which then holds the testbed.
 
         Raises:
-            TestbedBusy: if another run holds it, or jobs of the standing run are unfinished.
+            TestbedBusy: if another run holds it, or jobs of the default run are unfinished.
             UnknownName: if its policy or queue does not exist.
         """
-        return self._loop.ask(lambda: self._register.begin(request).view())
+        return self._loop.call(lambda: self._registry.begin(request).view())
 
     def start_run(self, number: int) -> RunView:
-        """Set the run's clock to zero and take its jobs from now on."""
-        return self._loop.ask(partial(self._start_run, number))
+        """Set the run's clock to zero; from now on it takes jobs."""
+        return self._loop.call(partial(self._start_run, number))
 
     def end_run(self, number: int) -> RunView:
-        """Cancel what is unfinished, wait until it is released, and let go of the testbed.
+        """Cancel a run's unfinished jobs, wait until they are released, and release the testbed.
 
         Raises:
             UnknownName: if there is no such run.
-            NotStanding: if jobs could not be released in time.
+            TestbedNotUp: if jobs could not be released in time.
         """
-        self._loop.ask(partial(self._ending.stop_run, number))
+        self._loop.call(partial(self._cancellation.stop_run, number))
         deadline_host_s = time.monotonic() + END_TIMEOUT_HOST_S
-        while self._loop.ask(lambda: bool(self._register.run(number).unfinished)):
+        while self._loop.call(lambda: bool(self._registry.run(number).unfinished)):
             if time.monotonic() > deadline_host_s:
-                raise NotStanding(f"Run {number} has jobs that did not end within {END_TIMEOUT_HOST_S:.0f} s.")
+                raise TestbedNotUp(f"Run {number} has jobs that did not end within {END_TIMEOUT_HOST_S:.0f} s.")
             time.sleep(END_POLL_HOST_S)
-        return self._loop.ask(lambda: self._ending.end_run(number).view())
+        return self._loop.call(lambda: self._cancellation.end_run(number).view())
 
     def current_run(self) -> RunView | None:
-        """The run that holds the testbed, if one does."""
-        return self._loop.ask(lambda: run.view() if (run := self._register.current) else None)
+        """Get the run that holds the testbed, if one does."""
+        return self._loop.call(lambda: run.view() if (run := self._registry.current) else None)
 
     def check_run(self, number: int) -> None:
-        """Make sure that there is a run of that number.
+        """Check that there is a run of that number.
 
         Raises:
             UnknownName: if there is none.
         """
-        self._register.run(number)
+        self._registry.run(number)
 
     def submit(self, submission: Submission) -> JobView:
-        """Take a job; it is recorded when this returns, and tried right after.
+        """Submit a job; it is recorded when this returns, and tried right after.
 
         Raises:
-            InvalidInput: if it cannot be meant or could never run here.
-            TestbedBusy: if it is for the standing run while another holds the testbed.
-            NotStanding: if its run is not running.
+            InvalidInput: if it is invalid or could never run here.
+            TestbedBusy: if it is for the default run while another run holds the testbed.
+            TestbedNotUp: if its run is not running.
             KeyTaken: if another submission was made under its key.
         """
-        return self.offer(submission).result()
+        return self.submit_async(submission).result()
 
-    def offer(self, submission: Submission) -> Future[JobView]:
-        """As `submit`, for those who do not stand and wait: the job comes when it is durable, or the error."""
-        return self._admission.offer(submission)
+    def submit_async(self, submission: Submission) -> Future[JobView]:
+        """Submit a job without waiting; the future gets the job once it is durable, or the error."""
+        return self._submissions.submit_async(submission)
 
     def cancel(self, number: int) -> JobView:
-        """End a job wherever it is; to cancel one that is being ended changes nothing.
+        """Cancel a job in whatever state it is; has no effect on a job that is ending already.
 
         Raises:
             UnknownName: if there is no such job.
             AlreadyEnded: if it has ended.
         """
-        return self._loop.ask(lambda: self._ending.cancel(number).view(self._topology))
+        return self._loop.call(lambda: self._cancellation.cancel(number).view(self._topology))
 
     def job(self, number: int) -> JobView:
-        """The job with that number.
+        """Get the job of that number.
 
         Raises:
             UnknownName: if there is none.
         """
-        return self._loop.ask(lambda: self._register.job(number).view(self._topology))
+        return self._loop.call(lambda: self._registry.job(number).view(self._topology))
 
     def jobs(self, run: int | None, after: int = 0, limit: int | None = None) -> list[JobView]:
-        """The jobs of a run, or all, in order of submission: those numbered above `after`, at most `limit`.
+        """Get the jobs of a run, or all, in order of submission: those numbered above `after`, at most `limit`.
 
         Raises:
             UnknownName: if there is no such run.
         """
-        return self._loop.ask(partial(self._register.page, run, after, limit))
+        return self._loop.call(partial(self._registry.page, run, after, limit))
 
     def queue(self) -> list[QueueEntryView]:
-        """The waiting jobs of the run that holds the testbed, else of the standing one, as they would be tried."""
-        return self._loop.ask(lambda: waiting_jobs(self._register.current or self._register.standing))
+        """Get the waiting jobs of the run that holds the testbed, else of the default run, in the order of tries."""
+        return self._loop.call(lambda: waiting_jobs(self._registry.current or self._registry.default_run))
 
-    def tally(self) -> Tally:
-        """What is counted anew whenever somebody looks: how full the clusters and how long the queue are now."""
-        occupancies = self._viewed.read(self.unreachable())
-        return self._loop.ask(lambda: tally(self._topology, self._register.running, occupancies))
+    def status(self) -> BrokerStatus:
+        """Get the use of the clusters' processors and the lengths of the queues now."""
+        occupancies = self._occupancies.read(self.unreachable())
+        return self._loop.call(lambda: broker_status(self._topology, self._registry.running, occupancies))
 
     def output(self, number: int) -> tuple[str, str]:
-        """The last of what a job has written so far to its standard output and error; see `outputs`.
+        """Get the last part of a job's standard output and error so far; see `outputs`.
 
         Raises:
             UnknownName: if there is no such job.
         """
         self.job(number)
-        return self._scheduling.outputs.read(number)
+        return self._scheduling.supervisor.outputs.read(number)
 
     def clusters(self) -> list[ClusterView]:
-        """The clusters as their local managers report them now."""
-        occupancies = self._viewed.read(self.unreachable())
+        """Get the clusters as their local managers report them now."""
+        occupancies = self._occupancies.read(self.unreachable())
         return cluster_views(self._topology, occupancies)
 
     def _start_run(self, number: int) -> RunView:
-        run = self._register.current_run(number)
+        run = self._registry.current_run(number)
         clock = run.start()
-        with self._journal.together():
-            self._journal.keep_origin(run.id, clock.host_origin_s)
-            self._scheduling.record(run, EventKind.RUN_STARTED, detail={"request": run.request.model_dump(mode="json")})
+        with self._journal.transaction():
+            self._journal.store_origin(run.id, clock.host_origin_s)
+            self._scheduling.recorder.record(
+                run, EventKind.RUN_STARTED, detail={"request": run.request.model_dump(mode="json")}
+            )
         return run.view()
 
-    def _host_until_scan_s(self) -> float | None:
-        waits = [wait_s for run in self._scanned() if (wait_s := run.host_until_due_s()) is not None]
+    def _host_until_due_s(self) -> float | None:
+        waits = [wait_s for run in self._schedulable_runs() if (wait_s := run.host_until_due_s()) is not None]
         return min(waits, default=None)
 
-    def _scan_due_runs(self) -> None:
+    def _decide_due_runs(self) -> None:
         failed: Exception | None = None
-        for run in self._scanned():
+        for run in self._schedulable_runs():
             try:
                 self._scheduling.decide_due(run)
             except Exception as error:
@@ -228,36 +230,36 @@ class Broker:
         if failed is not None:
             raise failed  # the loop then pauses, so that what fails at once again is not tried without end
 
-    def _scanned(self) -> list[Run]:
-        """The runs whose queues are looked through; none while no cluster answers, which would waste their tries."""
-        return self._register.running if len(self._scheduling.lost) < len(self._managers) else []
+    def _schedulable_runs(self) -> list[Run]:
+        """The runs that are scanned or polled; none while no cluster answers, which would waste their tries."""
+        return self._registry.running if len(self._scheduling.lost) < len(self._managers) else []
 
     def _recover(self) -> None:
-        self._recovery.begin(self._register.running)
-        self._ending.end_emptied_run()
+        self._recovery.begin(self._registry.running)
+        self._cancellation.end_run_if_empty()
         patience = threading.Timer(PATIENCE_HOST_S, self._loop.post, (self._give_up_recovery,))
         patience.daemon = True
         patience.start()
 
     def _on_allocation(self, manager: LocalResourceManager, event: AllocationEvent) -> None:
-        self._loop.post(partial(self._scheduling.on_allocation, manager, event))
+        self._loop.post(partial(self._scheduling.supervisor.on_allocation, manager, event))
 
-    def _on_found(self, cluster: str) -> None:
+    def _on_cluster_found(self, cluster: str) -> None:
         self._scheduling.cluster_found(cluster)
-        self._recovery.found(cluster)
-        self._ending.end_emptied_run()
+        self._recovery.cluster_found(cluster)
+        self._cancellation.end_run_if_empty()
 
     def _give_up_recovery(self) -> None:
         self._recovery.give_up()
-        self._ending.end_emptied_run()
+        self._cancellation.end_run_if_empty()
 
     def _on_reachable(self, manager: LocalResourceManager, reachable: bool, reason: str) -> None:
         if reachable:
-            # If this fails the cluster was not found: the watcher that hears of it hangs up and looks for it again.
+            # If this fails, the cluster counts as not found: its watcher gets the error and tries again.
             manager.release_all()
             lost = self.files.tidy(manager.cluster)
             if lost:
-                self._loop.post(lambda: self._scheduling.files_lost(lost, self._register.running))
-            self._loop.post(partial(self._on_found, manager.cluster))
+                self._loop.post(lambda: self._scheduling.files_lost(lost, self._registry.running))
+            self._loop.post(partial(self._on_cluster_found, manager.cluster))
         else:
-            self._loop.post(lambda: self._scheduling.cluster_lost(manager.cluster, reason, self._register.running))
+            self._loop.post(lambda: self._scheduling.cluster_lost(manager.cluster, reason, self._registry.running))

@@ -1,7 +1,7 @@
-"""A campaign on a standing testbed: its schedule submitted by the load generator, its records in a run directory.
+"""A campaign on a running testbed: its schedule submitted by the load generator, its records in a run directory.
 
-Everything that can be known to be wrong is said before anything is touched. From then on the testbed is held, and given
-back on every way out; what was recorded until then stays.
+All errors that can be found beforehand are raised before the testbed is held. From then on the testbed is given back
+however the campaign ends; the records so far are kept.
 """
 
 from __future__ import annotations
@@ -9,40 +9,33 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from emulator.campaigns.conduct import (
-    Progress,
-    Tell,
-    begun_manifest,
-    checked_links,
-    conclude,
-    jobs_progress,
-    recorded,
-)
-from emulator.campaigns.following import follow_until, record_rest
-from emulator.campaigns.holding import Testbed, held
-from emulator.campaigns.input_files import registered, stated_surroundings
-from emulator.campaigns.load import LoadGenerator
-from emulator.campaigns.recording import Recorder
-from emulator.campaigns.run_directory import check_free
+from apps.registry import check_program
+from emulator.campaigns.load_generator import LoadGenerator
 from emulator.fidelity.verdict import Verdict
-from emulator.model.applications import check_program
 from emulator.model.errors import InvalidInput, RunFailed
-from emulator.model.job import JobSpecification
+from emulator.model.job import JobKind, JobSpecification
 from emulator.model.records import SCHEDULE_FILE, RunKind
 from emulator.model.topology import Topology
 from emulator.model.views import RunRequest, RunView
-from emulator.policies.adaptation import as_taken
-from emulator.policies.admitting import Admitting
-from emulator.policies.deciding import check_live, discipline_scanned
+from emulator.policies.admission import Admitting
+from emulator.policies.factory import check_live, discipline_scanned
 from emulator.policies.protocols import PlacementPolicy
 from emulator.policies.registry import placement_policy
+from emulator.policies.request_kinds import as_taken
+from emulator.runs.following import follow_until, record_rest
+from emulator.runs.holding import Testbed, held
+from emulator.runs.input_files import registered, stated_surroundings
+from emulator.runs.progress import ProgressReport, ReportProgress, jobs_progress
+from emulator.runs.recorded_run import begun_manifest, checked_links, conclude, recorded
+from emulator.runs.recording import Recorder
+from emulator.runs.run_directory import check_free
 from workloads.campaign import Campaign
 from workloads.campaign_stream import InputFile, campaign_files
 from workloads.schedule import Arrival, admitted, home_queues, schedule, write_schedule
 
 
 def planned(testbed: Testbed, campaign: Campaign, seed: int) -> list[Arrival]:
-    """The schedule of `campaign`, each of its jobs possible on `testbed` and of a kind that its policy places.
+    """Return the schedule of `campaign`, after checking that each job is possible on `testbed` and fits the policy.
 
     Raises:
         InvalidInput: if the campaign is for another topology, one of its jobs could never run, or its policy takes none
@@ -51,27 +44,22 @@ def planned(testbed: Testbed, campaign: Campaign, seed: int) -> list[Arrival]:
     """
     if campaign.topology != testbed.topology.name:
         raise InvalidInput(
-            f"Campaign {campaign.name!r} is for topology {campaign.topology!r}, but {testbed.topology.name!r} stands "
+            f"Campaign {campaign.name!r} is for topology {campaign.topology!r}, but {testbed.topology.name!r} runs "
             f"(take it down with `testbed down`, then `testbed up --topology {campaign.topology}`)."
         )
     return arrivals_on(testbed.topology, campaign, seed)
 
 
 def arrivals_on(topology: Topology, campaign: Campaign, seed: int) -> list[Arrival]:
-    """The schedule of `campaign`, each of its jobs possible on `topology` and as its policy and discipline take it.
+    """Return the schedule of `campaign`, after checking that each job is possible on `topology`.
 
-    Where the discipline has local queues, each job is submitted at the cluster that the simulator has it submitted at.
-
-    Raises:
-        InvalidInput: if one of its jobs could never run, its policy takes none of their kind, its rules admit none of
-            them, or its policy or queue is simulated only.
-        UnknownName: if there is no such policy or queue, or no such application.
+    Jobs have the form that the policy and the discipline of the campaign take.
     """
     sources = campaign.sources
     policy = placement_policy(campaign.policy, sources)
     check_live(campaign.queue, campaign.policy, sources)
     discipline_scanned(campaign.queue, campaign.scanning, sources)
-    admitting = Admitting(topology, campaign.queue, campaign.policy, campaign.rules, sources)
+    admitting = Admitting(topology, campaign.queue, campaign.policy, campaign.rules, sources, campaign.quota)
     arrivals = schedule(campaign, seed)
     homes = home_queues(len(arrivals), len(topology.clusters), seed)
     surroundings = stated_surroundings(topology, campaign_files(campaign, topology, seed))
@@ -89,14 +77,17 @@ def arrivals_on(topology: Topology, campaign: Campaign, seed: int) -> list[Arriv
 def _runnable(
     specification: JobSpecification, topology: Topology, policy: PlacementPolicy, queue: str | None
 ) -> JobSpecification:
-    """The job as `policy` takes it: FCM is given the totals of the jobs whose components others place."""
-    check_program(specification)
+    """Return the job as `policy` takes it: FCM gets the total size of jobs whose components others place."""
+    if specification.kind is not JobKind.PLAIN:
+        check_program(specification.application, specification.arguments)
     taken = as_taken(specification.request_in(topology), policy)
     return specification.model_copy(update={"request": taken.kind, "components": taken.components, "queue": queue})
 
 
-def run_campaign(testbed: Testbed, campaign: Campaign, *, seed: int, path: Path, tell: Tell) -> Verdict:
-    """Run `campaign` on `testbed` and record it in the directory `path`; returns the verdict on it.
+def run_campaign(
+    testbed: Testbed, campaign: Campaign, *, seed: int, path: Path, report_progress: ReportProgress
+) -> Verdict:
+    """Run `campaign` on `testbed`, record it in the directory `path`, and return the verdict on it.
 
     Raises:
         InvalidInput: if the campaign cannot run on this testbed, or `path` is taken.
@@ -114,6 +105,7 @@ def run_campaign(testbed: Testbed, campaign: Campaign, *, seed: int, path: Path,
         adaptive_scans=campaign.adaptive_scans,
         tries_threshold=campaign.tries_threshold,
         scans_at_departures=campaign.scans_at_departures,
+        quota=campaign.quota,
         rules=campaign.rules,
         claiming=campaign.claiming.divided(campaign.time_scale),
         time_scale=campaign.time_scale,
@@ -128,17 +120,19 @@ def run_campaign(testbed: Testbed, campaign: Campaign, *, seed: int, path: Path,
         recorded(testbed, run, manifest, path) as recorder,
     ):
         write_schedule(arrivals, path / SCHEDULE_FILE)
-        with checked_links(testbed, recorder, tell) as checks:
-            _carry_out(testbed, run, recorder, len(arrivals), tell)
+        with checked_links(testbed, recorder, report_progress) as checks:
+            _run_schedule(testbed, run, recorder, len(arrivals), report_progress)
         return conclude(testbed, run, recorder, checks, len(arrivals))
 
 
 def _files_of(arrivals: Sequence[Arrival], files: Mapping[str, InputFile]) -> dict[str, InputFile]:
-    """Those of `files` that a job reads that comes."""
+    """Return those of `files` that an arriving job reads."""
     return {name: files[name] for arrival in arrivals if (name := arrival.specification.file) is not None}
 
 
-def _carry_out(testbed: Testbed, run: RunView, recorder: Recorder, expected: int, tell: Tell) -> None:
+def _run_schedule(
+    testbed: Testbed, run: RunView, recorder: Recorder, expected: int, report_progress: ReportProgress
+) -> None:
     """Have the schedule submitted, and follow its jobs until the last has ended."""
     with LoadGenerator(testbed.client, run.id, recorder.directory.path / SCHEDULE_FILE, expected) as load:
 
@@ -149,12 +143,12 @@ def _carry_out(testbed: Testbed, run: RunView, recorder: Recorder, expected: int
                     raise RunFailed(f"Only {recorder.submitted} of {expected} jobs reached the broker.")
             return len(recorder.ended) == expected
 
-        tell(Progress("starting the load generator", expected))
+        report_progress(ProgressReport("starting the load generator", expected))
         follow_until(
             done,
             testbed,
             run.id,
             recorder,
-            lambda event: tell(jobs_progress(recorder, "running", expected, event.time_s)),
+            lambda event: report_progress(jobs_progress(recorder, "running", expected, event.time_s)),
         )
         load.wait()

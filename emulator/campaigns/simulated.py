@@ -1,7 +1,7 @@
 """A workload through the simulator: a campaign, a job list, a log, or the stream of a published study, by name or file.
 
-A campaign brings its topology, its discipline and its middleware; a file brings jobs only, and is simulated without
-middleware, as in the published simulations, unless told otherwise.
+A campaign has a topology, a discipline and middleware of its own. A file has jobs only, and is simulated without
+middleware by default, as in the published simulations.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TextIO
 
-from emulator.campaigns.input_files import stated_surroundings
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput, UnknownName
-from emulator.model.scanning import Scanning
+from emulator.model.scheduling import Scanning
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Middleware, Topology
 from emulator.policies.state import Surroundings
+from emulator.runs.input_files import stated_surroundings
 from emulator.simulator.engine import FinishedJob
 from emulator.simulator.runtime import RuntimeModel
 from emulator.simulator.simulation import SimulationResult, admission, simulate
-from emulator.simulator.studies.workloads import StudyWorkload, study_workload
+from emulator.simulator.study_streams import StudyWorkload, study_workload
 from workloads.campaign import CAMPAIGNS, campaign_named
 from workloads.campaign_stream import campaign_jobs
 from workloads.job_lists import Check, JobOutcome, outcome_line, read_job_list
@@ -38,16 +38,17 @@ CAMPAIGN_SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
-    """What the user asks for; None leaves the choice to the workload, or to the defaults where it has none.
+class SimulationOptions:
+    """The options of a simulation; None leaves the choice to the workload, or to the defaults where it has none.
 
     `jobs` is the number of jobs of a campaign or a study's stream, `load` the gross utilization of the latter,
-    `component_limit` splits the jobs of a log. `middleware` says whether placement takes the topology's overhead.
+    `component_limit` splits the jobs of a log. `middleware` adds the topology's middleware overhead to placement.
     """
 
     topology: str | None = None
     policy: str | None = None
     queue: str | None = None
+    quota: float | None = None
     jobs: int | None = None
     load: float | None = None
     component_limit: int | None = None
@@ -58,14 +59,15 @@ class Wishes:
 
 
 @dataclass(frozen=True)
-class Subject:
-    """A workload made ready: its jobs, and all that the simulator is to know of the system."""
+class SimulatedWorkload:
+    """A workload ready to be simulated: its jobs, and what the simulator needs to know of the system."""
 
     name: str
     jobs: Iterable[StreamJob]
     topology: Topology
     policy: str | None
     queue: str
+    quota: float | None = None
     scanning: Scanning = field(default_factory=Scanning)
     middleware: Middleware | None = None
     runtime: RuntimeModel | float = 1.0
@@ -73,22 +75,25 @@ class Subject:
     remarks: tuple[Remark, ...] = field(default=())
 
 
-def simulate_workload(source: str, wishes: Wishes, jobs_out: Path | None = None) -> tuple[Subject, SimulationResult]:
-    """Simulate what `source` names; each job's outcome goes to `jobs_out`, which is written whole or not at all.
+def simulate_workload(
+    source: str, options: SimulationOptions, jobs_out: Path | None = None
+) -> tuple[SimulatedWorkload, SimulationResult]:
+    """Simulate the workload that `source` names; each job's outcome goes to `jobs_out`, written whole or not at all.
 
     Raises:
-        InvalidInput: if anything cannot be meant; one sentence names the file, the line and the field.
+        InvalidInput: if an input is wrong; one sentence names the file, the line and the field.
     """
-    subject = prepared(source, wishes)
+    subject = prepared(source, options)
     with nullcontext() if jobs_out is None else written_whole(jobs_out) as lines:
         result = simulate(
             subject.jobs,
             clusters=subject.topology,
             queue=subject.queue,
             policy=subject.policy,
+            quota=subject.quota,
             runtime=subject.runtime,
-            seed=wishes.seed,
-            warm_up_jobs=wishes.warm_up_jobs,
+            seed=options.seed,
+            warm_up_jobs=options.warm_up_jobs,
             on_finished=None if lines is None else _recorder(lines),
             scanning=subject.scanning,
             middleware=subject.middleware,
@@ -97,23 +102,23 @@ def simulate_workload(source: str, wishes: Wishes, jobs_out: Path | None = None)
     return subject, result
 
 
-def prepared(source: str, wishes: Wishes) -> Subject:
-    """The workload that `source` names: a job list (``.jsonl``), a log (``.swf``, ``.swf.gz``), a campaign or a stream.
+def prepared(source: str, options: SimulationOptions) -> SimulatedWorkload:
+    """Prepare the workload `source`: a job list (``.jsonl``), a log (``.swf``, ``.swf.gz``), a campaign or a stream.
 
     Raises:
-        InvalidInput: if it cannot be read, or a wish contradicts it.
-        UnknownName: if nothing carries that name.
+        InvalidInput: if it cannot be read, or an option contradicts it.
+        UnknownName: if nothing has that name.
     """
-    _check(wishes)
+    _check(options)
     path = Path(source)
     if path.suffix == ".jsonl":
-        return _from_job_list(path, wishes)
+        return _from_job_list(path, options)
     if path.suffix == ".swf" or path.suffixes[-2:] == [".swf", ".gz"]:
-        return _from_log(path, wishes)
+        return _from_log(path, options)
     if path.suffix in CAMPAIGN_SUFFIXES or (CAMPAIGNS / f"{source}.yaml").is_file():
-        return _from_campaign(source, wishes)
+        return _from_campaign(source, options)
     try:
-        return _from_study(study_workload(source), wishes)
+        return _from_study(study_workload(source), options)
     except UnknownName as error:
         campaigns = ", ".join(sorted(file.stem for file in CAMPAIGNS.glob("*.yaml")))
         raise UnknownName(
@@ -122,42 +127,44 @@ def prepared(source: str, wishes: Wishes) -> Subject:
         ) from error
 
 
-def _check(wishes: Wishes) -> None:
-    for option, value in (("--jobs", wishes.jobs), ("--component-limit", wishes.component_limit)):
+def _check(options: SimulationOptions) -> None:
+    for option, value in (("--jobs", options.jobs), ("--component-limit", options.component_limit)):
         if value is not None and value < 1:
             raise InvalidInput(f"{option}: must be at least 1, not {value}.")
-    for option, value in (("--warm-up", wishes.warm_up_jobs), ("--seed", wishes.seed)):
+    for option, value in (("--warm-up", options.warm_up_jobs), ("--seed", options.seed)):
         if value < 0:
             raise InvalidInput(f"{option}: must be 0 or more, not {value}.")
+    if options.quota is not None and not 0 < options.quota <= 1:
+        raise InvalidInput(f"--quota: must lie above 0 and be at most 1, not {options.quota}.")
 
 
-def _refuse(wishes: Wishes, kind: str, *options: str) -> None:
-    """Refuse wishes that mean nothing for a workload of this `kind`, rather than ignore them."""
-    for option in options:
-        if getattr(wishes, option) is not None:
+def _refuse(options: SimulationOptions, kind: str, *names: str) -> None:
+    """Refuse options that mean nothing for a workload of this `kind`, rather than ignore them."""
+    for option in names:
+        if getattr(options, option) is not None:
             raise InvalidInput(f"--{option.replace('_', '-')}: means nothing for {kind}; leave it out.")
 
 
-def _from_job_list(path: Path, wishes: Wishes) -> Subject:
-    _refuse(wishes, "a job list", "jobs", "load", "component_limit")
-    topology, queue = topology_named(wishes.topology or DEFAULT_TOPOLOGY), wishes.queue or DEFAULT_QUEUE
-    jobs = read_job_list(path, _admission(topology, queue, wishes))
-    return _of_file(path, jobs, topology, queue, wishes)
+def _from_job_list(path: Path, options: SimulationOptions) -> SimulatedWorkload:
+    _refuse(options, "a job list", "jobs", "load", "component_limit")
+    topology, queue = topology_named(options.topology or DEFAULT_TOPOLOGY), options.queue or DEFAULT_QUEUE
+    jobs = read_job_list(path, _admission(topology, queue, options))
+    return _of_file(path, jobs, topology, queue, options)
 
 
-def _from_log(path: Path, wishes: Wishes) -> Subject:
-    _refuse(wishes, "a log", "jobs", "load")
-    topology, queue = topology_named(wishes.topology or DEFAULT_TOPOLOGY), wishes.queue or DEFAULT_QUEUE
+def _from_log(path: Path, options: SimulationOptions) -> SimulatedWorkload:
+    _refuse(options, "a log", "jobs", "load")
+    topology, queue = topology_named(options.topology or DEFAULT_TOPOLOGY), options.queue or DEFAULT_QUEUE
     log = read_swf(path)
     found = swf_jobs(
         log,
         path,
         clusters=len(topology.clusters),
-        component_limit=wishes.component_limit,
-        seed=wishes.seed,
-        check=_admission(topology, queue, wishes),
+        component_limit=options.component_limit,
+        seed=options.seed,
+        check=_admission(topology, queue, options),
     )
-    return _of_file(path, found.jobs, topology, queue, wishes, log.remarks + found.left_out)
+    return _of_file(path, found.jobs, topology, queue, options, log.remarks + found.left_out)
 
 
 def _of_file(
@@ -165,60 +172,63 @@ def _of_file(
     jobs: Iterable[StreamJob],
     topology: Topology,
     queue: str,
-    wishes: Wishes,
+    options: SimulationOptions,
     remarks: tuple[Remark, ...] = (),
-) -> Subject:
-    return Subject(
+) -> SimulatedWorkload:
+    return SimulatedWorkload(
         path.name,
         jobs,
         topology,
-        wishes.policy,
+        options.policy,
         queue,
-        middleware=topology.middleware if wishes.middleware else None,
-        runtime=1.0 if wishes.runtime is None else wishes.runtime,
+        options.quota,
+        middleware=topology.middleware if options.middleware else None,
+        runtime=1.0 if options.runtime is None else options.runtime,
         remarks=remarks,
     )
 
 
-def _from_campaign(source: str, wishes: Wishes) -> Subject:
-    _refuse(wishes, "a campaign", "load", "component_limit")
-    campaign = campaign_named(source).changed(jobs=wishes.jobs, topology=wishes.topology)
-    campaign = campaign.scheduled(wishes.queue, wishes.policy)
+def _from_campaign(source: str, options: SimulationOptions) -> SimulatedWorkload:
+    _refuse(options, "a campaign", "load", "component_limit")
+    campaign = campaign_named(source).changed(jobs=options.jobs, topology=options.topology, quota=options.quota)
+    campaign = campaign.scheduled(options.queue, options.policy)
     topology = topology_named(campaign.topology)
-    found = campaign_jobs(campaign, topology, wishes.seed)
-    overhead = NO_OVERHEAD if wishes.middleware is False else topology.middleware or NO_OVERHEAD
+    found = campaign_jobs(campaign, topology, options.seed)
+    overhead = NO_OVERHEAD if options.middleware is False else topology.middleware or NO_OVERHEAD
     overhead = overhead.divided(campaign.time_scale)
-    return Subject(
+    return SimulatedWorkload(
         campaign.name,
         found.jobs,
         topology,
         campaign.policy,
         campaign.queue,
+        campaign.quota,
         scanning=campaign.scanning,
         middleware=overhead,
-        runtime=1.0 if wishes.runtime is None else wishes.runtime,
+        runtime=1.0 if options.runtime is None else options.runtime,
         surroundings=stated_surroundings(topology, found.files) if found.files else None,
     )
 
 
-def _from_study(workload: StudyWorkload, wishes: Wishes) -> Subject:
-    _refuse(wishes, "the stream of a study", "component_limit")
-    if wishes.load is None or not wishes.load > 0:
+def _from_study(workload: StudyWorkload, options: SimulationOptions) -> SimulatedWorkload:
+    _refuse(options, "the stream of a study", "component_limit")
+    if options.load is None or not options.load > 0:
         raise InvalidInput(f"--load: the stream {workload.name!r} needs a gross utilization, for instance --load 0.85.")
-    topology, queue = topology_named(wishes.topology or "four-by-32"), wishes.queue or "gs"
-    return Subject(
+    topology, queue = topology_named(options.topology or "four-by-32"), options.queue or "gs"
+    return SimulatedWorkload(
         workload.name,
-        workload.stream(wishes.load, queue).jobs(wishes.jobs or DEFAULT_STREAM_JOBS, wishes.seed),
+        workload.stream(options.load, queue).jobs(options.jobs or DEFAULT_STREAM_JOBS, options.seed),
         topology,
-        wishes.policy,
+        options.policy,
         queue,
-        middleware=topology.middleware if wishes.middleware else None,
-        runtime=workload.runtime if wishes.runtime is None else wishes.runtime,
+        options.quota,
+        middleware=topology.middleware if options.middleware else None,
+        runtime=workload.runtime if options.runtime is None else options.runtime,
     )
 
 
-def _admission(topology: Topology, queue: str, wishes: Wishes) -> Check:
-    return admission(topology, queue, wishes.policy).check
+def _admission(topology: Topology, queue: str, options: SimulationOptions) -> Check:
+    return admission(topology, queue, options.policy, options.quota).check
 
 
 def _recorder(lines: TextIO) -> Callable[[FinishedJob], None]:

@@ -1,5 +1,5 @@
 """The ``testbed`` command: the only package that prints.
 
-``main`` holds the application and turns errors into sentences and exit codes; each other file holds the verbs of one
-concern and adds them with its ``register(app)``; ``tables`` shows rows as a table or as JSON.
+`main` runs it, and `verbs` names the verbs. Each verb is a module of its own name, which adds the verb with
+``register(app)``; the other modules hold what several verbs share.
 """

@@ -1,4 +1,4 @@
-"""What the control runs of a measurement found, printed: what factors are made of, and whether they hold."""
+"""The results of the control runs of a measurement, printed: the parts of factors, and whether these hold at 2K."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from emulator.cli.tables import show_rows
-from emulator.model.attribution import AttributionRow, InvarianceRow
+from emulator.model.comparison_rows import AttributionRow, InvarianceRow
 from emulator.model.records import ExtensionFactorRow
 from emulator.reports.attribution_tables import (
     ATTRIBUTION_TITLE,
@@ -18,7 +18,7 @@ from emulator.reports.attribution_tables import (
 
 
 def show_controls(attribution: Sequence[AttributionRow], invariance: Sequence[InvarianceRow], run: str = "") -> None:
-    """Print the tables of what was asked for, under the name of the `run` if there are several."""
+    """Print the tables of what was measured, with the name of the `run` in their titles if there are several."""
     of_run = f": {run}" if run else ""
     if attribution:
         show_rows(attribution_table(attribution), as_json=False, title=f"{ATTRIBUTION_TITLE}{of_run}")
@@ -29,7 +29,7 @@ def show_controls(attribution: Sequence[AttributionRow], invariance: Sequence[In
 def with_controls(
     factor: ExtensionFactorRow, attribution: Sequence[AttributionRow], invariance: Sequence[InvarianceRow]
 ) -> Mapping[str, Any]:
-    """A measured factor for programs, with its parts and what became of it at twice the dilation, where asked for."""
+    """Return a measured factor for programs, with its parts and its value at twice the dilation, if measured."""
     shown = factor.model_dump(mode="json")
     if attribution:
         shown["attribution"] = [row.model_dump(mode="json") for row in attribution if _is_of(row, factor)]

@@ -1,4 +1,4 @@
-"""The verbs of ``files``: what jobs read, at which sites it is, and what a transfer between them may expect."""
+"""The verbs of ``files``: the files that jobs read, the sites that hold them, and the bandwidths between sites."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import Annotated, Any
 import typer
 from pydantic import BaseModel
 
-from emulator.cli.brokers import broker_of
-from emulator.cli.standing import DEFAULT_NAME, NameOption
-from emulator.cli.tables import JsonOption, show_rows
+from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption
+from emulator.cli.tables import show_rows
+from emulator.cli.testbeds import broker_of
 from emulator.model.documents import validate
 from emulator.model.files import FileRegistration, FileView
 from emulator.model.units import BYTES_PER_MEGABYTE
 
-files_app = typer.Typer(help="Files that jobs read: registered at sites, brought where jobs run.", no_args_is_help=True)
+files_app = typer.Typer(
+    help="Register, list and remove files that jobs read, and show the bandwidths between sites.", no_args_is_help=True
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -26,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
 @files_app.command("list")
 def list_files(name: NameOption = DEFAULT_NAME, as_json: JsonOption = False) -> None:
-    """Every file, the sites that hold it, and the transfers under way.
+    """List every file, the sites that hold it, and the transfers in progress.
 
     Example: testbed files list --json
     """
@@ -67,7 +69,7 @@ def remove_file(
 
 @files_app.command("bandwidths")
 def show_bandwidths(name: NameOption = DEFAULT_NAME, as_json: JsonOption = False) -> None:
-    """What a transfer between two sites may expect: measured in past transfers, stated by the topology, or assumed.
+    """Show the bandwidth that a transfer between two sites may expect: measured, stated by the topology, or assumed.
 
     Example: testbed files bandwidths
     """

@@ -1,75 +1,42 @@
-"""The ``testbed`` command itself: collects the verbs, and turns errors and interrupts into exit codes.
-
-Verbs live in the other files of this package, each of which offers ``register(app)``; list it in `_VERB_GROUPS`.
-"""
+"""The ``testbed`` command itself: runs a verb, and turns errors and interrupts into sentences and exit codes."""
 
 from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable
 from types import FrameType
 from typing import Final
 
-import typer
-from docker.errors import DockerException
-from requests.exceptions import RequestException
-
-from emulator.cli import (
-    calibrating,
-    campaigning,
-    exporting,
-    files,
-    jobs,
-    measuring,
-    planning,
-    replaying,
-    reporting,
-    reproducing,
-    simulating,
-    standing,
-    studying,
-    verifying,
-)
+from emulator.cli.verbs import VERBS, VerbGroup, command_line
 from emulator.model.errors import TestbedError
 
 EXIT_FAILED: Final = 1
 EXIT_INTERRUPTED: Final = 130
 
-_VERB_GROUPS: Final[tuple[Callable[[typer.Typer], None], ...]] = (
-    standing.register,
-    measuring.register,
-    planning.register,
-    verifying.register,
-    calibrating.register,
-    campaigning.register,
-    jobs.register,
-    files.register,
-    reporting.register,
-    replaying.register,
-    reproducing.register,
-    simulating.register,
-    studying.register,
-    exporting.register,
-)
+_OF_DOCKER: Final = ("docker", "requests")
+"""The packages whose exceptions say that Docker failed; only a verb that needs them imports them."""
 
-app = typer.Typer(
+app = command_line(
     name="testbed",
     help="A multicluster on one machine: real Slurm, real wide-area links, real MPI, co-allocated jobs.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    cls=VerbGroup,
+    context_settings={"help_option_names": ["--help", "-h"]},
 )
 
-for _register in _VERB_GROUPS:
-    _register(app)
+
+def _not_loaded() -> None:
+    """Hold the place of a verb; `VerbGroup` puts the verb itself there before it runs."""
+
+
+for _name, _verb in VERBS.items():
+    app.command(_name, help=_verb.line)(_not_loaded)
 
 
 class _Interrupts:
-    """Raises the first interrupt, and lets the cleaning up that follows be ended only by the third.
+    """A signal handler that raises at the first interrupt, warns at the second, and raises again from the third on.
 
-    Remembers it too, because typer reports an interrupt as an ordinary failure.
+    So one more interrupt does not end the cleaning up by accident. It counts them, because typer reports an interrupt
+    as an ordinary failure.
     """
 
     def __init__(self) -> None:
@@ -84,7 +51,7 @@ class _Interrupts:
 
 
 def main() -> None:
-    """Run the command line; exits 0, 1 with one sentence on stderr, 2 for wrong usage, or 130 when interrupted."""
+    """Run the command line; exit 0, 1 with one sentence on stderr, 2 for wrong usage, or 130 when interrupted."""
     interrupts = _Interrupts()
     signal.signal(signal.SIGINT, interrupts)
     signal.signal(signal.SIGTERM, interrupts)
@@ -93,15 +60,21 @@ def main() -> None:
     except TestbedError as error:
         print(f"testbed: {error}", file=sys.stderr)
         sys.exit(EXIT_FAILED)
-    except (DockerException, RequestException) as error:
-        print(f"testbed: Docker failed in mid-work: {error} (look at `testbed status`).", file=sys.stderr)
-        sys.exit(EXIT_FAILED)
     except KeyboardInterrupt:
         sys.exit(EXIT_INTERRUPTED)
     except SystemExit:
         if interrupts.seen:
             sys.exit(EXIT_INTERRUPTED)
         raise
+    except Exception as error:
+        if not _is_docker_failure(error):
+            raise
+        print(f"testbed: Docker failed in mid-work: {error} (look at `testbed status`).", file=sys.stderr)
+        sys.exit(EXIT_FAILED)
+
+
+def _is_docker_failure(error: Exception) -> bool:
+    return any(kind.__module__.partition(".")[0] in _OF_DOCKER for kind in type(error).__mro__)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a measurement found, printed: extension factors, and what communication costs where that was asked for."""
+"""The results of a measurement, printed: extension factors and, if it was measured, what communication costs."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
-from emulator.campaigns.communication import CommunicationRows
-from emulator.campaigns.extension import Measured
-from emulator.campaigns.extension_rows import MeasuredCell
 from emulator.cli.controlled_tables import show_controls, with_controls
 from emulator.cli.tables import show_rows
+from emulator.measurement.communication import CommunicationRows
+from emulator.measurement.extension import Measured
 from emulator.model.records import ExtensionFactorRow
 from emulator.model.topology import Topology
 from emulator.reports.attribution_figure import write_attribution
@@ -25,7 +24,8 @@ from emulator.reports.communication_tables import (
     direction_table,
     process_table,
 )
-from emulator.reports.intervals import with_interval
+from emulator.reports.text import with_interval
+from emulator.runs.extension_factors import MeasuredCell
 
 
 def show_measured(measured: Measured, path: Path, topology: Topology, *, as_json: bool) -> None:
@@ -35,7 +35,7 @@ def show_measured(measured: Measured, path: Path, topology: Topology, *, as_json
     if communication.totals:
         figures += write_figures(path, communication.totals, communication.processes, topology)
     if as_json:
-        factors = [with_controls(it.row, measured.attribution, measured.invariance) for it in measured.cells]
+        factors = [with_controls(cell.row, measured.attribution, measured.invariance) for cell in measured.cells]
         found = communication_objects(communication.totals, communication.processes)
         show_rows(found or factors, as_json=True)
         return
@@ -66,8 +66,8 @@ def _show_communication(communication: CommunicationRows, topology: Topology) ->
 
 
 def _show_factors(cells: Sequence[MeasuredCell]) -> None:
-    """A table of the cells; what they all have in common stands above it."""
-    rows = [_shown(it) for it in cells]
+    """Print a table of the cells; its title says what all of them have in common."""
+    rows = [_shown(cell) for cell in cells]
     names = {(row["application"], row["grid"], row["processors"]) for row in rows}
     title = "Extension factors"
     if len(names) == 1:
@@ -79,7 +79,7 @@ def _show_factors(cells: Sequence[MeasuredCell]) -> None:
 
 
 def _cells_reasons(cells: Sequence[MeasuredCell]) -> list[str]:
-    """The first reason of each cell that is not valid, and how many more it has."""
+    """Return the first reason of each cell that is not valid, and how many more it has."""
     found: list[str] = []
     for cell in cells:
         first, *more = cell.verdict.reasons or ("",)
@@ -93,7 +93,7 @@ def _cells_reasons(cells: Sequence[MeasuredCell]) -> list[str]:
 
 
 def _shown(cell: MeasuredCell) -> dict[str, object]:
-    """A cell as people read it; intervals are 95%."""
+    """Return a cell as people read it; intervals are 95%."""
     row, late = cell.row, cell.late_phase_share
     return {
         "application": row.application,

@@ -1,4 +1,4 @@
-"""Rows shown to people as a table and to programs as JSON: every verb that lists something prints through here."""
+"""Rows, printed as a table for people or as JSON for programs."""
 
 from __future__ import annotations
 
@@ -6,17 +6,14 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
 WIDTH_OF_FILES = 140
 """Characters in a line of a table that is not shown on a terminal."""
-
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
 def show_rows(rows: Sequence[Mapping[str, Any]], *, as_json: bool, title: str | None = None) -> None:

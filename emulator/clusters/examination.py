@@ -1,7 +1,6 @@
-"""A real cluster's head looked over before a testbed relies on it: host key, Slurm, partition, programs, clock.
+"""The examination of a real cluster's head before a testbed uses it: host key, Slurm, partition, programs, clock.
 
-Everything is asked of the head alone, and nothing is queued there: that its nodes see the same files as the head does
-is for its user to know.
+Only the head is asked, and no job is queued. Whether its nodes see the same files as the head is not checked.
 """
 
 from __future__ import annotations
@@ -23,17 +22,17 @@ OLDEST_SLURM: Final = (20, 11)
 """The first Slurm whose steps may overlap."""
 
 CLOCKS_APART_HOST_S: Final = 0.1
-"""Claims carry the head's moments, and ranks start at the broker's: what clocks differ by is in every wait time."""
+"""Claims carry timestamps of the head, starts those of the broker: every wait time contains their difference."""
 
 ANSWER_WITHIN_HOST_S: Final = 30.0
 SLURM_PROGRAMS: Final = ("srun", "sbatch", "scancel", "squeue", "scontrol")
-"""What claims are made with: on the path of a login, since nothing is set up for them."""
+"""Programs that claims need on the path of a plain login, because no setup runs before them."""
 
 RANK_PROGRAMS: Final = ("mpirun", "start-rank")
-"""What a rank needs to find on a head's path, and on its nodes', once they are set up."""
+"""Programs that a rank needs on the path of a head and of its nodes, after the setup."""
 
 FILE_PROGRAMS: Final = ("rsync", "openssl", "sha256sum")
-"""What makes files and brings them, beside a bash that tells the time."""
+"""Programs that make and transfer files, beside a bash that has EPOCHREALTIME."""
 
 INSTALL: Final = "docs/real-clusters.md says how to install it"
 
@@ -47,29 +46,37 @@ class ExaminedHead:
 
 
 def examine_head(cluster: Cluster, ssh: RealHead) -> ExaminedHead:
-    """Look a real cluster's head over.
+    """Examine a real cluster's head.
 
     Raises:
         ClusterUnreachable: if it cannot be reached as its topology says.
     """
     with connected(cluster.name, ssh) as client:
         line = known_hosts_line(ssh, client)
-        asked = _Questions(cluster, ssh, client)
+        questions = _Questions(cluster, ssh, client)
         reached = Finding("host key", True, " ".join(line.split()[:2]), needed=True)
         return ExaminedHead(
-            line, (reached, asked.slurm(), asked.processors(), *asked.programs(), asked.files(), asked.clock())
+            line,
+            (
+                reached,
+                questions.slurm(),
+                questions.processors(),
+                *questions.programs(),
+                questions.files(),
+                questions.clock(),
+            ),
         )
 
 
 class _Questions:
-    """What is asked of a head that let us in."""
+    """The questions to a head that accepted the connection."""
 
     def __init__(self, cluster: Cluster, ssh: RealHead, client: paramiko.SSHClient) -> None:
         self._cluster, self._ssh, self._client = cluster, ssh, client
 
     def slurm(self) -> Finding:
-        """Whether Slurm's controller answers, and is young enough."""
-        pinged, version = self._say("scontrol ping"), self._say("sinfo --version").split()[-1:]
+        """Check that Slurm's controller answers and is recent enough."""
+        pinged, version = self._output("scontrol ping"), self._output("sinfo --version").split()[-1:]
         numbers = version[0].split(".")[:2] if version else []
         young = len(numbers) == 2 and all(map(str.isdigit, numbers)) and tuple(map(int, numbers)) >= OLDEST_SLURM
         answers = " UP" in pinged
@@ -78,54 +85,54 @@ class _Questions:
         return Finding("Slurm", answers and young, found, remedy, needed=True)
 
     def processors(self) -> Finding:
-        """Whether the partition is there, and holds what the topology says."""
+        """Check that the partition exists and holds what the topology says."""
         named = self._ssh.partition
-        listed = self._say(f"sinfo -h{f' --partition={named}' if named else ''} -o '%P %D %c %C'").splitlines()
+        listed = self._output(f"sinfo -h{f' --partition={named}' if named else ''} -o '%P %D %c %C'").splitlines()
         rows = [line.split() for line in listed if named or line.split()[0].endswith("*")]
         what = f"partition {named!r}" if named else "the default partition"
         if not rows:
-            known = sorted({line.rstrip("*") for line in self._say("sinfo -h -o '%P'").split()})
+            known = sorted({line.rstrip("*") for line in self._output("sinfo -h -o '%P'").split()})
             remedy = f"state one of {', '.join(known) or 'none'} as ssh.partition"
             return Finding("partition", False, f"{what} does not exist", remedy, needed=True)
         nodes, processors = sum(int(row[1]) for row in rows), sum(int(row[3].split("/")[3]) for row in rows)
         narrowest = min(int(row[2].rstrip("+")) for row in rows)
-        wanted = self._cluster
-        enough = nodes >= wanted.nodes and processors >= wanted.processors
+        cluster = self._cluster
+        enough = nodes >= cluster.nodes and processors >= cluster.processors
         found = f"{what}: {nodes} nodes, {processors} processors, {narrowest} or more on each"
-        remedy = f"the topology says {wanted.nodes} nodes of {wanted.processors_per_node}: correct `nodes` there"
-        return Finding("partition", enough and narrowest >= wanted.processors_per_node, found, remedy, needed=True)
+        remedy = f"the topology says {cluster.nodes} nodes of {cluster.processors_per_node}: correct `nodes` there"
+        return Finding("partition", enough and narrowest >= cluster.processors_per_node, found, remedy, needed=True)
 
     def programs(self) -> Iterator[Finding]:
-        """Whether what claims need is on the path, and what ranks need after the topology's `setup`."""
+        """Check the programs that claims need on the path, and those that ranks need after the topology's `setup`."""
         for program in SLURM_PROGRAMS:
-            found = self._say(f"command -v {program}").strip()
+            found = self._output(f"command -v {program}").strip()
             remedy = "put it on the path of a login without a terminal, in ~/.bashrc for instance"
             yield Finding(program, bool(found), found or "not found", remedy, needed=True)
         for program in RANK_PROGRAMS:
-            found = self._say_prepared(f"command -v {program}")
+            found = self._output_prepared(f"command -v {program}")
             remedy = f"install it, or put it on the path by ssh.setup ({INSTALL})"
             yield Finding(program, bool(found), found or "not found", remedy, needed=True)
-        version = self._say_prepared("mpirun --version | head -1")
+        version = self._output_prepared("mpirun --version | head -1")
         yield Finding("Open MPI", bool(version), version or "none", f"install Open MPI 4.1 ({INSTALL})", needed=True)
-        numpy = self._say_prepared("cd / && python3 -c 'import apps.start.parent, numpy; print(numpy.__version__)'")
+        numpy = self._output_prepared("cd / && python3 -c 'import apps.start.parent, numpy; print(numpy.__version__)'")
         found = f"found, with numpy {numpy}" if numpy else "cannot be imported"
         remedy = f"put them on PYTHONPATH by ssh.setup ({INSTALL})"
         yield Finding("applications", bool(numpy), found, remedy, needed=True)
 
     def files(self) -> Finding:
-        """Whether jobs that read a file can be given it there."""
-        lacking = [program for program in FILE_PROGRAMS if not self._say(f"command -v {program}")]
-        if not self._say("bash -c 'echo $EPOCHREALTIME'").strip():
+        """Check that files can be made and transferred there for jobs that read them."""
+        lacking = [program for program in FILE_PROGRAMS if not self._output(f"command -v {program}")]
+        if not self._output("bash -c 'echo $EPOCHREALTIME'").strip():
             lacking.append("bash 5")
         found = f"without {', '.join(lacking)}" if lacking else ", ".join(FILE_PROGRAMS)
         return Finding("files", not lacking, found, "install them, or run no job there that reads a file", needed=False)
 
     def clock(self) -> Finding:
-        """How far the head's clock is from this host's; a round trip's half is nobody's fault."""
+        """Measure how far the head's clock is from this host's, to within half a round trip."""
         best_apart_s, best_trip_s = 0.0, float("inf")
         for _ in range(3):
             asked_s = time.time()
-            said = self._say("date +%s.%N").strip()
+            said = self._output("date +%s.%N").strip()
             trip_s = time.time() - asked_s
             if said and trip_s < best_trip_s:
                 best_apart_s, best_trip_s = float(said) - asked_s - trip_s / 2, trip_s
@@ -133,12 +140,12 @@ class _Questions:
         found = f"{best_apart_s * 1000:+.0f} ms from this host's, to {best_trip_s * 500:.0f} ms"
         return Finding("clock", ok, found, "let both follow the same time servers (NTP)", needed=True)
 
-    def _say_prepared(self, command: str) -> str:
-        """What a command prints once the topology's `setup` was run, as it is before ranks start."""
-        return self._say(f"{{ {self._ssh.setup or ':'}\n}} > /dev/null; {command}").strip()
+    def _output_prepared(self, command: str) -> str:
+        """Return a command's output after the topology's `setup`, which also runs before ranks start."""
+        return self._output(f"{{ {self._ssh.setup or ':'}\n}} > /dev/null; {command}").strip()
 
-    def _say(self, command: str) -> str:
-        """What a command prints there; nothing if it fails.
+    def _output(self, command: str) -> str:
+        """Return a command's output there; an empty string if it fails.
 
         Raises:
             ClusterUnreachable: if the head stops answering.

@@ -1,7 +1,7 @@
-"""What a co-allocating broker asks of a site's file server: make a file, fetch one from another site, remove one.
+"""The interface of a site's file server: make a file, fetch one from another site, remove one.
 
-A file is seen under its name only when it is whole: whatever is under way has a name of its own elsewhere, and what is
-left of it is removed by whoever ends it, or by `tidy`.
+A file appears under its name only when it is complete. A file in transfer has another name elsewhere; its remains are
+removed when the transfer ends, or by `tidy`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A transfer that succeeded: its bytes crossed the wide area between two moments of the host's clock.
+    """A transfer that succeeded: its bytes crossed the wide area between two timestamps of the host's clock.
 
     Logging in at the source comes before, checking and renaming after: neither belongs to the wide area.
     """
@@ -33,10 +33,10 @@ class Fetched:
 
 
 class RunningTransfer(Protocol):
-    """A transfer under way."""
+    """A transfer in progress."""
 
     def wait(self, on_progress: Callable[[int], None]) -> Fetched:
-        """Wait for its end; `on_progress` is told of the bytes that have come so far.
+        """Wait for its end; call `on_progress` with the bytes received so far.
 
         Raises:
             TransferFailed: if the file did not come, was cancelled, or is not what its source has.
@@ -45,7 +45,7 @@ class RunningTransfer(Protocol):
         ...
 
     def cancel(self) -> None:
-        """End it and leave nothing of it; `wait` then raises. Does nothing if it has ended."""
+        """End it and remove its remains; `wait` then raises. Do nothing if it has ended."""
         ...
 
 
@@ -66,7 +66,7 @@ class FileServer(Protocol):
         """Make a file whose content depends on name, size and seed alone.
 
         Raises:
-            TransferFailed: if it could not be made, for instance for want of room.
+            TransferFailed: if it could not be made, for instance if the disk is full.
         """
         ...
 
@@ -75,9 +75,9 @@ class FileServer(Protocol):
         ...
 
     def remove(self, name: str) -> None:
-        """Remove a file; does nothing if it is not there."""
+        """Remove a file; do nothing if there is none."""
         ...
 
     def tidy(self, keep: Collection[str]) -> frozenset[str]:
-        """Remove what is left of transfers and every file but those in `keep`; returns which of these are there."""
+        """Remove remains of transfers and all files except those in `keep`; return which of these exist."""
         ...

@@ -1,7 +1,7 @@
-"""Whether a head is the one that was meant: its host key against a known-hosts file, a fingerprint, or none yet.
+"""Checks of a real head's host key against a known-hosts file or a fingerprint.
 
-The rule that a topology states is applied once, when its testbed is brought up. The key that was right then is the only
-one that the testbed takes from that head afterwards.
+The rule that a topology states is applied once, when its testbed is brought up. Afterwards the testbed accepts only the
+key that passed then.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ CONNECT_TIMEOUT_HOST_S: Final = 10.0
 
 
 class HostKeyRefused(paramiko.SSHException):
-    """A host key that the topology's rule does not take."""
+    """A host key that the topology's rule refuses."""
 
 
 class _Rule(paramiko.MissingHostKeyPolicy):
-    """What becomes of a host key that no known-hosts file holds."""
+    """The decision on a host key that no known-hosts file holds."""
 
     def __init__(self, ssh: RealHead) -> None:
         self._ssh = ssh
 
     def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> None:
-        """Take the key, or refuse it with a sentence."""
+        """Accept the key, or refuse it with a reason."""
         shown = fingerprint(key)
         if self._ssh.host_key is None and self._ssh.unknown_host_key == "reject":
             raise HostKeyRefused(f"its host key {shown} is in no known-hosts file")
@@ -40,10 +40,10 @@ class _Rule(paramiko.MissingHostKeyPolicy):
 
 
 def connected(cluster: str, ssh: RealHead) -> paramiko.SSHClient:
-    """A connection to a head whose host key the topology's rule takes.
+    """Connect to a head whose host key the topology's rule accepts.
 
     Raises:
-        ClusterUnreachable: if there is no such head, it is another one, or it does not let the key in.
+        ClusterUnreachable: if there is no such head, its host key is refused, or it refuses the user's key.
     """
     client = paramiko.SSHClient()
     client.set_missing_host_key_policy(_Rule(ssh))
@@ -68,7 +68,7 @@ def connected(cluster: str, ssh: RealHead) -> paramiko.SSHClient:
 
 
 def known_hosts_line(ssh: RealHead, client: paramiko.SSHClient) -> str:
-    """The head's key as a line of a known-hosts file.
+    """Return the head's key as a line of a known-hosts file.
 
     Raises:
         ClusterUnreachable: if the connection was lost meanwhile.
@@ -82,7 +82,7 @@ def known_hosts_line(ssh: RealHead, client: paramiko.SSHClient) -> str:
 
 
 def fingerprint(key: paramiko.PKey) -> str:
-    """The fingerprint of a host key, as ssh-keygen -l shows it."""
+    """Return the fingerprint of a host key, as ssh-keygen -l shows it."""
     return "SHA256:" + base64.b64encode(hashlib.sha256(key.asbytes()).digest()).decode().rstrip("=")
 
 
@@ -100,7 +100,7 @@ def _private_key(cluster: str, ssh: RealHead) -> paramiko.PKey:
 
 
 def _load_known_hosts(client: paramiko.SSHClient, ssh: RealHead) -> None:
-    """Have the known hosts checked; a stated fingerprint is the whole rule, and nobody need have the usual file."""
+    """Load the known hosts, unless a fingerprint is stated, which then decides alone; the usual file may be missing."""
     if ssh.host_key is not None:
         return
     file = Path(ssh.known_hosts or USUAL_KNOWN_HOSTS).expanduser()
@@ -109,7 +109,7 @@ def _load_known_hosts(client: paramiko.SSHClient, ssh: RealHead) -> None:
 
 
 def _sentence(ssh: RealHead, problem: Exception) -> str:
-    """What went wrong, and what to do about it."""
+    """Return what went wrong, and what to do about it."""
     if isinstance(problem, paramiko.BadHostKeyException):
         shown, known = fingerprint(problem.key), fingerprint(problem.expected_key)
         return f"{ssh.host} shows the host key {shown}, not the known {known} (ask its administrators which is right)."

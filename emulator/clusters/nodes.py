@@ -1,4 +1,4 @@
-"""Where Slurm put the processors of an allocation: asked of the head, and dealt to a job's ranks.
+"""The nodes of an allocation, as Slurm reports them at the head, and the job's ranks on each.
 
 A cluster whose nodes are machines of their own needs a daemon on each; Slurm alone knows how many processors of which
 node an allocation holds.
@@ -23,9 +23,9 @@ _LISTED: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9_.-]*) ([0-9]+(?:-[0-9]+)?(?
 
 
 def shares(listed: str, processors: int, cluster: str) -> tuple[NodeShare, ...]:
-    """How `processors` are dealt to the nodes that Slurm listed, in its order; each gets no more than it holds there.
+    """Distribute `processors` over the nodes that Slurm listed, in its order; none gets more than it holds there.
 
-    Slurm may give more than was asked for, whole cores or whole nodes: what is left over stays idle.
+    Slurm may give more than was asked for, whole cores or whole nodes; the surplus stays idle.
 
     Raises:
         ClaimFailed: if the nodes hold fewer, as they do when the allocation has ended, or are no nodes.

@@ -1,7 +1,7 @@
-"""What a co-allocating broker asks of a cluster's local resource manager.
+"""The interface of a cluster's local resource manager, as a co-allocating broker uses it.
 
 A *claim* is a request for processors that the broker names; the *allocation* is the local manager's own identity for
-it. Moments are taken where things happen and are host seconds of the wall clock.
+it. Timestamps are taken where things happen and are host seconds of the wall clock.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Occupancy:
-    """Processors of a cluster as its local manager counts them, whoever uses them."""
+    """Processors of a cluster as its local manager counts them, including those that local users hold."""
 
     nodes: int
     processors: int
@@ -22,7 +22,7 @@ class Occupancy:
 
 
 class AllocationEventKind(StrEnum):
-    """What becomes of an allocation."""
+    """The kind of an allocation's event."""
 
     CLAIMED = "claimed"
     ENDED = "ended"
@@ -50,9 +50,9 @@ class NodeShare:
 class Part:
     """A job's share of one cluster, once claimed: where its ranks are to be started, and how many.
 
-    `nodes` are those of a real cluster, to which ranks are led one by one; a container holds all nodes of its cluster,
-    so nothing is said of them there. `login` are the words by which ssh reaches a real head, `setup` a line of shell
-    to run on its nodes first, `message_range` what MPI's messages keep to there.
+    `nodes` are those of a real cluster, on which ranks are started one by one. They are empty for a container, which
+    holds all nodes of its cluster. `login` are the arguments by which ssh reaches a real head, `setup` is a line of
+    shell to run on its nodes first, `message_range` the address range for MPI's messages there.
     """
 
     head_address: str
@@ -73,19 +73,19 @@ class RunningProgram(Protocol):
     """A program that runs inside allocations."""
 
     def lines(self) -> Iterator[str]:
-        """Its standard output, line by line, until it ends."""
+        """Yield its standard output line by line until it ends."""
         ...
 
     def error_text(self) -> str:
-        """The end of its standard error so far."""
+        """Return the end of its standard error so far."""
         ...
 
     def exit_code(self) -> int:
-        """Its exit code; waits for the end."""
+        """Wait for its end and return its exit code."""
         ...
 
     def close(self) -> None:
-        """Let go of it; its allocation's release ends it."""
+        """Stop following it; releasing its allocation ends it."""
         ...
 
 
@@ -103,11 +103,11 @@ class LocalResourceManager(Protocol):
         ...
 
     def occupancy(self) -> Occupancy:
-        """Processors now, and how many nobody uses."""
+        """Return the processors now, and how many of them are idle."""
         ...
 
     def claim(self, claim: str, processors: int) -> str:
-        """Ask for `processors` under the name `claim`; returns the allocation's identity without waiting for it.
+        """Ask for `processors` under the name `claim`; return the allocation's identity without waiting for it.
 
         Raises:
             ClaimFailed: if the local manager refuses.
@@ -115,7 +115,7 @@ class LocalResourceManager(Protocol):
         ...
 
     def part(self, allocation: str, processors: int) -> Part:
-        """Where the `processors` of an allocation are, once it holds them.
+        """Return where the `processors` of an allocation are, once it holds them.
 
         Raises:
             ClaimFailed: if it holds fewer, or has ended.
@@ -123,11 +123,11 @@ class LocalResourceManager(Protocol):
         ...
 
     def release(self, allocation: str) -> None:
-        """End an allocation, and with it everything that runs inside; does nothing if it has ended."""
+        """End an allocation and everything that runs inside; do nothing if it has ended."""
         ...
 
     def release_claim(self, claim: str) -> None:
-        """End the allocation of that claim, whose identity was not heard; does nothing if there is none."""
+        """End the allocation of a claim whose identity is unknown; do nothing if there is none."""
         ...
 
     def release_all(self) -> None:
@@ -135,16 +135,16 @@ class LocalResourceManager(Protocol):
         ...
 
     def start(self, script: str, allocation: str, label: str, processes: int = 0) -> RunningProgram:
-        """Run the shell `script` inside `allocation`: once at its first node, or, if told, so many `processes` of it.
+        """Run the shell `script` inside `allocation`: once at its first node, or in `processes` processes if not 0.
 
-        `label` names its files. What the processes write comes together, line by line.
+        `label` names its files. The output of all processes is merged line by line.
         """
         ...
 
     def watch(self, on_event: Callable[[AllocationEvent], None], on_reachable: Callable[[bool, str], None]) -> None:
         """Report allocations' events from now on, and whenever the cluster is lost or found again (with the reason).
 
-        If `on_reachable` raises when the cluster was found, it is lost still and looked for again.
+        If `on_reachable` raises when the cluster was found, the cluster counts as lost and is looked for again.
         """
         ...
 

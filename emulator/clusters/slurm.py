@@ -1,7 +1,7 @@
 """A Slurm cluster behind SSH, asked in Slurm's own commands.
 
 A claim is a batch job that only holds processors: it writes a stamped line to an events file in the user's home
-when it begins and when it ends, then sleeps. One lasting `tail` carries these lines here, so that moments are those
+when it begins and when it ends, then sleeps. One lasting `tail` carries these lines here, so that timestamps are those
 of the events and nothing is polled; after a reconnection it begins anew, so an event may be reported twice. Programs
 run as job steps inside the allocation, so Slurm's limits, accounting and `scancel` reach them.
 """
@@ -34,11 +34,11 @@ WATCH = (
     f'mkdir -p "$HOME"/.testbed && touch {EVENTS_FILE} && {{ tail -n +1 -F {EVENTS_FILE} & cat > /dev/null; kill $!; }}'
 )
 DEFAULT_PARTITION = "*"
-"""Slurm's mark of the partition of those who name none."""
+"""Slurm's mark of the default partition."""
 RECONNECT_HOST_S = (0.2, 1.0, 2.0)
 RECONNECT_LATER_HOST_S = 5.0
 STEADY_HOST_S = 30.0
-"""A connection that held for so long is no part of a series of failures."""
+"""A connection that lasted this long ends a series of failures."""
 
 
 class SlurmCluster:
@@ -67,7 +67,7 @@ class SlurmCluster:
         return self._head.address
 
     def occupancy(self) -> Occupancy:
-        """Processors and nodes of the partition that Slurm would use now; drained and dead ones are not idle."""
+        """Return processors and nodes of the partition that Slurm would use now; drained and dead ones are not idle."""
         nodes, processors, idle = 0, 0, 0
         for line in self._checked(f'sinfo -h{self._partition} -o "%P %D %C"').output.splitlines():
             partition, count, states = line.split()
@@ -93,7 +93,7 @@ class SlurmCluster:
         return completed.output.strip().split(";")[0]
 
     def part(self, allocation: str, processors: int) -> Part:
-        """Where the processors of an allocation are; a real head is asked for their nodes."""
+        """Return where the processors of an allocation are; ask a real head for their nodes."""
         head = self._head
         if not head.real:
             return Part(head.address, allocation, processors)
@@ -127,9 +127,9 @@ class SlurmCluster:
     def start(self, script: str, allocation: str, label: str, processes: int = 0) -> Program:
         """Run `script` as a step of the allocation; it reads nothing.
 
-        Its files lie in ``~/.testbed/jobs/TESTBED``, since an account may serve several testbeds.
+        Its files lie in ``~/.testbed/jobs/TESTBED``, because an account may serve several testbeds.
 
-        Several processes spread over the nodes as the allocation's processors do; where one fails, the others end.
+        Processes are spread over the nodes as the allocation's processors are; if one fails, the others end.
         """
         tasks = f"--ntasks={processes} --kill-on-bad-exit=1" if processes else "--nodes=1 --ntasks=1"
         folder = f"{self._jobs_folder}/{shlex.quote(label)}"
@@ -178,7 +178,7 @@ class SlurmCluster:
             self._closing.wait(pause_host_s)
 
     def _announce(self, stream: Program, on_reachable: Callable[[bool, str], None]) -> None:
-        """Say that the cluster was found; if it is lost again while that is acted upon, it was not."""
+        """Report that the cluster was found; if it is lost again meanwhile, it counts as not found."""
         try:
             on_reachable(True, "")
         except ClusterUnreachable:

@@ -4,8 +4,8 @@
     ~/.testbed/incoming/TESTBED/LABEL    what is being made or brought
 
 A transfer is ordered at the target's head, whose `rsync` logs in at the source's head by its address on the wide area.
-It ends when its standard input does, so it outlives neither a cancellation nor the broker. Its moments are taken at
-the target, as its output says them.
+It ends when its standard input does, so it outlives neither a cancellation nor the broker. Its timestamps are taken at
+the target; its output holds them.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ done
 
 
 def fetch_command(testbed: str, file: StoredFile, source: str, label: str) -> str:
-    """The shell command that brings `file` from the file server at address `source`: user@host, or user@host:port."""
+    """Return the shell command that fetches `file` from the file server `source`: user@host or user@host:port."""
     login, _, port = source.partition(":")
     values = {"testbed": testbed, "name": file.name, "label": label, "source": login, "sha256": file.sha256}
     values["port"] = port or str(SSH_PORT)
@@ -91,24 +91,24 @@ def fetch_command(testbed: str, file: StoredFile, source: str, label: str) -> st
 
 
 def make_command(testbed: str, name: str, size_bytes: int, seed: int) -> str:
-    """The shell command that makes a file and says its checksum."""
+    """Return the shell command that makes a file and prints its checksum."""
     key = hashlib.sha256(f"{seed} {name}".encode()).hexdigest()[:32]
     values = {"testbed": testbed, "name": name, "label": f"make-{name}", "key": key, "size_bytes": str(size_bytes)}
     return _bash(ENDED_WITH_INPUT.format(work=MAKE), values)
 
 
 def tidy_command(testbed: str) -> str:
-    """The shell command that removes all but the files named on its standard input, and says which are there."""
+    """Return the shell command that removes all files not named on its standard input, and prints which exist."""
     return _bash(TIDY, {"testbed": testbed})
 
 
 def remove_command(testbed: str, name: str) -> str:
-    """The shell command that removes a file."""
+    """Return the shell command that removes a file."""
     return f'rm -f -- "$HOME"/.testbed/files/{shlex.quote(testbed)}/{shlex.quote(name)}'
 
 
 class SshTransfer:
-    """A transfer under way at its target's head."""
+    """A transfer in progress at its target's head."""
 
     def __init__(self, program: Program, file: StoredFile, site: str) -> None:
         self._program = program
@@ -116,7 +116,7 @@ class SshTransfer:
         self._site = site
 
     def wait(self, on_progress: Callable[[int], None]) -> Fetched:
-        """Follow it to its end."""
+        """Wait for its end."""
         host_began_s = host_arrived_s = None
         for line in self._program.lines():
             kind, host_moment_s, size_bytes = line.split()
@@ -132,7 +132,7 @@ class SshTransfer:
         return Fetched(self._file.size_bytes, host_began_s, host_arrived_s)
 
     def cancel(self) -> None:
-        """End its standard input, upon which it ends and cleans up after itself."""
+        """End its standard input, which makes it end and clean up."""
         self._program.end_input()
 
 
@@ -151,12 +151,12 @@ class SshFileServer:
 
     @property
     def address(self) -> str:
-        """Where the other sites reach it, and as whom."""
+        """The address and user by which the other sites reach it."""
         port = "" if self._head.port == SSH_PORT else f":{self._head.port}"
         return f"{self._head.user}@{self._head.file_address or self._head.address}{port}"
 
     def make(self, name: str, size_bytes: int, seed: int) -> StoredFile:
-        """Make a file out of a key stream, and have it say its checksum."""
+        """Make a file out of a key stream, and read its checksum."""
         program = self._shell.open_program(make_command(self._testbed, name, size_bytes, seed), script=None)
         words = [line.split()[0] for line in program.lines()]
         code = program.exit_code()
@@ -168,7 +168,7 @@ class SshFileServer:
         return StoredFile(name, size_bytes, words[0])
 
     def fetch(self, file: StoredFile, source: str, label: str) -> SshTransfer:
-        """Order the transfer at this head."""
+        """Start the transfer at this head."""
         command = fetch_command(self._testbed, file, source, label)
         return SshTransfer(self._shell.open_program(command, script=None), file, self.site)
 
@@ -192,7 +192,7 @@ class SshFileServer:
 
 def _bash(script: str, values: dict[str, str]) -> str:
     settings = "".join(f"{name}={shlex.quote(value)}\n" for name, value in values.items())
-    # In the locale of a head that writes 0,5 for a half, bash would write its moments so.
+    # With a decimal comma in the head's locale, bash would print timestamps with a comma.
     settings += "export LC_ALL=C\n"
     return f"exec bash -c {shlex.quote(settings + script)}"
 

@@ -1,8 +1,15 @@
 """The multicluster as containers: rendered, started, shaped and taken down.
 
-``names`` and ``addresses`` say what everything is called and where it is, ``compose`` renders a topology (all pure);
-``images`` (with ``base_image``, ``wheels``, ``caches``) makes what the containers are made of, ``engine`` is Docker as
-this project needs it, ``places`` finds a free subnet and port, ``keys`` makes the SSH keys, ``state`` keeps what the
-host remembers; ``lifecycle`` brings a testbed up and down, ``readiness`` waits for it, ``inspection`` looks at it,
-``doctor`` looks at the host, and ``wan`` is the wide area. ``events`` is what long work tells.
+names, addresses        what every part is called, and where it is
+compose                 a topology as a Compose file (pure)
+images, base_image      what the containers are made of; wheels and image_contents belong to them
+engine                  Docker as this project needs it
+free_addresses, keys    a free subnet and port; the SSH keys
+state                   what the host remembers of a testbed
+up, repair, down        bring a testbed up, repair a broken one, take it down
+readiness, inspection   wait until a testbed is ready; look at it
+doctor                  what the host has and lacks
+usage, telemetry        what containers use of the host, once and during a run
+wan                     the wide area
+concurrency, progress   several tasks at once; the steps that long work reports
 """

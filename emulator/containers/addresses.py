@@ -1,4 +1,4 @@
-"""Who has which address: one private /16 per testbed, its control network and a network per site.
+"""The addresses of a testbed: one private /16, with a control network and a network per site.
 
 10.X.0.0/24         control: SSH, Slurm, the broker's API   (broker .2, head of cluster i .(10+i))
 10.X.(128+i).0/24   site of cluster i                       (router .2, cluster .10)

@@ -1,11 +1,13 @@
 """The base of every image: Debian with Slurm, Open MPI and SSH, pulled where possible, else made by mmdebstrap.
 
-Both ways take their packages from ``images/base/packages.txt``.
+Both ways take their packages from ``images/base/packages.txt``. If the environment variable ``TESTBED_BASE_IMAGE`` is
+set, the base is made from that public image and from no other: ``debian@sha256:...`` pins it by its digest.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import subprocess
 import tempfile
@@ -15,76 +17,96 @@ from typing import Final
 import docker
 import docker.errors
 
-from emulator.containers.caches import cache_folder
-from emulator.containers.events import Observer, Progress
+from emulator.containers.image_contents import BASE_LABEL, IMAGE_LABEL, label_contents
 from emulator.containers.names import IMAGE_REPOSITORY
+from emulator.containers.progress import Observer, ProgressStep
+from emulator.containers.state import cache_folder
 from emulator.model.errors import EngineUnavailable
-from emulator.model.house import HOUSE
+from emulator.model.project import PROJECT_ROOT
 
 SUITE: Final = "bookworm"
-PUBLIC_IMAGE: Final = "debian:bookworm-slim"
+DEFAULT_PUBLIC_IMAGE: Final = "debian:bookworm-slim"
+PINNED_BY: Final = "TESTBED_BASE_IMAGE"
+"""Environment variable that pins the public image."""
+
 _REPOSITORY: Final = f"{IMAGE_REPOSITORY}/base"
 _UNNEEDED: Final = ("/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*")
 
 
+def public_image() -> str:
+    """Return the public image that the base is made from where it can be pulled."""
+    return os.environ.get(PINNED_BY) or DEFAULT_PUBLIC_IMAGE
+
+
 def packages() -> list[str]:
-    """The Debian packages of the base."""
-    lines = (HOUSE / "images" / "base" / "packages.txt").read_text().splitlines()
+    """Return the Debian packages of the base."""
+    lines = (PROJECT_ROOT / "images" / "base" / "packages.txt").read_text().splitlines()
     return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
 
 
 def reference() -> str:
-    """The base's reference: its tag is the hash of what it is made from."""
-    folder = HOUSE / "images" / "base"
+    """Return the base's reference: its tag is the hash of its sources and of a pinned public image."""
+    folder = PROJECT_ROOT / "images" / "base"
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(folder.iterdir())))
+    digest.update(os.environ.get(PINNED_BY, "").encode())
     return f"{_REPOSITORY}:{digest.hexdigest()[:16]}"
 
 
 def ensure(client: docker.DockerClient, observe: Observer) -> str:
-    """The reference of the base, made if it does not exist.
+    """Return the base's reference, and make the base if it does not exist.
 
     Raises:
-        EngineUnavailable: if Debian's image cannot be pulled and mmdebstrap is missing or fails.
+        EngineUnavailable: if Debian's image cannot be pulled and mmdebstrap is missing or fails; if an image is pinned
+            and cannot be pulled.
     """
-    wanted = reference()
+    image_name = reference()
     try:
-        client.images.get(wanted)
-        return wanted
+        client.images.get(image_name)
+        return image_name
     except docker.errors.ImageNotFound:
         pass
-    observe(Progress("images", f"making {_REPOSITORY} (once; some minutes)"))
+    observe(ProgressStep("images", f"making {_REPOSITORY} (once; some minutes)"))
+    unlabelled = f"{image_name}-unlabelled"
     if can_pull(client):
-        _build_on_public_image(client, wanted)
+        origin = _build_on_public_image(client, unlabelled)
+    elif os.environ.get(PINNED_BY):
+        raise EngineUnavailable(f"{public_image()}, which {PINNED_BY} asks for, cannot be pulled.")
     else:
-        _bootstrap(client, wanted)
-    client.images.get(wanted).tag(_REPOSITORY, tag="dev")
-    observe(Progress("images", f"made {_REPOSITORY}"))
-    return wanted
+        origin = _bootstrap(client, unlabelled)
+    image = label_contents(client, unlabelled, image_name, {IMAGE_LABEL: "base", BASE_LABEL: origin})
+    image.tag(_REPOSITORY, tag="dev")
+    observe(ProgressStep("images", f"made {_REPOSITORY}"))
+    return image_name
 
 
 def can_pull(client: docker.DockerClient) -> bool:
-    """Whether Debian's public image is here or can be pulled."""
+    """Return whether the public image is here or can be pulled."""
     try:
-        client.images.get(PUBLIC_IMAGE)
+        client.images.get(public_image())
     except docker.errors.ImageNotFound:
         try:
-            client.images.pull(PUBLIC_IMAGE)
+            client.images.pull(public_image())
         except (docker.errors.APIError, OSError):
             return False
     return True
 
 
-def _build_on_public_image(client: docker.DockerClient, wanted: str) -> None:
+def _build_on_public_image(client: docker.DockerClient, tag: str) -> str:
+    """Build the base; return the public image that it was built on, by its digest where Docker knows one."""
+    folder = str(PROJECT_ROOT / "images" / "base")
     try:
-        client.images.build(path=str(HOUSE / "images" / "base"), tag=wanted, rm=True, forcerm=True)
+        client.images.build(path=folder, tag=tag, buildargs={"PUBLIC_IMAGE": public_image()}, rm=True, forcerm=True)
+        attributes = client.images.get(public_image()).attrs
     except (docker.errors.BuildError, docker.errors.APIError) as error:
         raise EngineUnavailable(f"The base image could not be built: {error}.") from error
+    return str(next(iter(attributes.get("RepoDigests") or ()), f"{public_image()} {attributes['Id']}"))
 
 
-def _bootstrap(client: docker.DockerClient, wanted: str) -> None:
+def _bootstrap(client: docker.DockerClient, tag: str) -> str:
+    """Make the base by mmdebstrap; return what made it."""
     if shutil.which("mmdebstrap") is None:
         raise EngineUnavailable(
-            f"{PUBLIC_IMAGE} cannot be pulled, and mmdebstrap, which would make it, is not installed "
+            f"{public_image()} cannot be pulled, and mmdebstrap, which would make it, is not installed "
             "(reach a registry, or `apt-get install mmdebstrap`)."
         )
     with tempfile.TemporaryDirectory(dir=cache_folder()) as folder:
@@ -96,5 +118,6 @@ def _bootstrap(client: docker.DockerClient, wanted: str) -> None:
         if answer.returncode != 0:
             words = (answer.stderr.strip().splitlines() or ["it gave no reason"])[-1]
             raise EngineUnavailable(f"mmdebstrap could not make the base image: {words}.")
-        repository, tag = wanted.rsplit(":", 1)
-        client.api.import_image_from_file(str(archive), repository=repository, tag=tag)
+        repository, name = tag.rsplit(":", 1)
+        client.api.import_image_from_file(str(archive), repository=repository, tag=name)
+    return f"mmdebstrap {SUITE} {client.images.get(tag).id}"

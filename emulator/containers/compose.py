@@ -2,7 +2,7 @@
 
 The file has neither a ``version`` nor a ``name`` (each is refused by one of the two); the project is given by ``-p``.
 Networks and volumes carry their names explicitly, so that nothing depends on how Compose prefixes them. Real clusters
-have no container: only the broker is told of them, and is given their keys; where all are real there is no router.
+have no container: only the broker knows them and has their keys. If all clusters are real there is no router.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Rendering:
 
 
 def render(rendering: Rendering) -> str:
-    """The Compose file, as text."""
+    """Return the Compose file as text."""
     document = {
         "services": services(rendering),
         "networks": networks(rendering),
@@ -79,7 +79,7 @@ def render(rendering: Rendering) -> str:
 
 
 def services(rendering: Rendering) -> dict[str, Any]:
-    """Every container: the emulated clusters in the topology's order, their router and the broker."""
+    """Return every service: the emulated clusters in the topology's order, their router and the broker."""
     clusters = {
         cluster.name: cluster_service(rendering, index, cluster) for index, cluster in enumerate(rendering.clusters)
     }
@@ -88,10 +88,10 @@ def services(rendering: Rendering) -> dict[str, Any]:
 
 
 def cluster_service(rendering: Rendering, index: int, cluster: Cluster) -> dict[str, Any]:
-    """A cluster: controller, virtual nodes and SSH in one container.
+    """Return a cluster's service: controller, virtual nodes and SSH in one container.
 
-    Its entry point leads what goes to other sites through the router, then gives NET_ADMIN up for all that it starts;
-    only what the engine itself executes in the container still has it, to shape the access link.
+    Its entry point routes traffic for other sites through the router and then drops NET_ADMIN for everything it starts.
+    Only commands that the engine executes in the container still have it, to shape the access link.
     """
     keys = rendering.state_folder / "keys"
     return {
@@ -121,7 +121,7 @@ def cluster_service(rendering: Rendering, index: int, cluster: Cluster) -> dict[
 
 
 def router_service(rendering: Rendering) -> dict[str, Any]:
-    """The router: on every site's network and on no other."""
+    """Return the router's service, which is on every site's network and on no other."""
     sites = {
         _site(cluster): {"ipv4_address": rendering.addresses.router(index)}
         for index, cluster in enumerate(rendering.clusters)
@@ -140,11 +140,11 @@ def router_service(rendering: Rendering) -> dict[str, Any]:
 
 
 RESTART_BROKER = "on-failure:5"
-"""A broker that cannot start is not started for ever."""
+"""A broker that cannot start is restarted five times at most."""
 
 
 def broker_service(rendering: Rendering) -> dict[str, Any]:
-    """The broker: on the control network, its API published on the host's loopback only."""
+    """Return the broker's service: on the control network, with its API published on the host's loopback only."""
     state = rendering.state_folder
     mounted = {
         "topology.yaml": state / "topology.yaml",
@@ -152,13 +152,13 @@ def broker_service(rendering: Rendering) -> dict[str, Any]:
         "token": state / "token",
         "keys/broker": state / "keys" / "broker",
         "keys/known_hosts": state / "keys" / "known_hosts",
-        **{_key_of(it): Path(it.ssh.key).expanduser() for it in rendering.topology.clusters if it.ssh},
+        **{_key_of(real): Path(real.ssh.key).expanduser() for real in rendering.topology.clusters if real.ssh},
     }
     url = f"http://127.0.0.1:{BROKER_PORT}/v1/health"
     probe = f"import urllib.request; urllib.request.urlopen('{url}', timeout=5)"
     return {
         **_common(rendering, "broker", rendering.images.broker, rendering.names.broker),
-        # It comes back from its journal when it is killed; the other parts hold what no journal brings back.
+        # A killed broker recovers from its journal; the other parts hold state that no journal restores.
         "restart": RESTART_BROKER,
         "hostname": "broker",
         "ports": [f"127.0.0.1:{rendering.api_port}:{BROKER_PORT}"],
@@ -166,7 +166,7 @@ def broker_service(rendering: Rendering) -> dict[str, Any]:
             *(f"{source}:/etc/testbed/{target}:ro" for target, source in mounted.items()),
             "journal:/var/lib/testbed",
         ],
-        # Its decisions and the moments it takes must not wait behind the ranks that it started.
+        # Its decisions and timestamps must not wait behind the ranks that it started.
         "cpu_shares": LEADING_CPU_SHARES,
         "networks": {"control": {"ipv4_address": rendering.addresses.broker}},
         "healthcheck": _health(["CMD", "python3", "-c", probe]),
@@ -174,7 +174,7 @@ def broker_service(rendering: Rendering) -> dict[str, Any]:
 
 
 def broker_settings(rendering: Rendering) -> BrokerSettings:
-    """What the broker reads when it starts: paths are those inside its container."""
+    """Return the settings that the broker reads when it starts; paths are those inside its container."""
     folder = BROKER_SETTINGS.parent
     indices = {cluster.name: index for index, cluster in enumerate(rendering.clusters)}
     heads = tuple(
@@ -203,7 +203,7 @@ def broker_settings(rendering: Rendering) -> BrokerSettings:
 
 
 def networks(rendering: Rendering) -> dict[str, Any]:
-    """The control network, and one per site."""
+    """Return the control network and one network per site."""
     plan = rendering.addresses
     control = _network(rendering, rendering.names.control_network, "control", plan.control_network)
     sites = {
@@ -216,7 +216,7 @@ def networks(rendering: Rendering) -> dict[str, Any]:
 
 
 def labels(rendering: Rendering, role: str, cluster: str | None = None) -> dict[str, str]:
-    """The labels of a part of the testbed."""
+    """Return the labels of a part of the testbed."""
     of_cluster = {CLUSTER_LABEL: cluster} if cluster else {}
     return {LABEL: rendering.names.testbed, ROLE_LABEL: role, **of_cluster}
 

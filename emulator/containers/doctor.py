@@ -1,4 +1,4 @@
-"""What a host has and lacks for a testbed, and what to do about it; looks only, changes nothing."""
+"""Examination of the host: what it has and lacks for a testbed, and what to do about it. Changes nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _GIB: Final = 1024**3
 
 
 def examine() -> list[Finding]:
-    """Everything that this host is looked over for."""
+    """Return a finding for everything that a testbed needs of this host."""
     try:
         client = engine.connect()
     except EngineUnavailable as error:
@@ -77,11 +77,11 @@ def _has_base(client: docker.DockerClient) -> bool:
 
 def _registry(client: docker.DockerClient) -> Finding:
     try:
-        client.images.get_registry_data(base_image.PUBLIC_IMAGE)
+        client.images.get_registry_data(base_image.public_image())
     except (docker.errors.APIError, OSError):
         remedy = "none needed where mmdebstrap is installed, which makes the base image instead"
-        return Finding("registry", False, f"{base_image.PUBLIC_IMAGE} cannot be pulled", remedy)
-    return Finding("registry", True, f"{base_image.PUBLIC_IMAGE} can be pulled")
+        return Finding("registry", False, f"{base_image.public_image()} cannot be pulled", remedy)
+    return Finding("registry", True, f"{base_image.public_image()} can be pulled")
 
 
 def _mmdebstrap(*, needed: bool) -> Finding:
@@ -90,7 +90,7 @@ def _mmdebstrap(*, needed: bool) -> Finding:
 
 
 def _kernel(client: docker.DockerClient) -> Iterable[Finding]:
-    """The kernel that forwards, and the control groups that the engine uses."""
+    """Report which kernels can forward, and which control groups the engine uses."""
     information = client.info()
     has_netem, guest_possible = host_has_netem(), information["Architecture"] == "x86_64"
     yield Finding(
@@ -110,7 +110,7 @@ def _kernel(client: docker.DockerClient) -> Iterable[Finding]:
 
 
 def host_has_netem() -> bool:
-    """Whether this kernel has sch_netem built in, loaded, or as a module; as far as can be told without loading it."""
+    """Return whether this kernel has sch_netem built in, loaded or as a module, as far as is visible."""
     if Path("/sys/module/sch_netem").is_dir():
         return True
     modules = Path("/lib/modules") / platform.release()
@@ -122,7 +122,7 @@ def host_has_netem() -> bool:
 
 
 def _host() -> Iterable[Finding]:
-    """Processors, memory, disk and pressure figures."""
+    """Report processors, memory, disk and pressure figures."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     yield Finding("cores", cores >= 2, str(cores), "with one core, use a dilation of 16 or more")
     memory = psutil.virtual_memory()

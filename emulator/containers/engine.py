@@ -1,4 +1,4 @@
-"""Docker as this project needs it: connecting, finding Compose, and looking up what carries a testbed's label."""
+"""Docker as this project uses it: connecting, calling Compose, and finding the parts with a testbed's label."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ COMPOSE_COMMANDS: Final = (("docker", "compose"), ("docker-compose",))
 """The plugin of version 2, and the older program."""
 
 POOL_SIZE: Final = 64
-"""Connections kept open: one per container that something is executed in at the same moment."""
+"""Connections kept open: one per container in which a command runs at the same time."""
 
 
 def connect() -> docker.DockerClient:
-    """A client of the Docker engine.
+    """Return a client of the Docker engine.
 
     Raises:
-        EngineUnavailable: if Docker is missing, stopped, or not ours to use.
+        EngineUnavailable: if Docker is missing, stopped, or refuses this user.
     """
     try:
         client = docker.from_env(timeout=CONNECT_WITHIN_HOST_S, max_pool_size=POOL_SIZE)
@@ -50,7 +50,7 @@ def _why_unavailable(reported: str) -> str:
 
 
 def compose_command() -> tuple[str, ...]:
-    """The command of Compose on this host: the plugin of version 2 if it is there, else docker-compose.
+    """Return the Compose command of this host: the plugin of version 2 if it is installed, else docker-compose.
 
     Raises:
         EngineUnavailable: if there is neither.
@@ -62,7 +62,7 @@ def compose_command() -> tuple[str, ...]:
 
 
 def compose_version(command: Sequence[str]) -> str | None:
-    """The version that a Compose command reports, or nothing if it is not there."""
+    """Return the version that a Compose command reports, or None if it is not installed."""
     if shutil.which(command[0]) is None:
         return None
     answer = subprocess.run([*command, "version", "--short"], capture_output=True, text=True, check=False)
@@ -89,25 +89,25 @@ def _reason(output: str) -> str:
 
 
 def containers_of(client: docker.DockerClient, testbed: str | None) -> list[Container]:
-    """The containers of a testbed, or of every testbed, running or not."""
+    """Return the containers of a testbed, or of every testbed, running or not."""
     found: list[Container] = client.containers.list(all=True, filters=_labelled(testbed), ignore_removed=True)
     return found
 
 
 def networks_of(client: docker.DockerClient, testbed: str | None) -> list[Network]:
-    """The networks of a testbed, or of every testbed."""
+    """Return the networks of a testbed, or of every testbed."""
     found: list[Network] = client.networks.list(filters=_labelled(testbed))
     return found
 
 
 def volumes_of(client: docker.DockerClient, testbed: str | None) -> list[Volume]:
-    """The volumes of a testbed, or of every testbed."""
+    """Return the volumes of a testbed, or of every testbed."""
     found: list[Volume] = client.volumes.list(filters=_labelled(testbed))
     return found
 
 
 def testbeds_seen(parts: Iterable[Part]) -> set[str]:
-    """The names of the testbeds that containers, networks or volumes belong to."""
+    """Return the names of the testbeds that containers, networks or volumes belong to."""
     names = set()
     for part in parts:
         labels = part.attrs.get("Labels") or part.attrs.get("Config", {}).get("Labels") or {}

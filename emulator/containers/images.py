@@ -1,4 +1,4 @@
-"""The testbed's own images: what goes into each, and building those whose contents changed.
+"""The testbed's images: what goes into each, and building those whose contents changed.
 
 An image's tag is the hash of everything that it is made of, its base's tag included: an image that exists under its
 tag is up to date, and a build with nothing to do only reads the sources. Each is also tagged ``dev``.
@@ -21,24 +21,26 @@ import docker.errors
 
 from emulator.containers import base_image, wheels
 from emulator.containers.compose import ImageReferences
-from emulator.containers.events import Observer, Progress
+from emulator.containers.concurrency import run_concurrently
+from emulator.containers.image_contents import IMAGE_LABEL, label_contents
 from emulator.containers.names import IMAGE_REPOSITORY
-from emulator.containers.together import together
+from emulator.containers.progress import Observer, ProgressStep
 from emulator.model.errors import EngineUnavailable
-from emulator.model.house import HOUSE
+from emulator.model.project import PROJECT_ROOT
 
 LATEST: Final = "dev"
 _TAG_LENGTH: Final = 16
 _BUILT: Final = (".so", ".pyc")
 _BROKER_PACKAGES: Final = ("model", "policies", "clusters", "fidelity", "broker")
+_BROKER_APPS: Final = ("__init__", "basin", "descriptor", "ensemble", "grid", "registry")
 _NODE_MODEL: Final = ("__init__", "clock", "errors", "units")
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What an image is made of: files by their place in the build's context, and whatever else decides its content.
+    """The sources of an image: files by their path in the build's context.
 
-    `late` gives files that are fetched only when the image is really built; `decided_by` stands for them in the tag.
+    `late` returns files that are fetched only when the image is built; `decided_by` represents them in the tag.
     """
 
     name: str
@@ -47,7 +49,7 @@ class Recipe:
     late: Callable[[], dict[str, Path]] = field(default=dict)
 
     def tag(self, base: str) -> str:
-        """The image's tag on the base of that reference."""
+        """Return the image's tag if it is built on `base`."""
         digest = hashlib.sha256(f"{base}\n{self.decided_by}\n".encode())
         for place, path in sorted(self.files.items()):
             digest.update(f"{place}\0{path.stat().st_size}\0".encode())
@@ -56,35 +58,34 @@ class Recipe:
 
 
 def node_recipe() -> Recipe:
-    """A cluster: the entry point, the applications, and the little of the emulator that runs inside a node."""
-    sources = [HOUSE / "emulator" / "__init__.py", HOUSE / "emulator" / "containers" / "wan" / "probe.py"]
-    sources += [HOUSE / "emulator" / "model" / f"{module}.py" for module in _NODE_MODEL]
-    inside = {f"source/{path.relative_to(HOUSE)}": path for path in sources}
+    """Return the recipe of a cluster: entry point, applications, and the modules of the emulator that run in a node."""
+    sources = [PROJECT_ROOT / "emulator" / "__init__.py", PROJECT_ROOT / "emulator" / "containers" / "wan" / "probe.py"]
+    sources += [PROJECT_ROOT / "emulator" / "model" / f"{module}.py" for module in _NODE_MODEL]
+    inside = {f"source/{path.relative_to(PROJECT_ROOT)}": path for path in sources}
     return Recipe("node", _folder("images/node") | _folder("apps", "source/apps") | inside)
 
 
 def wan_recipe() -> Recipe:
-    """The router."""
+    """Return the recipe of the router."""
     return Recipe("wan", _folder("images/wan"))
 
 
 def broker_recipe(architecture: str) -> Recipe:
-    """The broker: its wheels, its package, and those on the floors below that it may import."""
-    sources = {"source/emulator/__init__.py": HOUSE / "emulator" / "__init__.py"}
+    """Return the recipe of the broker: its pinned wheels, its package, lower ones, and the descriptors of `apps`."""
+    sources = {"source/emulator/__init__.py": PROJECT_ROOT / "emulator" / "__init__.py"}
     for package in _BROKER_PACKAGES:
         sources |= _folder(f"emulator/{package}", f"source/emulator/{package}")
-    requirements = wheels.broker_requirements()
+    sources |= {f"source/apps/{module}.py": PROJECT_ROOT / "apps" / f"{module}.py" for module in _BROKER_APPS}
+    requirements = PROJECT_ROOT / "images" / "broker" / "requirements.txt"
 
     def fetched() -> dict[str, Path]:
         return {f"wheels/{path.name}": path for path in wheels.fetch(requirements, architecture)}
 
-    return Recipe(
-        "broker", _folder("images/broker") | sources, decided_by="\n".join([architecture, *requirements]), late=fetched
-    )
+    return Recipe("broker", _folder("images/broker") | sources, decided_by=architecture, late=fetched)
 
 
 def ensure_images(client: docker.DockerClient, observe: Observer) -> ImageReferences:
-    """References to the four images' current versions, built where they do not exist yet.
+    """Build the images that do not exist yet; return references to their current versions.
 
     Raises:
         EngineUnavailable: if one cannot be built.
@@ -92,12 +93,12 @@ def ensure_images(client: docker.DockerClient, observe: Observer) -> ImageRefere
     base = base_image.ensure(client, observe)
     architecture = str(client.info()["Architecture"])
     recipes = (node_recipe(), wan_recipe(), broker_recipe(architecture))
-    node, wan, broker = together([partial(_ensure, client, recipe, base, observe) for recipe in recipes])
+    node, wan, broker = run_concurrently([partial(_ensure, client, recipe, base, observe) for recipe in recipes])
     return ImageReferences(node=node, wan=wan, broker=broker)
 
 
 def ensure_compiler_stage(client: docker.DockerClient, observe: Observer) -> str:
-    """A reference to the stage of the node image that has the compiler of the kernels, without any of our sources.
+    """Build the stage of the node image that holds the compiler of the kernels but no sources; return its reference.
 
     Raises:
         EngineUnavailable: if it cannot be built.
@@ -109,7 +110,7 @@ def ensure_compiler_stage(client: docker.DockerClient, observe: Observer) -> str
 
 
 def current_references(client: docker.DockerClient) -> ImageReferences:
-    """What the images would be called if they were built from the sources as they are now; builds nothing."""
+    """Return the references that the images would have if they were built from the present sources. Build nothing."""
     base = base_image.reference()
     recipes = (node_recipe(), wan_recipe(), broker_recipe(str(client.info()["Architecture"])))
     node, wan, broker = (f"{IMAGE_REPOSITORY}/{recipe.name}:{recipe.tag(base)}" for recipe in recipes)
@@ -122,19 +123,19 @@ def _ensure(client: docker.DockerClient, recipe: Recipe, base: str, observe: Obs
     try:
         image = client.images.get(reference)
     except docker.errors.ImageNotFound:
-        observe(Progress("images", f"building {repository}"))
-        image = _build(client, recipe, base, reference)
-        observe(Progress("images", f"built {repository}"))
+        observe(ProgressStep("images", f"building {repository}"))
+        unlabelled = f"{reference}-unlabelled"
+        _build(client, recipe, base, unlabelled)
+        image = label_contents(client, unlabelled, reference, {IMAGE_LABEL: recipe.name})
+        observe(ProgressStep("images", f"built {repository}"))
     image.tag(repository, tag=LATEST)
     return reference
 
 
-def _build(
-    client: docker.DockerClient, recipe: Recipe, base: str, reference: str, stage: str | None = None
-) -> docker.models.images.Image:
+def _build(client: docker.DockerClient, recipe: Recipe, base: str, reference: str, stage: str | None = None) -> None:
     context = _context(recipe.files | recipe.late())
     try:
-        image, _ = client.images.build(
+        client.images.build(
             fileobj=context,
             custom_context=True,
             encoding="gzip",
@@ -143,17 +144,15 @@ def _build(
             buildargs={"BASE": base},
             rm=True,
             forcerm=True,
-            labels={"multicluster-testbed.image": recipe.name},
         )
     except docker.errors.BuildError as error:
         raise EngineUnavailable(f"The image {reference} could not be built: {_last_words(error)}") from error
     except docker.errors.APIError as error:
         raise EngineUnavailable(f"The image {reference} could not be built: {error.explanation}.") from error
-    return image
 
 
 def _context(files: dict[str, Path]) -> io.BytesIO:
-    """The files as an archive without times or owners, so that equal contents hit Docker's build cache."""
+    """Pack the files without times or owners, so that equal contents hit Docker's build cache."""
     content = io.BytesIO()
     with (
         gzip.GzipFile(fileobj=content, mode="wb", compresslevel=1, mtime=0) as packed,
@@ -170,8 +169,10 @@ def _context(files: dict[str, Path]) -> io.BytesIO:
 
 
 def _folder(folder: str, place: str = "") -> dict[str, Path]:
-    """The sources below a folder of the house, placed below `place` in the context."""
-    return {str(Path(place) / path.relative_to(HOUSE / folder)): path for path in _sources(HOUSE / folder)}
+    """Map the sources below a folder of the project to their paths below `place` in the context."""
+    return {
+        str(Path(place) / path.relative_to(PROJECT_ROOT / folder)): path for path in _sources(PROJECT_ROOT / folder)
+    }
 
 
 def _sources(folder: Path) -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""What a testbed looks like now: asked of its containers, not of what the host remembers."""
+"""The status of a testbed now, as its containers report it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import docker
 import docker.errors
 
 from emulator.containers import engine
-from emulator.containers.lifecycle import part_containers, wide_area_stand
 from emulator.containers.readiness import unreached
-from emulator.containers.state import StandState
+from emulator.containers.state import TestbedState
+from emulator.containers.wan.handle import wan_handle
 from emulator.containers.wan.router import Router
 from emulator.containers.wan.wide_area import programmed_wide_area
 from emulator.model.errors import TestbedError
@@ -26,9 +26,10 @@ UNREACHED = "real, not reached"
 
 @dataclass(frozen=True, slots=True)
 class ClusterStatus:
-    """A cluster as its Slurm reports it; `idle` processors, nothing if it does not answer or is not asked, being real.
+    """A cluster as its Slurm reports it.
 
-    A real cluster has no container, but its address there; its state is whether the broker reaches it.
+    `idle` counts processors; it is None if Slurm does not answer, and for a real cluster, which is not asked. A real
+    cluster has its address as `container`; its state says whether the broker reaches it.
     """
 
     name: str
@@ -41,9 +42,9 @@ class ClusterStatus:
 
 @dataclass(frozen=True, slots=True)
 class TestbedStatus:
-    """A testbed now: its clusters, its router's kernel, the dilation of its links, and what does not run.
+    """A testbed now: its clusters, its router's kernel, the dilation of its links, and its faults.
 
-    `dilation` is nothing where the wide area is not as one dilation wants it; `faults` are sentences.
+    `dilation` is None if the wide area does not match any one dilation; `faults` are sentences.
     """
 
     clusters: tuple[ClusterStatus, ...]
@@ -53,16 +54,18 @@ class TestbedStatus:
     faults: tuple[str, ...]
 
 
-def inspect(client: docker.DockerClient, stood: StandState) -> TestbedStatus:
-    """Look at every part of a testbed."""
-    states = {container.name: str(container.status) for container in engine.containers_of(client, stood.record.name)}
-    lost = (unreached(stood.api_url) or []) if stood.topology.real_clusters else []
-    states |= {cluster.name: UNREACHED if cluster.name in lost else REAL for cluster in stood.topology.real_clusters}
-    with ThreadPoolExecutor(len(stood.topology.clusters)) as pool:
-        clusters = tuple(pool.map(lambda cluster: _cluster(client, stood, cluster, states), stood.topology.clusters))
+def inspect(client: docker.DockerClient, testbed: TestbedState) -> TestbedStatus:
+    """Return the status of every part of a testbed."""
+    states = {container.name: str(container.status) for container in engine.containers_of(client, testbed.record.name)}
+    lost = (unreached(testbed.api_url) or []) if testbed.topology.real_clusters else []
+    states |= {cluster.name: UNREACHED if cluster.name in lost else REAL for cluster in testbed.topology.real_clusters}
+    with ThreadPoolExecutor(len(testbed.topology.clusters)) as pool:
+        clusters = tuple(
+            pool.map(lambda cluster: _cluster(client, testbed, cluster, states), testbed.topology.clusters)
+        )
     faults = [
         f"The container {name} is {states.get(name, 'gone')}."
-        for name in part_containers(stood)
+        for name in testbed.containers
         if states.get(name) != RUNNING
     ]
     faults += [
@@ -70,18 +73,18 @@ def inspect(client: docker.DockerClient, stood: StandState) -> TestbedStatus:
         for cluster in clusters
         if cluster.container_state == RUNNING and cluster.idle is None
     ]
-    backend, dilation, fault = _wide_area(client, stood) if not faults else (None, None, None)
-    return TestbedStatus(clusters, backend, dilation, stood.api_url, (*faults, *([fault] if fault else [])))
+    backend, dilation, fault = _wide_area(client, testbed) if not faults else (None, None, None)
+    return TestbedStatus(clusters, backend, dilation, testbed.api_url, (*faults, *([fault] if fault else [])))
 
 
 def _cluster(
-    client: docker.DockerClient, stood: StandState, cluster: Cluster, states: Mapping[str, str]
+    client: docker.DockerClient, testbed: TestbedState, cluster: Cluster, states: Mapping[str, str]
 ) -> ClusterStatus:
     if cluster.ssh is not None:
         return ClusterStatus(
             cluster.name, cluster.nodes, cluster.processors, None, cluster.ssh.address, states[cluster.name]
         )
-    container = stood.names.cluster(cluster.name)
+    container = testbed.names.cluster(cluster.name)
     container_state = states.get(container, "gone")
     return ClusterStatus(
         name=cluster.name,
@@ -94,7 +97,7 @@ def _cluster(
 
 
 def _idle(client: docker.DockerClient, container: str) -> int | None:
-    """Idle processors as Slurm counts them."""
+    """Return the idle processors that Slurm counts, or None if it does not answer."""
     try:
         answer: Any = client.containers.get(container).exec_run(["sinfo", "--noheader", "--format=%C"])
     except docker.errors.APIError:
@@ -104,13 +107,13 @@ def _idle(client: docker.DockerClient, container: str) -> int | None:
     return sum(int(line.split("/")[1]) for line in answer.output.decode().split())
 
 
-def _wide_area(client: docker.DockerClient, stood: StandState) -> tuple[str | None, float | None, str | None]:
-    stand, emulated = wide_area_stand(client, stood), stood.topology.emulated
+def _wide_area(client: docker.DockerClient, testbed: TestbedState) -> tuple[str | None, float | None, str | None]:
+    handle, emulated = wan_handle(client, testbed), testbed.topology.emulated
     if emulated is None:
         return None, None, None
     try:
-        backend = Router(stand).backend().shown
-        programmed = programmed_wide_area(stand, emulated)
+        backend = Router(handle).backend().shown
+        programmed = programmed_wide_area(handle, emulated)
     except TestbedError as error:
         return None, None, str(error)
     fault = f"The wide area is not as programmed: {programmed.differences[0]}." if programmed.differences else None

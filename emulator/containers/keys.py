@@ -1,11 +1,11 @@
-"""The SSH keys of a testbed: made in the node image, so that the host needs no ssh-keygen, and kept in its state.
+"""The SSH keys of a testbed, made in the node image (the host needs no ssh-keygen) and kept in its state.
 
 keys/broker             the broker's private key
-keys/grid               the key by which the clusters reach one another
+keys/grid               the private key that clusters use to reach each other
 keys/hosts/CLUSTER      a head's private host key
-keys/authorized_keys    the two public keys that every head lets in
-keys/known_hosts        every head's public key, by its address and names; a real head's as it was when it was checked
-keys/grid.pub           what a real head must let in for jobs that span it and containers
+keys/authorized_keys    the two public keys that every head accepts
+keys/known_hosts        every head's public key, by its address and names; a real head's as it was checked
+keys/grid.pub           the key that a real head must accept for jobs that span it and containers
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import docker
 import docker.errors
 
 from emulator.containers.names import LABEL, ROLE_LABEL
-from emulator.containers.state import StandState, write_secret
+from emulator.containers.state import TestbedState, write_secret
 from emulator.model.errors import EngineUnavailable
 
 # Prints {name: [private, public]} for each name given.
@@ -32,8 +32,10 @@ print(json.dumps(made))
 """
 
 
-def make_keys(client: docker.DockerClient, state: StandState, node_image: str, known_heads: Sequence[str]) -> None:
-    """Make every key of a testbed and write it into its state, with the `known_heads`: known-hosts lines of real heads.
+def make_keys(client: docker.DockerClient, state: TestbedState, node_image: str, known_heads: Sequence[str]) -> None:
+    """Make every key of a testbed and write it into its state.
+
+    `known_heads` are the known-hosts lines of real heads.
 
     Raises:
         EngineUnavailable: if the container that makes them fails.

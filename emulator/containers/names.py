@@ -1,4 +1,4 @@
-"""What the containers, networks, volumes and images of a testbed are called, and how they are labelled."""
+"""Names and labels of a testbed's containers, networks, volumes and images."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ USER: Final = "researcher"
 """The account that jobs run under in every cluster."""
 
 RESERVED: Final = ("wan", "broker", "control")
-"""Names that no cluster may have, because the testbed's own parts are called so."""
+"""Names that no cluster may have, because parts of the testbed have them."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartNames:
-    """The names of one testbed's parts, all derived from its own.
+    """The names of one testbed's parts, all derived from its name.
 
     Raises:
-        InvalidInput: if the testbed's name is no name.
+        InvalidInput: if the testbed's name is invalid.
     """
 
     testbed: str
@@ -38,18 +38,20 @@ class PartNames:
     def __post_init__(self) -> None:
         if not is_name(self.testbed):
             raise InvalidInput(
-                f"A testbed's name is up to 31 small letters, digits and hyphens after a letter, not {self.testbed!r}."
+                f"A testbed's name is 1 to 31 small letters, digits and hyphens, a letter first, not {self.testbed!r}."
             )
 
     @property
     def compose_project(self) -> str:
-        """The Compose project, named so that it meets no other project of the user's."""
+        """The Compose project; its prefix avoids clashes with the user's other projects."""
         return f"multicluster-{self.testbed}"
 
     def cluster(self, cluster: str) -> str:
         """The container of a cluster."""
         if cluster in RESERVED:
-            raise InvalidInput(f"A cluster cannot be called {cluster!r}: a part of the testbed is (rename it).")
+            raise InvalidInput(
+                f"A cluster cannot be called {cluster!r}, because a part of the testbed has that name (rename it)."
+            )
         return f"{self.testbed}-{cluster}"
 
     @property

@@ -1,4 +1,4 @@
-"""Waiting for containers to be ready: one blocking command inside each, so that waiting costs next to nothing."""
+"""Waiting for containers: one blocking command inside each, so that waiting costs next to nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import docker.errors
 import httpx
 from docker.models.containers import Container
 
-from emulator.model.errors import ClusterUnreachable, NotStanding
+from emulator.containers.state import TestbedState
+from emulator.model.errors import ClusterUnreachable, TestbedNotUp
 
 CLUSTER_READY: Final = "/run/testbed/ready"
 ROUTER_READY: Final = "/run/wan/ready"
@@ -26,7 +27,7 @@ def await_file(client: docker.DockerClient, name: str, file: str) -> None:
     """Wait until a container has the file that it makes when it is ready.
 
     Raises:
-        ClusterUnreachable: if the container ends first or takes too long; with its last words.
+        ClusterUnreachable: if the container ends first or takes too long; with the last line that it printed.
     """
     turns = int(READY_WITHIN_HOST_S / _PAUSE_HOST_S)
     loop = f"n={turns}; until [ -e {file} ]; do n=$((n-1)); [ $n -gt 0 ] || exit 1; sleep {_PAUSE_HOST_S}; done"
@@ -40,12 +41,12 @@ def await_file(client: docker.DockerClient, name: str, file: str) -> None:
 
 
 def await_broker(client: docker.DockerClient, name: str, api_url: str, real: Collection[str] = ()) -> None:
-    """Wait until the broker answers, and reaches every cluster; for those that are `real` not longer than a while.
+    """Wait until the broker answers and reaches every cluster, but only ten host seconds for those that are `real`.
 
-    The way to somebody's own cluster may be one that its user gives the broker's container once it is there.
+    A user may connect the broker's container to a real cluster only after the container exists.
 
     Raises:
-        NotStanding: if its container ends first or it takes too long; with its last words.
+        TestbedNotUp: if its container ends first or it takes too long; with the last line that it printed.
     """
     begun = time.monotonic()
     while time.monotonic() < begun + READY_WITHIN_HOST_S:
@@ -56,11 +57,17 @@ def await_broker(client: docker.DockerClient, name: str, api_url: str, real: Col
         if lost is not None and set(lost) <= set(waited_for):
             return
         time.sleep(_PAUSE_HOST_S)
-    raise NotStanding(f"The broker ({name}) did not become ready: {last_words(client, name)}.")
+    raise TestbedNotUp(f"The broker ({name}) did not become ready: {last_words(client, name)}.")
+
+
+def await_testbed_broker(client: docker.DockerClient, testbed: TestbedState) -> None:
+    """Wait until a testbed's broker answers, as `await_broker` does."""
+    real = [cluster.name for cluster in testbed.topology.real_clusters]
+    await_broker(client, testbed.names.broker, testbed.api_url, real)
 
 
 def unreached(api_url: str) -> list[str] | None:
-    """The clusters that the broker does not reach now; nothing if it does not answer itself."""
+    """Return the clusters that the broker does not reach now, or None if the broker does not answer."""
     try:
         answer = httpx.get(f"{api_url}/v1/health", timeout=5)
         return [str(name) for name in answer.json()["unreachable"]]
@@ -69,7 +76,7 @@ def unreached(api_url: str) -> list[str] | None:
 
 
 def is_running(client: docker.DockerClient, name: str) -> bool:
-    """Whether the container of that name runs, or is being started again."""
+    """Return whether the container of that name runs or is being restarted."""
     try:
         return str(client.containers.get(name).status) in RUNNING
     except docker.errors.NotFound:
@@ -77,7 +84,7 @@ def is_running(client: docker.DockerClient, name: str) -> bool:
 
 
 def last_words(client: docker.DockerClient, name: str) -> str:
-    """The last line that a container printed, for an error message."""
+    """Return the last line that a container printed, for an error message."""
     try:
         container: Container = client.containers.get(name)
         lines = [line.strip() for line in container.logs(tail=5).decode(errors="replace").splitlines() if line.strip()]

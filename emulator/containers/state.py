@@ -1,12 +1,12 @@
-"""What the host remembers of a standing testbed: one folder per testbed, and this the only module that knows its form.
+"""What the host remembers of a testbed: one folder each, whose layout only this module knows.
 
 $XDG_STATE_HOME/multicluster-testbed/NAME/
-    topology.yaml   what stands, with the processor profile that it names written out
+    topology.yaml   the topology, with the processor profile that it names written out
     compose.yaml    as rendered
-    broker.json     what the broker is told when it starts
+    broker.json     the broker's settings
     keys/           SSH keys of the broker, of the grid's users and of every head
-    token           what the broker asks of its clients
-    testbed.json    a `StandRecord`
+    token           the token that the broker asks of its clients
+    testbed.json    a `TestbedRecord`
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pydantic import ValidationError
 from emulator.containers.addresses import AddressPlan
 from emulator.containers.names import PartNames
 from emulator.model.documents import DocumentModel, read_document
-from emulator.model.errors import InvalidInput, NotStanding, TestbedBusy
+from emulator.model.errors import InvalidInput, TestbedBusy, TestbedNotUp
 from emulator.model.topology import Topology
 
 
@@ -38,10 +38,10 @@ class ClusterRecord(DocumentModel):
     site: str
 
 
-class StandRecord(DocumentModel):
-    """What was decided when a testbed was brought up.
+class TestbedRecord(DocumentModel):
+    """The decisions made when a testbed was brought up.
 
-    `router_backend` is what was asked for (``auto``, ``kernel``, ``uml``), not what the router chose.
+    `router_backend` is the one asked for (``auto``, ``kernel``, ``uml``), not the one that the router chose.
     """
 
     name: str
@@ -56,11 +56,26 @@ class StandRecord(DocumentModel):
 
 
 @dataclass(frozen=True, slots=True)
-class StandState:
+class TestbedSpec:
+    """The testbed that a user asks for: its name, the file of its topology, the router's kernel, the API's port.
+
+    `known_heads` has a line for each real cluster, as in a known-hosts file: the only host key that the testbed will
+    accept of that cluster's head.
+    """
+
+    name: str
+    topology_file: Path
+    router_backend: str = "auto"
+    port: int | None = None
+    known_heads: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TestbedState:
     """The remembered state of one testbed."""
 
     folder: Path
-    record: StandRecord
+    record: TestbedRecord
     topology: Topology
 
     @property
@@ -80,8 +95,14 @@ class StandState:
 
     @property
     def token(self) -> str:
-        """What the broker asks of its clients."""
+        """The token that the broker asks of its clients."""
         return (self.folder / "token").read_text().strip()
+
+    @property
+    def containers(self) -> list[str]:
+        """The names of its containers: its clusters' in order, the router's if there are any, and the broker's."""
+        clusters = [cluster.container for cluster in self.record.clusters]
+        return [*clusters, *([self.names.router] if clusters else []), self.names.broker]
 
     @property
     def compose_file(self) -> Path:
@@ -90,65 +111,73 @@ class StandState:
 
 
 def state_root() -> Path:
-    """The folder that holds the state of every testbed of this user."""
+    """Return the folder that holds the state of every testbed of this user."""
     home = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     return Path(home) / "multicluster-testbed"
 
 
+def cache_folder() -> Path:
+    """Return the folder of downloads that can be fetched again, and make it if necessary."""
+    home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    folder = Path(home) / "multicluster-testbed"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
 def state_folder(name: str) -> Path:
-    """The folder of one testbed, whether it stands or not."""
+    """Return the folder of one testbed, whether the testbed exists or not."""
     return state_root() / PartNames(name).testbed
 
 
-def standing(name: str) -> StandState:
-    """The state of the testbed called `name`.
+def testbed_state(name: str) -> TestbedState:
+    """Return the state of the testbed called `name`.
 
     Raises:
-        NotStanding: if it was never brought up, or was taken down.
-        InvalidInput: if what is remembered cannot be read.
+        TestbedNotUp: if it was never brought up, or was taken down.
+        InvalidInput: if its state cannot be read.
     """
     state = remembered(name)
     if state is None:
-        raise NotStanding(f"No testbed called {name!r} stands (bring one up with `testbed up`).")
+        raise TestbedNotUp(f"No testbed called {name!r} is running (bring one up with `testbed up`).")
     return state
 
 
-def remembered(name: str) -> StandState | None:
-    """As `standing`, but nothing if there is none."""
+def remembered(name: str) -> TestbedState | None:
+    """Return the state of the testbed called `name`, or None if there is none."""
     folder = state_folder(name)
     recorded = folder / "testbed.json"
     if not recorded.is_file():
         return None
     try:
-        record = StandRecord.model_validate_json(recorded.read_text())
+        record = TestbedRecord.model_validate_json(recorded.read_text())
     except ValidationError as error:
         raise InvalidInput(f"{recorded}: is damaged; take the testbed down with `testbed down`.") from error
-    return StandState(folder, record, read_document(folder / "topology.yaml", Topology))
+    return TestbedState(folder, record, read_document(folder / "topology.yaml", Topology))
 
 
 def remembered_names() -> list[str]:
-    """The testbeds that this host remembers."""
+    """Return the names of the testbeds that this host remembers."""
     return sorted(path.parent.name for path in state_root().glob("*/testbed.json"))
 
 
-def remember(record: StandRecord, topology_text: str) -> StandState:
-    """Write the state of a testbed that is being brought up, with a fresh token; keys and Compose file follow."""
+def remember(record: TestbedRecord, topology_text: str) -> TestbedState:
+    """Write the state of a testbed that is being brought up, with a new token; keys and Compose file follow later."""
     folder = state_folder(record.name)
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
     (folder / "topology.yaml").write_text(topology_text, encoding="utf-8")
     write_secret(folder / "token", secrets.token_urlsafe(32).encode())
     (folder / "testbed.json").write_text(record.model_dump_json(indent=2) + "\n")
-    return StandState(folder, record, read_document(folder / "topology.yaml", Topology))
+    return TestbedState(folder, record, read_document(folder / "topology.yaml", Topology))
 
 
 def forget(name: str) -> None:
-    """Remove what is remembered of a testbed."""
+    """Remove the state of a testbed."""
     shutil.rmtree(state_folder(name), ignore_errors=True)
 
 
 def write_secret(path: Path, content: bytes) -> None:
-    """Write a file that only its owner may read, from its first moment on."""
+    """Write a file that only its owner can ever read."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     path.touch(mode=0o600)

@@ -1,4 +1,4 @@
-"""What a container has used of the host until now: CPU, memory, packets that came in."""
+"""A container's use of the host until now: CPU, memory and packets received."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from emulator.model.units import seconds_from_nanoseconds
 class Usage:
     """CPU seconds and packets received since the container was started, and the memory that it holds now.
 
-    `host_moment_s` is when that was, on the monotonic clock. Pages of files that the kernel could drop at once are not
-    counted as memory.
+    `host_moment_s` is the timestamp of the reading on the monotonic clock. Memory does not include pages of files that
+    the kernel could drop at once.
     """
 
     host_moment_s: float
@@ -26,11 +26,11 @@ class Usage:
     packets: int
 
 
-def usage_of(client: docker.DockerClient, container: str) -> Usage:
-    """What the container of that name has used.
+def container_usage(client: docker.DockerClient, container: str) -> Usage:
+    """Return the usage of the container of that name.
 
     Raises:
-        EngineUnavailable: if the engine does not say.
+        EngineUnavailable: if the engine does not report it.
     """
     try:
         statistics = client.api.stats(container, stream=False, one_shot=True)
@@ -41,7 +41,7 @@ def usage_of(client: docker.DockerClient, container: str) -> Usage:
             host_moment_s=time.monotonic(),
             host_cpu_s=seconds_from_nanoseconds(statistics["cpu_stats"]["cpu_usage"]["total_usage"]),
             memory_bytes=int(memory["usage"]) - int(droppable),
-            packets=sum(int(it["rx_packets"]) for it in statistics.get("networks", {}).values()),
+            packets=sum(int(network["rx_packets"]) for network in statistics.get("networks", {}).values()),
         )
     except (docker.errors.DockerException, KeyError) as error:
-        raise EngineUnavailable(f"Docker does not say what {container} uses of the host ({error}).") from error
+        raise EngineUnavailable(f"Docker does not report what {container} uses of the host ({error}).") from error

@@ -1,8 +1,11 @@
-"""Whether a figure may be believed, and what makes the emulated processors right.
+"""How faithful results are, and how processor profiles are calibrated.
 
-``conditions`` sums up what was seen while a job ran, ``measures`` says what was measured of a run's faithfulness,
-``verdict`` judges it by the ``thresholds``; ``attribution`` says what a factor is made of, ``invariance`` when one does
-not hold at twice the dilation; ``plan`` predicts what a run will ask of the host; ``calibration`` solves for what a
-processor profile must say. All work on plain values: they measure nothing themselves and know neither containers nor
-files.
+conditions, processor_use   the state of host and links while a job ran
+measures, thresholds        the measures of a run's faithfulness, and the limits for them
+verdict                     the judgement of a job or a run by its measures
+attribution                 the parts of an extension factor
+calibration                 solving for the costs in a processor profile
+intervals                   means, ratios of means and their confidence intervals
+
+All work on plain values: they measure nothing themselves and know neither containers nor files.
 """

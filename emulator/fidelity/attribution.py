@@ -1,4 +1,4 @@
-"""What an extension factor is made of: its parts, each with an interval, from runs in which parts are taken away. Pure.
+"""The parts of an extension factor, each with an interval, from runs in which parts are taken away. Pure.
 
 The whole is (coallocated - single) / single, of mean runtimes. Each part is a difference of mean runtimes between runs
 that differ in one thing, relative to the single cluster's runtime as well:
@@ -6,18 +6,18 @@ that differ in one thing, relative to the single cluster's runtime as well:
 - *latency* and *rate* of the wide area, from the four runs with and without either of them, in which every connection
   has the rate of the access links for itself. What one of them costs depends on whether the other is there; each gets
   the mean of both orders (Shapley's value), and an interval that holds both.
-- *contention*: what it adds that connections of the job share access links.
-- *emulator*: what the emulation itself costs, host time that does not dilate: waking ranks, copying messages, carrying
-  packets. At a dilation r times as large it is an r-th in emulated time, and nothing else is changed. So r / (r - 1)
-  times the difference of both is what it is at the dilation of the measurement, here of the runs without a wide area.
-- *compute*: what the busiest process's compute phases take longer.
-- *interconnect*: what remains between the run in a single cluster and the one without a wide area: messages inside the
-  clusters, which may go over another interconnect, less those which have become messages of the wide area.
+- *contention*: the cost of sharing access links among the job's connections.
+- *emulator*: the cost of the emulation itself, in host time that does not dilate: waking ranks, copying messages,
+  carrying packets. At a dilation r times as large it is 1/r of that in emulated time, and nothing else changes. So at
+  the measurement's dilation it is r / (r - 1) times the difference between both, here of the runs without a wide area.
+- *compute*: the additional time of the busiest process's compute phases.
+- *interconnect*: the remaining difference between the run in a single cluster and the one without a wide area: messages
+  inside the clusters, perhaps over another interconnect, less those that became messages of the wide area.
 
-The weights of all runs in all parts add up to those of the whole, so that the parts do, too. Rates that are called
-unlimited are not quite: a share r of what the rate asked for costs is left, since time at a rate is proportional to the
-time per byte. So what the runs show of it is 1 - r of it; and the r that is left, which may be another one at the
-larger dilation, is neither the emulator's nor the interconnect's.
+The weights of all runs in all parts sum to those of the whole, and so do the parts. Rates called unlimited are finite:
+a share r of the stated rate's cost is left, since time at a rate is proportional to the time per byte. So the runs show
+1 - r of that cost. The remaining r, which may differ at the larger dilation, belongs neither to the emulator nor to the
+interconnect.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from emulator.fidelity.student import pooled_freedom, student_quantile
+from emulator.fidelity.intervals import pooled_freedom, student_quantile
 from emulator.model.errors import InvalidInput
 
 
 class Part(StrEnum):
-    """What a part of an extension factor is due to."""
+    """The cause of a part of an extension factor."""
 
     COMPUTE = "compute"
     INTERCONNECT = "interconnect"
@@ -45,11 +45,11 @@ class Part(StrEnum):
 
 
 WHOLE: Final = "whole"
-"""What a record calls the sum of all parts: the extension factor less one."""
+"""The name of the sum of all parts in records: the extension factor less one."""
 
 
 class Setting(StrEnum):
-    """Under which circumstances a run was made; those with *larger* at a larger dilation."""
+    """The circumstances of a run; those with *larger* are at a larger dilation."""
 
     SINGLE = "single"
     COALLOCATED = "coallocated"
@@ -63,14 +63,14 @@ class Setting(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """A run's runtime, and of it the compute phases of its busiest process; emulated."""
+    """A run's emulated runtime, and the compute phases of its busiest process within that."""
 
     runtime_s: float
     compute_s: float
 
     @property
     def communication_s(self) -> float:
-        """What is not computing: messages, and waiting for them."""
+        """The rest of the runtime: messages, and waiting for them."""
         return self.runtime_s - self.compute_s
 
 
@@ -79,9 +79,9 @@ Timings = Mapping[Setting, Sequence[Timing]]
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What a part contributes, in runtimes of the single cluster: to that runtime itself, and to the factor less one.
+    """A part's contribution, relative to the single cluster's runtime: to that runtime, and to the factor less one.
 
-    `low` and `high` are the 95% interval of what is `added`; None where there is too little to tell.
+    `low` and `high` are the 95% interval of what is `added`; None where there are too few runs.
     """
 
     single: float
@@ -92,7 +92,7 @@ class Contribution:
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """The parts of an extension factor; their `added` are the `whole`, the factor less one."""
+    """The parts of an extension factor; their `added` sum to the `whole`, the factor less one."""
 
     parts: Mapping[Part, Contribution]
     whole: Contribution
@@ -120,7 +120,7 @@ _GROWN: Final[Weights] = {
     Setting.SINGLE: -1.0,
     Setting.SINGLE_LARGER: 1.0,
 }
-"""By how much what spreading adds is larger at the measurement's dilation than at the larger one."""
+"""The cost of spreading at the measurement's dilation, less that at the larger one."""
 
 _INTERACTION: Final[Weights] = {
     Setting.UNSHARED: 1.0,
@@ -128,15 +128,15 @@ _INTERACTION: Final[Weights] = {
     Setting.RATE_ALONE: -1.0,
     Setting.WITHOUT_WIDE_AREA: 1.0,
 }
-"""By how much the two orders of taking latency and rate away differ."""
+"""The difference between the two orders of taking latency and rate away."""
 
 
 @dataclass(frozen=True, slots=True)
 class Larger:
-    """The larger dilation, and what is left of rates where they are unlimited.
+    """The larger dilation, and the share of the rates that is left where rates are called unlimited.
 
-    `ratio` is that dilation over the measurement's, `rate_left` and `rate_left_larger` the rate asked for the access
-    links over that called unlimited, at the measurement's dilation and at the larger one.
+    `ratio` is that dilation over the measurement's. `rate_left` and `rate_left_larger` are the access links' stated
+    rate over the one called unlimited, at the measurement's dilation and at the larger one.
 
     Raises:
         InvalidInput: if a ratio makes no sense.
@@ -155,12 +155,12 @@ class Larger:
 
     @property
     def extrapolation(self) -> float:
-        """How many times the difference of both dilations all of it is that does not dilate."""
+        """The factor from the difference between both dilations to all that does not dilate."""
         return self.ratio / (self.ratio - 1)
 
 
 def attribute(timings: Timings, larger: Larger) -> Attribution:
-    """The parts of the extension factor that `timings`, at least one of each setting, hold.
+    """Return the parts of the extension factor that `timings` hold; each setting needs at least one run.
 
     Raises:
         InvalidInput: if a setting has no run.
@@ -182,7 +182,7 @@ def attribute(timings: Timings, larger: Larger) -> Attribution:
 
 
 def _weights(larger: Larger) -> dict[Part, Weights]:
-    """The weight of each setting's communication time in each part but compute."""
+    """Return the weight of each setting's communication time in each part but compute."""
     rate = _scaled(_RATE, 1 / (1 - larger.rate_left))
     left_at_both = larger.extrapolation * (larger.rate_left - larger.rate_left_larger)
     emulator = _sum(_scaled(_GROWN, larger.extrapolation), _scaled(rate, -left_at_both))
@@ -196,7 +196,7 @@ def _weights(larger: Larger) -> dict[Part, Weights]:
 
 
 def _single_shares(timings: Timings, larger: Larger, single_s: float) -> dict[Part, float]:
-    """What the runtime in a single cluster is made of."""
+    """Return the parts of the runtime in a single cluster, as shares of that runtime."""
     compute = statistics.fmean(run.compute_s for run in timings[Setting.SINGLE]) / single_s
     grown_s = _mean_s(timings, {Setting.SINGLE: 1.0, Setting.SINGLE_LARGER: -1.0})
     emulator = grown_s * larger.extrapolation / single_s
@@ -204,7 +204,7 @@ def _single_shares(timings: Timings, larger: Larger, single_s: float) -> dict[Pa
 
 
 def _mean_s(timings: Timings, weights: Weights) -> float:
-    """The weighted sum of mean communication times."""
+    """Return the weighted sum of mean communication times."""
     return sum(
         weight * statistics.fmean(run.communication_s for run in timings[setting])
         for setting, weight in weights.items()
@@ -214,9 +214,9 @@ def _mean_s(timings: Timings, weights: Weights) -> float:
 def _contribution(
     timings: Timings, of_compute: Weights, of_communication: Weights, single: float, least_half: float = 0.0
 ) -> Contribution:
-    """The weighted sum of mean times over the single cluster's mean runtime, with its interval by the delta method.
+    """Return the weighted sum of mean times over the single cluster's mean runtime, with its interval.
 
-    The interval reaches at least `least_half` to either side.
+    The interval is by the delta method and reaches at least `least_half` to either side.
     """
     weighted_s = {
         setting: [
@@ -237,7 +237,7 @@ def _contribution(
 
 
 def _half_width_s(groups_s: Sequence[Sequence[float]]) -> float:
-    """Half the 95% interval of a sum of means, by Welch's t."""
+    """Return half the width of the 95% interval of a sum of means, by Welch's t."""
     variances = [statistics.variance(runs_s) / len(runs_s) for runs_s in groups_s]
     total = sum(variances)
     if total == 0:

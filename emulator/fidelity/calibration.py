@@ -1,8 +1,8 @@
-"""From how long an iteration takes to what a processor profile must say: plain arithmetic, nothing is measured here.
+"""Calibration of a processor profile from the duration of an iteration: arithmetic only, nothing is measured here.
 
-An iteration is what the slowest process computes, and the rest: borders, reduction, waiting. What is left of a known
-iteration without the rest is divided by the work. For Poisson that is the cost of a grid-point update, in cache or out
-of it; for another application it is its weight.
+An iteration consists of the slowest process's computation and of the rest: borders, reduction, waiting. The duration
+without the rest is divided by the work. For Poisson that gives the cost of a grid-point update, in cache or out of it;
+for another application it gives the application's weight.
 """
 
 from __future__ import annotations
@@ -11,39 +11,19 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
+from apps.descriptor import Work
 from emulator.model.documents import validate
 from emulator.model.errors import InvalidInput
 from emulator.model.processor import REFERENCE_APPLICATION, PointCosts, Processor
 from emulator.model.units import NANOSECONDS_PER_SECOND
 
 DIGITS: Final = 4
-"""Significant digits of what is solved for: more than any runtime has."""
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """What the slowest process of a job computes in an iteration: a working set of `points`, swept over `sweeps` times.
-
-    Raises:
-        InvalidInput: if that is nothing.
-    """
-
-    points: int
-    sweeps: int = 1
-
-    def __post_init__(self) -> None:
-        if self.points < 1 or self.sweeps < 1:
-            raise InvalidInput(f"An iteration of {self.sweeps} sweeps over {self.points} points computes nothing.")
-
-    @property
-    def updates(self) -> int:
-        """How many grid-point updates these are."""
-        return self.points * self.sweeps
+"""Significant digits of the solution: more than any runtime has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """How long an iteration takes on the processor to be described, and how much of that is not computation.
+    """The duration of an iteration on the processor to be described, and the part of it that is not computation.
 
     Raises:
         InvalidInput: if one of them is no duration, or nothing is left for the computation.
@@ -65,13 +45,13 @@ class Iteration:
 
     @property
     def compute_s(self) -> float:
-        """What remains for the computation."""
+        """The part that is computation."""
         return self.iteration_s - self.overhead_s
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A calibrated profile, the key of what was solved for (``weights.laplace``), and its value before and after."""
+    """A calibrated profile, the key that was solved for (``weights.laplace``), and its value before and after."""
 
     processor: Processor
     key: str
@@ -80,7 +60,7 @@ class Calibration:
 
 
 def calibrated(processor: Processor, application: str, work: Work, iteration: Iteration) -> Calibration:
-    """`processor` such that an iteration with that work takes the given time; all else about it stays.
+    """Return `processor` changed so that an iteration with that work takes the given time.
 
     Raises:
         InvalidInput: if the processor is unpaced, and so has nothing to calibrate.
@@ -94,7 +74,7 @@ def calibrated(processor: Processor, application: str, work: Work, iteration: It
 
 
 def weighed(processor: Processor, application: str, weight: float) -> Calibration:
-    """`processor` with that weight for `application`.
+    """Return `processor` with that weight for `application`.
 
     Raises:
         InvalidInput: if the processor is unpaced, or the application the one that others are weighed by.
@@ -122,7 +102,7 @@ def _changed(processor: Processor, changes: dict[str, object]) -> Processor:
 
 
 def predicted_compute_s(processor: Processor, application: str, work: Work) -> float:
-    """Emulated seconds that `processor` computes in an iteration with that work.
+    """Return the emulated seconds that `processor` computes in an iteration with that work.
 
     Raises:
         InvalidInput: if the processor is unpaced.

@@ -1,8 +1,8 @@
-"""Under which conditions a job executed, out of the evidence of a run: plain arithmetic on rows.
+"""The conditions under which a job executed, from the evidence of a run: arithmetic on rows.
 
-Evidence is counted from look to look, so a job is judged on all looks whose interval its execution overlaps: looks are
-taken when a job starts and when it ends. Who used the processors, `processor_use` says. A job is concerned by its own
-clusters' containers, the router's and the broker's, and by the links that it crossed.
+Evidence is counted from look to look, and looks are taken when a job starts and when it ends. A job is judged on all
+looks whose interval its execution overlaps. `processor_use` says who used the processors. A job is affected by the
+containers of its own clusters, the router's and the broker's, and by the links that it crossed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from emulator.fidelity.processor_use import Spell, processor_use
+from emulator.fidelity.processor_use import TimeInterval, processor_use
 from emulator.model.evidence import (
     BROKER_PART,
     HOST_PART,
@@ -36,13 +36,14 @@ class Conditions:
     """What the host and the links did in `host_duration_s`; None: not known, or not to be held against a job.
 
     Pressures are shares of that time in which some task waited. CPU shares are those of `ProcessorUse`.
-    `throttled_share` is of the container `throttled_part`, which a quota held longest, `stopped_share` of
-    `stopped_part`, which stood still longest.
-    A job that `crosses` has messages over the wide area. Its TCP's `timeouts` are unexplained where they are more than
-    what full access links dropped; `datagram_share` is how many datagrams of UDP, which no job sends, left its clusters
-    unanswered, per segment of TCP. These, `retransmissions` and `unasked_drops` are None for a job in one cluster, or
-    over paths of which loss or jitter is asked. `changed_links` says which links the job crossed were programmed anew
-    meanwhile.
+    `throttled_share` belongs to the container `throttled_part`, which a quota held longest; `stopped_share` to
+    `stopped_part`, which was stopped longest.
+
+    A job that `crosses` has messages over the wide area. Its TCP `timeouts` are unexplained if there are more of them
+    than packets that full access links dropped. `datagram_share` is the number of UDP datagrams that left its clusters
+    unanswered (no job sends any), per TCP segment. These, `retransmissions` and `unasked_drops` are None for a job in
+    one cluster, or over paths with stated loss or jitter. `changed_links` names the crossed links that were programmed
+    anew meanwhile.
     """
 
     host_duration_s: float
@@ -77,11 +78,11 @@ def conditions_of_job(
     host: HostSize,
     topology: Topology,
     clusters: Collection[str],
-    execution: Spell | None = None,
+    execution: TimeInterval | None = None,
 ) -> Conditions | None:
-    """The conditions of a job over `clusters`, from the rows of all looks that its `execution` overlaps; None without.
+    """Return the conditions of a job over `clusters`, from all looks that its `execution` overlaps; None without.
 
-    Without an execution the job took all the time that the rows tell of.
+    Without an execution, all time that the rows cover counts as the job's.
     """
     crossed = [fault for fault in faults if concerns(fault.source, fault.target, clusters)]
     parts = {HOST_PART, ROUTER_PART, BROKER_PART, *clusters}
@@ -92,13 +93,13 @@ def conditions_of_job(
 
 
 def conditions_of_run(rows: Sequence[EvidenceRow], faults: Sequence[LinkFaultRow], host: HostSize) -> Conditions | None:
-    """The conditions of a whole run, every part and every link of it; None if nobody looked."""
+    """Return the conditions of a whole run, over every part and link; None without a look."""
     clusters = {row.part for row in rows} - {HOST_PART, ROUTER_PART, BROKER_PART}
     return _conditions(rows, faults, host, lambda part: True, clusters)
 
 
 def summary(conditions: Conditions | None, looks: int, missing: Iterable[str]) -> EvidenceSummary:
-    """The conditions of a run as its manifest holds them."""
+    """Return the conditions of a run as its manifest holds them."""
     if conditions is None:
         return EvidenceSummary(looks=looks, host_duration_s=0.0, missing=tuple(missing))
     named = EvidenceSummary.model_fields.keys() & set(Conditions.__dataclass_fields__)
@@ -113,7 +114,7 @@ def _conditions(
     host: HostSize,
     of_interest: Callable[[str], bool],
     exact_clusters: Collection[str],
-    execution: Spell | None = None,
+    execution: TimeInterval | None = None,
 ) -> Conditions | None:
     whole = [row for row in rows if row.part == HOST_PART]
     host_duration_s = sum(row.host_interval_s for row in whole)
@@ -150,12 +151,15 @@ def _conditions(
 
 
 def _dropped_by_access_links(faults: Iterable[LinkFaultRow]) -> int:
-    """What full queues of access links dropped: TCP's timeouts after that are those of the emulated network."""
+    """Return the packets dropped by full access links: TCP timeouts after those belong to the emulated network."""
     return sum(fault.dropped or 0 for fault in faults if (fault.source is None) != (fault.target is None))
 
 
 def _datagram_share(rows: Sequence[EvidenceRow]) -> float | None:
-    """Datagrams sent less those received, part by part (a name server's answers come back), per segment of TCP."""
+    """Return the unanswered datagrams per TCP segment.
+
+    These are datagrams sent less those received, for each part (a name server's answers come back).
+    """
     unanswered = 0
     for part in {row.part for row in rows}:
         own = [row for row in rows if row.part == part]
@@ -167,13 +171,13 @@ def _datagram_share(rows: Sequence[EvidenceRow]) -> float | None:
 
 
 def _asks_for_loss(topology: Topology, clusters: Collection[str]) -> bool:
-    """Whether the topology asks for loss between `clusters`, or for jitter, which lets packets overtake each other."""
+    """Return whether the topology states loss between `clusters`, or jitter, which reorders packets."""
     paths = [topology.path(a, b) for a, b in topology.ordered_pairs if a in clusters and b in clusters]
     return any(path.loss > 0 or path.jitter_s > 0 for path in paths)
 
 
 def _most(rows: Sequence[EvidenceRow], column: str) -> tuple[float | None, str]:
-    """The largest total of a column that a part has, and that part; None and nobody if none has the column."""
+    """Return the largest total of a column over the parts, and that part; None and "" if no row has the column."""
     totals: dict[str, float] = {}
     for row in rows:
         if (value := getattr(row, column)) is not None:
@@ -183,7 +187,7 @@ def _most(rows: Sequence[EvidenceRow], column: str) -> tuple[float | None, str]:
 
 
 def _sum(rows: Sequence[EvidenceRow], column: str) -> float | None:
-    """What the rows add up to; None if none of them has the column."""
+    """Return the sum of a column; None if no row has it."""
     known = [value for row in rows if (value := getattr(row, column)) is not None]
     return sum(known) if known else None
 

@@ -1,7 +1,7 @@
-"""What was measured of the faithfulness of a job and of a run: values only, judged by ``verdict``.
+"""Measures of the faithfulness of a job and of a run: values only, judged by `verdict`.
 
-Each measure is, as far as it can be, a bound on the relative error of a time that the testbed reports, so that one pair
-of thresholds serves them all.
+Each measure is, where possible, a bound on the relative error of a time that the testbed reports, so that one pair of
+thresholds serves them all.
 """
 
 from __future__ import annotations
@@ -18,16 +18,15 @@ from emulator.model.views import JobView
 
 @dataclass(frozen=True, slots=True)
 class JobMeasures:
-    """A finished job's measures.
+    """The measures of a finished job; None: not measured.
 
-    `late_phase_share` counts the compute phases that ended late, of all phases of all processors. `lateness_share`
-    bounds by how much the runtime is too long, relative to it: it adds up, from one meeting of all processors to the
-    next, how late messages that are not paced left the latest, and what it is behind by at the end. `lateness_adds_up`
-    unless all messages are paced: then only the end counts.
-    `arrival_lateness_share` is how long after its intended arrival the job was submitted, relative to its response
-    time. `overhead_lateness_share` is the time by which the middleware exceeded its stated overhead, relative to
-    placement-to-start. None: not measured. `unpaced` is True if the processors computed at the host's own speed.
-    `conditions` are those under which it executed, `execution_s` long.
+    `late_phase_share` is the share of late compute phases among all phases of all processors. `lateness_share` bounds
+    by how much the runtime is too long, relative to the runtime. It sums, from one meeting of all processors to the
+    next, how late messages that are not paced left the latest processor, and how late the job ends. `lateness_adds_up`
+    is False if all messages are paced: then only the end counts. `arrival_lateness_share` is the delay of the
+    submission after the intended arrival, relative to the response time. `overhead_lateness_share` is the time by which
+    the middleware exceeded its stated overhead, relative to placement-to-start. `unpaced` is True if the processors
+    computed at the host's own speed. `conditions` are those during its execution, `execution_s` long.
     """
 
     late_phase_share: float | None = None
@@ -41,7 +40,7 @@ class JobMeasures:
 
     @classmethod
     def of(cls, job: JobView, dilation: Dilation, conditions: Conditions | None = None) -> JobMeasures:
-        """The measures of a job: from its record, its application's own result, and the evidence about it."""
+        """Return the measures of a job: from its record, its application's result, and the evidence about it."""
         result = job.result or {}
         return cls(
             late_phase_share=_share(_number(result, "late_phases"), _number(result, "phases")),
@@ -58,7 +57,7 @@ class JobMeasures:
 
 
 def _lateness_adds_up(result: dict[str, object]) -> bool:
-    """Whether messages pass lateness on: real ones do, between clusters or through shared memory."""
+    """Return whether messages pass lateness on: real ones do, between clusters or through shared memory."""
     interconnects = str(result.get("interconnects", SHARED_MEMORY)).split(JOINED_BY)
     return SHARED_MEMORY in interconnects or WIDE_AREA in interconnects
 
@@ -85,9 +84,9 @@ def _share(part: float | None, whole: float | None) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class RunMeasures:
-    """A run's measures: its checks of the wide area, how many of its jobs ended how, and its background load.
+    """The measures of a run: its checks of the wide area, the numbers of its jobs by outcome, and its background load.
 
-    `background_outside_s` is for how many emulated seconds that load was outside the band asked for; None without one.
+    `background_outside_s` are the emulated seconds in which that load was outside its band; None without such a load.
     """
 
     link_checks: tuple[LinkCheck, ...] = ()

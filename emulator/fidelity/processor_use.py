@@ -1,7 +1,8 @@
-"""Who used the host's processors while a job executed: the testbed, other work, a hypervisor; arithmetic on rows.
+"""The use of the host's processors while a job executed, by the testbed, other work and a hypervisor.
 
-A job's execution begins and ends between looks. What a look counted before or after it is starting and releasing it,
-which is the engine's work and the testbed's own: each look counts by how much of its interval the execution covers.
+A job's execution begins and ends between looks. The counts of a look before or after it come from starting and
+releasing the job, work of the container engine and the testbed. So each look counts by the share of its interval that
+the execution covers.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ from emulator.model.evidence import HOST_PART, EvidenceRow
 
 
 @dataclass(frozen=True, slots=True)
-class Spell:
-    """From one emulated moment of a run to another."""
+class TimeInterval:
+    """The time between two emulated timestamps of a run."""
 
     began_s: float
     ended_s: float
     dilation: Dilation
 
     def covers(self, time_s: float, host_interval_s: float) -> float:
-        """The share of a look's interval, which ended at `time_s`, that lies within."""
+        """Return the share of a look's interval, which ended at `time_s`, that lies within this interval."""
         interval_s = self.dilation.emulated_duration_s(host_interval_s)
         if interval_s <= 0:
             return 0.0
@@ -33,10 +34,10 @@ class Spell:
 
 @dataclass(frozen=True, slots=True)
 class ProcessorUse:
-    """Shares of all processors, and `cpu_pressure` of the time, in which some task waited; None: not known.
+    """Shares of all processors, and the share of time `cpu_pressure` in which some task waited; None: not known.
 
-    `contending_cpu_share` is the part of `other_cpu_share` that was used at looks at which tasks waited for a
-    processor; `stolen_wanted_share` is what a hypervisor kept of the CPU time that was wanted.
+    `contending_cpu_share` is the part of `other_cpu_share` used at looks at which tasks waited for a processor.
+    `stolen_wanted_share` is the hypervisor's share of the CPU time that this host asked for.
     """
 
     testbed_cpu_share: float | None
@@ -49,7 +50,7 @@ class ProcessorUse:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What one look counted, in host seconds; `weight` is how much of it counts."""
+    """The counts of one look, in host seconds; `weight` is the share of the look that counts."""
 
     weight: float
     host_interval_s: float
@@ -66,7 +67,7 @@ class _Look:
 
     @property
     def host_contending_s(self) -> float | None:
-        """Where nobody counts who waits, there is no telling that nobody did."""
+        """CPU time used by others under contention; contention is assumed where the host does not count waiting."""
         is_contended = self.host_wait_s is None or self.host_wait_s > CONTENDED * self.host_interval_s
         return self.host_other_s if is_contended or self.host_other_s is None else 0.0
 
@@ -75,9 +76,9 @@ class _Look:
         return (self.host_used_s or 0.0) + (self.host_stolen_s or 0.0)
 
 
-def processor_use(rows: Sequence[EvidenceRow], processors: int, spell: Spell | None = None) -> ProcessorUse:
-    """Who used so many processors in `spell`, or in all the time that `rows` tell of."""
-    looks = _looks(rows, spell)
+def processor_use(rows: Sequence[EvidenceRow], processors: int, interval: TimeInterval | None = None) -> ProcessorUse:
+    """Return who used the processors in `interval`; without it, in all the time that `rows` cover."""
+    looks = _looks(rows, interval)
     host_duration_s = sum(look.weight * look.host_interval_s for look in looks)
 
     def of_processors(counted: Iterable[tuple[float, float | None]]) -> float | None:
@@ -94,15 +95,15 @@ def processor_use(rows: Sequence[EvidenceRow], processors: int, spell: Spell | N
     )
 
 
-def _looks(rows: Sequence[EvidenceRow], spell: Spell | None) -> list[_Look]:
-    """The looks that `rows` came from, each with its weight; all count in full if none lies within the spell."""
-    by_moment: dict[float, list[EvidenceRow]] = {}
+def _looks(rows: Sequence[EvidenceRow], interval: TimeInterval | None) -> list[_Look]:
+    """Return the looks behind `rows` with their weights; all count in full if none overlaps the interval."""
+    by_timestamp: dict[float, list[EvidenceRow]] = {}
     for row in rows:
-        by_moment.setdefault(row.time_s, []).append(row)
-    whole = [_look(taken, 1.0) for taken in by_moment.values()]
-    if spell is None:
+        by_timestamp.setdefault(row.time_s, []).append(row)
+    whole = [_look(taken, 1.0) for taken in by_timestamp.values()]
+    if interval is None:
         return whole
-    weighed = [_look(taken, spell.covers(time_s, _interval_s(taken))) for time_s, taken in by_moment.items()]
+    weighed = [_look(taken, interval.covers(time_s, _interval_s(taken))) for time_s, taken in by_timestamp.items()]
     return weighed if any(look.weight > 0 for look in weighed) else whole
 
 
@@ -124,7 +125,7 @@ def _interval_s(rows: Sequence[EvidenceRow]) -> float:
 
 
 def _total(counted: Iterable[tuple[float, float | None]]) -> float | None:
-    """What was counted, each by its weight; None if nothing was."""
+    """Return the weighted sum of the counts; None if there are none."""
     known = [weight * value for weight, value in counted if value is not None]
     return sum(known) if known else None
 

@@ -1,8 +1,8 @@
-"""What a verdict follows: every threshold, each with its reason; docs/fidelity.md repeats them as a table.
+"""The thresholds of verdicts, each with its reason; docs/fidelity.md repeats them as a table.
 
 Most measures bound the relative error of a time that the testbed reports, so that one pair of thresholds serves them
-all. The others say that the host, or something on it, was not as a run needs it, without saying what that did to the
-run's times: they make it suspect and never void.
+all. The others say that the host did not offer what a run needs, without a bound on the error of the run's times: they
+make a result suspect and never void.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ The published extension factors that matter lie between 1.05 and 1.25: an error 
 SUSPECT_LATE_PHASES: Final = 0.5
 """Above this share of late phases a job is suspect, however little they were late, where lateness adds up.
 
-How much time was lost is judged by the lateness itself. But where most phases cannot end in time, the host's cores are
-contended, and what contention costs the messages between phases shows in no lateness. Where all messages are paced it
-costs them nothing: a rank's moment follows from the stamps on its messages, and it makes up for a late phase in its
-next sleep. There the share says nothing, and is not judged. Nor is how many paced messages came late anywhere: whoever
-receives one goes on from its stamp, and if it has to send into the host's time, how late it does is judged.
+The lateness itself shows how much time was lost. But if most phases cannot end in time, the host's cores are contended,
+and no lateness shows what contention costs the messages between phases. If all messages are paced, contention costs
+them nothing: a rank's emulated time follows from the timestamps on its messages, and it makes up for a late phase in
+its next sleep. Then the share says nothing and is not judged. Late paced messages are not judged either: their receiver
+goes on from their timestamp, and if it must send a message that is not paced, the lateness of that one is judged.
 """
 
 SUSPECT_OVERHEAD: Final = 0.05
@@ -41,15 +41,15 @@ It lengthens wait and response times, which queueing dominates, and no execution
 SUSPECT_OTHER_CPU: Final = 0.10
 """Above this share of all processors used by anything but the testbed, where tasks waited for one, a job is suspect.
 
-A rank that wakes to find its processor taken waits for some milliseconds or shares it, and so do messages on their way,
-which no lateness shows. A desktop at rest, the engine and this command together use a few percent.
+A rank that wakes on a taken processor waits for some milliseconds or shares it, and so do messages under way; no
+lateness shows that. An idle desktop, the container engine and this command together use a few percent.
 """
 
 SUSPECT_STOLEN: Final = 0.10
 """Above this share of all processors taken by a hypervisor a job is suspect, as with other work.
 
-It is no bound on an error: while paced processors sleep nothing is lost, and what is late says so itself. With half of
-the CPU time that was wanted stolen, jobs in one cluster took what they took with a twentieth.
+This bounds no error: nothing is lost while paced processors sleep, and lateness is measured itself. With half of the
+wanted CPU time stolen, jobs in one cluster took as long as with a twentieth stolen.
 """
 
 SUSPECT_STOLEN_CROSSING: Final = 0.05
@@ -59,22 +59,22 @@ With 7% of the processors taken, jobs over two clusters were seen to take 5% too
 """
 
 CONTENDED: Final = 0.05
-"""Where some task waited for a processor for less than this share of the time, the host had some to spare.
+"""If tasks waited for a processor for less than this share of the time, the host had processors to spare.
 
-Then it does not matter what else ran on it. Where the kernel does not count it, there is no telling that it had.
+Then other work does not matter. If the kernel does not count this waiting, the host is assumed to be contended.
 """
 
 SUSPECT_CPU_PRESSURE: Final = 0.60
-"""Above this share of the time in which some task waited for a processor, a job is suspect, whoever caused it.
+"""Above this share of the time in which some task waited for a processor, a job is suspect, whatever the cause.
 
-Ranks that wake together wait for each other, on two cores for up to half of the time, and lateness says what that
-costs. Above this share hardly a message finds its receiver's processor idle.
+Ranks that wake together wait for each other, on two cores for up to half of the time; lateness shows the cost of that.
+Above this share hardly a message finds its receiver's processor idle.
 """
 
 SUSPECT_MEMORY_PRESSURE: Final = 0.01
 """Above this share of the time in which some task waited for memory, a job is suspect.
 
-A rank whose pages the kernel takes back stands still until they are read again. With memory to spare, nothing waits.
+A rank whose pages the kernel takes back stops until they are read again. With memory to spare, nothing waits.
 """
 
 LEAST_MEMORY: Final = 0.05
@@ -93,24 +93,24 @@ takes less than one percent; ranks write nothing. A single program that syncs wh
 SUSPECT_HOST_WRITE_S: Final = 1.0
 """Above this many host seconds for one line of the records to reach the disk, a job is suspect.
 
-The broker's journal writes a line before each step of a job; a disk as slow delays each of them by as much.
+The broker's journal writes a line before each step of a job; so slow a disk delays each step by as much.
 """
 
 TIMEOUT_S: Final = 0.2
-"""What a timeout of TCP may have held up a rank for, emulated: the least that it waits before it sends again.
+"""The emulated seconds by which a TCP timeout may have delayed a rank: the least wait before a retransmission.
 
-It dilates as the network does, so that timeouts after a full access link dropped a packet are those of the emulated
-network. So many others as a job saw, times this, bound what they added to its runtime.
+It dilates as the network does, so timeouts after a full access link dropped a packet belong to the emulated network.
+The number of other timeouts, times this, bounds what they added to a job's runtime.
 """
 
 SUSPECT_DATAGRAMS: Final = 0.01
 """Above this many datagrams of UDP per segment of TCP a job over several clusters is suspect.
 
-No job sends any: somebody else used its links, and whatever that made them drop or delay was not asked for.
+No job sends any: other traffic used its links, and may have caused drops or delays that the topology does not state.
 """
 
 BACKGROUND_OUTSIDE_S: Final = 60.0
-"""More than this many emulated seconds with the background load outside its band make a run void.
+"""A run with its background load outside its band for more emulated seconds than this is void.
 
 "Communication-Aware Job Placement Policies", section 5: such a run was repeated.
 """

@@ -1,4 +1,4 @@
-"""The verdict on a job and on a run: valid, suspect or void, with reasons. What it follows stands in ``thresholds``."""
+"""The verdict on a job and on a run: valid, suspect or void, with reasons, by the limits in `thresholds`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ UNPACED: Final = "processors unpaced: compute phases took this host's own time, 
 
 
 class Judgement(StrEnum):
-    """How far a figure may be believed; ordered from best to worst by `severity`."""
+    """How far a result can be trusted; ordered from best to worst by `severity`."""
 
     VALID = "valid"
     SUSPECT = "suspect"
@@ -56,14 +56,16 @@ class Verdict:
 
     @classmethod
     def worst_of(cls, verdicts: Iterable[Verdict]) -> Verdict:
-        """The worst judgement among `verdicts`, with every distinct reason of each."""
+        """Return the worst judgement among `verdicts`, with every distinct reason of each."""
         listed = list(verdicts)
-        worst = max((verdict.judgement for verdict in listed), key=lambda it: it.severity, default=Judgement.VALID)
+        worst = max(
+            (verdict.judgement for verdict in listed), key=lambda judgement: judgement.severity, default=Judgement.VALID
+        )
         return cls(worst, tuple(dict.fromkeys(reason for verdict in listed for reason in verdict.reasons)))
 
 
 def judge_job(measures: JobMeasures) -> Verdict:
-    """The verdict on one finished job."""
+    """Judge one finished job."""
     return Verdict.worst_of(
         [
             *_judge_lateness(measures),
@@ -108,7 +110,10 @@ def _judge_conditions(found: Conditions, measures: JobMeasures) -> list[Verdict]
             if found.host_write_max_s
             else "",
         ),
-        *(Verdict(Judgement.VOID, (f"a link was programmed anew meanwhile: {it}",)) for it in found.changed_links),
+        *(
+            Verdict(Judgement.VOID, (f"a link was programmed anew meanwhile: {change}",))
+            for change in found.changed_links
+        ),
         _by_timeouts(found.unexplained_timeouts, measures.execution_s, "timeouts of TCP that no full link explains"),
         _by_timeouts(found.unasked_drops, measures.execution_s, "packets dropped that nobody asked for"),
         _suspect_above(found.datagram_share, SUSPECT_DATAGRAMS, "datagrams of others on its way, {} of TCP's segments"),
@@ -116,7 +121,10 @@ def _judge_conditions(found: Conditions, measures: JobMeasures) -> list[Verdict]
 
 
 def _judge_stolen(found: Conditions, *, unpaced: bool) -> Verdict:
-    """What a hypervisor took: all that an unpaced job did took so much longer, a paced one shows it in what is late."""
+    """Judge the CPU time that a hypervisor took.
+
+    All that an unpaced job did took longer by that share; a paced job shows the effect as lateness.
+    """
     if unpaced:
         return _by_error(found.stolen_wanted_share, "{} of the CPU time stolen by the hypervisor")
     threshold = SUSPECT_STOLEN_CROSSING if found.crosses else SUSPECT_STOLEN
@@ -124,7 +132,7 @@ def _judge_stolen(found: Conditions, *, unpaced: bool) -> Verdict:
 
 
 def _by_timeouts(number: int | None, execution_s: float | None, what: str) -> Verdict:
-    """Each may have held up a rank for `TIMEOUT_S`."""
+    """Judge TCP timeouts: each may have delayed a rank by `TIMEOUT_S`."""
     if not number or not execution_s:
         return Verdict()
     error = min(1.0, number * TIMEOUT_S / execution_s)
@@ -132,12 +140,12 @@ def _by_timeouts(number: int | None, execution_s: float | None, what: str) -> Ve
 
 
 def judge_unfinished(state: str, reason: str) -> Verdict:
-    """The verdict on a job that failed or was cancelled: none of its times is a result."""
+    """Judge a job that failed or was cancelled: none of its times is a result."""
     return Verdict(Judgement.VOID, (f"{state}: {reason}" if reason else state,))
 
 
 def judge_run(measures: RunMeasures, finished: Sequence[Verdict]) -> Verdict:
-    """The verdict on a run whose finished jobs have the verdicts `finished`."""
+    """Judge a run whose finished jobs have the verdicts `finished`."""
     return Verdict.worst_of(
         [
             judge_links(measures.link_checks),
@@ -149,12 +157,12 @@ def judge_run(measures: RunMeasures, finished: Sequence[Verdict]) -> Verdict:
 
 
 def judge_links(checks: Iterable[LinkCheck], clusters: Collection[str] | None = None) -> Verdict:
-    """The verdict that checks of the wide area lead to, for jobs over `clusters`; for any job if none are given."""
+    """Judge checks of the wide area, for jobs over `clusters`; without clusters, for any job."""
     return Verdict.worst_of(_judge_check(check, clusters) for check in checks)
 
 
 def judge_real(clusters: Collection[str]) -> Verdict:
-    """The verdict on a job that used `clusters` which are real: nothing of them is emulated, and nothing measured."""
+    """Judge a job that used real `clusters`: nothing of them is emulated or measured."""
     return _suspect_if(bool(clusters), f"processors and links of {', '.join(sorted(clusters))} are real, not emulated")
 
 
@@ -190,7 +198,7 @@ def _judge_completeness(measures: RunMeasures, finished: int) -> Verdict:
 
 
 def _judge_jobs(finished: Sequence[Verdict]) -> Verdict:
-    """Few bad jobs among many spoil a mean by no more than their share."""
+    """Judge a run by its jobs: few bad jobs among many change a mean by no more than their share."""
     counts = Counter(verdict.judgement for verdict in finished)
     void, suspect = counts[Judgement.VOID], counts[Judgement.SUSPECT]
     if void > VOID_ERROR * len(finished):

@@ -1,5 +1,5 @@
-"""Plain values that every other package shares: what a multicluster, a request, a job and a record are.
+"""Plain values that all other packages share: multiclusters, requests, jobs and records.
 
-Nothing here performs I/O except ``documents`` (which reads one YAML file into one value), and ``clock``, ``units`` and
-``errors`` need the standard library only, because the applications import them inside a node.
+Only ``documents`` performs I/O: it reads one YAML file into one value. ``clock``, ``units`` and ``errors`` import
+nothing but the standard library, because the applications import them inside a node.
 """

@@ -1,20 +1,20 @@
 """The topologies that come with the testbed, by name.
 
-One is given either as a name (a file of that name in ``compose/``) or as a path to one's own file.
+A topology is given as a name (of a file in ``compose/``) or as the path of a YAML file.
 """
 
 from __future__ import annotations
 
 from emulator.model.documents import read_document
-from emulator.model.house import HOUSE, locate
+from emulator.model.project import PROJECT_ROOT, locate
 from emulator.model.topology import Topology
 
 
 def topology_named(name_or_path: str) -> Topology:
-    """The topology of that name in ``compose/``, or in the YAML file at that path.
+    """Read the topology of that name from ``compose/``, or from the YAML file at that path.
 
     Raises:
         UnknownName: if neither exists.
-        InvalidInput: if it is no valid topology.
+        InvalidInput: if the file is not a valid topology.
     """
-    return read_document(locate("topology", name_or_path, HOUSE / "compose"), Topology)
+    return read_document(locate("topology", name_or_path, PROJECT_ROOT / "compose"), Topology)

@@ -1,8 +1,8 @@
 """Emulated time: the one module that converts between emulated and host seconds.
 
 Every duration, delay and rate that a user writes or reads is emulated. A `Dilation` says how many host seconds one
-emulated second takes; an `EmulatedClock` adds an origin and so reads and awaits moments. Host values carry ``host`` in
-their name everywhere in this project; nothing else multiplies or divides by the dilation.
+emulated second takes. An `EmulatedClock` adds an origin and converts timestamps. The names of host values contain
+``host`` everywhere in this project. No other module multiplies or divides by the dilation.
 """
 
 from __future__ import annotations
@@ -13,12 +13,22 @@ from dataclasses import dataclass
 
 from emulator.model.errors import InvalidInput
 
+LATE_FRACTION = 0.01
+LATE_HOST_S = 100e-6
+"""A phase is late if it ends more than max(1% of its length, 100 us of host time) after its planned end."""
+
+
+def host_tolerance_s(host_phase_s: float) -> float:
+    """Return how many host seconds after its planned end a phase of `host_phase_s` may end without being late."""
+    return max(LATE_FRACTION * host_phase_s, LATE_HOST_S)
+
 
 @dataclass(frozen=True, slots=True)
 class Dilation:
     """Host seconds per emulated second: K in the documentation.
 
-    Above 1 the emulation is slower than the multicluster it stands for and more faithful; below 1 it is faster.
+    Above 1 the emulation runs slower than the multicluster that it emulates, and is more faithful. Below 1 it runs
+    faster.
 
     Raises:
         InvalidInput: if the factor is not a positive finite number.
@@ -31,19 +41,19 @@ class Dilation:
             raise InvalidInput(f"The dilation must be a positive number of host seconds, not {self.factor!r}.")
 
     def host_duration_s(self, emulated_s: float) -> float:
-        """Host seconds that `emulated_s` emulated seconds take."""
+        """Return the host seconds that `emulated_s` emulated seconds take."""
         return emulated_s * self.factor
 
     def emulated_duration_s(self, host_s: float) -> float:
-        """Emulated seconds that pass in `host_s` host seconds."""
+        """Return the emulated seconds that pass in `host_s` host seconds."""
         return host_s / self.factor
 
     def host_rate_mbit(self, emulated_mbit: float) -> float:
-        """Rate that a link of `emulated_mbit` must have on the host."""
+        """Return the rate that a link of `emulated_mbit` must have on the host."""
         return emulated_mbit / self.factor
 
     def emulated_rate_mbit(self, host_mbit: float) -> float:
-        """Emulated rate of a link that carries `host_mbit` on the host."""
+        """Return the emulated rate of a link that carries `host_mbit` on the host."""
         return host_mbit * self.factor
 
 
@@ -54,7 +64,7 @@ REAL_TIME = Dilation(1.0)
 class EmulatedClock:
     """Emulated seconds since a run's origin, read from the host's wall clock.
 
-    The wall clock (and not a monotonic one) is the base because moments are compared between containers and, on real
+    The base is the wall clock, not a monotonic clock, because timestamps are compared between containers and, on real
     clusters, between machines.
     """
 
@@ -63,21 +73,21 @@ class EmulatedClock:
 
     @classmethod
     def starting_now(cls, dilation: Dilation) -> EmulatedClock:
-        """A clock that reads zero at this moment."""
+        """Return a clock that reads zero now."""
         return cls(dilation, time.time())
 
     def now_s(self) -> float:
-        """Emulated seconds since the origin, at this moment."""
-        return self.emulated_moment_s(time.time())
+        """Get the emulated seconds from the origin until now."""
+        return self.emulated_timestamp_s(time.time())
 
-    def emulated_moment_s(self, host_moment_s: float) -> float:
-        """Emulated seconds since the origin, at a moment of the host's wall clock."""
-        return self.dilation.emulated_duration_s(host_moment_s - self.host_origin_s)
+    def emulated_timestamp_s(self, host_timestamp_s: float) -> float:
+        """Get the emulated seconds from the origin until a timestamp of the host's wall clock."""
+        return self.dilation.emulated_duration_s(host_timestamp_s - self.host_origin_s)
 
-    def host_moment_s(self, emulated_moment_s: float) -> float:
-        """Moment of the host's wall clock at which the clock reads `emulated_moment_s`."""
-        return self.host_origin_s + self.dilation.host_duration_s(emulated_moment_s)
+    def host_timestamp_s(self, emulated_timestamp_s: float) -> float:
+        """Get the timestamp of the host's wall clock at which this clock reads `emulated_timestamp_s`."""
+        return self.host_origin_s + self.dilation.host_duration_s(emulated_timestamp_s)
 
-    def host_remaining_s(self, emulated_moment_s: float) -> float:
-        """Host seconds from now until the clock reads `emulated_moment_s`; zero if that is past."""
-        return max(0.0, self.host_moment_s(emulated_moment_s) - time.time())
+    def host_remaining_s(self, emulated_timestamp_s: float) -> float:
+        """Get the host seconds from now until the clock reads `emulated_timestamp_s`; zero if that is past."""
+        return max(0.0, self.host_timestamp_s(emulated_timestamp_s) - time.time())

@@ -1,8 +1,8 @@
-"""What a compiler of our sources may be told about a class; interpreted, it says nothing.
+"""Hints about classes for mypyc, which have no effect where the sources are interpreted.
 
-`mypyc_attr` is the decorator of that name in mypy_extensions, which is needed only where sources are compiled. Values
-made several times for each simulated job are declared acyclic, because they hold nothing that could hold them, and
-their memory is kept for the next one.
+`mypyc_attr` is the decorator of that name in mypy_extensions, which is needed only where the sources are compiled.
+Classes whose values are made several times per simulated job are declared acyclic, because their values never refer
+back to themselves, and the memory of a freed value is kept for the next one.
 """
 
 from __future__ import annotations
@@ -16,5 +16,5 @@ else:
     Decorated = TypeVar("Decorated")
 
     def mypyc_attr(**attributes: object) -> Callable[[Decorated], Decorated]:
-        """Leave a class as it is."""
+        """Return a decorator that leaves a class unchanged."""
         return lambda decorated: decorated

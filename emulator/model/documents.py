@@ -1,22 +1,32 @@
-"""One document in, one validated value out, and back: how topologies, jobs and workloads are read from YAML.
+"""Reading and writing of YAML documents: topologies, jobs and workloads as validated values.
 
-Whatever is wrong with a document becomes a single `InvalidInput` that names the file, the key and the value.
+Any fault of a document raises a single `InvalidInput` that names the file, the key and the value.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from emulator.model.errors import InvalidInput
 
+NAME_PATTERN = r"^[a-z][a-z0-9-]{0,30}$"
+Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
+"""A name of a testbed, a topology, a cluster, a processor profile, an interconnect or an application."""
+
+
+def is_name(text: str) -> bool:
+    """Return whether `text` may be a name."""
+    return re.fullmatch(NAME_PATTERN, text) is not None
+
 
 class DocumentModel(BaseModel):
-    """Base of every value read from a document: frozen, and no key that it does not know."""
+    """Base of every value that is read from a document: frozen, and closed to unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -25,7 +35,7 @@ Document = TypeVar("Document", bound=BaseModel)
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
-    """YAML's safe loader, which silently keeps the last of two equal keys, made to refuse them."""
+    """YAML's safe loader, changed to refuse equal keys instead of silently keeping the last one."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[object] = set()
@@ -38,7 +48,7 @@ class _UniqueKeyLoader(yaml.SafeLoader):
 
 
 def read_document(path: Path, model: type[Document]) -> Document:
-    """The value that the YAML (or JSON) file at `path` describes.
+    """Read the value that the YAML (or JSON) file at `path` describes.
 
     Raises:
         InvalidInput: if the file cannot be read or does not describe a `model`.
@@ -53,7 +63,7 @@ def read_document(path: Path, model: type[Document]) -> Document:
 
 
 def parse_document(text: str, model: type[Document], *, source: str) -> Document:
-    """The value that YAML `text` describes; `source` names it in errors.
+    """Return the value that YAML `text` describes; error messages call the text `source`.
 
     Raises:
         InvalidInput: if the text is not YAML, is empty, or does not describe a `model`.
@@ -68,16 +78,16 @@ def parse_document(text: str, model: type[Document], *, source: str) -> Document
 
 
 def document_text(value: BaseModel) -> str:
-    """`value` as the YAML document from which it would be read, without what is as it is by default."""
+    """Return `value` as the YAML document from which it could be read, without keys that have their default value."""
     content = value.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
 
 
 def validate(content: object, model: type[Document], *, source: str) -> Document:
-    """`content` (plain mappings and lists) as a `model`.
+    """Validate `content` (plain mappings and lists) as a `model`.
 
     Raises:
-        InvalidInput: naming `source`, the first key at fault and its value.
+        InvalidInput: if it is not valid; the message names `source`, the first key at fault and its value.
     """
     try:
         return model.model_validate(content)
@@ -86,12 +96,12 @@ def validate(content: object, model: type[Document], *, source: str) -> Document
 
 
 def first_fault(error: ValidationError) -> str:
-    """One sentence for the first fault that pydantic found: key, what is wrong, value."""
+    """Return one sentence for the first fault that pydantic found: key, fault, value."""
     return fault_sentence(error.errors(include_url=False)[0])
 
 
 def fault_sentence(fault: Mapping[str, Any]) -> str:
-    """One sentence for a fault as pydantic describes it (``loc``, ``type``, ``msg``, ``input``)."""
+    """Return one sentence for a fault as pydantic describes it (``loc``, ``type``, ``msg``, ``input``)."""
     key = ".".join(str(part) for part in fault["loc"])
     if fault["type"] == "extra_forbidden":
         return f"unknown key {key!r} (value {_shown(fault['input'])})."

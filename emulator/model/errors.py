@@ -1,72 +1,72 @@
-"""The errors of the testbed: a small hierarchy whose messages name the thing, the value and the remedy.
+"""The errors of the testbed. Their messages name the thing at fault, its value and the remedy.
 
-Every error that a user can cause is a `TestbedError`; the command line prints its one sentence and exits non-zero.
-Anything else that escapes is a defect.
+Every error that a user can cause is a `TestbedError`. The command line prints its message, one sentence, and exits with
+a non-zero code. Any other exception that reaches the user is a defect.
 """
 
 from __future__ import annotations
 
 
 class TestbedError(Exception):
-    """Root of every error that the testbed raises on purpose; its message is one sentence for the user."""
+    """Base of all errors that the testbed raises on purpose; the message is one sentence for the user."""
 
 
 class InvalidInput(TestbedError):
-    """A document, an argument or a request that cannot be meant: unknown key, wrong type, value out of range."""
+    """An invalid document, argument or request: unknown key, wrong type, or value out of range."""
 
 
 class ImpossibleRequest(InvalidInput):
-    """A well-formed job request that this system could never satisfy, however idle it is."""
+    """A well-formed job request that this system cannot satisfy even when all processors are idle."""
 
 
 class PolicyFailed(InvalidInput):
-    """A policy or discipline of the user's own raised something, or answered with what cannot be done."""
+    """A user's policy or queue discipline that raised an exception or returned an impossible decision."""
 
 
 class UnknownName(InvalidInput):
-    """A name (topology, policy, queue, cluster, job, testbed) that nothing carries."""
+    """A name of a topology, policy, queue, cluster, job or testbed that does not exist."""
 
     @classmethod
     def among(cls, kind: str, name: str, known: list[str]) -> UnknownName:
-        """The error for a `kind` of thing called `name` where only `known` exist."""
+        """Return the error for a `kind` of thing called `name` where only `known` exist."""
         listed = ", ".join(known) if known else "none exist"
         return cls(f"There is no {kind} {name!r} (known: {listed}).")
 
 
 class EngineUnavailable(TestbedError):
-    """Docker or Compose is missing, stopped or refuses us."""
+    """A missing or stopped Docker or Compose, or one that refuses access."""
 
 
-class AlreadyStanding(TestbedError):
-    """A testbed of this name stands with another topology, or a resource it needs is taken."""
+class TestbedAlreadyUp(TestbedError):
+    """A testbed of this name that runs with another topology, or a needed resource that is in use."""
 
 
-class NotStanding(TestbedError):
-    """The testbed, or the part of it that an operation needs, does not run."""
+class TestbedNotUp(TestbedError):
+    """A testbed, or a part of it that an operation needs, that does not run."""
 
 
-class Unanswered(NotStanding):
-    """Nobody answered a request, so that nobody knows whether it arrived."""
+class Unanswered(TestbedNotUp):
+    """A request without an answer; it may or may not have been received."""
 
 
 class KeyTaken(TestbedError):
-    """A submission's key belongs to another submission."""
+    """A submission key that belongs to another submission."""
 
 
 class AlreadyEnded(TestbedError):
-    """What was to be changed has come to its end."""
+    """A change to a job or run that has already ended."""
 
 
 class TestbedBusy(TestbedError):
-    """A run holds the testbed; only one may."""
+    """A testbed that another run holds; only one run may hold it at a time."""
 
 
 class Unauthorized(TestbedError):
-    """The token presented to the broker is not the testbed's."""
+    """A request to the broker without the testbed's token."""
 
 
 class ClaimFailed(TestbedError):
-    """A local resource manager, that of `cluster`, did not give the processors that a component asked for."""
+    """A claim that failed: the local resource manager of `cluster` did not grant a component its processors."""
 
     def __init__(self, sentence: str, cluster: str = "") -> None:
         super().__init__(sentence)
@@ -74,24 +74,24 @@ class ClaimFailed(TestbedError):
 
 
 class NotGranted(ClaimFailed):
-    """The processors of a claim are in use by others of the same cluster: it may be tried again."""
+    """A claim for processors that other users of the cluster hold; it may be tried again."""
 
 
 class ClusterUnreachable(TestbedError):
-    """A cluster's head does not answer, or answers with what it should not."""
+    """A cluster's head that does not answer, or whose answer is not understood."""
 
 
 class TransferFailed(TestbedError):
-    """A file did not come from one site's file server to another's, or not as it is at its source."""
+    """A file that did not arrive at a site's file server, or arrived with other content than at its source."""
 
 
 class RunFailed(TestbedError):
-    """A job, measurement or campaign ended without the result it was started for."""
+    """A job, measurement or campaign that ended without its result."""
 
 
 class Hopeless(TestbedError):
-    """A run that this host cannot hold, or whose verdict would be void, as far as can be known before it."""
+    """A run that this host cannot hold, or whose verdict is predicted to be void."""
 
 
 class WideAreaUnfaithful(TestbedError):
-    """The wide area could not be programmed, or measures outside its tolerance."""
+    """A wide area that could not be programmed, or whose measurements are outside the tolerance."""

@@ -1,8 +1,8 @@
-"""What is seen of the host and of the links while a run lasts, as it is written: on this a verdict rests.
+"""Evidence about the host and the links during a run, on which its verdict rests.
 
-The evidence of a run is counted from one look to the next: a row for the host and one for each part of the testbed
-(`EvidenceRow`), and a row for whatever was wrong with a link (`LinkFaultRow`). What a check of the wide area before or
-after the run finds is a `LinkCheck`. What cannot be had on a host is missing, and the summary in the manifest names it.
+Evidence is sampled at intervals. Each sample has a row for the host and one for each part of the testbed
+(`EvidenceRow`), and a row for each link fault (`LinkFaultRow`). A `LinkCheck` holds what a check of the wide area
+before or after the run found. Values that a host does not offer are missing; the summary in the manifest names them.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from emulator.model.documents import DocumentModel
 from emulator.model.rows import Row
 
 HOST_PART: Final = "host"
-"""The part that is the whole machine; the others are the clusters, by their names, the router and the broker."""
+"""The part that is the whole machine. The other parts are the clusters, by name, the router and the broker."""
 
 ROUTER_PART: Final = "wan"
 BROKER_PART: Final = "broker"
 
 
 class EvidenceRow(Row):
-    """What `part` did, or what was done to it, in the host seconds `host_interval_s` that ended at `time_s`.
+    """A sample of one `part` over the interval of `host_interval_s` host seconds that ended at `time_s`.
 
     CPU is in host seconds of one processor: used, stolen by a hypervisor, and throttled by a quota. A container is
-    stopped while it is paused, or has ended. Waits are host seconds in which some task waited for a processor, for
-    memory, or for a disk (the kernel's pressure counters). `host_write_s` is how long a line of this file took to reach
-    the disk. Segments are TCP's, all and those sent again; timeouts are its own, after which it sends a segment again.
-    Datagrams are UDP's, which no job sends.
+    stopped while it is paused, or after it has ended. Waits are host seconds in which some task waited for a processor,
+    for memory, or for a disk (the kernel's pressure counters). `host_write_s` is the time a line of this file took to
+    reach the disk. Segments are TCP segments, all and those sent again; timeouts are TCP's retransmission timeouts.
+    Datagrams are UDP datagrams, which no job sends.
     """
 
     time_s: float
@@ -53,11 +53,11 @@ class EvidenceRow(Row):
 
 
 class LinkFaultRow(Row):
-    """What was wrong with a link in the host seconds `host_interval_s` that ended at `time_s`.
+    """A fault of a link in the interval of `host_interval_s` host seconds that ended at `time_s`.
 
-    An uplink has a `source` only, a downlink a `target` only, the wide area from one cluster to another both. `changed`
-    says how its program differs from that at the run's start; `unasked_drops` are the `dropped` of its `packets` less
-    those that the loss asked for explains; what a full queue of an access link drops was asked for with the link.
+    An uplink has only a `source`, a downlink only a `target`, and the wide area between two clusters has both.
+    `changed` says how the link's program differs from that at the run's start. `unasked_drops` are the `dropped` of its
+    `packets` minus those that the requested loss explains. Drops at a full queue of an access link are not faults.
     """
 
     time_s: float
@@ -72,9 +72,10 @@ class LinkFaultRow(Row):
 
 @dataclass(frozen=True, slots=True)
 class LinkFault:
-    """Something outside its tolerance that a check of the wide area found, and its relative error.
+    """A value outside its tolerance that a check of the wide area found, and its relative error.
 
-    It lies on the way from `source` to `target`, on the access link of the one that is given, or nobody knows where.
+    The fault is on the path from `source` to `target`. If only one is given, it is on that cluster's access link; if
+    neither is given, its place is unknown.
     """
 
     what: str
@@ -83,18 +84,18 @@ class LinkFault:
     target: str | None = None
 
     def concerns(self, clusters: Collection[str]) -> bool:
-        """Whether a job over `clusters` sends messages over what is wrong."""
+        """Return whether a job over `clusters` sends messages over the faulty link."""
         return concerns(self.source, self.target, clusters)
 
 
 def concerns(source: str | None, target: str | None, clusters: Collection[str]) -> bool:
-    """Whether a job over `clusters` crosses the link from `source` to `target`, or the one end's that is given."""
+    """Return whether a job over `clusters` crosses the link from `source` to `target`, or the access link of one."""
     return len(set(clusters)) > 1 and all(end in clusters for end in (source, target) if end is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class LinkCheck:
-    """A check of the wide area: when it was made, and what it found outside its tolerance.
+    """A check of the wide area: when it was made, and the values that it found outside their tolerance.
 
     `carried` is False if the router could not carry full links at the dilation in force.
     """
@@ -104,19 +105,19 @@ class LinkCheck:
     carried: bool = True
 
     def worst(self, clusters: Collection[str] | None = None) -> LinkFault | None:
-        """The fault with the largest error, of those that concern a job over `clusters` if any are given."""
+        """Return the fault with the largest error; with `clusters`, only of those that concern a job over them."""
         faults = [fault for fault in self.faults if clusters is None or fault.concerns(clusters)]
         return max(faults, key=lambda fault: fault.error, default=None)
 
 
 class EvidenceSummary(DocumentModel):
-    """All evidence of a run in one: shares of the time looked at, of the host's processors or of its memory.
+    """A summary of all evidence of a run, as shares of the observed time, of the processors or of the memory.
 
-    `testbed_cpu_share` is what the testbed's containers used of all processors, `other_cpu_share` what everything else
-    did, `stolen_cpu_share` what a hypervisor kept of them, and `stolen_wanted_share` that of the CPU time wanted.
-    `unexplained_timeouts` are the timeouts beyond what access links dropped, `datagram_share` the datagrams of UDP that
-    left a cluster and were not answered, per segment of TCP. `missing` says in a phrase each what this host does not
-    tell.
+    `testbed_cpu_share` is the share of all processors that the testbed's containers used, `other_cpu_share` the share
+    that everything else used, and `stolen_cpu_share` the share that a hypervisor took. `stolen_wanted_share` is the
+    stolen time as a share of the CPU time that was wanted. `unexplained_timeouts` are the timeouts in excess of the
+    packets that access links dropped. `datagram_share` is the number of unanswered UDP datagrams that left a cluster,
+    per TCP segment. `missing` names, in a phrase each, the values that this host does not offer.
     """
 
     looks: int

@@ -1,7 +1,7 @@
-"""Files that jobs read: logical names, what is registered under them, and where their replicas are.
+"""Files that jobs read: logical names, registrations, and replicas.
 
-A *logical name* stands for a content, whatever sites hold it; a *replica* is that content at one site's file server.
-Names become names of real files, so they hold no path and begin with no dot.
+A *logical name* identifies a content, independent of the sites that hold it. A *replica* is that content at one site's
+file server. Logical names become names of real files, so they contain no path and do not begin with a dot.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, PositiveInt, StringConstraints, model_validator
 
-from emulator.model.documents import DocumentModel
-from emulator.model.names import Name
+from emulator.model.documents import DocumentModel, Name
 
 FILE_NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
 FileName = Annotated[str, StringConstraints(pattern=FILE_NAME_PATTERN)]
@@ -24,7 +23,7 @@ FileSize = Annotated[PositiveInt, Field(le=MAX_FILE_BYTES)]
 
 
 class FileRegistration(DocumentModel):
-    """A file to be made at its `sites`: `size_bytes` bytes that look random and depend on `seed` and `name` alone."""
+    """A file to be made at its `sites`: `size_bytes` pseudo-random bytes that depend only on `seed` and `name`."""
 
     name: FileName
     size_bytes: FileSize
@@ -40,7 +39,7 @@ class FileRegistration(DocumentModel):
 
 
 class ReplicaView(DocumentModel):
-    """A replica: the site that holds it, whether it stays when nobody uses it, and how many jobs use it now."""
+    """A replica: the site that holds it, whether it is kept when no job uses it, and how many jobs use it now."""
 
     site: Name
     kept: bool
@@ -48,7 +47,7 @@ class ReplicaView(DocumentModel):
 
 
 class TransferView(DocumentModel):
-    """A transfer under way: from and to which site, and how many of the file's bytes have come so far."""
+    """A transfer in progress: its source and target site, and how many bytes of the file have arrived."""
 
     source: Name
     target: Name
@@ -56,7 +55,7 @@ class TransferView(DocumentModel):
 
 
 class FileView(DocumentModel):
-    """All that is known of a file; the replicas in alphabetical order of their sites."""
+    """A file with its replicas, in alphabetical order of their sites, and its transfers."""
 
     name: FileName
     size_bytes: FileSize
@@ -66,7 +65,7 @@ class FileView(DocumentModel):
 
 
 class BandwidthOrigin(StrEnum):
-    """Where a bandwidth comes from: past transfers, the topology's word for the path, or nothing but an assumption."""
+    """The source of a bandwidth estimate: past transfers, the topology's value for the path, or an assumption."""
 
     MEASURED = "measured"
     STATED = "stated"
@@ -74,7 +73,7 @@ class BandwidthOrigin(StrEnum):
 
 
 class BandwidthView(DocumentModel):
-    """What a transfer between two sites may expect, in emulated megabits per second; `transfers` is how many say so."""
+    """The estimated bandwidth between two sites, in emulated Mbit/s, and the number of `transfers` it rests on."""
 
     source: Name
     target: Name

@@ -1,4 +1,4 @@
-"""One thing looked at before a testbed is brought up: of the host, or of a real cluster's head."""
+"""The result of one check of the host, or of a real cluster's head, before a testbed is brought up."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing looked at: what was found, whether it will do, and the remedy where it will not.
+    """The result of one check: what was found, whether it suffices, and the remedy where it does not.
 
-    `needed` says that no testbed can stand without it.
+    `needed` is true if no testbed can run without it.
     """
 
     check: str

@@ -1,8 +1,9 @@
-"""What carries messages inside a cluster, as a topology states it.
+"""The interconnect that carries messages inside a cluster, as a topology states it.
 
-It may differ between jobs in one cluster and co-allocated ones: on DAS-2 only the former could use Myrinet, and the
-latter used Ethernet even inside a cluster (Banen, Bucur and Epema's measurement study). Where none is stated, messages
-go through shared memory as fast as the host carries them. The wide area is no interconnect: it is real.
+The interconnect may differ between jobs in one cluster and co-allocated jobs. On DAS-2 only single-cluster jobs could
+use Myrinet; co-allocated jobs used Ethernet even inside a cluster (Banen, Bucur and Epema's measurement study). Where
+no interconnect is stated, messages go through shared memory as fast as the host carries them. Messages between clusters
+cross the real links of the wide area, not an interconnect.
 """
 
 from __future__ import annotations
@@ -12,24 +13,23 @@ from typing import Annotated, Final, Self
 
 from pydantic import Field, PositiveFloat, model_validator
 
-from emulator.model.documents import DocumentModel
-from emulator.model.names import Name
+from emulator.model.documents import DocumentModel, Name
 from emulator.model.units import microseconds
 
 SHARED_MEMORY: Final = "shared-memory"
-"""What a record says where no interconnect is stated."""
+"""The name in records where no interconnect is stated."""
 
 WIDE_AREA: Final = "wide-area"
-"""What a record adds for a job over several clusters."""
+"""The name that records add for a job over several clusters."""
 
 NonNegative = Annotated[float, Field(ge=0)]
 
 
 class Interconnect(DocumentModel):
-    """How a message travels between two processors of a cluster.
+    """The cost model of a message between two processors of a cluster.
 
-    A sender is busy for `message_s` and for the message's length at `rate_mbit`, one message after another; the message
-    arrives `latency_s` later.
+    A sender is busy for `message_s` plus the time of the message's bytes at `rate_mbit`, and sends one message after
+    another. The message arrives `latency_s` later.
     """
 
     name: Name
@@ -45,7 +45,7 @@ class Interconnect(DocumentModel):
 
     @property
     def as_argument(self) -> str:
-        """As the applications' command line takes it: name, latency, rate and time per message, by colons."""
+        """The applications' command-line argument: name, latency, rate and time per message, separated by colons."""
         return f"{self.name}:{self.latency_s!r}:{self.rate_mbit!r}:{self.message_s!r}"
 
     @property
@@ -56,26 +56,29 @@ class Interconnect(DocumentModel):
 
 
 class WhichInterconnect(StrEnum):
-    """Which of a topology's interconnects carries messages inside clusters."""
+    """The choice of which of a topology's interconnects carries messages inside clusters."""
 
     SINGLE_CLUSTER = "single-cluster"
     COALLOCATED = "coallocated"
 
 
 class Interconnects(DocumentModel):
-    """The interconnect of jobs in a single cluster, and that of co-allocated ones inside each of their clusters."""
+    """The interconnect of jobs in a single cluster, and that of co-allocated jobs inside each of their clusters."""
 
     single_cluster: Interconnect | None = None
     coallocated: Interconnect | None = None
 
     def of(self, clusters: int, which: WhichInterconnect | None = None) -> Interconnect | None:
-        """The one of a job over so many clusters unless `which` says otherwise; nothing is shared memory."""
+        """Return the interconnect of a job over `clusters` clusters, or the one of `which`; None is shared memory."""
         if which is None:
             which = WhichInterconnect.SINGLE_CLUSTER if clusters == 1 else WhichInterconnect.COALLOCATED
         return self.single_cluster if which is WhichInterconnect.SINGLE_CLUSTER else self.coallocated
 
     @property
     def described(self) -> str:
-        """Both in a few words, for people."""
-        shown = [SHARED_MEMORY if it is None else it.described for it in (self.single_cluster, self.coallocated)]
+        """Both interconnects in a few words, for people."""
+        shown = [
+            SHARED_MEMORY if interconnect is None else interconnect.described
+            for interconnect in (self.single_cluster, self.coallocated)
+        ]
         return shown[0] if shown[0] == shown[1] else f"{shown[0]}; co-allocated: {shown[1]}"

@@ -1,9 +1,9 @@
-"""A job: what a user submits, where its components were placed, and the moments of its life.
+"""A job: its specification, its states, and the timestamps of its life.
 
-`JobSpecification` is the document (a YAML job file, or a body of the API); `Placement` (from ``placement``) maps
-components to clusters; `Timeline` holds the moments, in emulated seconds of the run's clock, from which every derived
-time follows (queue time, overhead, wait, execution and response time as in "Communication-Aware Job Placement
-Policies", section 5).
+`JobSpecification` is the document (a YAML job file, or a request body of the API). `Placement` (from ``placement``)
+maps components to clusters. `Timeline` holds the timestamps, in emulated seconds of the run's clock. All derived times
+are computed from them: queue time, overhead, wait, execution and response time, as in "Communication-Aware Job
+Placement Policies", section 5.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ArgumentName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,31}$
 CommandWord = Annotated[str, StringConstraints(pattern=r"\A[ -~]*\z", max_length=4096)]
 PROGRAM: Final = re.compile(r"/?[A-Za-z0-9_][A-Za-z0-9._+-]*(/[A-Za-z0-9._+-]+)*")
 PLAIN: Final = "plain"
-"""The application that a plain job has in records."""
+"""The application name of plain jobs in records."""
 MAX_COMMAND_WORDS: Final = 256
 MAX_COMMAND_CHARACTERS: Final = 32_768
 RunTimeLimit = Annotated[float, Field(gt=0, le=1e7)]
@@ -44,22 +44,24 @@ Split = Annotated[tuple[Size, ...], Field(min_length=1, max_length=MAX_COMPONENT
 
 
 class JobKind(StrEnum):
-    """What a job runs: an application's MPI ranks, or a plain program, once for each processor."""
+    """The kind of program that a job runs: an application's MPI ranks, or a plain program once per processor."""
 
     MPI = "mpi"
     PLAIN = "plain"
 
 
 class JobSpecification(DocumentModel):
-    """What a user submits: an application with its arguments, and the processors it asks for.
+    """A job as a user submits it: an application with its arguments, and the processors it asks for.
 
-    A plain job has a `command` in their place, a list of words of which none means anything to a shell. Its program is
-    one that the nodes find by its name, or an absolute path.
-    `interconnect` says which of the topology's carries its messages inside clusters; unless stated, that of a job over
-    as many clusters. `time_scale` divides what computing takes the emulated processors; communication stays as it is.
-    `queue` names the cluster whose local queue the job is submitted to, where the discipline has local queues. A
-    flexible request may state its `least_component` and `most_components`, or the `splits` it admits, the preferred
-    first. `file` is the logical name of the input file that every component reads; it is brought to where they run.
+    A plain job has a `command` instead of an application and arguments. It is a list of words, which no shell
+    interprets; the first is a program on the nodes' path or an absolute path.
+
+    `interconnect` chooses which of the topology's interconnects carries messages inside clusters; by default it follows
+    from the number of clusters of the job. `time_scale` divides the computing time on the emulated processors, not the
+    communication time. `queue` names the cluster whose local queue receives the job, where the discipline has local
+    queues. A flexible request may state its `least_component` and `most_components`, or the `splits` it admits, the
+    preferred one first. `file` is the logical name of the input file that every component reads; the broker transfers
+    it to the sites of the components.
     """
 
     name: JobName = "job"
@@ -112,18 +114,18 @@ class JobSpecification(DocumentModel):
             raise ValueError(f"command: it may have {MAX_COMMAND_CHARACTERS} characters at most")
 
     def request_in(self, topology: Topology) -> JobRequest:
-        """The request with its clusters as indices of `topology`.
+        """Return the request, with its clusters as indices of `topology`.
 
         Raises:
             UnknownName: if a cluster does not exist.
-            ImpossibleRequest: if the request exceeds the system, or a component every cluster it may go to.
+            ImpossibleRequest: if the request is larger than the system, or a component fits no cluster it may go to.
         """
         request = self._request(tuple(topology.index(name) for name in self.clusters))
         _check_possible(self.name, request, topology)
         return request
 
     def queue_in(self, topology: Topology) -> int | None:
-        """The index of the cluster whose local queue the job is submitted to, if it names one.
+        """Return the index of the cluster whose local queue receives the job; None if it names none.
 
         Raises:
             UnknownName: if that cluster does not exist.
@@ -148,16 +150,17 @@ def _check_possible(job: str, request: JobRequest, topology: Topology) -> None:
             f"but the largest cluster of {topology.name!r} has {largest}."
         )
     for index in set(request.clusters):
-        asked = sum(size for size, at in zip(request.components, request.clusters, strict=True) if at == index)
+        requested = sum(size for size, at in zip(request.components, request.clusters, strict=True) if at == index)
         cluster = topology.clusters[index]
-        if asked > cluster.processors:
+        if requested > cluster.processors:
             raise ImpossibleRequest(
-                f"Job {job!r} asks for {asked} processors in cluster {cluster.name!r}, which has {cluster.processors}."
+                f"Job {job!r} asks for {requested} processors in cluster {cluster.name!r}, "
+                f"which has {cluster.processors}."
             )
 
 
 class JobState(StrEnum):
-    """Where a job is in its life; the last three are final."""
+    """The state of a job; the last three are final."""
 
     QUEUED = "queued"
     CLAIMING = "claiming"
@@ -169,13 +172,13 @@ class JobState(StrEnum):
 
     @property
     def final(self) -> bool:
-        """Whether nothing more happens to a job in this state."""
+        """Whether a job in this state has ended."""
         return self in (JobState.FINISHED, JobState.FAILED, JobState.CANCELLED)
 
 
 @dataclass(slots=True)
 class Timeline:
-    """Moments of a job's life in emulated seconds since the run's origin; None until they come."""
+    """The timestamps of a job in emulated seconds since the run's origin; None until they are known."""
 
     submitted_s: float
     placed_s: float | None = None
@@ -185,37 +188,37 @@ class Timeline:
 
     @property
     def queue_time_s(self) -> float | None:
-        """Submission to successful placement."""
+        """The time from submission to successful placement."""
         return _between(self.submitted_s, self.placed_s)
 
     @property
     def overhead_s(self) -> float | None:
-        """Placement to start: what the middleware takes."""
+        """The time from placement to start, which the middleware takes."""
         return _between(self.placed_s, self.started_s)
 
     @property
     def processor_gained_time_s(self) -> float | None:
-        """Placement to successful claim (PGT): the job's processors are free for others."""
+        """The time from placement to successful claim (PGT), in which other jobs may use the processors."""
         return _between(self.placed_s, self.claimed_s)
 
     @property
     def processor_wasted_time_s(self) -> float | None:
-        """Successful claim to start (PWT): the job's processors are held, and nothing runs on them."""
+        """The time from successful claim to start (PWT), in which the processors are held and unused."""
         return _between(self.claimed_s, self.started_s)
 
     @property
     def wait_time_s(self) -> float | None:
-        """Submission to start (TWT in the Close-to-Files paper)."""
+        """The time from submission to start (TWT in the Close-to-Files paper)."""
         return _between(self.submitted_s, self.started_s)
 
     @property
     def execution_time_s(self) -> float | None:
-        """Start to finish."""
+        """The time from start to finish."""
         return _between(self.started_s, self.finished_s)
 
     @property
     def response_time_s(self) -> float | None:
-        """Submission to finish."""
+        """The time from submission to finish."""
         return _between(self.submitted_s, self.finished_s)
 
 

@@ -1,7 +1,7 @@
-"""Where a job went: component sizes mapped to clusters.
+"""Placements: component sizes mapped to clusters.
 
-These are the smallest values that policies hand out, made a few times for every job of a simulation, so their
-constructors are written out: a compiler turns them into plain assignments. Nobody changes one once it is made.
+A simulation makes a few of these values for every job. Their constructors are therefore written out, so that a compiler
+turns them into plain assignments. Treat the values as immutable.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from emulator.model.compilation import mypyc_attr
 class Component:
     """The part of a job on one cluster: `processors` of the cluster with index `cluster`.
 
-    `nodes` names the node of each processor where a policy chooses nodes too; empty leaves them to the local manager.
+    `nodes` names the node of each processor if the policy chooses nodes; if empty, the local manager chooses them.
     """
 
     cluster: int
@@ -37,9 +37,9 @@ class Component:
 class Placement:
     """Component sizes mapped to clusters, in the order of the request's components.
 
-    `file_sites` holds the cluster index of the replica each component reads (empty if the job has no file) and
-    `transfer_s` the longest estimated transfer, FTT in the Close-to-Files paper. `learned` holds the pairs (cluster,
-    file site) that the placement adds to that paper's history table.
+    `file_sites` holds the cluster index of the replica that each component reads; it is empty if the job has no file.
+    `transfer_s` is the longest estimated transfer time (FTT in the Close-to-Files paper). `learned` holds the pairs
+    (cluster, file site) that the placement adds to that paper's history table.
     """
 
     components: tuple[Component, ...]
@@ -60,14 +60,14 @@ class Placement:
         self.learned = learned
 
     def by_cluster(self) -> dict[int, int]:
-        """Processors taken per cluster index, all components of the job together."""
+        """Return the processors taken per cluster index, summed over the components."""
         taken: dict[int, int] = {}
         for component in self.components:
             taken[component.cluster] = taken.get(component.cluster, 0) + component.processors
         return taken
 
     def clusters(self) -> list[int]:
-        """The clusters combined, in the order in which the components first name them."""
+        """Return the distinct clusters, in the order in which the components first name them."""
         clusters: list[int] = []
         for component in self.components:
             if component.cluster not in clusters:

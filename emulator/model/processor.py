@@ -1,7 +1,7 @@
-"""The emulated processor: what one grid-point update costs it.
+"""The emulated processor: the cost of one grid-point update.
 
-A `Processor` is a profile with a name. It stands in a topology as a mapping, or by its name, which is then that of a
-file in ``compose/processors/``.
+A `Processor` is a named profile. A topology states it as a mapping, or as the name of a file in
+``compose/processors/``.
 """
 
 from __future__ import annotations
@@ -11,35 +11,31 @@ from typing import Final, Self
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
-from emulator.model.documents import DocumentModel, read_document
+from emulator.model.documents import DocumentModel, Name, is_name, read_document
 from emulator.model.errors import InvalidInput, UnknownName
-from emulator.model.house import PROCESSORS
-from emulator.model.names import Name, is_name
-from emulator.model.units import seconds_from_nanoseconds
-
-BYTES_PER_POINT: Final = 8
-"""Of a working set (Bucur and Epema's measurement study on DAS-2 counts so)."""
+from emulator.model.project import PROCESSORS
+from emulator.model.units import BYTES_PER_POINT, seconds_from_nanoseconds
 
 REFERENCE_APPLICATION: Final = "poisson"
-"""The application whose grid-point update is the unit in which others' are weighed."""
+"""The application whose grid-point update has weight 1."""
 
 _COSTS: Final = ("in_cache_ns_per_point", "out_of_cache_ns_per_point", "cache_bytes")
 
 
 @dataclass(frozen=True, slots=True)
 class PointCosts:
-    """Emulated nanoseconds that a grid-point update takes: in cache if the working set is not larger than the cache."""
+    """The emulated nanoseconds of a grid-point update, in cache (the working set fits the cache) and out of cache."""
 
     in_cache_ns_per_point: float
     out_of_cache_ns_per_point: float
     cache_bytes: int
 
     def fits_cache(self, points: int) -> bool:
-        """Whether a working set of so many points is in cache."""
+        """Return whether a working set of `points` grid points fits the cache."""
         return points * BYTES_PER_POINT <= self.cache_bytes
 
     def duration_s(self, points: int) -> float:
-        """Emulated seconds in which so many points, all in one working set, are updated once."""
+        """Return the emulated seconds of one update of `points` grid points in one working set."""
         per_point_ns = self.in_cache_ns_per_point if self.fits_cache(points) else self.out_of_cache_ns_per_point
         return seconds_from_nanoseconds(points * per_point_ns)
 
@@ -47,8 +43,8 @@ class PointCosts:
 class Processor(DocumentModel):
     """A processor profile: the cost of a grid-point update of the Poisson application, and other applications' weights.
 
-    An application's weight is the cost of one of its grid-point updates relative to Poisson's; 1 unless stated. An
-    `unpaced` processor has no costs: it computes as fast as the host does, whatever the dilation.
+    An application's weight is the cost of its grid-point update relative to that of Poisson; 1 unless stated. An
+    `unpaced` processor has no costs: it computes as fast as the host does, at every dilation.
     """
 
     name: str
@@ -74,13 +70,13 @@ class Processor(DocumentModel):
 
     @property
     def costs(self) -> PointCosts | None:
-        """The costs per grid point; nothing if it is unpaced."""
+        """The costs per grid point; None if the processor is unpaced."""
         if self.in_cache_ns_per_point is None or self.out_of_cache_ns_per_point is None or self.cache_bytes is None:
             return None
         return PointCosts(self.in_cache_ns_per_point, self.out_of_cache_ns_per_point, self.cache_bytes)
 
     def weight(self, application: str) -> float:
-        """The cost of a grid-point update of `application` relative to one of Poisson's."""
+        """Return the cost of a grid-point update of `application` relative to that of Poisson."""
         return self.weights.get(application, 1.0)
 
     @property
@@ -95,16 +91,16 @@ class Processor(DocumentModel):
 
 
 def profile_names() -> list[str]:
-    """The names of the profiles that come with the testbed, and of those added to their folder."""
+    """List the names of all profiles in ``compose/processors/``."""
     return sorted(file.stem for file in PROCESSORS.glob("*.yaml"))
 
 
 def processor_named(name: str) -> Processor:
-    """The profile in ``compose/processors/NAME.yaml``.
+    """Read the profile in ``compose/processors/NAME.yaml``.
 
     Raises:
         UnknownName: if there is none.
-        InvalidInput: if the file does not describe one, or one of another name.
+        InvalidInput: if the file is not a valid profile, or its name is another.
     """
     file = PROCESSORS / f"{name}.yaml"
     if not is_name(name) or not file.is_file():

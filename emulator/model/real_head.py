@@ -1,7 +1,7 @@
-"""The head of a real cluster, as a topology names it: where SSH reaches it, as whom, and what its Slurm wants to hear.
+"""The head of a real cluster, as a topology states it: its SSH address and account, and options for its Slurm.
 
-Every text in it ends up in a command line somewhere, so each is held to the few characters that it needs; only `setup`
-is shell, as its author means it.
+All texts end up in command lines, so each may contain only the few characters that it needs. Only `setup` is a shell
+command.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _OURS: Final = frozenset(
     {"array", "chdir", "cpus-per-task", "dependency", "error", "input", "job-name", "ntasks", "ntasks-per-node"}
     | {"output", "parsable", "partition", "wait", "wrap"}
 )
-"""Options of sbatch that a claim states itself, or that would make something else of it than one allocation."""
+"""Options of sbatch that a claim states itself, or that would turn it into something other than one allocation."""
 
 HostFile = Annotated[str, StringConstraints(pattern=r"^(/|~/)[A-Za-z0-9._/+@-]+$", max_length=512)]
-"""A file of the host: absolute or under ``~``, in characters that mean nothing to a shell, Compose or a mount."""
+"""A file of the host, absolute or under ``~``, without characters that are special to a shell, Compose or a mount."""
 
 UserName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]{0,31}$")]
 PartitionName = Annotated[str, StringConstraints(pattern=r"^([A-Za-z0-9_][A-Za-z0-9_.-]{0,63})?$")]
@@ -42,8 +42,8 @@ def _sbatch_option(option: str) -> str:
     if _OPTION.fullmatch(option) is None:
         raise ValueError(f"an option of sbatch is one line such as --account=physics, not {option!r}")
     name = option.removeprefix("--").split("=")[0]
-    # Slurm takes the beginning of an option's name for the option.
-    ours = next((it for it in sorted(_OURS) if it.startswith(name)), None)
+    # Slurm accepts a prefix of an option's name.
+    ours = next((reserved for reserved in sorted(_OURS) if reserved.startswith(name)), None)
     if ours is not None:
         raise ValueError(f"the testbed states --{ours} itself (leave {option!r} out)")
     return option
@@ -64,12 +64,12 @@ NetworkRange = Annotated[str, AfterValidator(_network)]
 
 
 class RealHead(DocumentModel):
-    """Where a real cluster's head is: ``address`` is ``user@host[:port]``, ``key`` the private key that it lets in.
+    """The head of a real cluster: `address` is ``user@host[:port]``, `key` the private key that it accepts.
 
-    Its host key must be the one in `known_hosts`, or have the fingerprint `host_key`; a host that neither names is
-    rejected, unless `unknown_host_key` is ``accept-new``, which takes the key that it shows first. `partition` is the
-    default one if empty. `setup` is run before Open MPI and the applications are looked for. `network` is the range of
-    the nodes' addresses that MPI's messages are to keep to; empty leaves the choice to MPI.
+    Its host key must be the one in `known_hosts`, or have the fingerprint `host_key`. Other hosts are rejected, unless
+    `unknown_host_key` is ``accept-new``, which accepts the first key that the host shows. If `partition` is empty, the
+    default partition is used. `setup` runs before the search for Open MPI and the applications. `network` is the range
+    of node addresses for MPI's messages; if empty, MPI chooses.
     """
 
     address: Annotated[str, Field(max_length=300)]

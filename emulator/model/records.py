@@ -1,7 +1,7 @@
-"""What a run leaves behind: the row types of its files and its manifest. Column names are field names.
+"""The records of a run: the row types of its files, and its manifest. Column names are field names.
 
-Moments are emulated seconds since the run's origin. Which file holds which rows: `ROW_FILES`. What a row is, ``rows``
-says; what is seen of the host and of the links while a run lasts is ``evidence``'s.
+Timestamps are emulated seconds since the run's origin. `ROW_FILES` maps files to their row types. The base class of
+rows is in ``rows``; the rows about the host and the links are in ``evidence``.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any, Final
 
-from emulator.model.attribution import AttributionRow, InvarianceRow
+from pydantic import Field
+
+from emulator.model.comparison_rows import AttributionRow, InvarianceRow, ReproductionRow
 from emulator.model.documents import DocumentModel
 from emulator.model.evidence import EvidenceRow, EvidenceSummary, LinkCheck, LinkFaultRow
-from emulator.model.reproduction import ReproductionRow
 from emulator.model.rows import Names, Row, Sizes
 from emulator.model.topology import Topology
 
@@ -23,18 +24,18 @@ SCHEDULE_FILE: Final = "schedule.jsonl"
 
 
 class JobRow(Row):
-    """A job that has ended: what it asked for, where it ran, every moment, every derived time, its verdict.
+    """A job that has ended: its request, its placement, all timestamps and derived times, and its verdict.
 
     `components` are sizes in processors in the order of the request, `execution_clusters` the cluster of each.
-    `runtime_s` is the application's own time from its first to its last iteration, within `execution_time_s`.
-    `host_lateness_s` bounds the host time by which `runtime_s` is too long because phases ended late.
-    `interconnects` names what its messages went over.
+    `runtime_s` is the application's own time from its first to its last iteration, a part of `execution_time_s`.
+    `host_lateness_s` is an upper bound, in host seconds, on how much late phases lengthened `runtime_s`.
+    `interconnects` names the interconnects of its messages.
 
-    The moments and periods of the claiming procedure (the Close-to-Files paper, section 3): `placed_s` is its JPT,
-    `estimated_transfer_s` its FTT, `claim_due_s` its JCT (of the last try), `planned_start_s` its JST as last put off
-    by `additional_claiming_s` (ACT) in all. `processor_gained_time_s` (PGT) is placement to successful claim, in which
-    others could use the processors; `processor_wasted_time_s` (PWT) is claim to start, in which nobody could;
-    `wait_time_s` (submission to start) is its TWT.
+    The timestamps and periods of the claiming procedure (the Close-to-Files paper, section 3): `placed_s` is its JPT,
+    `estimated_transfer_s` its FTT, and `claim_due_s` its JCT (of the last try). `planned_start_s` is its JST after all
+    postponements, which sum to `additional_claiming_s` (ACT). `processor_gained_time_s` (PGT) is the time from
+    placement to successful claim, in which other jobs could use the processors. `processor_wasted_time_s` (PWT) is the
+    time from claim to start, in which no job could. `wait_time_s` (submission to start) is its TWT.
     """
 
     job: int
@@ -85,7 +86,7 @@ class JobRow(Row):
 
 
 class ComponentRow(Row):
-    """A component of a job that was placed: its cluster, its allocation there, and when it held its processors."""
+    """A component of a placed job: its cluster, its allocation there, and when it held its processors."""
 
     job: int
     component: int
@@ -98,7 +99,7 @@ class ComponentRow(Row):
 
 
 class UtilizationRow(Row):
-    """From `time_s` on: processors of a cluster that jobs of the run hold, and those on which a job executes."""
+    """The processors of a cluster that jobs of the run hold, and those on which a job executes, from `time_s` on."""
 
     time_s: float
     cluster: str
@@ -108,10 +109,11 @@ class UtilizationRow(Row):
 
 
 class LinkRow(Row):
-    """One measurement of the wide area, `moment` being before or after the run; asked, measured, and the error.
+    """One measurement of the wide area: the requested value, the measured value, and the error.
 
-    `source` and `target` are clusters, two sources joined by ``+`` where they share a link. Delays are one-way and, as
-    waits, in the columns that end in `_s`; rates in those that end in `_mbit`; shares of lost packets in the last two.
+    `moment` says whether it was made before or after the run. `source` and `target` are clusters; two sources that
+    share a link are joined by ``+``. One-way delays and waits are in the columns that end in `_s`, rates in those that
+    end in `_mbit`, and shares of lost packets in the last two columns.
     """
 
     moment: str
@@ -129,7 +131,7 @@ class LinkRow(Row):
 
 
 class ExtensionFactorRow(Row):
-    """How much longer an application runs over `clusters` clusters than in one: the mean of `n` runs, with a 95% CI."""
+    """The extension factor of an application over `clusters` clusters: the mean of `n` runs, with a 95% CI."""
 
     application: str
     grid: int | None = None
@@ -149,13 +151,14 @@ class ExtensionFactorRow(Row):
 
 
 class CommunicationRow(Row):
-    """What communication costs the runs of a cell in all their `iterations`: the mean of `n` runs, with a 95% CI.
+    """The communication time of a cell's runs over all their `iterations`: the mean of `n` runs, with a 95% CI.
 
-    `communication_s` is the total communication time of the measurement study on DAS-2: from the last process's end of
-    computation to the last one's end of communication, summed over the iterations; `least_s` and `most_s` are those of
-    single runs. `exchange` is how borders go (steps, overlapped), `synchronized` whether a barrier precedes them.
-    `border_exchange_bytes` is what the process that moves most sends and receives in an iteration; `data_rate_mbit`, of
-    synchronized runs, is that amount over communication time.
+    `communication_s` is the total communication time as the measurement study on DAS-2 defines it: the time from the
+    end of computation of the last process to the end of communication of the last process, summed over the iterations.
+    `least_s` and `most_s` are the extremes of single runs. `exchange` is how borders are exchanged (in steps, or
+    overlapped), `synchronized` whether a barrier precedes the exchange. `border_exchange_bytes` is what the process
+    with the most traffic sends and receives in an iteration. `data_rate_mbit`, for synchronized runs only, is that
+    amount over the communication time.
     """
 
     application: str
@@ -180,10 +183,10 @@ class CommunicationRow(Row):
 
 
 class BorderExchangeRow(Row):
-    """How long one process of a cell's jobs exchanged borders in all iterations, by direction; the mean of `n` runs.
+    """The border exchange time of one process over all iterations, by direction: the mean of a cell's `n` runs.
 
-    `process` is its rank, `column` (from the left) and `row` (from the bottom) its place in the process grid,
-    `component` the one that it belongs to, all from 0. Directions are missing where all borders go at once.
+    `process` is its rank, `column` (from the left) and `row` (from the bottom) its place in the process grid, and
+    `component` its component, all from 0. Directions are missing where all borders are exchanged at once.
     """
 
     application: str
@@ -221,28 +224,40 @@ ROW_FILES: Final[dict[type[Row], str]] = {
 
 
 class RunKind(StrEnum):
-    """What a run directory is the record of."""
+    """The kind of run that a run directory records."""
 
     CAMPAIGN = "campaign"
     MEASUREMENT = "measurement"
 
 
 class RunProgress(StrEnum):
-    """How far a run came: a directory left in state running is that of a run that died."""
+    """The progress of a run. A directory whose run has ended but says *running* is that of a run that died."""
 
     RUNNING = "running"
     COMPLETE = "complete"
     INCOMPLETE = "incomplete"
 
 
-class Manifest(DocumentModel):
-    """What a run was: everything needed to understand, judge and repeat it.
+class ImageRecord(DocumentModel):
+    """The contents of one of the testbed's images.
 
-    `control` says what of the wide area was left to it; `topology` holds the wide area as it then was; the links of
-    `unshaped_clusters` were real ones, of which nothing was asked and nothing measured. `defects` are
-    figures that were called valid and did not hold when they were checked, a sentence each. `plan` is what was
-    predicted of the run, with what it then showed. Execution times, arrivals, scans, overhead and files of the workload
-    were divided by `time_scale`; all records are in seconds so divided.
+    `base` is what its base was made from: the digest of a public image, or mmdebstrap's suite. `packages` lists its
+    Debian packages as ``name=version``, separated by spaces.
+    """
+
+    reference: str
+    base: str | None = None
+    packages: str = ""
+
+
+class Manifest(DocumentModel):
+    """The description of a run: everything needed to understand, judge and repeat it.
+
+    `control` says which parts of the wide area a control run kept; `topology` holds the wide area as the run used it.
+    The links of `unshaped_clusters` were real: they were neither shaped nor measured. `defects` are figures that were
+    called valid and failed a later check, one sentence each. `plan` is the prediction for the run, with its outcome.
+    Execution times, arrivals, scans, overhead and files of the workload were divided by `time_scale`; all records are
+    in divided seconds.
     """
 
     format_version: int = FORMAT_VERSION
@@ -272,3 +287,4 @@ class Manifest(DocumentModel):
     host_origin_s: float | None = None
     host: dict[str, Any]
     versions: dict[str, str]
+    images: dict[str, ImageRecord] = Field(default_factory=dict)

@@ -1,9 +1,9 @@
-"""What a job asks for: how many processors, in how many components, and how much of the choice is the scheduler's.
+"""Job requests: processors, components, and the choices that are left to the scheduler.
 
 The kinds are those of the papers: *ordered/fixed* (sizes and clusters given), *non-fixed* (sizes given; clusters may
 repeat), *unordered* (sizes given; distinct clusters), *flexible* (a total to be split) and *total* (one number, one
-cluster). What a system admits of all this is another value, in ``rules``. The constructor is written out because logs
-hold a request for every job; nobody changes a request once it is made.
+cluster). The limits of a system on requests are in ``rules``. The constructor is written out for speed, because logs
+hold a request for every job. Treat requests as immutable.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from emulator.model.errors import InvalidInput
 
 
 class RequestKind(StrEnum):
-    """How much of a placement is left to the scheduler."""
+    """The kind of a request: which choices of a placement are left to the scheduler."""
 
     FIXED = "fixed"
     NON_FIXED = "non-fixed"
@@ -31,18 +31,18 @@ class RequestKind(StrEnum):
 @final
 @dataclass(init=False, unsafe_hash=True, slots=True)
 class JobRequest:
-    """Processors that a job asks for.
+    """The processors that a job asks for.
 
-    `components` holds the component sizes (one number, the total, for flexible and total requests); `clusters` holds
-    the cluster index of each component of a fixed request and is empty otherwise. A flexible request may state its
+    `components` holds the component sizes (one number, the total, for flexible and total requests). `clusters` holds
+    the cluster index of each component of a fixed request, and is empty otherwise. A flexible request may state its
     `least_component` size and the `most_components` it may be split into (None: as many as there are clusters), or
-    instead the `splits` it admits, the preferred first. `file` names the input file that every component needs.
-    `estimate_s` is the user's estimate of the execution time and `memory_bytes` what each processor's task needs.
-    `descending` holds the indices of the components by decreasing size, equal ones in their order; `single_component`
-    says whether the job is one component, never split, on a cluster that is not named.
+    instead the `splits` it admits, the preferred one first. `file` names the input file that every component needs.
+    `estimate_s` is the user's estimate of the execution time, `memory_bytes` the memory of each processor's task.
+    `descending` holds the indices of the components by decreasing size; equal sizes keep their order.
+    `single_component` is true if the job has one component, is never split, and names no cluster.
 
     Raises:
-        InvalidInput: if a value is out of range, or two of them contradict each other.
+        InvalidInput: if a value is out of range, or two values contradict each other.
     """
 
     kind: RequestKind
@@ -128,7 +128,7 @@ class JobRequest:
 
     @property
     def processors(self) -> int:
-        """Processors of the whole job."""
+        """The processors of the whole job."""
         return sum(self.components)
 
 

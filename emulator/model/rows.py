@@ -1,7 +1,7 @@
-"""A row of a run's CSV files: a frozen value that turns into cells of text and back.
+"""Rows of a run's CSV files: frozen values that are converted to cells of text and back.
 
-Column names are field names, with units in them. A missing value is an empty cell; several values in one cell are
-joined by ``+``.
+Column names are field names and contain units. A missing value is an empty cell. Several values in one cell are joined
+by ``+``.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ class Row(DocumentModel):
 
     @classmethod
     def columns(cls) -> list[str]:
-        """The header of the file that holds such rows."""
+        """Return the header of a file of such rows."""
         return list(cls.model_fields)
 
     def cells(self) -> list[str]:
-        """The values as text, in the order of `columns`."""
+        """Return the values as text, in the order of `columns`."""
         return [_cell(getattr(self, column)) for column in self.columns()]
 
     @classmethod
     def from_cells(cls, cells: Mapping[str, str]) -> Self:
-        """The row that `cells` (column to text) hold; an empty cell is a missing value."""
+        """Build the row from `cells` (column to text); an empty cell is a missing value."""
         return cls.model_validate({column: cell for column, cell in cells.items() if cell != ""})
 
 

@@ -1,7 +1,7 @@
-"""What a system admits of a job's request: limits on sizes and numbers of components, and the coallocation rules.
+"""Limits of a system on job requests: sizes and numbers of components, and the coallocation rules.
 
-"Scheduling Policies for Processor Coallocation in Multicluster Systems", section 4 (size limits) and section 5 (no,
-co, rco, fco); the flexible requests' counterpart stands in the request itself.
+Source: "Scheduling Policies for Processor Coallocation in Multicluster Systems", section 4 (size limits) and section 5
+(no, co, rco, fco). Flexible requests state their own limits in the request.
 """
 
 from __future__ import annotations
@@ -19,11 +19,15 @@ from emulator.model.request import JobRequest, RequestKind
 from emulator.model.topology import Topology
 
 FCO_MOST_COMPONENTS = 2
-"""Components that the rule *fco* admits."""
+"""The largest number of components that the rule *fco* admits."""
 
 
 class Coallocation(StrEnum):
-    """Which jobs may be split: none; all; those with components of at most half a cluster; those in two at most too."""
+    """The coallocation rules.
+
+    *no* admits only single-component jobs, and *co* all jobs. *rco* admits jobs whose components fill at most half a
+    cluster each, and *fco* only those of them with at most two components.
+    """
 
     NO = "no"
     CO = "co"
@@ -33,13 +37,13 @@ class Coallocation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SystemRules:
-    """The limits of a system; None, everywhere, is no limit.
+    """The limits of a system; None means no limit.
 
-    A component may exceed `component_limit` only in a job of `most_components` components, which could not be split
-    further. `coallocation` is judged against clusters of `cluster_processors` each.
+    A component may exceed `component_limit` only in a job of `most_components` components, which cannot be split
+    further. The `coallocation` rule assumes clusters of `cluster_processors` each.
 
     Raises:
-        InvalidInput: if a limit is not positive, or a coallocation rule lacks the size of the clusters.
+        InvalidInput: if a limit is not positive, or a coallocation rule has no `cluster_processors`.
     """
 
     component_limit: int | None = None
@@ -57,7 +61,7 @@ class SystemRules:
             raise InvalidInput(f"cluster_processors: the rule {self.coallocation} needs the size of the clusters.")
 
     def violation(self, components: Sequence[int]) -> str | None:
-        """What speaks against a job with these component sizes, as half a sentence; None if nothing does."""
+        """Describe, as half a sentence, the rule that forbids a job with these component sizes; None if none does."""
         total, number, largest = sum(components), len(components), max(components)
         if self.total_limit is not None and total > self.total_limit:
             return f"{total} processors exceed the limit of {self.total_limit} for a job"
@@ -69,11 +73,11 @@ class SystemRules:
         return self._coallocation_violation(number, largest)
 
     def admits(self, components: Sequence[int]) -> bool:
-        """Whether a job with these component sizes may be submitted."""
+        """Return whether a job with these component sizes may be submitted."""
         return self.violation(components) is None
 
     def check(self, components: Sequence[int]) -> None:
-        """Let a job with these component sizes pass.
+        """Check that a job with these component sizes may be submitted.
 
         Raises:
             InvalidInput: if a rule forbids it; the message names the rule and the value.
@@ -83,9 +87,9 @@ class SystemRules:
             raise InvalidInput(f"components: the system's rules forbid {list(components)}: {violation}.")
 
     def request_violation(self, request: JobRequest) -> str | None:
-        """What speaks against `request`, as half a sentence; None if nothing does.
+        """Describe, as half a sentence, the rule that forbids `request`; None if none does.
 
-        A flexible request is judged by every split that it admits, since the scheduler may choose any of them.
+        A flexible request is forbidden if any split that it admits is, because the scheduler may choose any of them.
         """
         if request.kind is not RequestKind.FLEXIBLE:
             return self.violation(request.components)
@@ -94,7 +98,7 @@ class SystemRules:
         return self._flexible_violation(request)
 
     def check_request(self, request: JobRequest) -> None:
-        """Let `request` pass.
+        """Check that `request` may be submitted.
 
         Raises:
             InvalidInput: if a rule forbids it; the message names the rule and the value.
@@ -139,7 +143,7 @@ class StatedRules(DocumentModel):
     cluster_processors: PositiveInt | None = None
 
     def on(self, topology: Topology) -> SystemRules:
-        """These rules for the clusters of `topology`."""
+        """Return these rules for the clusters of `topology`."""
         smallest = min(cluster.processors for cluster in topology.clusters)
         return SystemRules(
             self.component_limit,

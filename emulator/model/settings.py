@@ -1,7 +1,7 @@
-"""What a broker must be told when it starts: where its clusters' heads are, and how it may reach them.
+"""The settings of a broker: the heads of its clusters, and how to reach them.
 
-Written by whoever brings the testbed up, read by the broker; a document, so that a broker for real clusters can be
-configured by hand.
+`testbed up` writes them and the broker reads them when it starts. They are a document, so that a broker for real
+clusters can be configured by hand.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from emulator.model.topology import Cluster, Name
 
 
 class Head(DocumentModel):
-    """The head of one cluster, as SSH reaches it, and what its Slurm is asked for beside processors.
+    """The head of one cluster: its SSH address, and the options for its Slurm.
 
-    The others reach its files at `file_address`, else at `address`. `key_file` stands for the broker's own key. A head
-    of a `real` cluster has its nodes apart, each of which runs `setup` before ranks start there; `message_range` is the
-    range of their addresses. Its partition may hold more than the `processors` that the topology speaks of: no more are
-    ever called idle.
+    Other clusters reach its files at `file_address` or, if that is not given, at `address`. `key_file` replaces the
+    broker's own key. The nodes of a `real` cluster are separate machines: each runs `setup` before ranks start there,
+    and `message_range` is the range of their addresses. Its partition may hold more processors than the `processors`
+    that the topology states; at most that many are reported as idle.
     """
 
     cluster: Name
@@ -40,7 +40,7 @@ class Head(DocumentModel):
 
 
 def real_head(cluster: Cluster, ssh: RealHead, key_file: Path) -> Head:
-    """The head of a real cluster, its private key being in `key_file` for whoever is to connect."""
+    """Return the head of a real cluster whose private key the connecting process reads from `key_file`."""
     return Head(
         cluster=cluster.name,
         address=ssh.host,
@@ -57,9 +57,10 @@ def real_head(cluster: Cluster, ssh: RealHead, key_file: Path) -> Head:
 
 
 class BrokerSettings(DocumentModel):
-    """A broker's surroundings. Address ranges are in CIDR form; an empty range leaves the choice to MPI.
+    """The settings of a broker. Address ranges are in CIDR notation; if a range is empty, MPI chooses.
 
-    A claim that a local resource manager has not granted within `host_grant_limit_s` counts as lost to its other users.
+    If a local resource manager does not grant a claim within `host_grant_limit_s`, its processors count as taken by
+    other users of the cluster.
     """
 
     testbed: Name

@@ -1,7 +1,7 @@
-"""A job as a stream of jobs carries it: when it arrives, what it asks for, and how long it would run in one cluster.
+"""Jobs of a stream: arrival time, request, and execution time in one cluster.
 
-Workloads make such streams, the simulator consumes them one job at a time, so that a stream of ten million jobs never
-stands in memory.
+Workloads generate streams and the simulator consumes them one job at a time, so that a stream of ten million jobs is
+never held in memory.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from emulator.model.request import JobRequest
 class StreamJob:
     """A job of a stream; streams are in order of arrival.
 
-    `service_s` is the execution time in a single cluster; what spreading over several adds is the runtime model's to
-    say. `queue` is the index of the queue it is submitted to (its home cluster), None where there is but one queue.
-    Nobody changes one once it is made; simulations make millions of them, so the constructor is written out.
+    `service_s` is the execution time in a single cluster; the runtime model adds the cost of spreading over several.
+    `queue` is the index of the queue that receives the job (its home cluster), None if there is only one queue.
+    Simulations make millions of these values, so the constructor is written out. Treat them as immutable.
     """
 
     id: int

@@ -1,9 +1,9 @@
-"""What a multicluster is: clusters of equal processors, their access links, and the delays between them.
+"""Topologies: clusters of equal processors, their access links, and the delays between them.
 
-A `Topology` is read from YAML (``compose/*.yaml``) and says everything that is emulated; it knows nothing of
-containers or hosts. All delays are one-way and all values are emulated. What its processors cost stands in
-``processor``, what carries messages inside a cluster in ``interconnects``. A cluster that states ``ssh`` is *real*:
-somebody's own, whose links are what they are, so that nothing is asked of them and nothing is measured.
+A `Topology` is read from YAML (``compose/*.yaml``) and describes the emulated system, independent of containers and
+hosts. All delays are one-way and all values are emulated. The costs of its processors are in ``processor``, the
+carriers of messages inside a cluster in ``interconnects``. A cluster that states ``ssh`` is *real*: an existing Slurm
+cluster, whose links are neither shaped nor measured.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, PositiveFloat, PositiveInt, field_validator, model_validator
 
-from emulator.model.documents import DocumentModel
+from emulator.model.documents import DocumentModel, Name, is_name
 from emulator.model.errors import InvalidInput, UnknownName
 from emulator.model.interconnects import Interconnects
-from emulator.model.names import Name, is_name
 from emulator.model.processor import Processor, processor_named
 from emulator.model.real_head import RealHead
 
@@ -24,11 +23,11 @@ __all__ = ["AccessLink", "Cluster", "Link", "Middleware", "Name", "Path", "Proce
 NonNegative = Annotated[float, Field(ge=0)]
 
 MAX_CLUSTERS = 15
-"""Sites that one router serves: a prio root has 16 bands, one per source and one for the rest."""
+"""The most sites that one router serves: a prio qdisc has 16 bands, one per source and one for the rest."""
 
 
 class AccessLink(DocumentModel):
-    """A cluster's one link to the wide area, shared by all that crosses it; rates at layer 2."""
+    """The link of a cluster to the wide area, shared by all its traffic; rates are at layer 2."""
 
     up_mbit: PositiveFloat
     down_mbit: PositiveFloat
@@ -37,7 +36,7 @@ class AccessLink(DocumentModel):
 class Cluster(DocumentModel):
     """Processors under one local resource manager: `nodes` nodes of `processors_per_node` each.
 
-    It is emulated, and has an access link, or it is a real one, at the head that `ssh` names.
+    An emulated cluster has an access link; a real one has a head, which `ssh` names.
     """
 
     name: Name
@@ -61,7 +60,7 @@ class Cluster(DocumentModel):
 
     @property
     def is_real(self) -> bool:
-        """Whether it is somebody's own cluster, not a container."""
+        """Whether the cluster is a real one, not a container."""
         return self.ssh is not None
 
     @property
@@ -85,7 +84,7 @@ class Path(DocumentModel):
 
 
 class Link(Path):
-    """A path between two named clusters; both directions alike unless `one_way`."""
+    """A path between two named clusters; it holds for both directions unless `one_way`."""
 
     source: Name = Field(alias="from")
     target: Name = Field(alias="to")
@@ -99,25 +98,25 @@ class Link(Path):
 
 
 class Middleware(DocumentModel):
-    """Emulated time that the grid middleware takes from placement to start of a job."""
+    """The emulated time that the grid middleware takes from placement to start of a job."""
 
     base_s: NonNegative
     per_component_s: NonNegative = 0.0
 
     def overhead_s(self, components: int) -> float:
-        """Emulated seconds for a job of `components` components."""
+        """Return the emulated seconds for a job of `components` components."""
         return self.base_s + self.per_component_s * components
 
     def divided(self, time_scale: float) -> Middleware:
-        """The same in seconds of a run whose times are divided by `time_scale`."""
+        """Return the same with its times divided by `time_scale`."""
         return Middleware(base_s=self.base_s / time_scale, per_component_s=self.per_component_s / time_scale)
 
 
 class Topology(DocumentModel):
     """A multicluster: its clusters in order, and a path for each ordered pair of them.
 
-    `links` states paths by pair; `default_link` stands for every pair of emulated clusters that none names. A
-    `processor` given by name is read when the topology is, so that a topology always holds all that it says.
+    `links` states paths by pair; `default_link` applies to all other pairs of emulated clusters. A `processor` given by
+    name is read together with the topology, so that a topology is always complete.
     """
 
     name: Name
@@ -165,7 +164,7 @@ class Topology(DocumentModel):
 
     @property
     def cluster_names(self) -> list[str]:
-        """Names of the clusters, in the topology's order."""
+        """The names of the clusters, in the topology's order."""
         return [cluster.name for cluster in self.clusters]
 
     @property
@@ -176,22 +175,22 @@ class Topology(DocumentModel):
 
     @property
     def real_clusters(self) -> tuple[Cluster, ...]:
-        """The clusters that are somebody's own, in the topology's order."""
+        """The real clusters, in the topology's order."""
         return tuple(cluster for cluster in self.clusters if cluster.is_real)
 
     @property
     def emulated(self) -> Topology | None:
-        """The topology of the emulated clusters alone, between which the wide area is; nothing if all are real."""
+        """The topology of the emulated clusters only, which the wide area connects; None if all clusters are real."""
         clusters = tuple(cluster for cluster in self.clusters if not cluster.is_real)
         return self.model_copy(update={"clusters": clusters}) if clusters else None
 
     @property
     def processors(self) -> int:
-        """Processors of the whole multicluster."""
+        """All processors of the multicluster."""
         return sum(cluster.processors for cluster in self.clusters)
 
     def cluster(self, name: str) -> Cluster:
-        """The cluster called `name`.
+        """Return the cluster called `name`.
 
         Raises:
             UnknownName: if there is none.
@@ -199,7 +198,7 @@ class Topology(DocumentModel):
         return self.clusters[self.index(name)]
 
     def index(self, name: str) -> int:
-        """Position of the cluster called `name`, from 0.
+        """Return the index of the cluster called `name`, from 0.
 
         Raises:
             UnknownName: if there is none.
@@ -209,10 +208,10 @@ class Topology(DocumentModel):
         return self.cluster_names.index(name)
 
     def path(self, source: str, target: str) -> Path:
-        """The wide area from cluster `source` to cluster `target`.
+        """Return the path from cluster `source` to cluster `target`.
 
         Raises:
-            UnknownName: if there is no such cluster, or no emulated path, since one of them is real.
+            UnknownName: if there is no such cluster, or one of the two is real, so that no path is emulated.
         """
         for name in (source, target):
             if self.cluster(name).is_real:
@@ -225,7 +224,7 @@ class Topology(DocumentModel):
         return self.default_link
 
     def path_rate_mbit(self, source: str, target: str) -> float:
-        """The rate of the slower of the two access links on the way from cluster `source` to cluster `target`."""
+        """Return the rate of the slower access link on the path from cluster `source` to cluster `target`."""
         return min(self.cluster(source).access_link.up_mbit, self.cluster(target).access_link.down_mbit)
 
 

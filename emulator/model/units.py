@@ -1,7 +1,7 @@
-"""The units of the testbed, and the only places where one is turned into another.
+"""The units of the testbed, and all conversions between units.
 
-Inside the testbed there is one unit per quantity: seconds, bytes, and megabits per second (10**6 bits). Values that
-leave a function carry theirs in the name: ``delay_s``, ``size_bytes``, ``rate_mbit``.
+The testbed uses one unit per quantity: seconds, bytes, and megabits per second (10**6 bits). Names of values end in
+their unit: ``delay_s``, ``size_bytes``, ``rate_mbit``.
 """
 
 from __future__ import annotations
@@ -12,38 +12,40 @@ BYTES_PER_MEGABYTE = 1_000_000
 BYTES_PER_GIGABYTE = 1_000_000_000
 NANOSECONDS_PER_SECOND = 1_000_000_000
 MICROSECONDS_PER_SECOND = 1_000_000
+BYTES_PER_POINT = 8
+"""Bytes per grid point of a working set, as in the measurement study on DAS-2 (Bucur and Epema)."""
 
 
 def rate_bytes_per_s(rate_mbit: float) -> float:
-    """Bytes per second that a rate of `rate_mbit` megabits per second carries."""
+    """Return the bytes per second of a rate of `rate_mbit` megabits per second."""
     return rate_mbit * BITS_PER_MBIT / BITS_PER_BYTE
 
 
 def rate_mbit(size_bytes: float, duration_s: float) -> float:
-    """Megabits per second at which `size_bytes` pass in `duration_s` seconds."""
+    """Return the megabits per second of `size_bytes` in `duration_s` seconds."""
     return size_bytes * BITS_PER_BYTE / BITS_PER_MBIT / duration_s
 
 
 def megabytes_per_s(rate_mbit: float) -> float:
-    """Megabytes (10**6 bytes) per second that a rate of `rate_mbit` megabits per second carries."""
+    """Return the megabytes (10**6 bytes) per second of a rate of `rate_mbit` megabits per second."""
     return rate_bytes_per_s(rate_mbit) / BYTES_PER_MEGABYTE
 
 
 def gigabytes(size_bytes: float) -> float:
-    """Gigabytes (10**9 bytes) in `size_bytes`."""
+    """Convert `size_bytes` to gigabytes (10**9 bytes)."""
     return size_bytes / BYTES_PER_GIGABYTE
 
 
 def nanoseconds(duration_s: float) -> int:
-    """Whole nanoseconds in `duration_s` seconds."""
+    """Convert `duration_s` seconds to nanoseconds, rounded to a whole number."""
     return round(duration_s * NANOSECONDS_PER_SECOND)
 
 
 def seconds_from_nanoseconds(duration_ns: float) -> float:
-    """Seconds in `duration_ns` nanoseconds."""
+    """Convert `duration_ns` nanoseconds to seconds."""
     return duration_ns / NANOSECONDS_PER_SECOND
 
 
 def microseconds(duration_s: float) -> float:
-    """Microseconds in `duration_s` seconds."""
+    """Convert `duration_s` seconds to microseconds."""
     return duration_s * MICROSECONDS_PER_SECOND

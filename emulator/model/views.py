@@ -1,7 +1,7 @@
-"""What the broker shows of itself over HTTP: runs, jobs, clusters and events, shared by its API and its client.
+"""The values of the broker's HTTP API: runs, jobs, clusters and events, shared by the API and its client.
 
-Moments and durations are emulated seconds since the origin of the run they belong to; names that begin with ``host``
-are host seconds.
+Timestamps are emulated seconds since the origin of their run, and durations are emulated seconds. Names that begin with
+``host`` are in host seconds.
 """
 
 from __future__ import annotations
@@ -11,37 +11,35 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, StringConstraints
 
-from emulator.model.claiming import StatedClaiming
 from emulator.model.documents import DocumentModel
 from emulator.model.job import JobName, JobSpecification, JobState, TimeScale
 from emulator.model.rules import StatedRules
-from emulator.model.scanning import StatedScanning
-from emulator.model.sources import Sources
+from emulator.model.scheduling import Sources, StatedClaiming, StatedScheduling
 
-STANDING_RUN = 0
-"""The run that jobs submitted outside of any measurement or campaign belong to; it has dilation 1 and never ends."""
+DEFAULT_RUN = 0
+"""The default run, for jobs that belong to no measurement or campaign; it has dilation 1 and never ends."""
 
 
 LARGEST_NUMBER = 2**53
-"""The largest integer that every reader of JSON keeps exact; no number of a job, run or event exceeds it."""
+"""The largest integer that all JSON readers keep exact; the number of a job, run or event never exceeds it."""
 
 SubmissionKey = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$")]
 Number = Annotated[int, Field(ge=0, le=LARGEST_NUMBER)]
 
 
 class RunState(StrEnum):
-    """A run is prepared (its links are programmed), then running, then ended."""
+    """The state of a run: preparing (its links are programmed), then running, then ended."""
 
     PREPARING = "preparing"
     RUNNING = "running"
     ENDED = "ended"
 
 
-class RunRequest(StatedScanning):
-    """What a measurement or campaign asks for when it takes hold of the testbed.
+class RunRequest(StatedScheduling):
+    """The request with which a measurement or campaign takes the testbed.
 
-    `policy`, `queue`, `rules`, `seed` and how the queue is scanned are all that its decisions depend on; a policy or
-    queue that is a class in a file (``mypolicy.py:Mine``) is loaded from the text of that name in `sources`.
+    Scheduling decisions depend only on `policy`, `quota`, `queue`, `rules`, `seed` and the keys for scanning. A policy
+    or queue that is a class in a file (``mypolicy.py:Mine``) is loaded from the text of that file in `sources`.
     """
 
     name: JobName
@@ -56,12 +54,12 @@ class RunRequest(StatedScanning):
     sources: Sources = Field(default_factory=dict)
 
 
-STANDING_REQUEST = RunRequest(name="standing", policy="by-kind")
-"""What the standing run would have asked for: every kind of request goes to the policy that places it."""
+DEFAULT_RUN_REQUEST = RunRequest(name="standing", policy="by-kind")
+"""The request of the default run: each kind of request goes to the policy that places it."""
 
 
 class RunView(DocumentModel):
-    """A run as the broker knows it; `host_origin_s` (wall clock) is None until it is started."""
+    """A run of the broker; `host_origin_s` (wall clock) is None until the run is started."""
 
     id: int
     state: RunState
@@ -70,9 +68,9 @@ class RunView(DocumentModel):
 
 
 class Submission(DocumentModel):
-    """A job for a run; without one it goes to the standing run.
+    """A job for a run; by default for the default run.
 
-    Under a `key` of the client's choice a job is submitted once: the same submission again gives the same job.
+    The client may choose a `key`. A repeated submission with the same key returns the same job instead of a new one.
     """
 
     model_config = ConfigDict(
@@ -87,13 +85,13 @@ class Submission(DocumentModel):
     )
 
     specification: JobSpecification
-    run: Number = STANDING_RUN
+    run: Number = DEFAULT_RUN
     intended_arrival_s: Annotated[float, Field(ge=0, le=1e12)] | None = None
     key: SubmissionKey | None = None
 
 
 class ComponentView(DocumentModel):
-    """A placed component: where it is, and its allocation under the local resource manager once claimed."""
+    """A placed component: its cluster and, once it is claimed, its allocation under the local resource manager."""
 
     cluster: str
     processors: int
@@ -102,11 +100,11 @@ class ComponentView(DocumentModel):
 
 
 class JobView(DocumentModel):
-    """All that is known of a job. `result` is the application's own record, `reason` says why a job failed.
+    """A job with all its data. `result` is the application's own record; `reason` says why a job failed.
 
-    Of the claiming procedure: how many `claiming_tries` there were, the moment `claim_due_s` of the last of them or, if
-    it failed, of the next, the planned start, by how much that was put off, and the estimated time of the files'
-    transfer.
+    The fields of the claiming procedure are the number of `claiming_tries`, the time `claim_due_s` of the last try (or
+    of the next one, if the last failed), `planned_start_s`, `additional_claiming_s`, by which the start was postponed
+    in all, and `estimated_transfer_s`, the estimated time of the file transfers.
     """
 
     id: int
@@ -134,7 +132,7 @@ class JobView(DocumentModel):
 
 
 class QueueEntryView(DocumentModel):
-    """A waiting job; `position` counts from 1 in the order in which jobs would be tried."""
+    """A waiting job; `position` counts from 1 in the order in which jobs are tried."""
 
     position: int
     job: int
@@ -150,21 +148,21 @@ class QueueEntryView(DocumentModel):
 
 
 class OutputView(DocumentModel):
-    """What a job wrote: its standard output and its standard error."""
+    """The standard output and standard error of a job."""
 
     output: str
     error: str
 
 
 class HealthView(DocumentModel):
-    """Whether every cluster answers the broker, and which do not."""
+    """The health of the broker: whether all clusters answer it, and the clusters that do not."""
 
     status: str
     unreachable: tuple[str, ...] = ()
 
 
 class ErrorView(DocumentModel):
-    """Why a request was refused: one sentence, and the name of its kind in ``emulator.model.errors``."""
+    """The reason of a refused request: one sentence, and the name of the error in ``emulator.model.errors``."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -187,7 +185,7 @@ class ClusterView(DocumentModel):
 
 
 class EventKind(StrEnum):
-    """What happens in the broker, in the order it happens."""
+    """The kinds of events in the broker, in the usual order."""
 
     RUN_STARTED = "run-started"
     RUN_ENDING = "run-ending"
@@ -210,8 +208,8 @@ class EventKind(StrEnum):
 class EventView(DocumentModel):
     """One event of the broker's journal.
 
-    `job` is the job concerned, as it then was: the event that ends a job (finished, failed, cancelled) therefore holds
-    its whole record. `detail` holds the decision, the cluster, or whatever else the kind calls for.
+    `job` is the job at the time of the event, so that the event that ends a job (finished, failed, cancelled) holds its
+    whole record. `detail` holds the data of this kind of event, for example the decision or the cluster.
     """
 
     sequence: int

@@ -1,18 +1,21 @@
 """Pure decisions: which job next (queue disciplines) and where it goes (placement policies).
 
-Nothing here knows a clock, performs I/O or draws random numbers but from a generator it is given; the broker and the
-simulator run the very same objects.
+Nothing here reads a clock or performs I/O, and random numbers come only from a generator that is passed in. The broker
+and the simulator run the same objects. Only `registry` and `custom_code` read files, to load a researcher's own code.
 
-    protocols     the two questions as interfaces, and the events and answers they exchange
-    state         the read-only view of the system that a decision is made on
-    placement/    one file a placement policy
-    queues/       one file a queue discipline
-    registry      the policies and disciplines by the names that the command line knows
-    deciding      discipline, policy and random numbers of a run, made of what its request states
-    possibility   whether a system could ever run a job
-    admitting     which jobs a run takes
-    claiming      when the processors of a placed job are claimed, and claimed again
-    bandwidth     what a transfer between two sites may expect, from past ones
-    decisions     a decision as a plain value, and its record
-    replaying     recorded decisions made again
+    protocols            the interfaces of policies and disciplines, and the events and answers they exchange
+    state                the read-only system state that a decision is made on
+    placement/           placement policies, one file per policy
+    queues/              queue disciplines, one file per family
+    registry             policies and disciplines by the names used on the command line
+    custom, custom_*     a researcher's own policy or discipline, its answers and its code
+    factory              the discipline, policy and random numbers of a run, made from its request
+    answer_checks        checks of a discipline's answers
+    request_kinds        conversion of a request to a kind that a policy accepts
+    feasibility          whether a system could ever run a job
+    admission            which jobs a run accepts
+    claiming_procedure   the times at which the processors of a placed job are claimed
+    bandwidth            bandwidth forecasts between sites, from past transfers
+    decisions            a decision as a plain value, and its record
+    replay               replay of recorded decisions
 """

@@ -1,9 +1,9 @@
-"""A decision as a plain value: the event, the state it was made on, what was answered, and its record as JSON.
+"""A decision as a plain value, and its JSON record: the event, the state, and the answers.
 
-A record suffices to make the decision again. An arrival holds the whole request of its job; the first decision of a
-process, and one in many after it, holds all that discipline and random numbers remembered just before it, so that
-replay may begin there and a divergence is noticed. Surroundings (files, bandwidths, history) are held where a policy
-was shown any; nodes and running jobs are not, since no policy that is recorded reads them.
+A record is enough to repeat the decision. An arrival holds the whole request of its job. The first decision of a
+process, and every `SNAPSHOT_EVERY`-th after it, holds a snapshot of the discipline and the random numbers just before
+the decision, so replay can begin there and notice a divergence. Surroundings (files, bandwidths, history) are recorded
+if the policy was given any. Nodes and running jobs are not recorded, because no recorded policy reads them.
 """
 
 from __future__ import annotations
@@ -15,21 +15,24 @@ from typing import Any, Final
 from emulator.model.errors import InvalidInput
 from emulator.model.placement import Component, Placement
 from emulator.policies.protocols import Arrival, Departure, Reject, Scan, SchedulingEvent, Start, Withdrawal
-from emulator.policies.queues.remembering import recalled, remembered
-from emulator.policies.state import NOTHING_ELSE, ClusterState, FileState, Surroundings, SystemState
+from emulator.policies.queues.snapshot_codec import recalled, remembered
+from emulator.policies.state import NOTHING_ELSE, FileState, Surroundings, SystemState
 
 SNAPSHOT_EVERY: Final = 1_000
-"""One decision in so many holds a snapshot."""
+"""Number of decisions from one snapshot to the next."""
 
 NOBODY: Final = 0
-"""The job that departs where processors came free without a departure of ours; jobs count from 1."""
+"""Job id of a synthetic departure, used where processors became idle without a job of the run departing.
+
+The ids of jobs start at 1.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The `number`-th decision of a process (from 0), made at emulated moment `time_s` with `idle` processors.
+    """The `number`-th decision of a process (from 0), made at the emulated timestamp `time_s` with `idle` processors.
 
-    `waiting` is how many jobs wait after it; `snapshot` is what was remembered before it.
+    `waiting` is the number of waiting jobs after the decision; `snapshot` is the state of the deciders before it.
     """
 
     number: int
@@ -42,13 +45,12 @@ class Decision:
     snapshot: Mapping[str, Any] | None = None
 
     def state(self, processors: Sequence[int]) -> SystemState:
-        """The state it was made on, of clusters with `processors` each."""
-        sizes = tuple(ClusterState(size, free) for size, free in zip(processors, self.idle, strict=True))
-        return SystemState(sizes, self.time_s, self.surroundings)
+        """Return the system state that the decision was made on; `processors` are those of each cluster."""
+        return SystemState(tuple(processors), self.idle, self.time_s, self.surroundings)
 
 
 def decision_record(decision: Decision) -> dict[str, Any]:
-    """`decision` as plain values, from which `recorded_decision` makes it again."""
+    """Return `decision` as plain values, which `recorded_decision` reads."""
     record: dict[str, Any] = {
         "number": decision.number,
         "time_s": decision.time_s,
@@ -65,10 +67,10 @@ def decision_record(decision: Decision) -> dict[str, Any]:
 
 
 def recorded_decision(record: Mapping[str, Any]) -> Decision:
-    """The decision that `decision_record` wrote down.
+    """Return the decision that a record of `decision_record` describes.
 
     Raises:
-        InvalidInput: if something is missing from the record, or is not what it should be.
+        InvalidInput: if a value is missing from the record, or is invalid.
     """
     try:
         return Decision(
@@ -88,7 +90,7 @@ def recorded_decision(record: Mapping[str, Any]) -> Decision:
 
 
 def answer_record(answer: Start | Reject) -> dict[str, Any]:
-    """An answer as plain values."""
+    """Return an answer as plain values."""
     if isinstance(answer, Reject):
         return {"kind": "reject", "job": answer.job_id, "tries": answer.tries, "reason": answer.reason}
     record = {"kind": "start", "job": answer.job_id, "tries": answer.tries}
@@ -165,7 +167,7 @@ def _surroundings_record(surroundings: Surroundings) -> dict[str, Any]:
 
 def _surroundings(record: Mapping[str, Any]) -> Surroundings:
     return Surroundings(
-        files={name: FileState(tuple(it["sites"]), it["size_bytes"]) for name, it in record["files"].items()},
+        files={name: FileState(tuple(file["sites"]), file["size_bytes"]) for name, file in record["files"].items()},
         bandwidth_bytes_per_s={(site, cluster): rate for site, cluster, rate in record["bandwidth_bytes_per_s"]},
         history=frozenset((cluster, site) for cluster, site in record["history"]),
     )

@@ -1,9 +1,9 @@
-"""The two questions of a co-allocating scheduler, as interfaces: where does a job go, and which job is next.
+"""The two interfaces of a co-allocating scheduler: where a job goes, and which job is next.
 
-A `PlacementPolicy` answers the first for one request. A `QueueDiscipline` answers the second: it keeps the waiting
-jobs, is told of every event, asks the placement policy about the jobs it wants to try, and says what to start.
-Both are deterministic given the generator they are handed. The values made for every job write their constructors out,
-which a compiler turns into plain assignments; nobody changes one once it is made.
+A `PlacementPolicy` answers the first question for one request. A `QueueDiscipline` answers the second: it keeps the
+waiting jobs, receives every event, asks the placement policy about the jobs it tries, and returns the jobs to start.
+Both are deterministic, given the random number generator that is passed in. The classes whose objects are made for
+every job have explicit constructors, which mypyc compiles to plain assignments. Treat their objects as immutable.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from emulator.policies.state import SystemState
 @final
 @dataclass(init=False, unsafe_hash=True, slots=True)
 class WaitingJob:
-    """A job as a discipline knows it: an identity, a request, and the index of the queue it was submitted to.
+    """A job as a discipline sees it: an identity, a request, and the index of the queue it was submitted to.
 
-    Disciplines with a queue per cluster need `queue`; for the others it may be None.
+    Disciplines with one queue per cluster need `queue`; for the others it may be None.
     """
 
     id: int
@@ -43,7 +43,7 @@ class WaitingJob:
 @final
 @dataclass(init=False, unsafe_hash=True, slots=True)
 class Arrival:
-    """A job was submitted."""
+    """The submission of a job."""
 
     job: WaitingJob
 
@@ -55,7 +55,7 @@ class Arrival:
 @final
 @dataclass(init=False, unsafe_hash=True, slots=True)
 class Departure:
-    """A job gave back the processors of its placement."""
+    """The departure of a job, which releases the processors of its placement."""
 
     job_id: int
     placement: Placement
@@ -67,14 +67,14 @@ class Departure:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawal:
-    """A waiting job was cancelled by its user."""
+    """The cancellation of a waiting job by its user."""
 
     job_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """The moment that the discipline named with `next_scan_s` has come."""
+    """The scan that the discipline asked for with `next_scan_s`."""
 
 
 SchedulingEvent = Arrival | Departure | Withdrawal | Scan
@@ -84,7 +84,7 @@ SchedulingEvent = Arrival | Departure | Withdrawal | Scan
 @final
 @dataclass(init=False, unsafe_hash=True, slots=True)
 class Start:
-    """Start this job there; `tries` counts its placement tries, this one included."""
+    """An answer that starts a job at a placement; `tries` counts its placement tries, including this one."""
 
     job_id: int
     placement: Placement
@@ -98,7 +98,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """Give this job up."""
+    """An answer that gives a waiting job up."""
 
     job_id: int
     reason: str
@@ -106,7 +106,7 @@ class Reject:
 
 
 class PlacementPolicy(Protocol):
-    """Where a job goes."""
+    """The interface of placement policies, which decide where a job goes."""
 
     @property
     def accepts(self) -> frozenset[RequestKind]:
@@ -114,31 +114,31 @@ class PlacementPolicy(Protocol):
         ...
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
-        """A placement that fits in `state` whole, or None; never a part of one."""
+        """Return a placement of the whole request that fits in `state`, or None."""
         ...
 
 
 class QueueDiscipline(Protocol):
-    """Which job is next."""
+    """The interface of queue disciplines, which decide which job is next."""
 
     def decide(
         self, event: SchedulingEvent, state: SystemState, policy: PlacementPolicy, rng: Generator
     ) -> Sequence[Start | Reject]:
-        """What to start or give up after `event`; the starts, taken in order, fit together in `state`."""
+        """Return the jobs to start or give up after `event`; all starts together fit in `state`, in their order."""
         ...
 
     def next_scan_s(self) -> float | None:
-        """Emulated moment at which a `Scan` is wanted, or None."""
+        """Get the emulated timestamp of the next `Scan`, or None."""
         ...
 
     def waiting(self) -> Sequence[int]:
-        """Identities of the jobs that wait, in the order they would be tried."""
+        """Return the identities of the waiting jobs, in the order in which they would be tried."""
         ...
 
     def snapshot(self) -> dict[str, Any]:
-        """All that the discipline remembers, as plain values from which `restore` makes it again."""
+        """Return the discipline's whole state as plain values for `restore`."""
         ...
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Become what `snapshot` describes."""
+        """Restore the state that `snapshot` describes."""
         ...

@@ -1,8 +1,8 @@
-"""Policies and disciplines by the names that the command line and the API know, a researcher's own ones among them.
+"""Policies and disciplines by the names used on the command line and in the API, including a researcher's own.
 
 A name is one of those listed here, a class in a file (``mypolicy.py:Mine``), or an entry point that an installed
-package declares in the group `ENTRY_POINTS`. Where `sources` are given, files are looked for in these only, by their
-names: so the broker and replay load what a run's request holds, and never what lies on their disk.
+package declares in the group `ENTRY_POINTS`. If `sources` are given, files are looked up by name in `sources` only. The
+broker and replay therefore load the code that a run's request contains, never a file on their own disk.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from emulator.model.errors import InvalidInput, UnknownName
-from emulator.model.scanning import Scanning
-from emulator.policies.own import OwnDiscipline, OwnPolicy
-from emulator.policies.own_code import RAISED, module_of, said, source_at
+from emulator.model.scheduling import Scanning
+from emulator.policies.custom import CustomDiscipline, CustomPolicy
+from emulator.policies.custom_code import RAISED, module_of, said, source_at
 from emulator.policies.placement.by_kind import ByKind
 from emulator.policies.placement.close_to_files import CloseToFiles
 from emulator.policies.placement.cluster_minimization import ClusterMinimization
@@ -23,17 +23,20 @@ from emulator.policies.placement.flexible_cluster_minimization import FlexibleCl
 from emulator.policies.placement.worst_fit import WorstFit
 from emulator.policies.placement.worst_fit_distinct import WorstFitDistinct
 from emulator.policies.protocols import PlacementPolicy, QueueDiscipline
-from emulator.policies.queues.gp import GlobalPriority
-from emulator.policies.queues.gs import GlobalScheduler
-from emulator.policies.queues.lp_gf import LocalPriorityGlobalFirst
-from emulator.policies.queues.lp_lf import LocalPriorityLocalFirst
-from emulator.policies.queues.lp_rd import LocalPriorityRandom
-from emulator.policies.queues.ls_do import LocalSchedulersDisabled
-from emulator.policies.queues.ls_or import LocalSchedulersOrdered
-from emulator.policies.queues.ls_rd import LocalSchedulersRandom
-from emulator.policies.queues.ls_ro import LocalSchedulersReleased
+from emulator.policies.queues.global_priority import GlobalPriority
+from emulator.policies.queues.global_scheduler import GlobalScheduler, SingleCluster
+from emulator.policies.queues.local_priority import (
+    LocalPriorityGlobalFirst,
+    LocalPriorityLocalFirst,
+    LocalPriorityRandom,
+)
+from emulator.policies.queues.local_schedulers import (
+    LocalSchedulersDisabled,
+    LocalSchedulersOrdered,
+    LocalSchedulersRandom,
+    LocalSchedulersReleased,
+)
 from emulator.policies.queues.placement_queue import PlacementQueue
-from emulator.policies.queues.sc import SingleCluster
 
 ENTRY_POINTS = "multicluster_testbed.policies"
 
@@ -67,55 +70,55 @@ QUEUE_DISCIPLINES: dict[str, Callable[[Scanning], QueueDiscipline]] = {
 }
 
 SCANNING_DISCIPLINES = frozenset({"placement", "placement-adaptive"})
-"""Those whose queue is scanned; all others decide at arrivals and departures only."""
+"""The disciplines that scan their queue; all others decide at arrivals and departures only."""
 
 DEFAULT_POLICY = {"placement": "wf", "placement-adaptive": "wf"}
-"""The placement policy that goes with a discipline unless another is named; `wf-distinct` with all others."""
+"""The default placement policy by discipline; the default of all other disciplines is `wf-distinct`."""
 
 
 def default_policy(discipline: str) -> str:
-    """The name of the placement policy that goes with the discipline called `discipline`."""
+    """Return the name of the default placement policy of the discipline named `discipline`."""
     return DEFAULT_POLICY.get(discipline, "wf-distinct")
 
 
-def own_file(name: str) -> str | None:
-    """The file that `name` points into (``mypolicy.py`` of ``mypolicy.py:Mine``); None if it points into none."""
+def custom_file(name: str) -> str | None:
+    """Return the file part of `name` (``mypolicy.py`` of ``mypolicy.py:Mine``), or None if it names no file."""
     path, colon, _ = name.rpartition(":")
     return path if colon and path.endswith(".py") else None
 
 
 def placement_policy(name: str, sources: Mapping[str, str] | None = None) -> PlacementPolicy:
-    """The placement policy called `name`, or the one made by the class that `name` points to in a file.
+    """Return the placement policy named `name`, which may be a class in a file or an entry point.
 
     Raises:
-        UnknownName: if there is none.
-        InvalidInput: if a file cannot be loaded, or its class is no placement policy.
+        UnknownName: if there is no such policy.
+        InvalidInput: if a file cannot be loaded, or its class is not a placement policy.
     """
     if name in PLACEMENT_POLICIES:
         return PLACEMENT_POLICIES[name]()
-    policy = _own(name, sources, "place", "accepts")
+    policy = _custom(name, sources, "place", "accepts")
     if policy is None:
         raise UnknownName.among("policy", name, sorted(PLACEMENT_POLICIES))
-    return OwnPolicy(name, policy)
+    return CustomPolicy(name, policy)
 
 
 def queue_discipline(name: str, scanning: Scanning, sources: Mapping[str, str] | None = None) -> QueueDiscipline:
-    """The queue discipline called `name`, which scans as `scanning` says if it scans.
+    """Return the queue discipline named `name`; `scanning` holds the options of disciplines that scan.
 
     Raises:
-        UnknownName: if there is none.
-        InvalidInput: if a file cannot be loaded, or its class is no queue discipline.
+        UnknownName: if there is no such discipline.
+        InvalidInput: if a file cannot be loaded, or its class is not a queue discipline.
     """
     if name in QUEUE_DISCIPLINES:
         return QUEUE_DISCIPLINES[name](scanning)
-    discipline = _own(name, sources, "decide", "next_scan_s", "waiting", "snapshot", "restore")
+    discipline = _custom(name, sources, "decide", "next_scan_s", "waiting", "snapshot", "restore")
     if discipline is None:
         raise UnknownName.among("queue", name, sorted(QUEUE_DISCIPLINES))
-    return OwnDiscipline(name, discipline)
+    return CustomDiscipline(name, discipline)
 
 
-def _own(name: str, sources: Mapping[str, str] | None, *needed: str) -> Any:
-    file, class_name = own_file(name), name.rpartition(":")[2]
+def _custom(name: str, sources: Mapping[str, str] | None, *needed: str) -> Any:
+    file, class_name = custom_file(name), name.rpartition(":")[2]
     if file is not None:
         found = getattr(module_of(file, _source(file, sources)), class_name, None)
         if found is None:
@@ -140,7 +143,7 @@ def _made(name: str, maker: Any, needed: tuple[str, ...]) -> Any:
     try:
         made = maker()
     except RAISED as error:
-        why = said(error, own_file(name) or "")
+        why = said(error, custom_file(name) or "")
         raise InvalidInput(f"{name} cannot be made without arguments: {why}.") from error
     missing = [attribute for attribute in needed if not hasattr(made, attribute)]
     if missing:

@@ -1,8 +1,8 @@
-"""The system as a policy sees it: read-only, and complete enough that a decision can be made again from it.
+"""The system state as a policy sees it: read-only, and complete enough to repeat a decision from it.
 
-Clusters stand in the topology's order; their position is the index that placements name. A `SystemState` holds what
-every policy reads - the idle processors - and `Surroundings` holds what only some need: files, the history that
-Close-to-Files learns, running jobs and their estimated ends, and nodes where several jobs share one.
+Clusters are in the topology's order; placements refer to a cluster by its index. A `SystemState` holds the idle
+processors, which every policy reads. `Surroundings` holds what only some policies need: files, the history of
+Close-to-Files, running jobs and their estimated ends, and nodes that several jobs share.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from emulator.model.placement import Placement
 @final
 @dataclass(init=False, unsafe_hash=True, slots=True)
 class ClusterState:
-    """A cluster at the moment of a decision: all its processors, and those that nobody uses."""
+    """A cluster at a decision: the number of all its processors, and of its idle ones."""
 
     processors: int
     idle: int
@@ -31,7 +31,7 @@ class ClusterState:
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """An input file: its size and the clusters that hold a replica, in alphabetical order of their names."""
+    """An input file: the clusters that hold a replica, in alphabetical order of their names, and its size."""
 
     sites: tuple[int, ...]
     size_bytes: float
@@ -39,9 +39,9 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class NodeState:
-    """A node that may run several jobs: who is on it, the memory still free, and the load of its local users.
+    """A node that may run several jobs: its jobs, its free memory, and the load of its local users.
 
-    `local_share` and `local_memory_bytes` are what people working at the node take of its processors and memory.
+    `local_share` and `local_memory_bytes` are the parts of its processors and memory that local users occupy.
     """
 
     processors: int
@@ -53,7 +53,7 @@ class NodeState:
 
 @dataclass(frozen=True, slots=True)
 class RunningJob:
-    """A job that holds processors, and the moment at which its user's estimate lets it end; None without estimate."""
+    """A job that holds processors; `estimated_end_s` comes from the user's estimate and is None without one."""
 
     id: int
     placement: Placement
@@ -63,10 +63,10 @@ class RunningJob:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What some policies want to know beyond idle processors; all of it may be empty.
+    """Additional state that some policies read; every part may be empty.
 
     `bandwidth_bytes_per_s` is keyed by (file site, cluster); `history` holds the pairs (cluster, file site) that
-    Close-to-Files has come to know; `nodes` holds the nodes of each cluster.
+    Close-to-Files has learned; `nodes` holds the nodes of each cluster.
     """
 
     files: Mapping[str, FileState] = field(default_factory=dict)
@@ -83,51 +83,43 @@ NOTHING_ELSE = Surroundings()
 @final
 @dataclass(init=False, slots=True)
 class SystemState:
-    """The multicluster at emulated moment `time_s`; `idle` holds the idle processors per cluster.
+    """The state of the multicluster at the emulated timestamp `time_s`.
 
-    A driver that keeps count itself gives `idle` beside the same `clusters` at every decision, and need not make new
-    `ClusterState`s; otherwise `idle` is what the clusters say.
+    `processors` holds the number of processors per cluster, `idle` the number of idle ones.
     """
 
-    sizes: tuple[ClusterState, ...]
+    processors: tuple[int, ...]
+    idle: tuple[int, ...]
     time_s: float
     surroundings: Surroundings
-    idle: tuple[int, ...]
 
     def __init__(
         self,
-        clusters: tuple[ClusterState, ...],
+        processors: tuple[int, ...],
+        idle: tuple[int, ...],
         time_s: float = 0.0,
         surroundings: Surroundings = NOTHING_ELSE,
-        idle: tuple[int, ...] | None = None,
     ) -> None:
-        self.sizes = clusters
+        self.processors = processors
+        self.idle = idle
         self.time_s = time_s
         self.surroundings = surroundings
-        if idle is None:
-            idle = tuple([cluster.idle for cluster in clusters])
-        self.idle = idle
 
     @property
     def clusters(self) -> tuple[ClusterState, ...]:
-        """Every cluster with its processors, all and idle."""
-        return tuple(ClusterState(size.processors, idle) for size, idle in zip(self.sizes, self.idle, strict=True))
-
-    @property
-    def processors(self) -> tuple[int, ...]:
-        """All processors per cluster, idle or not."""
-        return tuple([cluster.processors for cluster in self.sizes])
+        """All clusters, each with its processors and its idle processors."""
+        return tuple([ClusterState(size, idle) for size, idle in zip(self.processors, self.idle, strict=True)])
 
     def with_idle(self, idle: tuple[int, ...]) -> SystemState:
-        """The same moment with these idle processors."""
-        return SystemState(self.sizes, self.time_s, self.surroundings, idle)
+        """Return this state with other idle processors per cluster."""
+        return SystemState(self.processors, idle, self.time_s, self.surroundings)
 
     def after(self, placement: Placement) -> SystemState:
-        """The state once `placement` has taken its processors, and what it learned is known."""
+        """Return the state after `placement` has taken its processors and added its pairs to the history."""
         idle = list(self.idle)
         for component in placement.components:
             idle[component.cluster] -= component.processors
         surroundings = self.surroundings
         if placement.learned:
             surroundings = replace(surroundings, history=surroundings.history | placement.learned)
-        return SystemState(self.sizes, self.time_s, surroundings, tuple(idle))
+        return SystemState(self.processors, tuple(idle), self.time_s, surroundings)

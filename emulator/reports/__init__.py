@@ -1,13 +1,13 @@
-"""What records and studies say, for people: figures are computed here, tables and pictures made of them.
+"""Reports on runs and studies for people: numbers are computed here, and shown as tables, figures and pages.
 
-summary                      the figures of a run, computed from its directory
+summary                      the numbers of a run, computed from its directory
 tables                       several runs side by side
 communication_tables, communication_figures, published_communication
-                             what communication costs, beside what was published of it
+                             the cost of communication, beside the published one
 attribution_tables, attribution_figure
-                             what factors are made of, and whether they hold at twice the dilation
+                             the parts of factors, and whether factors hold at twice the dilation
 study_tables, study_figures, study_pages
                              a simulation study's numbers, its figure, and the page that holds both
-intervals, pictures          a value with its interval; figures as PNG
-exports                      what the testbed knows, in the formats of other tools
+text, pictures               intervals and tables as text; figures as PNG
+exports                      runs and topologies in the formats of other tools
 """

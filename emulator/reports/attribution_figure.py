@@ -1,4 +1,4 @@
-"""What extension factors are made of, as a picture: a bar as high as each factor, made of its parts."""
+"""A figure of the parts of extension factors: a bar as high as each factor, made of its parts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from emulator.fidelity.attribution import WHOLE, Part
-from emulator.model.attribution import AttributionRow
+from emulator.model.comparison_rows import AttributionRow
 from emulator.reports.attribution_tables import PARTS, Key, by_factor
 from emulator.reports.pictures import as_png, blank_figure
 
@@ -26,13 +26,13 @@ _COLOURS: Final[Mapping[str, str]] = {
     Part.EMULATOR: "#d62728",
 }
 _LEGIBLE: Final = 0.06
-"""Share of the highest bar from which on a part is high enough for its number."""
+"""The share of the highest bar above which a part is high enough for its number."""
 
 Parts = Mapping[str, float]
 
 
 def write_attribution(directory: Path, rows: Sequence[AttributionRow]) -> list[Path]:
-    """Write the figure into `directory`, if there is anything to draw; returns its path."""
+    """Write the figure into `directory`, if there is anything to draw, and return its path."""
     if not rows:
         return []
     path = directory / ATTRIBUTION_FIGURE
@@ -41,7 +41,7 @@ def write_attribution(directory: Path, rows: Sequence[AttributionRow]) -> list[P
 
 
 def attribution_figure(rows: Sequence[AttributionRow]) -> bytes:
-    """Bars by problem: one cluster, which is 1, then each number of clusters, as high as its factor and with its CI."""
+    """Draw a group of bars per problem: one cluster, which is 1, then each number of clusters with its interval."""
     bars = _bars(rows)
     figure = blank_figure((max(4.5, 0.9 * len(bars) + 2.2), 3.8))
     axis = figure.subplots()
@@ -63,7 +63,7 @@ def attribution_figure(rows: Sequence[AttributionRow]) -> bytes:
 
 
 def _bars(rows: Sequence[AttributionRow]) -> list[tuple[str, Parts, AttributionRow | None]]:
-    """A label, the height of each part, and the whole of each bar; of one cluster there is no interval."""
+    """Return label, heights of the parts and whole of each bar; the bar of one cluster has no interval."""
     bars: list[tuple[str, Parts, AttributionRow | None]] = []
     for _, group in groupby(by_factor(rows), key=lambda factor: factor[0][:3]):
         factors = list(group)
@@ -82,7 +82,7 @@ def _label(key: Key) -> str:
 
 
 def _stack(axis: Axes, place: int, parts: Parts, highest: float) -> float:
-    """Draw one bar, what is negative below zero; returns its height, the sum of all parts."""
+    """Draw one bar, with negative parts below zero, and return its height, the sum of all parts."""
     above, below = 0.0, 0.0
     for part, value in parts.items():
         bottom = above if value >= 0 else below

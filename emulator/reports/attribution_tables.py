@@ -1,4 +1,4 @@
-"""What extension factors are made of, and whether they held at twice the dilation: rows of tables, as plain values."""
+"""Tables of the parts of extension factors, and of whether factors held at twice the dilation, as plain values."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from itertools import groupby
 from typing import Final
 
 from emulator.fidelity.attribution import Part
-from emulator.model.attribution import AttributionRow, InvarianceRow
+from emulator.model.comparison_rows import AttributionRow, InvarianceRow
 from emulator.reports.communication_tables import cell_title
-from emulator.reports.intervals import with_interval
+from emulator.reports.text import with_interval
 
 ATTRIBUTION_TITLE: Final = "What the extension factors are made of, in runtimes of one cluster"
 INVARIANCE_TITLE: Final = "The same at twice the dilation"
@@ -19,17 +19,17 @@ PARTS: Final = tuple(part.value for part in Part)
 
 
 def factor_of(row: AttributionRow | InvarianceRow) -> Key:
-    """Which factor a row is about: application, grid, processors, clusters."""
+    """Return the factor that a row is about: application, grid, processors, clusters."""
     return (row.application, row.grid, row.processors, row.clusters)
 
 
 def by_factor(rows: Iterable[AttributionRow]) -> list[tuple[Key, dict[str, AttributionRow]]]:
-    """The rows of each factor by part, in order."""
+    """Return the rows of each factor by part, in order."""
     return [(key, {row.part: row for row in group}) for key, group in groupby(rows, key=factor_of)]
 
 
 def attribution_table(rows: Sequence[AttributionRow]) -> list[dict[str, str]]:
-    """A row per part of each factor: its share of one cluster's runtime, and what it adds to the factor."""
+    """Return a row per part of each factor: its share of one cluster's runtime, and what it adds to the factor."""
     return [
         {
             "job": cell_title((*factor_of(row), "")),
@@ -44,7 +44,7 @@ def attribution_table(rows: Sequence[AttributionRow]) -> list[dict[str, str]]:
 
 
 def invariance_table(rows: Sequence[InvarianceRow]) -> list[dict[str, str]]:
-    """A row per cell that was measured at two dilations."""
+    """Return a row per cell that was measured at two dilations."""
     return [
         {
             "job": cell_title((*factor_of(row), row.interconnect)),

@@ -1,7 +1,8 @@
-"""What communication costs, as pictures: border exchange by process and by direction, total time, data rate.
+"""Figures of the cost of communication: border exchange by process and by direction, total time, data rate.
 
-Laid out as in the appendix of the measurement study on DAS-2: processes stand in their places in the process grid, the
-first at the bottom left, and a line parts the components of a job. Written into the run's directory by `write_figures`.
+Laid out as in the appendix of the measurement study on DAS-2: processes are in their places in the process grid, the
+first at the bottom left, and a line separates the components of a job. `write_figures` writes
+them into the run's directory.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _DARK: Final = 0.6
 def write_figures(
     directory: Path, totals: Sequence[CommunicationRow], processes: Sequence[BorderExchangeRow], topology: Topology
 ) -> list[Path]:
-    """Write every figure of a measurement of communication into `directory`; returns their paths."""
+    """Write every figure of a measurement of communication into `directory`, and return their paths."""
     pictures = {COMMUNICATION_FIGURE: communication_figure(totals, topology)}
     if any(row.data_rate_mbit is not None for row in totals):
         pictures[DATA_RATE_FIGURE] = data_rate_figure(totals)
@@ -59,42 +60,42 @@ def _by_problem(processes: Sequence[BorderExchangeRow]) -> dict[str, list[Border
 
 
 def process_figure(rows: Sequence[BorderExchangeRow]) -> bytes:
-    """Totals of each process of one problem: a panel for each number of clusters, synchronized above, not below."""
+    """Draw totals of each process of a problem: a panel for each number of clusters, the synchronized ones above."""
     modes = sorted({row.synchronized for row in rows}, reverse=True)
-    ways = _ways(rows)
+    variants = _variants(rows)
     inches = _panel_inches(rows)
-    figure = blank_figure((inches[0] * len(ways), (inches[1] + 0.4) * len(modes) + 0.5))
-    axes = figure.subplots(len(modes), len(ways), squeeze=False)
+    figure = blank_figure((inches[0] * len(variants), (inches[1] + 0.4) * len(modes) + 0.5))
+    axes = figure.subplots(len(modes), len(variants), squeeze=False)
     for mode, of_mode in zip(modes, axes, strict=True):
-        for way, axis in zip(ways, of_mode, strict=True):
-            panel = [row for row in rows if (row.synchronized, row.clusters, row.interconnect) == (mode, *way)]
-            title = f"{clusters_title(*way)},\n{'synchronized' if mode else 'not synchronized'}"
+        for variant, axis in zip(variants, of_mode, strict=True):
+            panel = [row for row in rows if (row.synchronized, row.clusters, row.interconnect) == (mode, *variant)]
+            title = f"{clusters_title(*variant)},\n{'synchronized' if mode else 'not synchronized'}"
             _draw_places(axis, panel, "total_s", title)
     figure.suptitle(f"Border exchange of each process (s): {_problem_title(rows[0])}", fontsize=10)
     return as_png(figure)
 
 
 def direction_figure(rows: Sequence[BorderExchangeRow]) -> bytes:
-    """Times of each process by direction, of one problem: a line of panels for each number of clusters."""
+    """Draw times of each process of a problem by direction: a line of panels for each number of clusters."""
     synchronized = any(row.synchronized for row in rows)
     shown = [row for row in rows if row.synchronized is synchronized]
-    ways = _ways(shown)
+    variants = _variants(shown)
     inches = _panel_inches(rows)
-    figure = blank_figure((inches[0] * len(DIRECTION_COLUMNS), (inches[1] + 0.4) * len(ways) + 0.5))
-    axes = figure.subplots(len(ways), len(DIRECTION_COLUMNS), squeeze=False)
-    for way, of_cell in zip(ways, axes, strict=True):
-        panel = [row for row in shown if (row.clusters, row.interconnect) == way]
+    figure = blank_figure((inches[0] * len(DIRECTION_COLUMNS), (inches[1] + 0.4) * len(variants) + 0.5))
+    axes = figure.subplots(len(variants), len(DIRECTION_COLUMNS), squeeze=False)
+    for variant, of_cell in zip(variants, axes, strict=True):
+        panel = [row for row in shown if (row.clusters, row.interconnect) == variant]
         most_s = max(getattr(row, column) or 0.0 for row in panel for column in DIRECTION_COLUMNS)
         for column, axis in zip(DIRECTION_COLUMNS, of_cell, strict=True):
-            title = f"{column.removesuffix('_s')},\n{clusters_title(*way)}"
+            title = f"{column.removesuffix('_s')},\n{clusters_title(*variant)}"
             _draw_places(axis, panel, column, title, most_s)
     mode = "synchronized" if synchronized else "not synchronized"
     figure.suptitle(f"Border exchange by direction (s), {mode}: {_problem_title(rows[0])}", fontsize=10)
     return as_png(figure)
 
 
-def _ways(rows: Sequence[BorderExchangeRow]) -> list[tuple[int, str]]:
-    """The numbers of clusters, each with the interconnects inside them, in the order of the rows."""
+def _variants(rows: Sequence[BorderExchangeRow]) -> list[tuple[int, str]]:
+    """Return the numbers of clusters, each with the interconnects inside them, in the order of the rows."""
     return list(dict.fromkeys((row.clusters, row.interconnect) for row in rows))
 
 
@@ -110,7 +111,7 @@ def _panel_inches(rows: Sequence[BorderExchangeRow]) -> tuple[float, float]:
 def _draw_places(
     axis: Axes, rows: Sequence[BorderExchangeRow], column: str, title: str, most_s: float | None = None
 ) -> None:
-    """Processes in their places, each with its number and time, darker where less; `most_s` is the lightest's time."""
+    """Draw processes in their places with number and time, darker where less; `most_s` is drawn lightest."""
     axis.set_title(title, fontsize=8)
     axis.set_xticks([])
     axis.set_yticks([])
@@ -137,7 +138,7 @@ def _draw_places(
 
 
 def communication_figure(rows: Sequence[CommunicationRow], topology: Topology) -> bytes:
-    """Total communication time per iteration of each cell, synchronized and not, with 95% intervals."""
+    """Draw communication time per iteration of each cell, synchronized and not, with 95% intervals."""
     cells = [cell for cell, _ in groupby(rows, key=cell_of)]
     figure = blank_figure((max(4.5, 1.2 * len(cells) + 1.5), 3.4))
     axis = figure.subplots()
@@ -159,7 +160,7 @@ def communication_figure(rows: Sequence[CommunicationRow], topology: Topology) -
 
 
 def _number_plainly(axis: Axes) -> None:
-    """A logarithmic scale with 0.2 and 20 along it instead of powers of ten, no more than fit."""
+    """Number a logarithmic scale with 0.2 and 20 instead of powers of ten, no more than fit."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     axis.set_yscale("log")
@@ -187,7 +188,7 @@ def _tick(application: str, grid: int | None, processors: int, clusters: int, in
 
 
 def data_rate_figure(rows: Sequence[CommunicationRow]) -> bytes:
-    """Data rate of an interior process while it communicates, synchronized, against the grid."""
+    """Draw the data rate of an interior process while it communicates, synchronized, against the grid."""
     figure = blank_figure((4.5, 3.2))
     axis = figure.subplots()
     measured = [row for row in rows if row.data_rate_mbit is not None and row.grid is not None]

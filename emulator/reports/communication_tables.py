@@ -1,6 +1,6 @@
-"""What communication costs, as tables: totals synchronized and not, data rates, borders by process and direction.
+"""Tables of the cost of communication: totals synchronized and not, data rates, borders by process and direction.
 
-As in the appendix of the measurement study on DAS-2; published values stand beside where the configuration is the same.
+As in the appendix of the measurement study on DAS-2, with published values beside equal configurations.
 """
 
 from __future__ import annotations
@@ -13,36 +13,36 @@ from emulator.model.interconnects import SHARED_MEMORY
 from emulator.model.records import BorderExchangeRow, CommunicationRow
 from emulator.model.topology import Topology
 from emulator.model.units import megabytes_per_s
-from emulator.reports.intervals import with_interval
 from emulator.reports.published_communication import published_iteration_s
+from emulator.reports.text import with_interval
 
 Cell = tuple[str, int | None, int, int, str]
-"""Application, grid, processors, clusters, interconnect: what a synchronized and another measurement have in common."""
+"""Application, grid, processors, clusters, interconnect: the same for a synchronized measurement and another."""
 
 COMMUNICATION_TITLE: Final = "Total communication time of an iteration, and data rate"
 DIRECTION_COLUMNS: Final = ("top_s", "bottom_s", "left_s", "right_s")
 
 
 def cell_of(row: CommunicationRow | BorderExchangeRow) -> Cell:
-    """What was measured, synchronized or not."""
+    """Return the cell of a row, synchronized or not."""
     return row.application, row.grid, row.processors, row.clusters, row.interconnect
 
 
 def cell_title(cell: Cell) -> str:
-    """A cell in words."""
+    """Return a cell in words."""
     application, grid, processors, clusters, interconnect = cell
     on_grid = "" if grid is None else f" grid {grid}"
     return f"{application}{on_grid} on {processors} processors over {clusters_title(clusters, interconnect)}"
 
 
 def clusters_title(clusters: int, interconnect: str) -> str:
-    """How many clusters, and the interconnect inside them if one was stated, in words."""
+    """Return the number of clusters, and the interconnect inside them if one is stated, in words."""
     inside = f" ({interconnect})" if interconnect not in ("", SHARED_MEMORY) else ""
     return f"{clusters} cluster{'s' if clusters > 1 else ''}{inside}"
 
 
 def communication_table(rows: Sequence[CommunicationRow], topology: Topology) -> list[dict[str, str]]:
-    """A row per cell: communication time per iteration, synchronized and not, beside what was published; data rate."""
+    """Return a row per cell: communication time per iteration beside the published one, and the data rate."""
     with_published = any(published_iteration_s(row, topology) is not None for row in rows)
     return [
         _communication_line(list(cell_rows), topology, with_published) for _, cell_rows in groupby(rows, key=cell_of)
@@ -54,7 +54,7 @@ def _communication_line(rows: Sequence[CommunicationRow], topology: Topology, wi
     on_grid = "" if grid is None else f" {grid}"
     line = {"cell": f"{application}{on_grid}, {processors} over {clusters}", "interconnect": interconnect}
     for title, synchronized in (("synchronized", True), ("not", False)):
-        row = next((it for it in rows if it.synchronized is synchronized), None)
+        row = next((row for row in rows if row.synchronized is synchronized), None)
         line[f"{title} (ms)"] = "" if row is None else _per_iteration_ms(row)
         if with_published:
             published_s = None if row is None else published_iteration_s(row, topology)
@@ -75,7 +75,7 @@ def _per_iteration_ms(row: CommunicationRow) -> str:
 
 
 def process_table(rows: Sequence[BorderExchangeRow]) -> list[dict[str, str]]:
-    """The total of each process in the places that they have in the process grid, the top row first (Figure 9)."""
+    """Return the total of each process in its place in the process grid, the top row first (Figure 9)."""
     by_place = {(row.column, row.row): row for row in rows}
     columns, height = 1 + max(row.column for row in rows), 1 + max(row.row for row in rows)
     return [
@@ -89,7 +89,7 @@ def _placed(row: BorderExchangeRow) -> str:
 
 
 def direction_table(rows: Sequence[BorderExchangeRow]) -> list[dict[str, str]]:
-    """A row per process with the time of each direction (Figure 10)."""
+    """Return a row per process with the time of each direction (Figure 10)."""
     return [
         {
             "process": str(row.process),
@@ -109,16 +109,16 @@ def direction_table(rows: Sequence[BorderExchangeRow]) -> list[dict[str, str]]:
 def communication_objects(
     totals: Sequence[CommunicationRow], processes: Sequence[BorderExchangeRow]
 ) -> list[dict[str, Any]]:
-    """Everything measured of communication, for programs: an object per cell and mode, with its processes."""
+    """Return all measured communication, for programs: an object per cell and mode, with its processes."""
     return [
         {
             **row.model_dump(mode="json"),
             "border_exchange": [
-                it.model_dump(
+                process.model_dump(
                     mode="json", include={"process", "column", "row", "component", *DIRECTION_COLUMNS, "total_s"}
                 )
-                for it in processes
-                if (cell_of(it), it.synchronized) == (cell_of(row), row.synchronized)
+                for process in processes
+                if (cell_of(process), process.synchronized) == (cell_of(row), row.synchronized)
             ],
         }
         for row in totals

@@ -12,7 +12,7 @@ DOTS_PER_INCH: Final = 80
 
 
 def blank_figure(inches: tuple[float, float]) -> Figure:
-    """An empty figure of so many inches in width and height, whose parts keep clear of each other."""
+    """Return an empty figure of that width and height, whose parts do not overlap."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -22,7 +22,7 @@ def blank_figure(inches: tuple[float, float]) -> Figure:
 
 
 def as_png(figure: Figure) -> bytes:
-    """The picture that `figure` is."""
+    """Return `figure` as PNG."""
     picture = BytesIO()
     figure.savefig(picture, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
     return picture.getvalue()

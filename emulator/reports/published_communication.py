@@ -1,7 +1,7 @@
-"""What the measurement study on DAS-2 published of the communication of a configuration, for those that were measured.
+"""The communication times that the measurement study on DAS-2 published, for configurations that were measured.
 
-Total communication times of Poisson on 4 x 4 processes, synchronized and not (Tables 9 and 10). They are set beside a
-measurement only where it ran the same application, grid and processors on the topology `das2`, over as many clusters
+Total communication times of Poisson on 4 x 4 processes, synchronized and not (Tables 9 and 10). They are shown beside a
+measurement only if it ran the same application, grid and processors on the topology `das2`, over as many clusters
 and the same interconnect.
 """
 
@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from emulator.campaigns.published import Setup, find_communication
 from emulator.model.records import CommunicationRow
 from emulator.model.topology import Topology
+from emulator.studies.published_runtimes import Setup, find_communication
 
 _TOPOLOGY: Final = "das2"
 _SETUPS: Final[Mapping[tuple[int, str], Setup]] = {
@@ -25,7 +25,7 @@ _SETUPS: Final[Mapping[tuple[int, str], Setup]] = {
 
 
 def published_iteration_s(row: CommunicationRow, topology: Topology) -> float | None:
-    """Published communication time per iteration of the configuration of `row`; None if that was not published."""
+    """Return the published communication time per iteration for the configuration of `row`; None if there is none."""
     setup = _SETUPS.get((row.clusters, row.interconnect))
     if setup is None or topology.name != _TOPOLOGY or row.exchange != "steps":
         return None

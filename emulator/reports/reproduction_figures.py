@@ -1,4 +1,4 @@
-"""A reproduction as a picture: each cell as published and as measured, and the errors below."""
+"""The figure of a reproduction: each cell as published and as measured, and the errors below."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from emulator.campaigns.reproduction_rows import RUNTIME
-from emulator.model.reproduction import ReproductionRow
+from emulator.model.comparison_rows import ReproductionRow
 from emulator.reports.pictures import as_png, blank_figure
+from emulator.studies.reproduction_rows import RUNTIME
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,7 +18,7 @@ _LEAST_INCHES: Final = 5.5
 
 
 def reproduction_figure(rows: Sequence[ReproductionRow], title: str) -> bytes:
-    """Seconds of an iteration above, errors of totals and factors below; what was calibrated on stands on grey."""
+    """Draw seconds of an iteration above, errors of totals and factors below; calibrated cells are on grey."""
     figure = blank_figure((max(_LEAST_INCHES, _CELL_INCHES * len(rows) + 1.5), 5.6))
     times, errors = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     _draw_times(times, rows)

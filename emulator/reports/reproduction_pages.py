@@ -1,14 +1,11 @@
-"""What a reproduction leaves to read: a page of errors, claims and every cell beside what was published; a figure."""
+"""The page of a reproduction: errors, claims and every cell beside the published one; and its figure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from emulator.campaigns.reproduction import Reproduced
-from emulator.campaigns.reproduction_claims import DecidedClaim
-from emulator.model.reproduction import ReproductionRow
-from emulator.reports.markdown import markdown_table
+from emulator.model.comparison_rows import ReproductionRow
 from emulator.reports.reproduction_figures import reproduction_figure
 from emulator.reports.reproduction_tables import (
     QUANTITIES,
@@ -18,15 +15,18 @@ from emulator.reports.reproduction_tables import (
     part_table,
     total_table,
 )
+from emulator.reports.text import markdown_table
+from emulator.studies.claims import DecidedClaim
+from emulator.studies.reproduction import Reproduced
 from workloads.whole_files import written_whole
 
 
 def write_page(
     reproduced: Reproduced, rows: Sequence[ReproductionRow], claims: Sequence[DecidedClaim], folder: Path
 ) -> Path:
-    """Write the page and its figure, both named after the table, into `folder`; returns the page's path."""
-    name = reproduced.asked.name
-    (folder / f"{name}.png").write_bytes(reproduction_figure(rows, reproduced.asked.table.heading))
+    """Write the page and its figure, named after the table, into `folder`; return the page's path."""
+    name = reproduced.reproduction.name
+    (folder / f"{name}.png").write_bytes(reproduction_figure(rows, reproduced.reproduction.table.heading))
     page = folder / f"{name}.md"
     with written_whole(page) as text:
         text.write(_page(reproduced, rows, claims))
@@ -34,16 +34,16 @@ def write_page(
 
 
 def _page(reproduced: Reproduced, rows: Sequence[ReproductionRow], claims: Sequence[DecidedClaim]) -> str:
-    table = reproduced.asked.table
+    name, table = reproduced.reproduction.name, reproduced.reproduction.table
     topologies = ", ".join(dict.fromkeys(f"`{records.manifest.topology.name}`" for records in reproduced.parts))
     scales = " and ".join(dict.fromkeys(f"{row.time_scale:g}" for row in rows))
     runs = " and ".join(dict.fromkeys(str(row.n) for row in rows))
     scaled = "" if scales == "1" else f" Times are scaled: divided by {scales}, published ones too."
     sections = [
         f"# {table.heading}",
-        f"Measured on {topologies} by `testbed reproduce {reproduced.asked.name}`, {runs} runs of each cell; K is the "
+        f"Measured on {topologies} by `testbed reproduce {name}`, {runs} runs of each cell; K is the "
         f"dilation, intervals are 95%, factors are relative to pbs-1.{scaled}",
-        f"![{table.heading}]({reproduced.asked.name}.png)",
+        f"![{table.heading}]({name}.png)",
         "## Mean absolute errors (cells)",
         markdown_table(error_table(rows)),
     ]

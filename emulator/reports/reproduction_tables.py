@@ -1,4 +1,4 @@
-"""A reproduction as tables: published, measured and error of each cell, mean errors, and what became of the claims."""
+"""A reproduction as tables: published, measured and error of each cell, mean errors, and decided claims."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from emulator.campaigns.reproduction_claims import DecidedClaim
-from emulator.campaigns.reproduction_rows import COMMUNICATION, RUNTIME, Errors, mean_errors
-from emulator.model.reproduction import ReproductionRow
-from emulator.reports.intervals import with_interval
-from emulator.simulator.studies.comparisons import Verdict
+from emulator.model.comparison_rows import ReproductionRow
+from emulator.reports.text import with_interval
+from emulator.studies.claims import DecidedClaim
+from emulator.studies.reproduction_rows import COMMUNICATION, RUNTIME, Errors, mean_errors
 
 QUANTITIES: Final = (RUNTIME, *COMMUNICATION.values())
 _GROUPS: Final = {True: "calibrated on", False: "predicted"}
 
 
 def total_table(rows: Sequence[ReproductionRow]) -> list[dict[str, str]]:
-    """The total of each cell of one quantity, for people; times are as scaled, if they are."""
+    """Return the total of each cell of one quantity, for people; scaled times stay scaled."""
     return [
         {
             **_cell(row),
@@ -34,7 +33,7 @@ def total_table(rows: Sequence[ReproductionRow]) -> list[dict[str, str]]:
 
 
 def factor_table(rows: Sequence[ReproductionRow]) -> list[dict[str, str]]:
-    """The extension factor of each cell that has one."""
+    """Return the extension factor of each cell that has one."""
     return [
         {
             **_cell(row),
@@ -54,7 +53,7 @@ def _cell(row: ReproductionRow) -> dict[str, str]:
 
 
 def error_table(rows: Sequence[ReproductionRow]) -> list[dict[str, str]]:
-    """Mean absolute errors, of what was calibrated on and of what was predicted."""
+    """Return mean absolute errors of calibrated and of predicted cells."""
     return [
         {
             "quantity": quantity,
@@ -67,36 +66,36 @@ def error_table(rows: Sequence[ReproductionRow]) -> list[dict[str, str]]:
 
 
 def claim_table(claims: Sequence[DecidedClaim]) -> list[dict[str, str]]:
-    """A row for each claim: what it says, and how many of its parts show."""
+    """Return a row for each claim: its statement, and how many of its parts show."""
     return [
         {
-            "claim": claim.id,
-            "says": claim.statement,
-            "verdict": claim.verdict.value,
-            "parts shown": f"{sum(it.verdict is Verdict.SHOWN for it in claim.decisions)} of {len(claim.decisions)}",
+            "claim": decided.claim.id,
+            "says": decided.claim.statement,
+            "verdict": decided.verdict.value,
+            "parts shown": decided.shown_parts,
         }
-        for claim in claims
+        for decided in claims
     ]
 
 
 def part_table(claims: Sequence[DecidedClaim]) -> list[dict[str, str]]:
-    """A row for each part of each claim, with the value it was decided on."""
+    """Return a row for each part of each claim, with the value that decided it."""
     return [
         {
-            "claim": claim.id,
+            "claim": decided.claim.id,
             "part": decision.says,
             "value [95%]": with_interval(decision.value, decision.low, decision.high, ".3g"),
             "verdict": decision.verdict.value,
         }
-        for claim in claims
-        for decision in claim.decisions
+        for decided in claims
+        for decision in decided.decisions
     ]
 
 
 def reproduction_object(
     name: str, rows: Sequence[ReproductionRow], claims: Sequence[DecidedClaim], left_out: Sequence[str]
 ) -> dict[str, Any]:
-    """Everything found, for programs."""
+    """Return everything found, for programs."""
     return {
         "name": name,
         "cells": [row.model_dump(mode="json") for row in rows],
@@ -106,26 +105,26 @@ def reproduction_object(
         ],
         "claims": [
             {
-                "claim": claim.id,
-                "source": claim.source,
-                "says": claim.statement,
-                "verdict": claim.verdict.value,
-                "parts": [asdict(decision) for decision in claim.decisions],
+                "claim": decided.claim.id,
+                "source": decided.claim.source,
+                "says": decided.claim.statement,
+                "verdict": decided.verdict.value,
+                "parts": [asdict(decision) for decision in decided.decisions],
             }
-            for claim in claims
+            for decided in claims
         ],
         "left_out": list(left_out),
     }
 
 
 def _errors(rows: Sequence[ReproductionRow]) -> list[tuple[str, bool, Errors]]:
-    """The mean errors of each quantity and kind of cell that has any."""
+    """Return the mean errors of each quantity and kind of cell that has any."""
     found = [
         (quantity, calibrated, mean_errors(rows, quantity, calibrated=calibrated))
         for quantity in QUANTITIES
         for calibrated in (True, False)
     ]
-    return [it for it in found if it[2].n_totals]
+    return [errors for errors in found if errors[2].n_totals]
 
 
 def _number(value: float | None) -> str:

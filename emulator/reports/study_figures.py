@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from emulator.reports.pictures import as_png, blank_figure
-from emulator.simulator.studies.catalogue import Chart, Measures
-from emulator.simulator.studies.comparisons import Quantity
-from emulator.simulator.studies.conduct import Row, StudyResult
+from emulator.studies.catalogue import Chart, Measures
+from emulator.studies.simulation_study import Row, StudyResult
+from emulator.studies.statements import Quantity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 COLUMNS: Final = 3
 CHART_INCHES: Final = (4.0, 2.7)
 SHORTEST_S: Final = 0.9
-"""Just below the mean service of the synthetic streams, which no response time undercuts."""
+"""Just below the mean service of the synthetic streams, below which no response time is."""
 
 KINDS: Final = {Quantity.LOCAL_RESPONSE: "1 component", Quantity.GLOBAL_RESPONSE: "several"}
 
 
 def study_figure(result: StudyResult) -> bytes:
-    """The study's figure as PNG, a chart per workload; the same result gives the same bytes."""
+    """Return the study's figure as PNG, a chart per workload; the same result gives the same bytes."""
     charts = result.study.charts
     columns = min(COLUMNS, len(charts))
     rows = math.ceil(len(charts) / columns)
@@ -39,7 +39,7 @@ def study_figure(result: StudyResult) -> bytes:
 
 
 def _draw_responses(result: StudyResult, chart: Chart, axis: Axes) -> None:
-    """Overall response at each load, then that of jobs with one and with several components at the headline load."""
+    """Draw overall response at each load, then response by number of components at the headline load."""
     rows = [row for row in result.rows if row.workload == chart.workload]
     loads = sorted({row.load for row in rows if row.load is not None})
     headline_load = next(row.load for row in rows if row.at == result.headline)
@@ -64,13 +64,15 @@ def _draw_responses(result: StudyResult, chart: Chart, axis: Axes) -> None:
 
 
 def _draw_curves(result: StudyResult, chart: Chart, axis: Axes) -> None:
-    """Response against gross utilization, and where each policy saturates."""
+    """Draw response against gross utilization, and where each policy saturates."""
     for place, queue in enumerate(chart.queues):
-        points = [it for it in result.curves if (it.workload, it.queue) == (chart.workload, queue)]
+        points = [point for point in result.curves if (point.workload, point.queue) == (chart.workload, queue)]
         colour = f"C{place}"
-        axis.semilogy([it.load for it in points], [it.response_s for it in points], ".-", color=colour, label=queue)
-        row = next(it for it in result.rows if (it.workload, it.queue) == (chart.workload, queue))
-        axis.axvline(row.found[Quantity.MAXIMAL_GROSS].mean, linestyle=":", linewidth=0.9, color=colour)
+        axis.semilogy(
+            [point.load for point in points], [point.response_s for point in points], ".-", color=colour, label=queue
+        )
+        row = next(row for row in result.rows if (row.workload, row.queue) == (chart.workload, queue))
+        axis.axvline(row.found[Quantity.MAXIMAL_GROSS].value, linestyle=":", linewidth=0.9, color=colour)
     _number_plainly(axis)
     axis.set_xlabel("gross utilization", fontsize=7)
     axis.set_ylabel("response time (s)", fontsize=7)
@@ -78,7 +80,7 @@ def _draw_curves(result: StudyResult, chart: Chart, axis: Axes) -> None:
 
 
 def _draw_gaps(result: StudyResult, chart: Chart, axis: Axes) -> None:
-    """Gross over net utilization under each policy."""
+    """Draw gross over net utilization under each policy."""
     rows = [row for row in result.rows if row.workload == chart.workload]
     values, errors = zip(*(_value(row, Quantity.GROSS_OVER_NET) for row in rows), strict=True)
     axis.bar([row.queue for row in rows], values, yerr=errors, color=[f"C{place}" for place in range(len(rows))])
@@ -94,11 +96,11 @@ def _number_plainly(axis: Axes) -> None:
 
 
 def _value(row: Row, quantity: Quantity) -> tuple[float, float]:
-    """Mean and half the interval; nothing where such jobs do not exist."""
+    """Return the mean and half the interval; zeros where there are no such jobs."""
     around = row.found.get(quantity)
     if around is None:
         return 0.0, 0.0
-    return around.mean, 0.0 if around.high is None else around.high - around.mean
+    return around.value, 0.0 if around.high is None else around.high - around.value
 
 
 _DRAWN: Final = {

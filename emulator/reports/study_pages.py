@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from emulator.model.errors import InvalidInput
-from emulator.reports.markdown import markdown_table
 from emulator.reports.study_figures import study_figure
 from emulator.reports.study_tables import claim_table, found_table, interval_text, part_table, turning_table
-from emulator.simulator.studies.catalogue import Measures
-from emulator.simulator.studies.comparisons import Quantity
-from emulator.simulator.studies.conduct import Row, StudyResult
+from emulator.reports.text import markdown_table
+from emulator.studies.catalogue import Measures
+from emulator.studies.simulation_study import Row, StudyResult
+from emulator.studies.statements import Quantity
 from workloads.whole_files import written_whole
 
 HEADINGS: Final = {
@@ -38,7 +38,7 @@ HOW_READ: Final = {
 
 
 def write_study(result: StudyResult, folder: Path) -> list[Path]:
-    """Write the page, the figure and the tables of `result` into `folder`; the paths, the page first.
+    """Write the page, the figure and the tables of `result` into `folder`; return the paths, the page first.
 
     Raises:
         InvalidInput: if they cannot be written there.
@@ -55,7 +55,7 @@ def write_study(result: StudyResult, folder: Path) -> list[Path]:
 
 
 def study_page(result: StudyResult) -> str:
-    """The study in Markdown: claims and verdicts, the figure, the numbers, and where orderings turn."""
+    """Return the study in Markdown: claims and verdicts, the figure, the numbers, and where orderings turn."""
     study, scale = result.study, result.scale
     sections = [
         f"# {study.title}",

@@ -1,24 +1,24 @@
-"""What a study found, as rows: quantities with their intervals, claims with their verdicts, and orderings that turn."""
+"""The results of a study as rows: quantities with intervals, claims with verdicts, and orderings that turn."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from emulator.simulator.estimates import Interval
-from emulator.simulator.studies.comparisons import Decision, Verdict
-from emulator.simulator.studies.conduct import DecidedClaim, StudyResult
+from emulator.fidelity.intervals import Estimate
+from emulator.studies.claims import ClaimOutcome, DecidedClaim, Decision
+from emulator.studies.simulation_study import StudyResult
 
 
 def found_table(result: StudyResult) -> list[dict[str, Any]]:
-    """A row per workload, queue and load: every quantity with the ends of its 95% interval."""
+    """Return a row per workload, queue and load: every quantity with the ends of its 95% interval."""
     rows: list[dict[str, Any]] = []
     quantities = list(dict.fromkeys(quantity for row in result.rows for quantity in row.found))
     for row in result.rows:
         cells: dict[str, Any] = {"workload": row.workload, "queue": row.queue, "at": row.at, "load": row.load}
         for quantity in quantities:
             around = row.found.get(quantity)
-            cells[quantity.value] = None if around is None else _rounded(around.mean)
+            cells[quantity.value] = None if around is None else _rounded(around.value)
             cells[f"{quantity.value}_low"] = None if around is None else _rounded(around.low)
             cells[f"{quantity.value}_high"] = None if around is None else _rounded(around.high)
         rows.append({**cells, "saturated_share": row.saturated})
@@ -26,25 +26,27 @@ def found_table(result: StudyResult) -> list[dict[str, Any]]:
 
 
 def claim_table(result: StudyResult) -> list[dict[str, Any]]:
-    """A row per claim: the verdict at the headline load, how many parts show, and the verdicts at other loads."""
+    """Return a row per claim: verdict at the headline load, number of parts that show, verdicts at other loads."""
     rows: list[dict[str, Any]] = []
     for decided in result.verdicts:
-        others = [it for it in result.claims if it.claim.id == decided.claim.id and it.at != result.headline]
+        others = [
+            other for other in result.claims if other.claim.id == decided.claim.id and other.at != result.headline
+        ]
         rows.append(
             {
                 "claim": decided.claim.id,
-                "figure": decided.claim.figure,
+                "figure": decided.claim.source,
                 "says": decided.claim.statement,
                 "verdict": decided.verdict.value,
-                "parts shown": _counted(decided),
-                **{it.at: f"{it.verdict.value} ({_counted(it)})" for it in others},
+                "parts shown": decided.shown_parts,
+                **{other.at: f"{other.verdict.value} ({other.shown_parts})" for other in others},
             }
         )
     return rows
 
 
 def part_table(result: StudyResult) -> list[dict[str, Any]]:
-    """A row per part of a claim and load: the ratio, its interval, and the verdict."""
+    """Return a row per part of a claim and load: the ratio, its interval, and the verdict."""
     return [
         {
             "claim": decided.claim.id,
@@ -61,39 +63,35 @@ def part_table(result: StudyResult) -> list[dict[str, Any]]:
 
 
 def turning_table(result: StudyResult) -> list[dict[str, Any]]:
-    """A row per part that shows at one load and does not at another: where orderings vanish or flip."""
+    """Return a row per part that shows at one load and does not at another: where orderings vanish or flip."""
     rows: list[dict[str, Any]] = []
     by_claim: dict[str, list[DecidedClaim]] = {}
     for decided in result.claims:
         by_claim.setdefault(decided.claim.id, []).append(decided)
     for name, at_loads in by_claim.items():
-        ordered = sorted(at_loads, key=lambda it: it.at)
-        for parts in zip(*(it.decisions for it in ordered), strict=True):
+        ordered = sorted(at_loads, key=lambda decided: decided.at)
+        for parts in zip(*(decided.decisions for decided in ordered), strict=True):
             if _turns(parts):
                 verdicts = {
-                    it.at: f"{part.verdict} ({part.value:.2f})" for it, part in zip(ordered, parts, strict=True)
+                    decided.at: f"{part.verdict} ({part.value:.2f})"
+                    for decided, part in zip(ordered, parts, strict=True)
                 }
                 rows.append({"claim": name, "part": parts[0].says, **verdicts})
     return rows
 
 
-def interval_text(around: Interval | None) -> str:
-    """A mean with its interval, for people."""
+def interval_text(around: Estimate | None) -> str:
+    """Return a mean with its interval, for people."""
     if around is None:
         return ""
     if around.low is None or around.high is None:
-        return f"{around.mean:.4g}"
-    return f"{around.mean:.4g} ± {(around.high - around.low) / 2:.2g}"
+        return f"{around.value:.4g}"
+    return f"{around.value:.4g} ± {(around.high - around.low) / 2:.2g}"
 
 
 def _turns(parts: Sequence[Decision]) -> bool:
     verdicts = {part.verdict for part in parts}
-    return Verdict.NOT_SHOWN in verdicts and len(verdicts) > 1
-
-
-def _counted(decided: DecidedClaim) -> str:
-    shown = sum(decision.verdict is Verdict.SHOWN for decision in decided.decisions)
-    return f"{shown} of {len(decided.decisions)}"
+    return ClaimOutcome.NOT_SHOWN in verdicts and len(verdicts) > 1
 
 
 def _rounded(value: float | None) -> float | None:

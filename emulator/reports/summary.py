@@ -1,7 +1,7 @@
 """The figures of one run, computed from its directory: times with intervals, utilization, extension factors.
 
-Intervals of mean times take the jobs of a run as independent; those of a campaign are not quite, so that several seeds
-say more than one long run.
+Intervals of mean times take the jobs of a run as independent; those of a campaign are not quite independent, so
+several seeds say more than one long run.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from emulator.campaigns.run_directory import RunRecords
-from emulator.campaigns.statistics import Estimate, mean, ratio_of_means
+from emulator.fidelity.intervals import Estimate, mean, ratio_of_means
 from emulator.model.job import JobState
 from emulator.model.records import JobRow, RunKind, UtilizationRow
+from emulator.runs.run_directory import RunRecords
 
 TIMES: Final = ("queue_time_s", "overhead_s", "wait_time_s", "execution_time_s", "response_time_s")
 """The times whose means a summary holds, by their column in ``jobs.csv``."""
@@ -22,7 +22,7 @@ TIMES: Final = ("queue_time_s", "overhead_s", "wait_time_s", "execution_time_s",
 
 @dataclass(frozen=True, slots=True)
 class FactorEstimate:
-    """An extension factor among the jobs of one run, and how many runs in one cluster it is relative to.
+    """An extension factor among the jobs of one run, and the number of runs in one cluster that it is relative to.
 
     It compares jobs of equal application, arguments and total size, by the application's own runtime.
     """
@@ -50,7 +50,7 @@ class Summary:
 
 
 def summarize(records: RunRecords) -> Summary:
-    """The figures of the run that `records` hold."""
+    """Compute the figures of the run in `records`."""
     finished = [job for job in records.jobs if job.state == JobState.FINISHED]
     is_campaign = records.manifest.kind is RunKind.CAMPAIGN
     return Summary(
@@ -58,7 +58,7 @@ def summarize(records: RunRecords) -> Summary:
         finished=len(finished),
         failed=sum(1 for job in records.jobs if job.state == JobState.FAILED),
         cancelled=sum(1 for job in records.jobs if job.state == JobState.CANCELLED),
-        times={column: mean(_present(finished, column)) for column in TIMES},
+        times={column: _mean_time(finished, column) for column in TIMES},
         utilization=gross_utilization(records.utilization, _last_finish_s(finished)) if is_campaign else None,
         late_phase_share=_late_phase_share(finished),
         factors=tuple(factors_by_clusters(finished)),
@@ -66,7 +66,7 @@ def summarize(records: RunRecords) -> Summary:
 
 
 def gross_utilization(rows: Sequence[UtilizationRow], until_s: float | None) -> float | None:
-    """Share of all processor time from second zero to `until_s` in which jobs executed.
+    """Return the share of all processor time from second zero to `until_s` in which jobs executed.
 
     Communication over the wide area counts as use, as in "Scheduling Policies for Processor Coallocation in
     Multicluster Systems" defines gross utilization.
@@ -89,7 +89,7 @@ def _executing_processor_s(changes: Sequence[UtilizationRow], until_s: float) ->
 
 
 def factors_by_clusters(jobs: Sequence[JobRow]) -> list[FactorEstimate]:
-    """Extension factors wherever equal jobs ran both in one cluster and in several."""
+    """Return extension factors wherever equal jobs ran both in one cluster and in several."""
     runtimes_s: dict[tuple[str, str, int], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for job in jobs:
         if job.clusters is not None and job.runtime_s is not None:
@@ -107,6 +107,11 @@ def factors_by_clusters(jobs: Sequence[JobRow]) -> list[FactorEstimate]:
 def _present(jobs: Sequence[JobRow], column: str) -> list[float]:
     values = [getattr(job, column) for job in jobs]
     return [value for value in values if value is not None]
+
+
+def _mean_time(jobs: Sequence[JobRow], column: str) -> Estimate | None:
+    times_s = _present(jobs, column)
+    return mean(times_s) if times_s else None
 
 
 def _last_finish_s(jobs: Sequence[JobRow]) -> float | None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from emulator.campaigns.statistics import Estimate
+from emulator.fidelity.intervals import Estimate
 from emulator.model.records import ExtensionFactorRow, RunKind
-from emulator.reports.intervals import with_interval
 from emulator.reports.summary import TIMES, FactorEstimate, Summary
+from emulator.reports.text import with_interval
 
 
 def run_object(summary: Summary) -> dict[str, Any]:
-    """Everything a report says of one run, for programs."""
+    """Return everything that a report says of one run, for programs."""
     manifest = summary.records.manifest
     return {
         "run": summary.records.path.name,
@@ -44,7 +44,7 @@ def run_object(summary: Summary) -> dict[str, Any]:
 
 
 def summary_table(summaries: Sequence[Summary]) -> list[dict[str, str]]:
-    """A row per quantity, a column per run."""
+    """Return a row per quantity, a column per run."""
     columns = {summary.records.path.name: _column(summary) for summary in summaries}
     quantities = list(next(iter(columns.values()), {}))
     return [
@@ -53,7 +53,7 @@ def summary_table(summaries: Sequence[Summary]) -> list[dict[str, str]]:
 
 
 def measured_factor_table(summaries: Sequence[Summary]) -> list[dict[str, str]]:
-    """A row per extension factor that a run measured on purpose."""
+    """Return a row per extension factor that a measurement asked for."""
     return [
         {
             "run": summary.records.path.name,
@@ -76,7 +76,7 @@ def _factor(row: ExtensionFactorRow) -> str:
 
 
 def factor_table(summaries: Sequence[Summary]) -> list[dict[str, str]]:
-    """A row per extension factor that the jobs of a run show."""
+    """Return a row per extension factor that the jobs of a run show."""
     return [
         {
             "run": summary.records.path.name,
@@ -117,7 +117,7 @@ def _title(column: str) -> str:
 
 
 def _is_paced(summary: Summary) -> bool:
-    """Whether wait times mean the same at every dilation: middleware is stated, and the run paced it."""
+    """Return whether wait times mean the same at every dilation: middleware is stated, and the run paced it."""
     manifest = summary.records.manifest
     return manifest.paced_middleware and manifest.topology.middleware is not None
 

@@ -1,16 +1,16 @@
-"""The simulated driver of the policies: an event-driven engine over the very objects that the live broker runs.
+"""The simulator: an event-driven engine that runs the same policy objects as the live broker.
 
-engine          events in exact order, jobs from arrival to departure
-admission       which jobs the simulated system could ever run
-runtime         how long a job runs where it was placed
+engine          events in exact order, and jobs from arrival to departure
+possible_jobs   which jobs the simulated system could ever run
+runtime         how long a job runs, depending on its placement
 runtime_tables  extension factors from files
 shared_links    a runtime model in which co-allocated jobs share access links
-statistics      what is kept of finished jobs: sums and batches, in constant memory
-estimates       intervals, utilization and saturation from what was kept
-simulation      `simulate`, which ties them
-sweep           many simulations on many processors, by dask
-studies         the published studies and their claims
-compile         compiling policies and engine from their own sources
+statistics      sums and batches over finished jobs, in constant memory
+estimates       intervals, utilization and saturation from the statistics
+simulation      `simulate`, which combines the modules above
+sweep           many simulations in parallel, with dask
+study_streams   the job streams of the published studies
+compile         compilation of policies and engine from their own sources
 """
 
 from __future__ import annotations

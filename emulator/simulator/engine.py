@@ -1,15 +1,15 @@
-"""The engine: events in exact order, the discipline asked at each, jobs carried from arrival to departure.
+"""The engine: it processes events in exact order, asks the discipline at each, and runs jobs until their departure.
 
-Order. Events happen in order of their moments. At equal moments departures come first, then arrivals, then scans of
-the queue. Simultaneous departures are separate decisions, in the order in which the jobs were placed; simultaneous
+Order. Events happen in order of their timestamps. At equal timestamps departures come first, then arrivals, then scans
+of the queue. Simultaneous departures are separate decisions, in the order in which the jobs were placed; simultaneous
 arrivals are separate decisions, in the order of the stream. A decision is made on the state after its own event and all
 events before it.
 
-Time. Moments are never advanced in steps: a job's end is its start plus its execution time, an arrival is what the
-stream says, and a discipline's scans are multiples of its interval; so nothing drifts, however long a simulation is.
+Time. The clock is never advanced in steps. A job's end is its start plus its execution time, the stream gives the
+arrivals, and a discipline's scans are multiples of its interval. Timestamps therefore do not drift in long simulations.
 
-Processors are held from placement to departure; between placement and start lies the `Preparation`. Where a runtime
-model is shared, the end of a running job may move; ends that no longer hold stay behind and are skipped.
+A job holds its processors from placement to departure; the `Preparation` lies between placement and start. Under a
+`SharedRuntime` the end of a running job may move; its old end stays in the event list and is skipped.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from emulator.model.compilation import mypyc_attr
 from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.placement import Placement
 from emulator.model.stream import StreamJob
-from emulator.policies.answers import does_not_wait, take
+from emulator.policies.answer_checks import does_not_wait, take
 from emulator.policies.protocols import (
     Arrival,
     Departure,
@@ -39,8 +39,8 @@ from emulator.policies.protocols import (
     WaitingJob,
 )
 from emulator.policies.queues.visiting import VisitingDiscipline
-from emulator.policies.state import ClusterState, RunningJob, Surroundings, SystemState
-from emulator.simulator.admission import Admission, JobForm, check_times
+from emulator.policies.state import RunningJob, Surroundings, SystemState
+from emulator.simulator.possible_jobs import Admission, JobForm, check_times
 from emulator.simulator.runtime import OneFactor, Preparation, RuntimeModel, SharedRuntime
 from emulator.simulator.statistics import Observations
 
@@ -49,7 +49,7 @@ NEVER: Final = math.inf
 
 
 class FinishedJob(NamedTuple):
-    """The life of a job: emulated moments, and the cluster of each component in the order of its placement."""
+    """A finished job: its emulated timestamps, and the cluster of each component in the order of its placement."""
 
     id: int
     arrival_s: float
@@ -65,7 +65,7 @@ class FinishedJob(NamedTuple):
 
 
 Log = Callable[[float, SchedulingEvent, Sequence[Start | Reject], tuple[int, ...]], None]
-"""Told of every decision: its moment, the event, the answers, and the idle processors it was made on."""
+"""A callback for every decision, with its timestamp, event, answers, and the idle processors before it."""
 
 
 @mypyc_attr(acyclic=True, free_list_len=1)
@@ -107,12 +107,12 @@ class SimulatedJob:
         self.placement: Placement | None = None
 
     def __lt__(self, other: SimulatedJob) -> bool:
-        # Only entries of one and the same job compare equal before it.
+        # The heap compares jobs only if end and sequence number are equal, which means that both are the same job.
         return False
 
 
 class Engine:
-    """One simulated multicluster of clusters with `processors` each, `occupied` of them by others throughout."""
+    """A simulated multicluster of clusters with `processors` each, of which other users hold `occupied` throughout."""
 
     def __init__(
         self,
@@ -132,9 +132,9 @@ class Engine:
         log: Log | None = None,
     ) -> None:
         free = [size - held for size, held in zip(processors, occupied or [0] * len(processors), strict=True)]
-        self._clusters = tuple([ClusterState(size, idle) for size, idle in zip(processors, free, strict=True)])
+        self._processors: tuple[int, ...] = tuple(processors)
         self._idle: list[int] = free
-        # A compiler calls a class it knows more cheaply than whatever fulfils a protocol.
+        # The concrete classes are in the types because mypyc calls their methods faster than those of a protocol.
         self._discipline: VisitingDiscipline | QueueDiscipline = discipline
         self._policy = policy
         self._admission = admission
@@ -156,13 +156,14 @@ class Engine:
     def run(
         self, jobs: Iterator[StreamJob], *, stop_at_last_arrival: bool = False, most_waiting: int | None = None
     ) -> bool:
-        """Simulate until all jobs have finished; whether that was reached.
+        """Simulate until all jobs have finished, and return whether they have.
 
-        With `stop_at_last_arrival` the end is the last arrival, and with `most_waiting` it is also reached, early, when
-        more jobs than that wait.
+        With `stop_at_last_arrival` the simulation ends at the last arrival. With `most_waiting` it ends early when more
+        than that many jobs wait.
 
         Raises:
-            InvalidInput: if a job or an answer of discipline or policy contradicts the system; a job can never fit.
+            InvalidInput: if a job is invalid, or an answer of the discipline or policy does not fit the system.
+            ImpossibleRequest: if a job could never start.
         """
         limit = most_waiting if most_waiting is not None else -1
         coming = _next(jobs, 0.0)
@@ -242,7 +243,7 @@ class Engine:
 
     def _decide(self, event: SchedulingEvent, time_s: float) -> None:
         idle = tuple(self._idle)
-        state = SystemState(self._clusters, time_s, self._surroundings, idle)
+        state = SystemState(self._processors, idle, time_s, self._surroundings)
         answers = self._discipline.decide(event, state, self._policy, self._rng)
         if self._log is not None:
             self._log(time_s, event, answers, idle)

@@ -1,35 +1,34 @@
-"""From what was kept to what is reported: means with 95% intervals, utilization, and whether the system saturated.
+"""Reported statistics from the observations: means with 95% intervals, utilization, and saturation.
 
-Intervals come from batch means: the batches, consecutive in arrivals, are joined to at most `INTERVAL_BATCHES`, few
-enough to be nearly independent in a long simulation, and Student's t is applied to their means. Replications are the
-alternative; `interval` serves them too.
+Intervals come from batch means. Batches of consecutive arrivals are joined to at most `INTERVAL_BATCHES`, few enough to
+be nearly independent in a long simulation, and Student's t is applied to their means.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
-from emulator.fidelity.student import student_quantile
+from emulator.fidelity.intervals import mean as estimated_mean
 from emulator.simulator.statistics import Batches, JobSums, Observations
 
 INTERVAL_BATCHES = 32
 LEAST_BATCHES = 8
-"""Below this many batches no interval is given."""
+"""Minimum number of batches for an interval."""
 
 BACKLOG_ROOTS = 3.0
-"""A backlog beyond this many square roots of the jobs arrived is more than a stable system's fluctuation."""
+"""A backlog above this many times the square root of the jobs arrived is too large for a stable system."""
 
 GROWTH = 1.4
 """Growth of the mean response time from the second to the last quarter that, with such a backlog, shows saturation.
-It is 2 in a system that falls behind steadily, and 1 in a stable one."""
+
+The growth is 2 in a system that falls behind steadily, and 1 in a stable system.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean and its 95% confidence interval; the bounds are None where there is too little to tell."""
+    """A mean and its 95% confidence interval; the bounds are None if there are too few batches."""
 
     mean: float
     low: float | None
@@ -38,7 +37,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Mean times of a kind of job, in emulated seconds; None without any job."""
+    """Mean times of a kind of job, in emulated seconds; they are None if there are no jobs."""
 
     jobs: int
     response_s: float | None
@@ -48,12 +47,13 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What one simulation says.
+    """The statistics of one simulation.
 
-    `local` are the single-component jobs (the local queues of GP and LP), `global_` the multicomponent ones (their
+    `local` are the single-component jobs (the local queues of GP and LP), `global_` the multicomponent jobs (their
     global queue); `by_queue` is keyed by submission queue. Utilizations are shares of all processors from the first
-    counted arrival to the last arrival, `window_s` apart; None if that is no time. `batch_response_s` are means of
-    consecutive batches of `batch_jobs` arrivals each, the same arrivals in every simulation of the same stream.
+    counted arrival to the last arrival, `window_s` later; they are None if `window_s` is zero. `batch_response_s` holds
+    the means of consecutive batches of `batch_jobs` arrivals each. Every simulation of the same stream has the same
+    arrivals in each batch.
     """
 
     jobs_arrived: int
@@ -78,25 +78,17 @@ class Statistics:
 
     @property
     def gross_over_net(self) -> float | None:
-        """Gross over net utilization; None if there is none."""
+        """Gross over net utilization; None if either is None or zero."""
         if not self.gross_utilization or not self.net_utilization:
             return None
         return self.gross_utilization / self.net_utilization
 
 
-def interval(values: Sequence[float]) -> Interval:
-    """Mean of independent `values` (batch means, or one per replication) with its 95% interval by Student's t."""
-    count = len(values)
-    mean = math.fsum(values) / count
-    if count < 2:
-        return Interval(mean, None, None)
-    variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)
-    half = _t_quantile(count - 1) * math.sqrt(variance / count)
-    return Interval(mean, mean - half, mean + half)
-
-
 def evaluate(kept: Observations, processors: int, ended_early: bool) -> Statistics:
-    """What `kept` says of a system of `processors`; `ended_early` if too many jobs waited to go on."""
+    """Return the statistics of a system with `processors` in all from its observations.
+
+    `ended_early` says that the simulation ended because too many jobs were waiting.
+    """
     window_s = max(0.0, kept.last_arrival_s - kept.counted_from_s) if kept.arrived > kept.warm_up_jobs else 0.0
     capacity = processors * window_s
     total, batches = _all_jobs(kept)
@@ -125,7 +117,7 @@ def evaluate(kept: Observations, processors: int, ended_early: bool) -> Statisti
 
 
 def _all_jobs(kept: Observations) -> tuple[JobSums, Batches]:
-    """What is kept of jobs with one component and with several, together."""
+    """Return the sums and batches of single-component and multicomponent jobs together."""
     total = JobSums()
     for sums in (kept.single_component, kept.multicomponent):
         total.jobs += sums.jobs
@@ -148,7 +140,7 @@ def _times(sums: JobSums) -> Times:
 
 
 def _batch_means(batches: Batches, counted: int) -> tuple[float, ...]:
-    """Means of the whole batches; the last one is left out unless it is the only one."""
+    """Return the means of the complete batches; an incomplete one is used only if it is the only one."""
     whole = max(1, counted // batches.batch_jobs)
     pairs = zip(batches.response_s[:whole], batches.jobs[:whole], strict=True)
     return tuple(total_s / jobs for total_s, jobs in pairs if jobs)
@@ -162,22 +154,18 @@ def _estimate(batches: Batches, sums: JobSums) -> Interval | None:
     joined = _joined(used)
     if len(joined) < LEAST_BATCHES or batches.batch_jobs == 1:
         return Interval(mean, None, None)
-    around = interval([total_s / jobs for total_s, jobs in joined])
-    half = _half_width(around)
+    around = estimated_mean([total_s / jobs for total_s, jobs in joined])
+    half = 0.0 if around.high is None else around.high - around.value
     return Interval(mean, mean - half, mean + half)
 
 
 def _joined(batches: list[tuple[float, int]]) -> list[tuple[float, int]]:
-    """Neighbouring batches made one until there are at most `INTERVAL_BATCHES`; an incomplete last one is left out."""
+    """Join neighbouring batches into at most `INTERVAL_BATCHES`, and leave out an incomplete last one."""
     span = max(1, -(-len(batches) // INTERVAL_BATCHES))
     groups = [batches[start : start + span] for start in range(0, len(batches), span)]
     if len(groups) > 1 and len(groups[-1]) < span:
         groups.pop()
     return [(math.fsum(total_s for total_s, _ in group), sum(jobs for _, jobs in group)) for group in groups]
-
-
-def _half_width(around: Interval) -> float:
-    return 0.0 if around.high is None else around.high - around.mean
 
 
 def _is_saturated(kept: Observations, means: tuple[float, ...]) -> bool:
@@ -186,8 +174,3 @@ def _is_saturated(kept: Observations, means: tuple[float, ...]) -> bool:
     quarter = len(means) // 4
     second, last = means[quarter : 2 * quarter], means[-quarter:]
     return math.fsum(last) > GROWTH * math.fsum(second)
-
-
-@lru_cache
-def _t_quantile(degrees: int) -> float:
-    return student_quantile(degrees)

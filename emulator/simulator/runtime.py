@@ -1,13 +1,13 @@
-"""How long a job runs where it was placed: models behind one protocol, and what precedes the run.
+"""Runtime models, which give a job's execution time for its placement, and the delay before its start.
 
-A job brings its service time, the time it takes in a single cluster (net); a model says what it takes where it is
-(gross). Spreading is counted in clusters: a job whose components all came to lie in one cluster is not extended.
+A job has a service time, its execution time in a single cluster (net). A model gives the execution time at its
+placement (gross). Only the number of clusters counts: a job with all components in one cluster is not extended.
 
     OneFactor        the same extension factor for every job over several clusters (SP, section 4)
     FactorTable      a factor by application, processors and clusters, measured or published (MB, Tables 4 and 5)
-    Preparation      the middleware's overhead and the transfer of files, between placement and start
+    Preparation      the middleware overhead and the file transfer, between placement and start
 
-A model whose jobs slow each other down is a `SharedRuntime`; the one we have is in ``shared_links``.
+A model in which jobs slow each other down is a `SharedRuntime`; ``shared_links`` contains one.
 """
 
 from __future__ import annotations
@@ -22,31 +22,34 @@ from emulator.model.placement import Placement
 
 
 class RuntimeModel(Protocol):
-    """How long jobs run."""
+    """The interface of runtime models."""
 
     def execution_s(self, application: str, placement: Placement, service_s: float) -> float:
-        """Seconds from start to finish of a job of `service_s` in a single cluster, placed so, if nothing disturbs."""
+        """Return the undisturbed execution time, in seconds, of a job at `placement`.
+
+        `service_s` is its execution time in a single cluster.
+        """
         ...
 
 
 class SharedRuntime(RuntimeModel, Protocol):
-    """How long jobs run that slow each other down: each start and end may move the ends of others."""
+    """The interface of runtime models in which each start and end of a job may move the ends of other jobs."""
 
     def begin(self, job: int, application: str, placement: Placement, service_s: float, time_s: float) -> None:
-        """Job number `job` starts."""
+        """Start job number `job` at the emulated timestamp `time_s`."""
         ...
 
     def end(self, job: int, time_s: float) -> None:
-        """Job number `job` ends."""
+        """End job number `job` at the emulated timestamp `time_s`."""
         ...
 
     def moved(self) -> Sequence[tuple[int, float]]:
-        """Jobs whose expected end has changed since the last call, each with the moment that is now expected."""
+        """Return the jobs whose expected end has changed since the last call, each with its new end."""
         ...
 
 
 def clusters_combined(placement: Placement) -> int:
-    """How many clusters a job lies in."""
+    """Return the number of clusters that a job uses."""
     components = placement.components
     if len(components) == 1:
         return 1
@@ -56,7 +59,7 @@ def clusters_combined(placement: Placement) -> int:
 
 
 class OneFactor:
-    """Every job over several clusters takes `factor` times its service time, however many they are.
+    """A runtime model in which every job over several clusters takes `factor` times its service time.
 
     Raises:
         InvalidInput: if the factor is not a positive finite number.
@@ -68,7 +71,7 @@ class OneFactor:
         self._factor = factor
 
     def execution_s(self, application: str, placement: Placement, service_s: float) -> float:
-        """The service time, extended if the job lies in several clusters."""
+        """Return the service time, extended if the job uses several clusters."""
         if self._factor == 1.0 or clusters_combined(placement) == 1:
             return service_s
         return service_s * self._factor
@@ -76,9 +79,9 @@ class OneFactor:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredTime:
-    """What was measured of an application on so many processors over so many clusters.
+    """A measurement of an application on a number of processors over a number of clusters.
 
-    Either a run time, which is a factor only beside the one of a single cluster, or a factor against 1.
+    The extension factor is `spread` / `single`: two run times, or a factor and 1.
     """
 
     spread: float
@@ -86,7 +89,7 @@ class MeasuredTime:
 
 
 class FactorTable:
-    """Jobs over several clusters are extended as the table says for their application, processors and clusters.
+    """A runtime model with an extension factor for each application, number of processors and number of clusters.
 
     `times` is keyed by (application, processors, clusters).
     """
@@ -95,10 +98,10 @@ class FactorTable:
         self._times = dict(times)
 
     def execution_s(self, application: str, placement: Placement, service_s: float) -> float:
-        """The service time times the factor of the table.
+        """Return the service time times the factor in the table.
 
         Raises:
-            UnknownName: if the table lacks the job's application, size and number of clusters.
+            UnknownName: if the table has no entry for the job's application, size and number of clusters.
         """
         clusters = clusters_combined(placement)
         if clusters == 1:
@@ -116,7 +119,7 @@ class FactorTable:
 
 
 class Preparation:
-    """What lies between placement and start, the processors being held: middleware overhead, then the input file.
+    """The delay between placement and start, while processors are held: middleware overhead, then file transfer.
 
     Raises:
         InvalidInput: if a time is negative or not finite.
@@ -130,6 +133,6 @@ class Preparation:
         self._per_component_s = per_component_s
 
     def delay_s(self, placement: Placement) -> float:
-        """Seconds from placement to start."""
+        """Return the seconds from placement to start."""
         overhead_s = self._base_s + self._per_component_s * len(placement.components)
         return overhead_s + placement.transfer_s

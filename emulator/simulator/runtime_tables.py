@@ -1,10 +1,10 @@
-"""Extension factors from files: measured ones of a run, or published execution times.
+"""Extension factors from files: the measured factors of a run, or published execution times.
 
-Two kinds of CSV are told apart by their header: ``extension_factors.csv`` as `testbed measure` leaves it (a factor per
-configuration and its verdict), and a table of execution times (``application, processors, components,
-runtime_s``, as ``workloads/reference/das2_execution_times_for_simulation.csv`` holds them), in which a factor is the
-time over several clusters to that in one. Void rows are no results and are passed over, and so are jobs in one cluster
-that used the interconnect of co-allocated ones: no simulated job does.
+The header of a CSV file tells its kind. ``extension_factors.csv``, written by `testbed measure`, holds a factor and a
+verdict per configuration. A table of execution times (``application, processors, components, runtime_s``, as in
+``workloads/reference/das2_execution_times_for_simulation.csv``) gives a factor as the time over several clusters
+divided by the time in one. Void rows are skipped. So are rows of jobs in one cluster that used the interconnect of
+co-allocated jobs, because no simulated job does.
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ Value = TypeVar("Value")
 
 
 def read_factors(path: Path, grid: int | None = None) -> FactorTable:
-    """The extension factors in the CSV file at `path`; of an application measured on several grids, those on `grid`.
+    """Return the extension factors in the CSV file at `path`.
+
+    If an application was measured on several grids, only the factors on `grid` are used.
 
     Raises:
-        InvalidInput: naming file, line and field, if the file cannot be read, is neither kind of table, holds a value
-            that cannot be, says two things of one configuration, or lacks the single-cluster time of another.
+        InvalidInput: if the file cannot be read, is neither kind of table, holds an invalid value, has two different
+            values for one configuration, or lacks a single-cluster time. The message names file, line and field.
     """
     try:
         with path.open(newline="", encoding="utf-8") as text:
@@ -65,7 +67,7 @@ def _measured(path: Path, rows: list[dict[str, str]], grid: int | None) -> dict[
 
 
 def _other_grids(path: Path, rows: list[dict[str, str]], grid: int | None) -> set[tuple[str, str | None]]:
-    """Applications with the grids that are not meant, where they were measured on `grid` and on others.
+    """Return each (application, grid) to skip, for applications that were measured on `grid` and on other grids.
 
     Raises:
         InvalidInput: if an application was measured on several grids, but not on `grid`.
@@ -78,7 +80,7 @@ def _other_grids(path: Path, rows: list[dict[str, str]], grid: int | None) -> se
         if grid is None or len(grids) == 1:
             continue
         if str(grid) not in grids:
-            listed = ", ".join(sorted(filter(None, grids), key=lambda it: (len(it), it)))
+            listed = ", ".join(sorted(filter(None, grids), key=lambda size: (len(size), size)))
             raise InvalidInput(f"{path}: grid: {application!r} was measured on {listed}, not on {grid}.")
         found |= {(application, other) for other in grids if other != str(grid)}
     return found

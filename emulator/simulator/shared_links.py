@@ -1,10 +1,10 @@
-"""Co-allocated jobs that share access links: a network-aware runtime model.
+"""A network-aware runtime model, in which co-allocated jobs share access links.
 
-Each cluster has one access link, and what a job over several clusters communicates crosses the links of all of them.
-Alone, such a job takes its extended time, of which the part beyond its service time is communication. In company that
-part stretches with the number of co-allocated jobs on its busiest link, beyond those the link carries unharmed: links
-are shared fairly, computation is not disturbed. A job progresses at a rate that changes only when another co-allocated
-job starts or ends, so its end is exact between those moments and moves at them.
+Each cluster has one access link, and the communication of a job over several clusters crosses the links of all of them.
+Alone, such a job takes its extended time; the part beyond its service time is communication. With other jobs, that part
+grows with the number of co-allocated jobs on its busiest link, divided by the number that the link carries without
+slowdown. Links are shared fairly, and computation is not disturbed. A job progresses at a rate that changes only when
+another co-allocated job starts or ends. Its expected end is exact until then.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from emulator.simulator.runtime import RuntimeModel
 
 
 class Crossing:
-    """A co-allocated job on its way: what is left of it at the moment it was last looked at.
+    """A running co-allocated job, with the fraction of its work that was left at the last update.
 
-    `rest` is 1 at the start and 0 at the end; `computing_s` and `communicating_s` are the parts of the whole, alone.
+    `rest` is 1 at the start and 0 at the end. `computing_s` and `communicating_s` are the times that the whole job
+    computes and communicates if it is alone. `looked_s` is the timestamp of the last update. `company` is the factor by
+    which communication is slower than alone.
     """
 
     def __init__(self, clusters: list[int], computing_s: float, communicating_s: float, time_s: float) -> None:
@@ -33,11 +35,11 @@ class Crossing:
 
     @property
     def whole_s(self) -> float:
-        """Seconds from start to end at the present company."""
+        """Seconds from start to end at the current `company`."""
         return self.computing_s + self.communicating_s * self.company
 
     def share_with(self, company: float, time_s: float) -> None:
-        """From `time_s` on communication takes `company` times as long as alone."""
+        """Make communication take `company` times as long as alone from the emulated timestamp `time_s` on."""
         if time_s > self.looked_s and self.whole_s > 0:
             self.rest = max(0.0, self.rest - (time_s - self.looked_s) / self.whole_s)
         self.looked_s = max(self.looked_s, time_s)
@@ -46,10 +48,10 @@ class Crossing:
 
 
 class SharedLinks:
-    """Jobs as `alone` has them, slowed by each other where more than `jobs_per_link` of them share an access link.
+    """The runtime model `alone`, with jobs slowed down if more than `jobs_per_link` of them share an access link.
 
     Raises:
-        InvalidInput: if a link carries no job at all.
+        InvalidInput: if `jobs_per_link` is below 1.
     """
 
     def __init__(self, alone: RuntimeModel, jobs_per_link: int = 1) -> None:
@@ -62,11 +64,11 @@ class SharedLinks:
         self._moved: list[tuple[int, float]] = []
 
     def execution_s(self, application: str, placement: Placement, service_s: float) -> float:
-        """Seconds that the job takes without company."""
+        """Return the seconds that the job takes if it is alone."""
         return self._alone.execution_s(application, placement, service_s)
 
     def begin(self, job: int, application: str, placement: Placement, service_s: float, time_s: float) -> None:
-        """Job `job` starts; if it is co-allocated, its links become busier."""
+        """Start job number `job`; if it is co-allocated, it is added to its links."""
         clusters = placement.clusters()
         if len(clusters) == 1:
             return
@@ -75,13 +77,13 @@ class SharedLinks:
         self._occupy(clusters, 1, time_s)
 
     def end(self, job: int, time_s: float) -> None:
-        """Job `job` ends; if it was co-allocated, its links become freer."""
+        """End job number `job`; if it was co-allocated, it is removed from its links."""
         crossing = self._crossing.pop(job, None)
         if crossing is not None:
             self._occupy(crossing.clusters, -1, time_s)
 
     def moved(self) -> Sequence[tuple[int, float]]:
-        """The jobs whose end has moved since the last call, each with its new end."""
+        """Return the jobs whose end has moved since the last call, each with its new end."""
         moved, self._moved = self._moved, []
         return moved
 

@@ -1,11 +1,11 @@
-"""`simulate`: a stream of jobs through a multicluster under a discipline and a policy, and what comes of it.
+"""`simulate`: the simulation of a job stream on a multicluster under a discipline and a policy.
 
     from emulator.simulator import simulate
     result = simulate(jobs, clusters="four-by-32", queue="ls-do")
     result.statistics.response_s, result.jobs        # an interval, and a pandas table with `keep_jobs=True`
 
-The same call gives the same result to the last byte. Randomness of a discipline (LS-RD, LP-RD) comes from `seed` and
-from a stream of its own, so that the jobs never depend on the policy.
+The same call always gives exactly the same result. The random numbers of a discipline (LS-RD, LP-RD) come from `seed`
+and are separate from those of the job stream, so the jobs never depend on the policy.
 """
 
 from __future__ import annotations
@@ -17,18 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
-from emulator.model.scanning import Scanning
+from emulator.model.scheduling import Scanning
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Middleware, Topology
-from emulator.policies.deciding import discipline_generator, discipline_scanned
-from emulator.policies.placement.fixed import AcceptingFixed
-from emulator.policies.placement.quota import Quota
+from emulator.policies.factory import accepting_fixed, discipline_generator, discipline_scanned
 from emulator.policies.protocols import PlacementPolicy, QueueDiscipline
 from emulator.policies.registry import default_policy, placement_policy
 from emulator.policies.state import NOTHING_ELSE, Surroundings
-from emulator.simulator.admission import Admission
 from emulator.simulator.engine import Engine, FinishedJob, Log
 from emulator.simulator.estimates import Statistics, evaluate
+from emulator.simulator.possible_jobs import Admission
 from emulator.simulator.runtime import OneFactor, Preparation, RuntimeModel, SharedRuntime
 from emulator.simulator.statistics import Observations
 
@@ -41,7 +39,7 @@ EVERY_4_S = Scanning()
 
 @dataclass(frozen=True)
 class SimulationResult:
-    """What a simulation gave: its statistics, and each job's life if they were kept."""
+    """The result of a simulation: its statistics and, if they were kept, the finished jobs."""
 
     statistics: Statistics
     finished: tuple[FinishedJob, ...]
@@ -49,14 +47,14 @@ class SimulationResult:
 
     @property
     def jobs(self) -> pandas.DataFrame:
-        """One row per finished job, in order of departure; empty unless `keep_jobs` was asked for."""
+        """A table with one row per finished job, in order of departure; empty without `keep_jobs`."""
         import pandas
 
         return pandas.DataFrame(self.finished, columns=pandas.Index(FinishedJob._fields))
 
     @property
     def batches(self) -> pandas.DataFrame:
-        """Mean response time per batch of consecutive arrivals."""
+        """A table of the mean response time per batch of consecutive arrivals."""
         import pandas
 
         return pandas.DataFrame({"response_s": self.statistics.batch_response_s})
@@ -92,26 +90,26 @@ def simulate(
     """Simulate `jobs`, in order of arrival, until all have finished.
 
     Args:
-        jobs: the stream; never held in memory whole.
+        jobs: the job stream, which is never held in memory as a whole.
         clusters: processors per cluster, a topology, or the name of one; under the queue `sc` they become one cluster.
-        queue: a discipline's name, or what makes one.
+        queue: the name of a discipline, or a function that makes one.
         policy: a placement policy, or its name; by default `wf` under the placement queue, else `wf-distinct`.
-        runtime: how long jobs run where they are placed, or one extension factor for all jobs over several clusters.
-        seed: of the discipline's random numbers.
-        warm_up_jobs: the first arrivals, which are simulated but not counted.
-        keep_jobs: keep each job's life; memory then grows with the number of jobs.
-        on_finished: told of each job as it departs.
-        stop_at_last_arrival: end there, not when the system has drained.
-        most_waiting: end early, as saturated, when more jobs wait.
-        scanning: of the placement queue; every 4 s by default, and nobody is given up.
+        runtime: a runtime model, or one extension factor for all jobs over several clusters.
+        seed: the seed of the discipline's random numbers.
+        warm_up_jobs: the number of first arrivals that are simulated but not counted.
+        keep_jobs: whether to keep the finished jobs; memory then grows with their number.
+        on_finished: a function called with each job when it departs.
+        stop_at_last_arrival: whether to end at the last arrival instead of after the last departure.
+        most_waiting: the number of waiting jobs above which the simulation ends early, as saturated.
+        scanning: the options of the placement queue; by default it is scanned every 4 s and no job is given up.
         middleware: emulated overhead between placement and start; none by default, as in the published simulations.
         occupied: processors per cluster that other users hold throughout.
-        quota: share of each cluster that jobs may fill.
-        surroundings: files, bandwidths and history for policies that want them.
-        log: told of every decision.
+        quota: share of each cluster that jobs may occupy, above 0 and at most 1; the whole cluster by default.
+        surroundings: files, bandwidths and history for policies that need them.
+        log: a function called with every decision.
 
     Raises:
-        InvalidInput: if a job, a policy or another argument cannot be meant; one sentence says which and why.
+        InvalidInput: if a job, a policy or another argument is invalid; the message says which and why.
     """
     processors, as_totals = _system(clusters, queue)
     used = _policy(policy, queue, quota)
@@ -137,31 +135,36 @@ def simulate(
         shared=shared,
         surroundings=surroundings,
         occupied=occupied,
-        on_finished=_teller(kept if keep_jobs else None, on_finished),
+        on_finished=_finished_observer(kept if keep_jobs else None, on_finished),
         log=log,
     )
     host_began_s = time.perf_counter()
     finished = engine.run(iter(jobs), stop_at_last_arrival=stop_at_last_arrival, most_waiting=most_waiting)
     host_elapsed_s = time.perf_counter() - host_began_s
     statistics = evaluate(observations, sum(processors), not finished and not stop_at_last_arrival)
-    rate = statistics.jobs_finished / host_elapsed_s if host_elapsed_s > 0 else 0.0
-    return SimulationResult(statistics, tuple(kept), rate)
+    return _result(statistics, kept, host_elapsed_s)
 
 
 def admission(
     clusters: Sequence[int] | Topology | str,
     queue: str | Callable[[], QueueDiscipline] = "placement",
     policy: str | PlacementPolicy | None = None,
+    quota: float | None = None,
 ) -> Admission:
-    """What refuses jobs that `simulate` with these arguments would refuse; its `check` names the job and the field."""
+    """Return the admission check of `simulate` with these arguments; errors of `check` name the job and the field."""
     processors, as_totals = _system(clusters, queue)
-    return Admission(processors, _discipline(queue, EVERY_4_S), _policy(policy, queue, None), as_totals)
+    return Admission(processors, _discipline(queue, EVERY_4_S), _policy(policy, queue, quota), as_totals)
+
+
+def _result(statistics: Statistics, kept: Sequence[FinishedJob], host_elapsed_s: float) -> SimulationResult:
+    rate = statistics.jobs_finished / host_elapsed_s if host_elapsed_s > 0 else 0.0
+    return SimulationResult(statistics, tuple(kept), rate)
 
 
 def _system(clusters: Sequence[int] | Topology | str, queue: object) -> tuple[list[int], bool]:
     if isinstance(clusters, str):
         clusters = topology_named(clusters)
-    sizes = [it.processors for it in clusters.clusters] if isinstance(clusters, Topology) else list(clusters)
+    sizes = [cluster.processors for cluster in clusters.clusters] if isinstance(clusters, Topology) else list(clusters)
     if not sizes or min(sizes) < 1:
         raise InvalidInput(f"clusters: each must have at least one processor, not {sizes}.")
     return ([sum(sizes)], True) if queue == SINGLE_CLUSTER else (sizes, False)
@@ -180,7 +183,7 @@ def _policy(policy: str | PlacementPolicy | None, queue: object, quota: float | 
     if policy is None:
         policy = default_policy(queue if isinstance(queue, str) else "")
     found = placement_policy(policy) if isinstance(policy, str) else policy
-    return found if quota is None else Quota(AcceptingFixed(found), quota)
+    return found if quota is None else accepting_fixed(found, quota)
 
 
 def _discipline(queue: str | Callable[[], QueueDiscipline], scanning: Scanning) -> QueueDiscipline:
@@ -194,14 +197,14 @@ def _runtime(runtime: RuntimeModel | float) -> tuple[RuntimeModel, SharedRuntime
     return runtime, shared if hasattr(runtime, "moved") else None
 
 
-def _teller(
+def _finished_observer(
     kept: list[FinishedJob] | None, on_finished: Callable[[FinishedJob], None] | None
 ) -> Callable[[FinishedJob], None] | None:
     if kept is None or on_finished is None:
         return on_finished if kept is None else kept.append
 
-    def tell(job: FinishedJob) -> None:
+    def keep_and_report(job: FinishedJob) -> None:
         kept.append(job)
         on_finished(job)
 
-    return tell
+    return keep_and_report

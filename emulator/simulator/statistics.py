@@ -1,10 +1,9 @@
-"""What is kept of finished jobs: sums and batches, in memory that does not grow with the number of jobs.
+"""Observations of a simulation: sums and batches over finished jobs, in memory independent of the number of jobs.
 
-Jobs are counted by their number of arrival, the warm-up left out, so that two simulations of the same stream count the
-same jobs and their batches can be compared in pairs. A batch is a run of consecutive arrivals; when there are
-`MOST_BATCHES` of them, neighbours are joined and batches become twice as long. Utilization is counted in
-processor-seconds from the arrival of the first counted job to the last arrival of all, not until the system has
-drained.
+Jobs are counted by their arrival number, without the warm-up. Two simulations of the same stream therefore count the
+same jobs, and their batches can be compared in pairs. A batch holds consecutive arrivals. When `MOST_BATCHES` batches
+are full, neighbours are joined, and batches become twice as long. Utilization is counted in processor-seconds from the
+arrival of the first counted job to the last arrival, not to the last departure.
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ from __future__ import annotations
 from typing import Final, final
 
 MOST_BATCHES: Final = 128
-"""Even; between half of it and all of it are in use once that many jobs have been counted."""
+"""Maximum number of batches; it is even. After that many counted jobs, at least half of the batches are in use."""
 
 
 @final
 class JobSums:
-    """Number of jobs and the sums of their times."""
+    """The number of jobs and the sums of their times."""
 
     __slots__ = ("execution_s", "jobs", "response_s", "wait_s")
 
@@ -47,7 +46,7 @@ class Batches:
         self.response_s: list[float] = [0.0] * MOST_BATCHES
 
     def add(self, number: int, response_s: float) -> None:
-        """Count the job that was the `number`-th to be counted on arrival, from 0."""
+        """Count a job; `number` is its arrival number among the counted jobs, from 0."""
         batch = number // self.batch_jobs
         while batch >= MOST_BATCHES:
             self._join_neighbours()
@@ -56,7 +55,7 @@ class Batches:
         self.response_s[batch] = self.response_s[batch] + response_s
 
     def with_batches_of(self, jobs: int) -> Batches:
-        """These batches, joined until each is at least `jobs` arrivals long; `jobs` is such a length."""
+        """Return a copy with batches of `jobs` arrivals each, where `jobs` is `batch_jobs` times a power of two."""
         joined = Batches()
         joined.batch_jobs = self.batch_jobs
         joined.jobs = list(self.jobs)
@@ -78,7 +77,7 @@ class Batches:
 
 @final
 class Observations:
-    """Everything that one simulation keeps; the first `warm_up_jobs` to arrive are not counted."""
+    """All observations of one simulation; the first `warm_up_jobs` arrivals are not counted."""
 
     def __init__(self, warm_up_jobs: int) -> None:
         self.warm_up_jobs = warm_up_jobs
@@ -100,7 +99,7 @@ class Observations:
         self.window_open: bool = True
 
     def note_arrival(self, time_s: float) -> int:
-        """A job arrives; its number, from 0."""
+        """Note the arrival of a job, and return its number from 0."""
         number = self.arrived
         if number == self.warm_up_jobs:
             self.counted_from_s = time_s
@@ -109,7 +108,7 @@ class Observations:
         return number
 
     def note_occupied(self, processors: int, start_s: float, end_s: float, net_share: float) -> None:
-        """Processors were occupied, `net_share` of that time being what a single cluster would have needed."""
+        """Note that a job occupied processors; `net_share` is its service time over its execution time."""
         if self.window_open and self.arrived > self.warm_up_jobs and end_s > self.counted_from_s:
             if start_s < self.counted_from_s:
                 start_s = self.counted_from_s
@@ -120,7 +119,7 @@ class Observations:
     def note_finished(
         self, number: int, arrival_s: float, start_s: float, finish_s: float, multicomponent: bool, queue: int
     ) -> None:
-        """A job has finished; `queue` is negative where it was submitted to none."""
+        """Note that a job has finished; `queue` is negative if the job was submitted to no particular queue."""
         self.finished += 1
         self.last_departure_s = finish_s
         counted = number - self.warm_up_jobs

@@ -1,8 +1,8 @@
-"""Many independent simulations on many processors: dispatched to dask, kept as they end, resumed where they stopped.
+"""Sweeps: many independent simulations, run in parallel by dask, stored as they end, and resumable.
 
-A case is a frozen value that says everything of one simulation; what it gives depends on nothing else, so the outcomes
-of a sweep are the same on any number of workers and in any order. With a store, each outcome is one line of a file,
-written when it comes; a sweep that is started again computes what is missing. Progress is told as events.
+A case is a frozen value that describes one simulation completely. Its outcome depends on nothing else, so the outcomes
+of a sweep are the same on any number of workers and in any order. With a store, each outcome is written as one line of
+a file when it arrives; a restarted sweep computes only the missing outcomes. Progress is reported as events.
 """
 
 from __future__ import annotations
@@ -19,39 +19,39 @@ from typing import Any, Protocol
 from emulator.model.errors import InvalidInput, RunFailed
 
 Outcome = Mapping[str, Any]
-"""What one simulation gives, by quantity: numbers, truth values, or None; JSON can hold it."""
+"""The outcome of one simulation: a number, boolean or None by quantity, which can be written as JSON."""
 
 
 class Case(Protocol):
-    """One simulation to be made: a value that can be sent to another process."""
+    """One simulation to run, as a value that can be sent to another process."""
 
     @property
     def key(self) -> str:
-        """All that the outcome depends on, as text; no two cases of a sweep share it."""
+        """Everything that the outcome depends on, as text; it is unique in a sweep."""
         ...
 
     def run(self) -> Outcome:
-        """Simulate."""
+        """Run the simulation and return its outcome."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class SweepProgress:
-    """So many of the cases of a sweep have an outcome; `key` is the case that came last, empty if none did."""
+    """The progress of a sweep: `done` of `total` cases have an outcome; `key` is the last one, empty at first."""
 
     done: int
     total: int
     key: str = ""
 
 
-Tell = Callable[[SweepProgress], None]
+ReportSweep = Callable[[SweepProgress], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Workforce:
-    """Where simulations run: so many processes of this machine, or wherever a dask scheduler has its workers.
+    """The processes that run simulations: `workers` on this machine, or the workers of a dask scheduler.
 
-    `workers` of None means one for each processor of this machine. Workers elsewhere need this package installed.
+    If `workers` is None, there is one for each processor of this machine. Workers on other machines need this package.
     """
 
     workers: int | None = None
@@ -63,7 +63,7 @@ class Workforce:
 
     @contextmanager
     def assembled(self) -> Iterator[Any]:
-        """A dask client of these workers for the length of the block.
+        """Start the workers, or connect to the scheduler, and yield a dask client.
 
         Raises:
             RunFailed: if the scheduler does not answer.
@@ -91,23 +91,25 @@ class Workforce:
 
 
 class Sweep:
-    """Runs cases and keeps their outcomes in `store`, a file of one JSON object per line, if one is given.
+    """A sweep, which runs cases and keeps their outcomes in `store`, if given: a file of one JSON object per line.
 
     Raises:
-        InvalidInput: if the store cannot be read or holds what no sweep wrote.
+        InvalidInput: if the store cannot be read, or is not the store of a sweep.
     """
 
-    def __init__(self, client: Any, store: Path | None = None, tell: Tell = lambda progress: None) -> None:
+    def __init__(
+        self, client: Any, store: Path | None = None, report_progress: ReportSweep = lambda progress: None
+    ) -> None:
         self._client = client
         self._store = store
-        self._tell = tell
+        self._report_progress = report_progress
         self._known: dict[str, Outcome] = {} if store is None else _stored(store)
 
     def outcomes(self, cases: Sequence[Case]) -> list[Outcome]:
-        """The outcome of each of `cases`, in their order; equal cases are run once.
+        """Return the outcomes of `cases` in the same order; equal cases are run once.
 
         Raises:
-            TestbedError: what a simulation raised.
+            TestbedError: if a simulation raises one.
         """
         from distributed import as_completed
 
@@ -115,7 +117,7 @@ class Sweep:
         missing = {case.key: case for case in cases if case.key not in self._known}
         total = len(set(keys))
         done = total - len(missing)
-        self._tell(SweepProgress(done, total))
+        self._report_progress(SweepProgress(done, total))
         if not missing:
             return [self._known[key] for key in keys]
         futures = {self._client.submit(_run, case, pure=False): key for key, case in missing.items()}
@@ -123,13 +125,13 @@ class Sweep:
             for future in as_completed(futures):  # type: ignore[no-untyped-call]
                 key, done = futures[future], done + 1
                 self._keep(key, future.result())
-                self._tell(SweepProgress(done, total, key))
+                self._report_progress(SweepProgress(done, total, key))
         finally:
             self._client.cancel(list(futures))
         return [self._known[key] for key in keys]
 
     def tidy(self) -> None:
-        """Put the lines of the store in order of their keys, so that equal sweeps leave equal files."""
+        """Sort the lines of the store by key, so that equal sweeps leave equal files."""
         if self._store is None or not self._store.exists():
             return
         ordered = self._store.with_suffix(".ordered")
@@ -152,7 +154,7 @@ def _line(key: str, outcome: Outcome) -> str:
 
 
 def _stored(store: Path) -> dict[str, Outcome]:
-    """The outcomes in `store`; a last line that was cut off by a crash is taken away."""
+    """Return the outcomes in `store`, and remove a last line that was cut off by a crash."""
     if not store.exists():
         return {}
     try:

@@ -1,9 +1,9 @@
-"""Entry point of a cluster's container: configures and starts munge, Slurm and SSH, then watches over them.
+"""Entry point of a cluster's container: configures, starts and watches munge, Slurm and SSH.
 
-Told by the environment: TESTBED_CLUSTER (name), TESTBED_NODES, TESTBED_PROCESSORS_PER_NODE, and the route to the other
-sites, TESTBED_ALL_SITES by TESTBED_ROUTER. Found in /etc/testbed/keys: the host key, the users' public keys, the key by
-which clusters reach one another, and known_hosts. Prints a line
-``ready`` once every virtual node is idle and SSH answers; ends, non-zero, when a daemon that all depend on ends.
+The environment states TESTBED_CLUSTER (the name), TESTBED_NODES, TESTBED_PROCESSORS_PER_NODE, and the route to the
+other sites: TESTBED_ALL_SITES is their address range, TESTBED_ROUTER the gateway. /etc/testbed/keys holds the host key,
+the users' public keys, the key with which clusters log in to one another, and known_hosts. The program prints a line
+``ready`` when all virtual nodes are idle and SSH answers. It exits with an error if munged, slurmctld or sshd ends.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ CPUs={processors} RealMemory=4096 State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE DefaultTime=INFINITE State=UP OverSubscribe=NO
 """
 
-# Slurm reads this file even where no plugin uses cgroups; the v1 plugin touches nothing unless asked to.
+# Slurm reads this file even if no plugin uses cgroups; the v1 plugin changes nothing by default.
 CGROUP_CONF = "CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n"
 
 
 def write_slurm_configuration(cluster: str, nodes: int, processors_per_node: int) -> None:
-    """Write slurm.conf and cgroup.conf, and make the folders that they name."""
+    """Write slurm.conf and cgroup.conf, and make the folders that they need."""
     ports = {"first_port": FIRST_SLURMD_PORT, "last_port": FIRST_SLURMD_PORT + nodes - 1}
     text = SLURM_CONF.format(cluster=cluster, nodes=nodes, processors=processors_per_node, **ports)
     Path("/etc/slurm").mkdir(exist_ok=True)
@@ -89,7 +89,7 @@ def write_slurm_configuration(cluster: str, nodes: int, processors_per_node: int
 
 
 def prepare_munge() -> None:
-    """Write a fresh key and make munge's folders."""
+    """Write a new munge key and make munge's folders."""
     key = Path("/etc/munge/munge.key")
     key.parent.mkdir(exist_ok=True)
     key.unlink(missing_ok=True)
@@ -103,7 +103,7 @@ def prepare_munge() -> None:
 
 
 def prepare_ssh() -> None:
-    """Install the host key, who may log in, and the key and known hosts by which clusters reach one another."""
+    """Install the host key, the authorized keys, and the key and known hosts for logins between clusters."""
     Path("/run/sshd").mkdir(exist_ok=True)
     install(KEYS / "host", Path("/etc/ssh/ssh_host_ed25519_key"), 0o600)
     install(KEYS / "known_hosts", Path("/etc/ssh/ssh_known_hosts"), 0o644)
@@ -116,14 +116,14 @@ def prepare_ssh() -> None:
 
 
 def install(source: Path, target: Path, mode: int) -> None:
-    """Copy a mounted file to where a daemon expects it, with the mode it insists on."""
+    """Copy a mounted file to the place where a daemon expects it, with the mode that the daemon requires."""
     target.unlink(missing_ok=True)
     target.touch(mode=mode)
     target.write_bytes(source.read_bytes())
 
 
 def start_daemons(nodes: int) -> tuple[dict[int, str], dict[int, str]]:
-    """Start everything; process ids with names of the daemons that all depend on, and of the virtual nodes."""
+    """Start all daemons; return the names, by process id, of the vital daemons and of the virtual nodes."""
     munge = pwd.getpwnam("munge")
     vital = {}
     with Path("/var/log/munge/munged.log").open("w") as log:
@@ -142,19 +142,19 @@ def start_daemons(nodes: int) -> tuple[dict[int, str], dict[int, str]]:
 
 
 def answers(port: int) -> bool:
-    """Whether something listens on a local port."""
+    """Return whether a process listens on a local port."""
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def all_idle(nodes: int) -> bool:
-    """Whether every virtual node is registered and idle."""
+    """Return whether all virtual nodes are registered and idle."""
     listed = subprocess.run(["sinfo", "-h", "-N", "-o", "%t"], capture_output=True, text=True, check=False)
     return listed.stdout.split() == ["idle"] * nodes
 
 
 def wait_until(condition: Callable[[], bool], what: str, pause_host_s: float = 0.05) -> None:
-    """Wait until a condition holds; end the container if it does not in time."""
+    """Wait until a condition holds; end the container if it does not hold in time."""
     deadline = time.monotonic() + READY_WITHIN_HOST_S
     while not condition():
         if time.monotonic() > deadline:
@@ -163,7 +163,7 @@ def wait_until(condition: Callable[[], bool], what: str, pause_host_s: float = 0
 
 
 def watch(vital: dict[int, str], virtual: dict[int, str]) -> None:
-    """Wait for children to end: a virtual node is reported, a daemon that all depend on ends the container."""
+    """Wait for child processes; report a virtual node that ends, and end the container if a vital daemon ends."""
     while True:
         pid, status = os.wait()
         if pid in virtual:
@@ -173,25 +173,25 @@ def watch(vital: dict[int, str], virtual: dict[int, str]) -> None:
 
 
 def route_sites() -> None:
-    """Lead what goes to other sites through the wide area's router."""
+    """Route traffic to other sites through the router of the wide area."""
     command = ["ip", "route", "replace", os.environ["TESTBED_ALL_SITES"], "via", os.environ["TESTBED_ROUTER"]]
     subprocess.run(command, check=True)
 
 
 def continue_without_network_rights() -> None:
-    """Run this program anew without NET_ADMIN, which nothing that it starts can then regain."""
+    """Run this program again without NET_ADMIN, which its child processes cannot regain."""
     dropped = ["--bounding-set=-net_admin", "--inh-caps=-net_admin"]
     os.execvp("setpriv", ["setpriv", *dropped, sys.executable, "-u", __file__, "without-network-rights"])
 
 
 def raise_limits() -> None:
-    """Allow as many open files as the engine does: raising the ceiling itself is not permitted on every host."""
+    """Raise the limit of open files to the engine's hard limit; not every host permits raising the hard limit."""
     _, ceiling = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (ceiling, ceiling))
 
 
 def main() -> None:
-    """Bring the cluster up and watch over it."""
+    """Start the cluster and watch its daemons."""
     if len(sys.argv) == 1:
         route_sites()
         continue_without_network_rights()
@@ -203,7 +203,7 @@ def main() -> None:
     prepare_munge()
     prepare_ssh()
     vital, virtual = start_daemons(nodes)
-    # Rarely: each look starts a program, while every other cluster starts too.
+    # The pause is long because each check starts a program while all other clusters start too.
     wait_until(lambda: all_idle(nodes), "Slurm", pause_host_s=0.3)
     wait_until(lambda: answers(22), "sshd")
     READY.parent.mkdir(exist_ok=True)

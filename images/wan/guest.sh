@@ -1,9 +1,9 @@
 #!/bin/sh
-# Init of the User-Mode Linux guest: brings its interfaces up, forwards, and runs the scripts it is told to.
+# Init of the User-Mode Linux guest: brings the interfaces up, turns forwarding on, and runs scripts on request.
 #
-# Its root is the container's file system, read-only; /run/wan is mounted once more for writing. Each line on its
-# console is the number of a script there (<number>.sh); output goes to <number>.out and, last, the exit code to
-# <number>.status, which run.sh waits for. Waiting for a line costs no CPU.
+# Its root is the container's read-only file system; /run/wan is mounted a second time for writing, on /mnt. Each line on
+# the console is the number of a script there (<number>.sh). The output goes to <number>.out and then the exit code to
+# <number>.status, for which run.sh waits. Waiting for a line costs no CPU.
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 export PATH
 mount -t proc none /proc
@@ -25,7 +25,7 @@ stty -echo 2>/dev/null
 touch /mnt/ready
 while :; do
     while read -r number; do
-        # Each program that the guest executes takes it tens of milliseconds: none but those of the script.
+        # Starting a program in the guest takes tens of milliseconds, so only the script itself starts programs.
         ( . "/mnt/$number.sh" ) >"/mnt/$number.out" 2>&1
         echo $? >"/mnt/$number.status"
     done

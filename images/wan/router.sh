@@ -1,12 +1,12 @@
 #!/bin/sh
-# The router's entry point: chooses the kernel that forwards, names its interfaces after the sites, and waits.
+# The router's entry point: chooses the kernel that forwards, names the interfaces after the sites, and waits.
 #
-# Every interface with an address 10.X.(128+i).2 becomes `site<i>`, whatever order Docker attached the networks in, so
-# that one program of tc commands fits both backends:
-#   kernel  the host's own kernel, in this container's network namespace;
+# Every interface with an address 10.X.(128+i).2 is named `site<i>`, in whatever order Docker attached the networks. The
+# same tc commands therefore work with both backends:
+#   kernel  the host's kernel, in this container's network namespace;
 #   uml     a User-Mode Linux guest that takes the interfaces over through raw sockets (guest.sh is its init).
-# WAN_BACKEND=kernel|uml|auto; auto takes the host's kernel if it has netem.
-# /run/wan/backend says which one it is, /run/wan/ready that it forwards.
+# WAN_BACKEND=kernel|uml|auto; auto uses the host's kernel if it has netem.
+# /run/wan/backend names the backend in use; /run/wan/ready exists once the router forwards.
 set -eu
 state=/run/wan
 mkdir -p "$state"
@@ -30,7 +30,7 @@ case $backend in
 esac
 echo "$backend" >"$state/backend"
 
-# One line per site: interface, its address with prefix, the site's index.
+# One line per site: the interface, its address with prefix, and the site's index.
 ip -o -4 addr show scope global | awk '{ split($4, octet, "[./]"); if (octet[3] >= 128) print $2, $4, octet[3] - 128 }' \
     >"$state/interfaces"
 
@@ -52,11 +52,11 @@ if [ "$backend" = kernel ]; then
     exit 0
 fi
 
-# The guest owns the addresses: this container's kernel must neither answer for them nor forward. Each guest interface
-# has a hardware address that follows from its address, so that a new boot leaves no stale neighbours behind.
+# The guest owns the addresses, so this container's kernel must neither answer for them nor forward. The hardware address
+# of a guest interface is derived from its IP address, so that neighbour tables stay valid after a new boot.
 #
-# The filter (classic BPF: load the packet's type, refuse if outgoing, else take it whole) keeps from the guest what it
-# sends itself; without it every packet would cost the guest twice.
+# The filter (classic BPF: load the packet's type, drop if outgoing, else accept the whole packet) drops the guest's own
+# packets. Without it the guest would receive every packet that it sends.
 printf '\060\0\0\0\004\360\377\377\025\0\001\0\004\0\0\0\006\0\0\0\0\0\004\0\006\0\0\0\0\0\0\0' \
     >"$state/incoming.bpf"
 devices=
@@ -70,11 +70,12 @@ while read -r interface address index; do
 done <"$state/interfaces"
 
 mkfifo "$state/console"
-# Held open for reading and writing, so that the guest's console never sees an end of file.
+# The pipe is held open for reading and writing, so that the guest's console never reads an end of file.
 exec 3<>"$state/console"
-# Not the container's first process: a panicking guest ends itself by a signal, which the first process never feels.
+# The guest must not be the container's first process: if it panics it kills itself by a signal, which the first process
+# of a container does not receive.
 # shellcheck disable=SC2086  # one word per device
-LD_PRELOAD=/opt/wan/wide_registers.so TMPDIR=/dev/shm linux.uml mem=128M rootfstype=hostfs rootflags=/ ro \
+LD_PRELOAD=/opt/wan/uml_xstate_shim.so TMPDIR=/dev/shm linux.uml mem=128M rootfstype=hostfs rootflags=/ ro \
     init=/opt/wan/guest.sh con=null con0=fd:0,fd:1 quiet $devices <&3 >"$state/guest.log" 2>&1 &
 wait
 rm -f "$state/ready"

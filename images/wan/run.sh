@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs the script in $SCRIPT in the kernel that forwards, once it does, and prints what it prints.
+# Waits until the router forwards, runs the script in $SCRIPT in the kernel that forwards, and prints its output.
 #
-# For the guest it leaves the script in /run/wan, names it on the guest's console, and waits for its exit code.
+# For the guest it writes the script to /run/wan, its number to the guest's console, and waits for the exit code.
 state=/run/wan
 
 await() {

@@ -53,7 +53,7 @@ def against_simpy(jobs: int, rounds: int) -> dict[str, list[float]]:
     """Jobs per second and round of every contender."""
     stream = equal_shares()
     listed = list(stream.jobs(jobs, 1))
-    plain = [(it.arrival_s, it.service_s, tuple(sorted(it.request.components, reverse=True))) for it in listed]
+    plain = [(job.arrival_s, job.service_s, tuple(sorted(job.request.components, reverse=True))) for job in listed]
     contenders: dict[str, Callable[[], Any]] = {
         "SimPy, GS": lambda: simpy_program.run(plain),
         "engine, GS": lambda: simulate(listed, clusters=CLUSTERS, queue="gs").statistics.total.response_s,
@@ -82,7 +82,7 @@ def against_accasim(rounds: int) -> dict[str, list[float]]:
         write_swf(["Version: 2.2"], _records(), path)
         for _ in range(rounds):
             command = [sys.executable, "-m", "tests.bench.accasim_program", str(path), str(PROCESSORS)]
-            environment = {"PYTHONPATH": str(compiled.HOUSE), "PATH": ""}
+            environment = {"PYTHONPATH": str(compiled.PROJECT_ROOT), "PATH": ""}
             ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
             if ran.returncode:
                 print(f"AccaSim does not run here: {ran.stderr.strip().splitlines()[-1]}")

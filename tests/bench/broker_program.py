@@ -12,9 +12,9 @@ from pathlib import Path
 
 import uvicorn
 
-from emulator.broker.api import application
-from emulator.broker.journal import Journal
+from emulator.broker.http.api import create_app
 from emulator.broker.service import Broker
+from emulator.broker.state.journal import Journal
 from emulator.clusters.protocol import Occupancy
 from emulator.model.documents import parse_document
 from emulator.model.settings import BrokerSettings, Head
@@ -72,7 +72,7 @@ def main(folder: Path, port: int, core: int) -> None:
     journal = Journal(settings.journal_file)
     broker = Broker(five_clusters(), [FullCluster(name) for name in CLUSTERS], settings, journal)
     broker.open()
-    uvicorn.run(application(broker, journal, TOKEN), host="127.0.0.1", port=port, log_level="warning")
+    uvicorn.run(create_app(broker, journal, TOKEN), host="127.0.0.1", port=port, log_level="warning")
 
 
 if __name__ == "__main__":

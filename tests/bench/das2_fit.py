@@ -17,11 +17,17 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.optimize import minimize
 
-from emulator.campaigns.published import PublishedRuntime, Setup, find_communication, find_published, published_runtimes
-from emulator.campaigns.reproduction_rows import CALIBRATED_GRIDS
 from emulator.model.catalogue import topology_named
 from emulator.model.interconnects import Interconnect, Interconnects
 from emulator.model.topology import Topology
+from emulator.studies.published_runtimes import (
+    PublishedRuntime,
+    Setup,
+    find_communication,
+    find_published,
+    published_runtimes,
+)
+from emulator.studies.reproduction_rows import CALIBRATED_GRIDS
 from tests.bench.iteration_model import Modelled, modelled
 
 SETUPS = (Setup.PBS_1, Setup.GLOBUS_1, Setup.GLOBUS_2, Setup.GLOBUS_4)
@@ -50,8 +56,8 @@ def parameters_of(topology: Topology) -> list[float]:
     assert stated.coallocated is not None
     inside = [
         number
-        for it in (stated.single_cluster, stated.coallocated)
-        for number in (it.latency_s * 1e6, it.rate_mbit, it.message_s * 1e6)
+        for interconnect in (stated.single_cluster, stated.coallocated)
+        for number in (interconnect.latency_s * 1e6, interconnect.rate_mbit, interconnect.message_s * 1e6)
     ]
     first = topology.path(*topology.cluster_names[:2]).delay_s
     return [costs.in_cache_ns_per_point, costs.out_of_cache_ns_per_point, *inside, first * 1e3]
@@ -80,13 +86,15 @@ def with_parameters(topology: Topology, numbers: Sequence[float]) -> Topology:
 
 def loss(topology: Topology) -> float:
     """Mean absolute errors of runtimes and factors, and a little of the border exchanges."""
-    found = {(it.grid, it.setup): modelled(topology, it.grid or 0, it.processors, it.setup) for it in CALIBRATED}
+    found = {
+        (cell.grid, cell.setup): modelled(topology, cell.grid or 0, cell.processors, cell.setup) for cell in CALIBRATED
+    }
     runtimes, factors = _errors(CALIBRATED, found)
     borders = []
-    for (grid, setup), it in found.items():
+    for (grid, setup), fitted in found.items():
         said = find_communication("poisson", grid, 16, setup, synchronized=False)
         assert said is not None
-        borders.append(float(np.log(it.border_exchange_s / said.iteration_s)) ** 2)
+        borders.append(float(np.log(fitted.border_exchange_s / said.iteration_s)) ** 2)
     return statistics.fmean(runtimes) + statistics.fmean(factors) + BORDER_WEIGHT * statistics.fmean(borders)
 
 
@@ -94,7 +102,7 @@ def _errors(
     cells: Sequence[PublishedRuntime], found: dict[tuple[int | None, Setup], Modelled]
 ) -> tuple[list[float], list[float]]:
     """Absolute relative errors of runtimes, and of factors relative to one cluster, of cells on equal processors."""
-    error = {(it.grid, it.setup): found[it.grid, it.setup].iteration_s / it.iteration_s for it in cells}
+    error = {(cell.grid, cell.setup): found[cell.grid, cell.setup].iteration_s / cell.iteration_s for cell in cells}
     factors = [ratio / error[grid, Setup.PBS_1] for (grid, setup), ratio in error.items() if setup is not Setup.PBS_1]
     return [abs(ratio - 1) for ratio in error.values()], [abs(ratio - 1) for ratio in factors]
 
@@ -103,17 +111,24 @@ def show(topology: Topology) -> None:
     """Print the numbers, and the arithmetic's errors on what they were fitted to and on what they were not."""
     for name, number in zip(NAMES, parameters_of(topology), strict=True):
         print(f"{name:24} {number:.4g}")
-    first = {(it.grid, it.processors, it.setup): it for it in reversed(published_runtimes()) if it.grid is not None}
-    others = [it for it in first.values() if it not in CALIBRATED]
+    first = {
+        (cell.grid, cell.processors, cell.setup): cell
+        for cell in reversed(published_runtimes())
+        if cell.grid is not None
+    }
+    others = [cell for cell in first.values() if cell not in CALIBRATED]
     groups = {
         "fitted to": [CALIBRATED],
-        "predicted": [[it for it in others if it.processors == n] for n in (8, 16, 32, 64)],
+        "predicted": [[cell for cell in others if cell.processors == n] for n in (8, 16, 32, 64)],
     }
     for title, by_processors in groups.items():
         runtimes: list[float] = []
         factors: list[float] = []
         for cells in by_processors:
-            found = {(it.grid, it.setup): modelled(topology, it.grid or 0, it.processors, it.setup) for it in cells}
+            found = {
+                (cell.grid, cell.setup): modelled(topology, cell.grid or 0, cell.processors, cell.setup)
+                for cell in cells
+            }
             more_runtimes, more_factors = _errors(cells, found)
             runtimes += more_runtimes
             factors += more_factors

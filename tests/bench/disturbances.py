@@ -13,14 +13,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from emulator.campaigns.extension import measure
-from emulator.campaigns.holding import Testbed
-from emulator.campaigns.matrix import Matrix
-from emulator.campaigns.run_directory import read_run
-from emulator.campaigns.standing_testbed import testbed_named
 from emulator.fidelity.verdict import Judgement
+from emulator.measurement.extension import measure
 from emulator.model.clock import Dilation
 from emulator.model.errors import RunFailed
+from emulator.runs.container_testbed import testbed_named
+from emulator.runs.holding import Testbed
+from emulator.runs.matrix import Matrix
+from emulator.runs.run_directory import read_run
 from tests.live.command_line import CommandLine
 from tests.live.disturbances import DISTURBANCES, Disturbance, Disturber, Scene
 
@@ -44,7 +44,7 @@ def verdict_of(testbed: Testbed, matrix: Matrix, path: Path, disturbance: Distur
     """The verdict on a run and its reasons, the job's own first."""
     disturber = Disturber(Scene.of(testbed.name, Dilation(matrix.dilation), path.parent), [disturbance])
     try:
-        measured = measure(testbed, matrix, path, disturber.tell)
+        measured = measure(testbed, matrix, path, disturber.disturb)
     except RunFailed as failure:
         return Judgement.VOID, [str(failure)]
     finally:
@@ -88,7 +88,7 @@ def together(testbed: Testbed, matrix: Matrix, folder: Path, disturbances: list[
     """As `disturbed_runs`, but all in one run, on a job each: quicker, and no verdicts on whole runs."""
     plan = [None, *disturbances]
     disturber = Disturber(Scene.of(testbed.name, Dilation(matrix.dilation), folder), plan)
-    measure(testbed, matrix.model_copy(update={"repeat": len(plan)}), folder / "together", disturber.tell)
+    measure(testbed, matrix.model_copy(update={"repeat": len(plan)}), folder / "together", disturber.disturb)
     disturber.finish()
     noticed = 0
     for disturbance, job in zip(plan, read_run(folder / "together").jobs, strict=True):
@@ -109,22 +109,22 @@ def main() -> None:
     parser.add_argument("--dilation", type=float, default=8)
     parser.add_argument("--iterations", type=int, default=40)
     parser.add_argument("--out", type=Path, help="keep the runs in this folder")
-    asked = parser.parse_args()
-    numbers = range(len(DISTURBANCES)) if asked.numbers is None else asked.numbers
+    options = parser.parse_args()
+    numbers = range(len(DISTURBANCES)) if options.numbers is None else options.numbers
     disturbances = [DISTURBANCES[number] for number in numbers]
-    matrix = short_matrix(asked.dilation, asked.iterations)
+    matrix = short_matrix(options.dilation, options.iterations)
     command = CommandLine(NAME)
     command.succeed("up", "--topology", "mini")
     try:
         with tempfile.TemporaryDirectory(dir=Path.cwd()) as temporary, testbed_named(NAME) as testbed:
-            folder = asked.out or Path(temporary)
+            folder = options.out or Path(temporary)
             folder.mkdir(parents=True, exist_ok=True)
-            valid = quiet_runs(testbed, matrix, folder, asked.quiet)
-            disturb = together if asked.together else disturbed_runs
+            valid = quiet_runs(testbed, matrix, folder, options.quiet)
+            disturb = together if options.together else disturbed_runs
             noticed = disturb(testbed, matrix, folder, disturbances)
     finally:
         command.succeed("down")
-    print(f"quiet runs valid: {valid} of {asked.quiet}; disturbances noticed: {noticed} of {len(disturbances)}")
+    print(f"quiet runs valid: {valid} of {options.quiet}; disturbances noticed: {noticed} of {len(disturbances)}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Run: ``python -m tests.bench.first_rank``. How long a job takes from its submission until its first rank runs.
 
-Asks the broker of a standing, idle testbed of the topology `mini` for a job of 16 ranks over all four clusters, round
+Asks the broker of a running, idle testbed of the topology `mini` for a job of 16 ranks over all four clusters, round
 by round, at dilation 1 and without the middleware's stated overhead; prints medians of the host seconds from submission
 to each step of the job's life, with the least and the most.
 """
@@ -10,9 +10,9 @@ from __future__ import annotations
 import argparse
 import statistics
 
-from emulator.cli.standing import DEFAULT_NAME
+from emulator.cli.options import DEFAULT_NAME
 from emulator.client import BrokerClient
-from emulator.containers.state import standing
+from emulator.containers.state import testbed_state
 from emulator.model.job import JobSpecification, JobState
 from emulator.model.views import JobView, RunRequest, Submission
 
@@ -36,7 +36,7 @@ def steps_s(job: JobView) -> dict[str, float]:
     if job.state is not JobState.FINISHED:
         raise SystemExit(f"The job {job.state.value}: {job.reason}")
     claimed = sorted(part.claimed_s for part in job.components if part.claimed_s is not None)
-    moments = {
+    timestamps = {
         "placed": job.placed_s,
         "first component claimed": claimed[0],
         "all components claimed": job.claimed_s,
@@ -44,7 +44,7 @@ def steps_s(job: JobView) -> dict[str, float]:
         "finished": job.finished_s,
         "released": job.released_s,
     }
-    return {name: moment - job.submitted_s for name, moment in moments.items() if moment is not None}
+    return {name: timestamp - job.submitted_s for name, timestamp in timestamps.items() if timestamp is not None}
 
 
 def main() -> None:
@@ -53,7 +53,7 @@ def main() -> None:
     parser.add_argument("--name", default=DEFAULT_NAME)
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()
-    state = standing(options.name)
+    state = testbed_state(options.name)
     with BrokerClient(state.api_url, state.token) as broker:
         run = broker.take_run(RunRequest(name="first-rank", paced_middleware=False)).id
         try:

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 
 from apps.grid import Block, ProcessGrid, block_of
 from apps.tree import TreePlace, place_in_tree
-from emulator.campaigns.published import Setup
 from emulator.containers.wan.program import FRAME_BYTES
 from emulator.model.interconnects import Interconnect
 from emulator.model.topology import Topology
 from emulator.model.units import rate_bytes_per_s
+from emulator.studies.published_runtimes import Setup
 
 ITERATIONS = 4
 BURST_BYTES = FRAME_BYTES * 1.5
@@ -62,9 +62,9 @@ class _Link:
     tokens: float = BURST_BYTES
     free_s: float = 0.0
 
-    def passed_s(self, moment_s: float, size_bytes: int) -> float:
-        """When a packet that comes at `moment_s`, no earlier than any before it, has passed."""
-        begin_s = max(moment_s, self.free_s)
+    def passed_s(self, timestamp_s: float, size_bytes: int) -> float:
+        """When a packet that comes at `timestamp_s`, no earlier than any before it, has passed."""
+        begin_s = max(timestamp_s, self.free_s)
         self.tokens = min(BURST_BYTES, self.tokens + (begin_s - self.free_s) * self.rate_bytes_s)
         wait_s = max(0.0, size_bytes - self.tokens) / self.rate_bytes_s
         self.tokens = max(0.0, self.tokens - size_bytes)
@@ -89,7 +89,7 @@ class _WideArea:
         self.lines = defaultdict[tuple[int, int], float](float)
 
     def arrivals_s(self, messages: Sequence[tuple[float, int, int, int]]) -> list[float]:
-        """When each message, sent at a moment from one cluster to another with so many bytes, has come."""
+        """Return when each message arrives, by its time of sending, its two clusters and its bytes."""
         packets = sorted(
             (sent_s, index, packet, size, source, target)
             for index, (sent_s, source, target, length) in enumerate(messages)
@@ -100,8 +100,8 @@ class _WideArea:
             for sent_s, index, packet, size, source, target in packets
         )
         found_s = [0.0] * len(messages)
-        for moment_s, index, _, size, target in across:
-            found_s[index] = max(found_s[index], self.down[target].passed_s(moment_s, size))
+        for timestamp_s, index, _, size, target in across:
+            found_s[index] = max(found_s[index], self.down[target].passed_s(timestamp_s, size))
         return found_s
 
     def _crossed_s(self, sent_s: float, source: int, target: int, size_bytes: int) -> float:
@@ -119,7 +119,7 @@ def _packets(length: int) -> list[int]:
 
 
 class _Job:
-    """The ranks of a job: each one's moment, and when its interconnect is free to send and to receive."""
+    """The ranks of a job: each one's timestamp, and when its interconnect is free to send and to receive."""
 
     def __init__(self, topology: Topology, grid: int, processors: int, setup: Setup) -> None:
         costs, interconnect = topology.processor.costs, topology.interconnects.of(setup.clusters, setup.interconnect)
@@ -131,7 +131,7 @@ class _Job:
         self.compute_s = [costs.duration_s(block.points) for block in self.blocks]
         self.cluster_of = [rank * setup.clusters // processors for rank in range(processors)]
         self.wide_area = _WideArea(topology, topology.cluster_names[: setup.clusters])
-        self.moments_s, self.out_free_s, self.in_free_s = ([0.0] * processors for _ in range(3))
+        self.timestamps_s, self.out_free_s, self.in_free_s = ([0.0] * processors for _ in range(3))
         self.places: list[TreePlace] = [place_in_tree(rank, self.cluster_of) for rank in range(processors)]
         self.depths = [self._depth(rank) for rank in range(processors)]
 
@@ -141,14 +141,16 @@ class _Job:
 
     def compute(self) -> float:
         """Every rank computes; returns when the last has."""
-        self.moments_s = [moment_s + own_s for moment_s, own_s in zip(self.moments_s, self.compute_s, strict=True)]
-        return max(self.moments_s)
+        self.timestamps_s = [
+            timestamp_s + own_s for timestamp_s, own_s in zip(self.timestamps_s, self.compute_s, strict=True)
+        ]
+        return max(self.timestamps_s)
 
     def exchange(self) -> float:
         """The four steps; returns when the last rank is through."""
         for step in STEPS:
             self._round([sent for rank in range(len(self.blocks)) for sent in self._border(rank, step)])
-        return max(self.moments_s)
+        return max(self.timestamps_s)
 
     def _border(self, rank: int, step: str) -> list[Sent]:
         receiver: int | None = getattr(self.process_grid.neighbours(rank), step)
@@ -165,7 +167,7 @@ class _Job:
         for depth in range(max(self.depths)):
             telling = [rank for rank in ranks if self.depths[rank] == depth]
             self._round([(rank, child, REDUCTION_BYTES) for rank in telling for child in self.places[rank].children])
-        return max(self.moments_s)
+        return max(self.timestamps_s)
 
     def _round(self, sends: Sequence[Sent]) -> None:
         """Messages that are sent together; every rank then has sent its own and received those to it."""
@@ -175,18 +177,21 @@ class _Job:
         for sender, receiver, size in sends:
             if self.cluster_of[sender] == self.cluster_of[receiver]:
                 taken_s = self.interconnect.message_s + size / rate_bytes_per_s(self.interconnect.rate_mbit)
-                self.out_free_s[sender] = max(self.out_free_s[sender], self.moments_s[sender]) + taken_s
+                self.out_free_s[sender] = max(self.out_free_s[sender], self.timestamps_s[sender]) + taken_s
                 near[receiver].append((self.out_free_s[sender], size))
             else:
-                far.append((self.moments_s[sender], self.cluster_of[sender], self.cluster_of[receiver], size))
+                far.append((self.timestamps_s[sender], self.cluster_of[sender], self.cluster_of[receiver], size))
                 far_receivers.append(receiver)
         senders = {sender for sender, _, _ in sends}
-        after_s = [max(it, self.out_free_s[rank]) if rank in senders else it for rank, it in enumerate(self.moments_s)]
+        after_s = [
+            max(timestamp_s, self.out_free_s[rank]) if rank in senders else timestamp_s
+            for rank, timestamp_s in enumerate(self.timestamps_s)
+        ]
         for receiver, messages in near.items():
             after_s[receiver] = max(after_s[receiver], self._taken_in_s(receiver, messages))
         for receiver, arrival_s in zip(far_receivers, self.wide_area.arrivals_s(far), strict=True):
             after_s[receiver] = max(after_s[receiver], arrival_s)
-        self.moments_s = after_s
+        self.timestamps_s = after_s
 
     def _taken_in_s(self, receiver: int, messages: Sequence[tuple[float, int]]) -> float:
         for sent_s, size in sorted(messages):

@@ -26,7 +26,7 @@ from types import ModuleType
 from apps.kernels.build import COMPILER_OPTIONS, build
 from tests.bench.contenders import TABLE, Contenders
 
-HOUSE = Path(__file__).resolve().parents[2]
+PROJECT_ROOT = Path(__file__).resolve().parents[2]
 SIDES = (100, 1000)
 POINTS_PER_ROUND = 10_000_000
 AGREEMENT = 1e-12
@@ -37,7 +37,7 @@ def compile_kernels(names: list[str], folder: Path) -> dict[str, ModuleType]:
     """The compiled kernels of these names, made in `folder`."""
     kernels = {}
     for name in names:
-        source = Path(shutil.copy(HOUSE / "apps" / "kernels" / f"{name}.pyx", folder))
+        source = Path(shutil.copy(PROJECT_ROOT / "apps" / "kernels" / f"{name}.pyx", folder))
         specification = importlib.util.spec_from_file_location(name, build(source))
         assert specification is not None
         assert specification.loader is not None
@@ -108,7 +108,7 @@ def measure_in_container(arguments: list[str]) -> int:
     from emulator.containers.images import ensure_compiler_stage
 
     image = ensure_compiler_stage(docker.from_env(), lambda event: None)
-    command = ["docker", "run", "--rm", "--network", "none", "-v", f"{HOUSE}:/house:ro", "-w", "/house",
+    command = ["docker", "run", "--rm", "--network", "none", "-v", f"{PROJECT_ROOT}:/project:ro", "-w", "/project",
                "-e", "PYTHONDONTWRITEBYTECODE=1", image, "python3", "-m", "tests.bench.kernels", "--here"]  # fmt: skip
     return subprocess.run([*command, *arguments], check=False).returncode
 

@@ -1,4 +1,4 @@
-"""Run: ``python -m tests.bench.plan``. What the planner predicts, and what then happens, on a `mini` that stands.
+"""Run: ``python -m tests.bench.plan``. What the planner predicts, and what then happens, on a running `mini`.
 
 Each matrix is measured by the verb itself at a stated dilation; what was predicted stands in the run's manifest beside
 what the run showed. A prediction counts as good if it is within a factor of two of what happened; below a share of 1%
@@ -76,14 +76,15 @@ class Bench:
         good = count = 0
         for number, matrix in self._chosen(STATED):
             manifest = self.measured(f"stated-{number}", f"{matrix} --even-if-hopeless")
-            for it in manifest["plan"]["outcomes"][:-1]:
-                predicted, happened = it["predicted_late_phase_share"], it["late_phase_share"]
+            for outcome in manifest["plan"]["outcomes"][:-1]:
+                predicted, happened = outcome["predicted_late_phase_share"], outcome["late_phase_share"]
                 is_good = max(predicted, happened) < FEW or 1 / FACTOR <= predicted / max(happened, 1e-9) <= FACTOR
                 good, count = good + is_good, count + 1
                 ratio = f"{predicted / happened:.2f}" if happened else "-"
                 yield (
-                    f"{manifest['dilation']:>4g}  {it['name']:<34}  {predicted:>15.2%}  {happened:>8.2%}  {ratio:>5}"
-                    f"  {it['predicted_host_cpu_s'] / it['host_cpu_s']:>9.2f}{'' if is_good else '  off'}"
+                    f"{manifest['dilation']:>4g}  {outcome['name']:<34}  {predicted:>15.2%}  {happened:>8.2%}"
+                    f"  {ratio:>5}  {outcome['predicted_host_cpu_s'] / outcome['host_cpu_s']:>9.2f}"
+                    f"{'' if is_good else '  off'}"
                 )
         yield f"{good} of {count} predictions of late phases within a factor of {FACTOR:g}"
 
@@ -98,7 +99,7 @@ class Bench:
 
     def _chosen(self, matrices: Sequence[str]) -> Iterator[tuple[int, str]]:
         numbered = enumerate(matrices, start=1)
-        return (it for it in numbered if self.numbers is None or it[0] in self.numbers)
+        return (pair for pair in numbered if self.numbers is None or pair[0] in self.numbers)
 
     def measured(self, folder: str, arguments: str) -> dict[str, Any]:
         """The manifest of a measurement."""

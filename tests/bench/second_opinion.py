@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from apps.grid import equal_components
-from emulator.campaigns.published import PublishedRuntime, Setup, published_runtimes
 from emulator.model.catalogue import topology_named
 from emulator.model.topology import Topology
 from emulator.reports.exports.poisson_skeleton import SkeletonJob
 from emulator.reports.exports.simgrid import COMMANDS_FILE, simgrid_files
+from emulator.studies.published_runtimes import PublishedRuntime, Setup, published_runtimes
 
 ITERATIONS = 20
 
@@ -40,8 +40,8 @@ class Cell:
 
 def published() -> list[PublishedRuntime]:
     """Poisson's Table 3, and of Table 2 what Table 3 has not."""
-    poisson = [it for it in published_runtimes() if it.application == "poisson"]
-    first = {(it.grid, it.processors, it.setup): it for it in reversed(poisson)}
+    poisson = [cell for cell in published_runtimes() if cell.application == "poisson"]
+    first = {(cell.grid, cell.processors, cell.setup): cell for cell in reversed(poisson)}
     return list(reversed(first.values()))
 
 
@@ -79,7 +79,9 @@ def _factor_cells(cell: Cell, cells: Sequence[Cell]) -> str:
 def _factors(cell: Cell, cells: Sequence[Cell]) -> tuple[float, float]:
     """The published extension factor, relative to PBS, and the predicted one."""
     (alone,) = (
-        it for it in cells if it.setup is Setup.PBS_1 and (it.grid, it.processors) == (cell.grid, cell.processors)
+        other
+        for other in cells
+        if other.setup is Setup.PBS_1 and (other.grid, other.processors) == (cell.grid, cell.processors)
     )
     return cell.published_s / alone.published_s, cell.predicted_s / alone.predicted_s
 
@@ -104,14 +106,17 @@ def main() -> None:
     parser.add_argument("--topology", default="das2")
     topology = topology_named(parser.parse_args().topology)
     cells = []
-    for it in published():
-        predicted_s = it.iterations * predicted_iteration_s(topology, it.grid or 0, it.processors, it.setup)
-        cells.append(Cell(it.grid, it.processors, it.setup, it.runtime_s, predicted_s))
+    for cell in published():
+        predicted_s = cell.iterations * predicted_iteration_s(topology, cell.grid or 0, cell.processors, cell.setup)
+        cells.append(Cell(cell.grid, cell.processors, cell.setup, cell.runtime_s, predicted_s))
     print(table(cells))
     for title, some in (
         ("All", cells),
-        ("Grids 100, 400 and 4000, 16 processors", [it for it in cells if it.processors == 16 and it.grid != 50]),
-        ("The others", [it for it in cells if it.processors != 16 or it.grid == 50]),
+        (
+            "Grids 100, 400 and 4000, 16 processors",
+            [cell for cell in cells if cell.processors == 16 and cell.grid != 50],
+        ),
+        ("The others", [cell for cell in cells if cell.processors != 16 or cell.grid == 50]),
     ):
         print(f"\n{title}: {summary(some)}")
 

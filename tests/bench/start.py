@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from emulator.broker.ranks import DISCOVERY, MPI_SETTINGS, RANK, SHARED_MEMORY
+from emulator.broker.jobs.mpirun_script import DISCOVERY, MPI_SETTINGS, RANK, SHARED_MEMORY
 
 IMAGE = os.environ.get("TESTBED_NODE_IMAGE", "multicluster-testbed/node:dev")
 MEASURED = Path(__file__).with_name("start_measured.py")

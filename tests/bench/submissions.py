@@ -31,7 +31,7 @@ from emulator.policies.placement.fixed import AcceptingFixed
 from emulator.policies.protocols import Arrival, Scan, WaitingJob
 from emulator.policies.queues.placement_queue import PlacementQueue
 from emulator.policies.registry import placement_policy
-from emulator.policies.state import ClusterState, FileState, Surroundings, SystemState
+from emulator.policies.state import FileState, Surroundings, SystemState
 from tests.bench.broker_program import CLUSTERS, PROCESSORS, TOKEN
 
 HEADERS = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
@@ -164,10 +164,12 @@ def _scan_s(policy: str, requests: list[JobRequest], idle: int, rounds: int) -> 
 
 
 def _state(idle_in_one: int) -> SystemState:
-    clusters = tuple(ClusterState(PROCESSORS, idle_in_one if index == 2 else 3) for index in range(len(CLUSTERS)))
+    idle = tuple(idle_in_one if index == 2 else 3 for index in range(len(CLUSTERS)))
     files = {f"file{number}": FileState((number % len(CLUSTERS),), 1e9) for number in range(FILES)}
     bandwidth = dict.fromkeys(every_pair(len(CLUSTERS)), 1000000.0)
-    return SystemState(clusters, 0.0, Surroundings(files, bandwidth, every_pair(len(CLUSTERS))))
+    return SystemState(
+        (PROCESSORS,) * len(CLUSTERS), idle, 0.0, Surroundings(files, bandwidth, every_pair(len(CLUSTERS)))
+    )
 
 
 def _requests(policy: str, waiting: int) -> list[JobRequest]:

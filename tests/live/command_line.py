@@ -1,4 +1,4 @@
-"""The `testbed` command as a user runs it, for the live tests to speak to."""
+"""The `testbed` command, run by the live tests as a user runs it."""
 
 import json
 import os
@@ -15,12 +15,16 @@ from emulator.containers import engine
 from emulator.containers.state import remembered
 
 TESTBED = Path(sys.executable).with_name("testbed")
+QUICK_FILE = Path(__file__).with_name("quick.yaml")
+TWO_SITES_FILE = Path(__file__).with_name("two-sites.yaml")
+"""The topologies of nearly all live tests."""
+
 LONGEST_HOST_S = 900.0
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a command of the `testbed` command line ended."""
+    """The outcome of a `testbed` command: exit code, output and errors."""
 
     exit_code: int
     output: str
@@ -28,17 +32,17 @@ class Outcome:
 
     @property
     def sentence(self) -> str:
-        """The last line on stderr: the reason of a failure."""
+        """The last line on stderr, which is the reason of a failure."""
         return self.errors.strip().splitlines()[-1] if self.errors.strip() else ""
 
     def as_json(self) -> Any:
-        """What the command printed, as JSON."""
+        """Parse the output of the command as JSON."""
         return json.loads(self.output)
 
 
 @dataclass(frozen=True)
 class CommandLine:
-    """The `testbed` command, spoken to about the testbed of one name."""
+    """The `testbed` command for the testbed of one name."""
 
     name: str
 
@@ -50,7 +54,7 @@ class CommandLine:
         return Outcome(ended.returncode, ended.stdout, ended.stderr)
 
     def interrupted(self, *arguments: str, when: Callable[[], bool]) -> Outcome:
-        """Run a command and interrupt it, as a user at the keyboard does, once `when` holds."""
+        """Run a command and interrupt it, as a user does with Ctrl-C, when `when` holds."""
         host_deadline_s = time.monotonic() + LONGEST_HOST_S
         with subprocess.Popen(
             [TESTBED, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self._environment()
@@ -71,7 +75,7 @@ class CommandLine:
         return outcome
 
     def left_over(self) -> list[str]:
-        """Names of what the engine and the host still hold of this testbed."""
+        """List the names of the parts of this testbed that the engine and the host still hold."""
         client = engine.connect()
         listings = (engine.containers_of, engine.networks_of, engine.volumes_of)
         parts = [str(part.name) for listed in listings for part in listed(client, self.name)]

@@ -1,42 +1,140 @@
-"""What the live tests share: one standing testbed of the topology `mini`, and one container of the node image.
+"""What the live tests share: the images, a testbed of each of three topologies, and one container of the node image.
 
-Needs Docker with Compose; the first run builds the images.
+Needs Docker with Compose; the first run builds the images. Nearly all tests of a testbed use `quick`, whose jobs do not
+wait for middleware, or `two-sites`, whose links are quickly checked. Those of the middleware's pace, or of a state that
+a job has only while it waits, use `mini`.
 """
 
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import contextmanager
 
 import pytest
 
-from tests.live.command_line import CommandLine
+from emulator.client import BrokerClient
+from emulator.containers import engine
+from emulator.containers.images import ensure_images
+from emulator.containers.progress import ignore
+from emulator.containers.state import exclusive, state_root, testbed_state
+from emulator.planning import host_costs
+from tests.live.command_line import QUICK_FILE, TWO_SITES_FILE, CommandLine
 from tests.live.grid import Grid
 from tests.live.node_container import NodeContainer, node_container
+from tests.live.resident_world import ResidentWorld
+from tests.unit.planning import planned_host
 
-LIVE_NAME = "livetest"
+QUICK_NAME = "livetest"
+TWO_SITES_NAME = "livetest-two"
+MINI_NAME = "livetest-mini"
+
+
+FILES_OF = {
+    "mini": ("test_mini.py", "test_killed_broker.py"),
+    "two_sites": ("test_calibrate.py", "test_disturbances.py", "test_files.py", "test_measure.py", "test_plan.py"),
+    "das": ("test_real_cluster.py",),
+}
+"""The files whose tests share a testbed, by the fixture that brings it up; all others share `testbed`."""
+
+TESTBED_OF = {file: testbed for testbed, files in FILES_OF.items() for file in files}
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark a test of this folder `live`, and `node` if it needs the node image and no testbed."""
+    item.add_marker("live")
+    used = set(getattr(item, "fixturenames", ()))
+    if "node" in used:
+        item.add_marker("node")
+    shared = used & {*FILES_OF, "testbed"}
+    assert shared <= {TESTBED_OF.get(item.path.name, "testbed")}, f"{item.nodeid} uses the testbed of other files"
 
 
 @pytest.fixture(scope="session")
-def standing_testbed() -> Iterator[CommandLine]:
-    """A testbed of the topology `mini`, brought up and taken down as a user does; nothing of it is left behind."""
-    testbed = CommandLine(LIVE_NAME)
+def images() -> None:
+    """All images, made where they do not exist yet, by one process for all."""
+    with exclusive("live-tests", wait=True):
+        ensure_images(engine.connect(), ignore)
+
+
+@contextmanager
+def brought_up(name: str, topology: str) -> Iterator[CommandLine]:
+    """Bring a testbed up and take it down as a user does; assert that nothing of it is left."""
+    testbed = CommandLine(name)
     if testbed.left_over():
         testbed.succeed("down")
-    testbed.succeed("up", "--topology", "mini")
+    testbed.succeed("up", "--topology", topology)
     yield testbed
     testbed.succeed("down")
     assert testbed.left_over() == []
 
 
-@pytest.fixture
-def grid(standing_testbed: CommandLine, tmp_path: Path) -> Iterator[Grid]:
-    """The standing testbed for one test, whose jobs have all ended afterwards."""
-    grid = Grid(standing_testbed, tmp_path)
-    yield grid
-    grid.end_all()
+@pytest.fixture(scope="session")
+def testbed(images: None) -> Iterator[CommandLine]:
+    """Yield a running testbed of the topology `quick`."""
+    with brought_up(QUICK_NAME, str(QUICK_FILE)) as testbed:
+        yield testbed
 
 
 @pytest.fixture(scope="session")
-def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeContainer]:
-    """A container of the node image, in which applications run without a testbed."""
+def mini(images: None) -> Iterator[CommandLine]:
+    """Yield a running testbed of the topology `mini`, whose middleware overhead is 5 s and 1 s per component."""
+    with brought_up(MINI_NAME, "mini") as testbed:
+        yield testbed
+
+
+@pytest.fixture(scope="session")
+def two_sites(images: None) -> Iterator[CommandLine]:
+    """A running testbed of two small clusters, `east` and `west`."""
+    with brought_up(TWO_SITES_NAME, str(TWO_SITES_FILE)) as testbed:
+        yield testbed
+
+
+@pytest.fixture(scope="module")
+def known_costs(images: None) -> Iterator[None]:
+    """Costs in round numbers, remembered as those of this host; afterwards what was remembered before is."""
+    file = state_root() / "host-costs.json"
+    before = file.read_bytes() if file.is_file() else None
+    costs = planned_host.host_costs().model_copy(update={"fingerprint": host_costs._fingerprint()})
+    file.write_text(costs.model_dump_json(), encoding="utf-8")
+    yield
+    if before is None:
+        file.unlink()
+    else:
+        file.write_bytes(before)
+
+
+@pytest.fixture
+def grid(testbed: CommandLine) -> Iterator[Grid]:
+    """Yield the jobs of `testbed`, and end them all after the test."""
+    with jobs_of(testbed) as grid:
+        yield grid
+
+
+@pytest.fixture
+def paced_grid(mini: CommandLine) -> Iterator[Grid]:
+    """Yield the jobs of `mini`, and end them all after the test."""
+    with jobs_of(mini) as grid:
+        yield grid
+
+
+@contextmanager
+def jobs_of(testbed: CommandLine) -> Iterator[Grid]:
+    """Yield the jobs of a testbed, and cancel those that still run afterwards."""
+    state = testbed_state(testbed.name)
+    with BrokerClient(state.api_url, state.token) as client:
+        grid = Grid(testbed, client)
+        yield grid
+        grid.end_all()
+
+
+@pytest.fixture(scope="session")
+def node(images: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeContainer]:
+    """Yield a container of the node image, in which applications run without a testbed."""
     with node_container(tmp_path_factory.mktemp("exchange")) as container:
         yield container
+
+
+@pytest.fixture(scope="session")
+def world(node: NodeContainer) -> Iterator[ResidentWorld]:
+    """Yield one MPI world in that container; it starts with its first job."""
+    world = ResidentWorld(node)
+    yield world
+    world.close()

@@ -1,7 +1,7 @@
-"""Twenty ways of disturbing a run behind its back, and of taking the disturbance back: kinds and strengths.
+"""Twenty disturbances of a running testbed, of several kinds and strengths, which are undone afterwards.
 
-Each is a context: the host, a link or a container is disturbed for as long as it is held. What a verdict must name, if
-it is to count as having noticed, stands beside each. Used by the live tests and by the bench.
+Each is a context manager that disturbs the host, a link or a container while it is entered. Each states the words by
+which a verdict shows that it noticed the disturbance. The live tests and the bench use this module.
 """
 
 from __future__ import annotations
@@ -17,30 +17,24 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from emulator.campaigns.conduct import Progress
 from emulator.containers import engine
-from emulator.containers.state import standing
-from emulator.containers.wan.program import (
-    DelayLine,
-    WideAreaProgram,
-    band_of,
-    delay_arguments,
-    line_handle,
-    wide_area_program,
-)
+from emulator.containers.state import testbed_state
+from emulator.containers.wan.commands import band_of, delay_arguments, line_handle
+from emulator.containers.wan.handle import WanHandle
+from emulator.containers.wan.program import DelayLine, WideAreaProgram, wide_area_program
 from emulator.containers.wan.router import Router
-from emulator.containers.wan.stand import Stand
 from emulator.model.clock import Dilation
+from emulator.runs.progress import ProgressReport
 
 PERIOD_US = 200_000
 HOST_LEAD_S = 0.5
-"""How long a job has run when it is disturbed."""
+"""How long a job runs before it is disturbed."""
 
 HOST_HELD_S = 4.0
-"""For how long it is."""
+"""How long a disturbance lasts."""
 
 SOURCE, TARGET = 0, 1
-"""The clusters, by their number in the topology, between which links are disturbed: the first two, which jobs cross."""
+"""The indices of the clusters between which links are disturbed: the first two, whose link the jobs use."""
 
 BUSY = "while True: pass"
 WRITER = """
@@ -69,27 +63,27 @@ while (now := time.monotonic() - began) < seconds:
 
 @dataclass(frozen=True)
 class Scene:
-    """The testbed that is disturbed, at the dilation of the run, and a folder on the disk of the run's records."""
+    """The disturbed testbed, at the dilation of the run, and a folder on the disk of the run's records."""
 
-    stand: Stand
+    handle: WanHandle
     program: WideAreaProgram
     folder: Path
 
     @classmethod
     def of(cls, name: str, dilation: Dilation, folder: Path) -> Scene:
-        """The scene on the standing testbed called `name`."""
-        state = standing(name)
-        stand = Stand.of(engine.connect(), state.names, state.topology.cluster_names, state.addresses)
-        return cls(stand, wide_area_program(state.topology, dilation, state.addresses), folder)
+        """Return the scene of the running testbed called `name`."""
+        state = testbed_state(name)
+        handle = WanHandle.of(engine.connect(), state.names, state.topology.cluster_names, state.addresses)
+        return cls(handle, wide_area_program(state.topology, dilation, state.addresses), folder)
 
     @property
     def cluster(self) -> str:
         """The container of the first cluster."""
-        return self.stand.cluster_containers[SOURCE]
+        return self.handle.cluster_containers[SOURCE]
 
     @property
     def line(self) -> DelayLine:
-        """The way from the first cluster to the second."""
+        """The delay line from the first cluster to the second."""
         return next(
             line for line in self.program.router.lines if (line.source_index, line.target_index) == (SOURCE, TARGET)
         )
@@ -100,7 +94,7 @@ Disturbing = Callable[[Scene], AbstractContextManager[None]]
 
 @dataclass(frozen=True)
 class Disturbance:
-    """One disturbance: its kind, its strength in words, and words of which a verdict's reasons must hold one."""
+    """A disturbance: its kind, its strength in words, and words of which the reasons of a verdict must contain one."""
 
     kind: str
     strength: str
@@ -113,13 +107,13 @@ class Disturbance:
         return f"{self.kind}: {self.strength}"
 
     def is_named_in(self, reasons: Iterable[str]) -> bool:
-        """Whether one of the reasons of a verdict names it."""
+        """Return whether one of the reasons of a verdict names the disturbance."""
         return any(words in reason for reason in reasons for words in self.named)
 
 
 @dataclass
 class Disturber:
-    """Disturbs jobs that run one after another as they come; `plan` has a disturbance, or None, for each."""
+    """A listener that disturbs jobs that run one after another; `plan` holds a disturbance, or None, for each job."""
 
     scene: Scene
     plan: Sequence[Disturbance | None]
@@ -127,8 +121,8 @@ class Disturber:
     threads: list[threading.Thread] = field(default_factory=list)
     errors: list[BaseException] = field(default_factory=list)
 
-    def tell(self, progress: Progress) -> None:
-        """Disturb the job that runs, once: what a run is given to tell its progress to."""
+    def disturb(self, progress: ProgressReport) -> None:
+        """Disturb the running job once; a run calls this method to report its progress."""
         job = progress.finished + progress.failed
         if progress.running == 0 or job in self.begun or job >= len(self.plan):
             return
@@ -147,10 +141,10 @@ class Disturber:
             self.errors.append(error)
 
     def finish(self) -> None:
-        """Wait until everything is undisturbed again.
+        """Wait until all disturbances are undone.
 
         Raises:
-            ExceptionGroup: if something could not be disturbed, or not be put back.
+            ExceptionGroup: if a disturbance could not be made or undone.
         """
         for thread in self.threads:
             thread.join()
@@ -160,7 +154,7 @@ class Disturber:
 
 @contextmanager
 def processes(commands: list[list[str]]) -> Iterator[None]:
-    """Processes of their own, ended when this is left."""
+    """Run `commands` as processes, and kill them afterwards."""
     running = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for command in commands]
     try:
         yield
@@ -177,24 +171,26 @@ def busy_loops(per_core: float, scene: Scene) -> AbstractContextManager[None]:
 
 
 def memory_hog(limit: str, scene: Scene) -> AbstractContextManager[None]:
-    """A container that takes more memory than it may have, again and again, and is killed for it."""
+    """Run a container that repeatedly allocates more memory than its limit and is killed."""
     return beside(scene, limit, 'while :; do python3 -c "bytearray(2**30)"; sleep 0.5; done')
 
 
 def writers(number: int, scene: Scene) -> AbstractContextManager[None]:
-    return processes([[sys.executable, "-c", WRITER, str(scene.folder / f"written-{it}")] for it in range(number)])
+    return processes(
+        [[sys.executable, "-c", WRITER, str(scene.folder / f"written-{index}")] for index in range(number)]
+    )
 
 
 def thrashing(limit: str, scene: Scene) -> AbstractContextManager[None]:
-    """A container whose memory does not hold the files that it reads, and so reads them again and again."""
+    """Run a container that reads files larger than its memory limit again and again."""
     return beside(scene, limit, "while :; do cat /usr/lib/x86_64-linux-gnu/*.so* /usr/bin/* >/dev/null; done")
 
 
 @contextmanager
 def beside(scene: Scene, limit: str, script: str) -> Iterator[None]:
-    """A container beside the testbed's that runs `script` in so much memory."""
-    image = scene.stand.container(scene.cluster).image.id
-    container = scene.stand.client.containers.run(
+    """Run `script` in an extra container with the memory limit `limit`."""
+    image = scene.handle.container(scene.cluster).image.id
+    container = scene.handle.client.containers.run(
         image,
         ["-c", script],
         entrypoint=["sh"],
@@ -210,7 +206,7 @@ def beside(scene: Scene, limit: str, script: str) -> Iterator[None]:
 
 @contextmanager
 def delay_line(scene: Scene, *, factor: float = 1.0, loss: float = 0.0) -> Iterator[None]:
-    """The way from the first cluster to the second made longer, or lossy."""
+    """Multiply the delay from the first cluster to the second, or add loss."""
     line = scene.line
     band = band_of(line)
     change = f"tc qdisc change dev site{line.target_index} parent 1:{band:x} handle {line_handle(band):x}: "
@@ -224,7 +220,7 @@ def delay_line(scene: Scene, *, factor: float = 1.0, loss: float = 0.0) -> Itera
         line.host_rate_mbit,
         line.queue_packets,
     )
-    router = Router(scene.stand)
+    router = Router(scene.handle)
     router.run(change + delay_arguments(changed))
     try:
         yield
@@ -234,7 +230,7 @@ def delay_line(scene: Scene, *, factor: float = 1.0, loss: float = 0.0) -> Itera
 
 @contextmanager
 def uplink(scene: Scene, *, factor: float) -> Iterator[None]:
-    """The first cluster's uplink at a share of its rate."""
+    """Reduce the first cluster's uplink to a share of its rate."""
     shaper = scene.program.edges[SOURCE].up
 
     def programmed(rate_mbit: float) -> None:
@@ -243,7 +239,7 @@ def uplink(scene: Scene, *, factor: float) -> Iterator[None]:
             f" change dev $link root handle 1: tbf rate {round(rate_mbit * 1e6)}bit burst {shaper.burst_bytes}b"
             f" limit {shaper.queue_bytes}b"
         )
-        scene.stand.execute(scene.cluster, ["sh", "-c", script])
+        scene.handle.execute(scene.cluster, ["sh", "-c", script])
 
     programmed(factor * shaper.host_rate_mbit)
     try:
@@ -254,9 +250,9 @@ def uplink(scene: Scene, *, factor: float) -> Iterator[None]:
 
 @contextmanager
 def quota(part: str, share: float, scene: Scene) -> Iterator[None]:
-    """A container held to a share of one processor."""
-    name = scene.stand.router_container if part == "router" else scene.cluster
-    container = scene.stand.container(name)
+    """Limit a container to a share of one processor."""
+    name = scene.handle.router_container if part == "router" else scene.cluster
+    container = scene.handle.container(name)
     container.update(cpu_period=PERIOD_US, cpu_quota=round(share * PERIOD_US))
     try:
         yield
@@ -266,8 +262,8 @@ def quota(part: str, share: float, scene: Scene) -> Iterator[None]:
 
 @contextmanager
 def paused(part: str, host_s: float, scene: Scene) -> Iterator[None]:
-    """A container that stands still for a while."""
-    container = scene.stand.container(scene.stand.router_container if part == "router" else scene.cluster)
+    """Pause a container for `host_s` seconds."""
+    container = scene.handle.container(scene.handle.router_container if part == "router" else scene.cluster)
     container.pause()
     try:
         time.sleep(host_s)
@@ -278,11 +274,11 @@ def paused(part: str, host_s: float, scene: Scene) -> Iterator[None]:
 
 @contextmanager
 def flood(factor: float, scene: Scene) -> Iterator[None]:
-    """Datagrams over the job's link, at so many times its rate."""
+    """Send datagrams over the job's link, at `factor` times its rate."""
     rate_bytes = factor * scene.program.edges[SOURCE].up.host_rate_mbit * 1e6 / 8
     address = scene.program.edges[TARGET].address
     command = ["python3", "-c", FLOOD, address, str(rate_bytes), "3"]
-    sending = threading.Thread(target=scene.stand.execute, args=(scene.cluster, command))
+    sending = threading.Thread(target=scene.handle.execute, args=(scene.cluster, command))
     sending.start()
     yield
     sending.join()

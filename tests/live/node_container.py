@@ -1,7 +1,7 @@
-"""What the live tests of the applications share: one container of the node image, in which jobs run one after another.
+"""One container of the node image, in which the live tests of the applications run jobs as separate processes.
 
-Needs Docker and the node image, whose name TESTBED_NODE_IMAGE gives (default multicluster-testbed/node:dev); no
-testbed.
+Needs Docker and the node image, but no testbed. TESTBED_NODE_IMAGE names the image (default
+multicluster-testbed/node:dev).
 """
 
 import dataclasses
@@ -13,9 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 IMAGE = os.environ.get("TESTBED_NODE_IMAGE", "multicluster-testbed/node:dev")
 MPIRUN = (
@@ -29,7 +26,7 @@ JOB_TAKES_AT_MOST_HOST_S = 240
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What one job left behind."""
+    """The outcome of one job: how it ended, and what it reported."""
 
     exit_code: int
     events: dict[str, dict[str, Any]]
@@ -50,20 +47,20 @@ class NodeContainer:
     exchange_directory: Path
 
     def run(self, processes: int, line: str) -> Outcome:
-        """Runs a job of `processes` ranks; `line` is the application's name and its arguments."""
+        """Run a job of `processes` ranks; `line` is the application's name and its arguments."""
         return self._run(processes, f"python3 -m apps {line}")
 
     def run_program(self, processes: int, program: str) -> Outcome:
-        """Runs a program of a test's own as every rank of a job; what it says must be events."""
+        """Run a test's own program as every rank of a job; it must print events only."""
         (self.exchange_directory / "program.py").write_text(program)
         return self._run(processes, "python3 /exchange/program.py")
 
     def run_from_parent(self, processes: int, line: str) -> Outcome:
-        """As `run`, the ranks started as the broker has them: forked from one parent."""
+        """Run a job as `run` does, but with ranks forked from one parent, as the broker starts them."""
         return self._run(processes, f"start-rank {line}")
 
     def begin(self, processes: int, rank: str) -> subprocess.Popen[str]:
-        """A job of ranks that are such commands, once it has passed its start barrier; it still runs."""
+        """Start a job whose ranks run the command `rank`; return when it has passed its start barrier."""
         job = subprocess.Popen(
             ["docker", "exec", *ENVIRONMENT, self.identity, *f"{MPIRUN} -n {processes} {rank}".split()],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -77,25 +74,13 @@ class NodeContainer:
         events = [json.loads(said) for said in finished.stdout.splitlines()]
         return Outcome(finished.returncode, {event["event"]: event for event in events}, finished.stderr)
 
-    def solution(self, processes: int, line: str) -> tuple[dict[str, Any], npt.NDArray[np.float64]]:
-        """The record of a job that must succeed, and the solution that it saved."""
-        record = self.run(processes, f"{line} --save /exchange/solution.npy").record
-        return record, np.load(self.exchange_directory / "solution.npy")
-
-    def array(self, statements: str, expression: str) -> npt.NDArray[np.float64]:
-        """What `expression` is in the node, after `statements`: another numpy has another last bit of a sine."""
-        program = f"import numpy; {statements}; numpy.save('/exchange/array.npy', {expression})"
-        subprocess.run(["docker", "exec", *ENVIRONMENT, self.identity, "python3", "-c", program], check=True)
-        values: npt.NDArray[np.float64] = np.load(self.exchange_directory / "array.npy")
-        return values
-
     def inside(self, command: str) -> subprocess.CompletedProcess[str]:
-        """What a shell in the container does with `command`."""
+        """Run `command` in a shell in the container."""
         line = ["docker", "exec", *ENVIRONMENT, self.identity, "bash", "-c", command]
         return subprocess.run(line, capture_output=True, text=True, timeout=300, check=False)
 
     def ranks_left(self) -> bool:
-        """Whether a process of any job is left; one that has been killed is given time to be gone."""
+        """Return whether a process of a job is left, 5 s after the call; a killed process needs some time to end."""
         for _ in range(50):
             if self.inside(f"pgrep --full '{LEFT_OVER}' --ignore-ancestors || true").stdout.strip() == "":
                 return False
@@ -105,7 +90,7 @@ class NodeContainer:
 
 @contextmanager
 def node_container(exchange_directory: Path) -> Iterator[NodeContainer]:
-    """A container that sees `exchange_directory` as /exchange; it is gone afterwards."""
+    """Start a container that sees `exchange_directory` as /exchange; end it afterwards."""
     identity = subprocess.run(
         ["docker", "run", "--detach", "--rm", "--init", "--network", "none", "--shm-size", "256m",
          "--label", "multicluster-testbed.test=applications", "--volume", f"{exchange_directory}:/exchange",

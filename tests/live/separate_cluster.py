@@ -1,7 +1,7 @@
-"""A Slurm cluster as others have them: its head and its nodes are machines of their own, here a container each.
+"""An ordinary Slurm cluster: its head and its nodes are separate machines, here one container each.
 
-Made from the node image without its entry point: only what Slurm, munge and SSH need is started. Nodes run no SSH; the
-home folder is shared, as it is where clusters have a file server. It carries no testbed's label and knows of none.
+It is made from the node image without its entry point; only Slurm, munge and SSH are started. Nodes run no SSH. The
+home folder is shared, as on clusters with a file server. The containers have no label of a testbed.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ exec slurmctld -D
 
 @dataclass(frozen=True)
 class SeparateCluster:
-    """The cluster, seen as its administrator and its user do."""
+    """The cluster as its administrator and its user see it."""
 
     key: Path
     address: str
@@ -77,30 +77,30 @@ class SeparateCluster:
 
     @property
     def fingerprint(self) -> str:
-        """Of the head's host key, as its administrators publish it."""
+        """The fingerprint of the head's host key, as its administrators publish it."""
         return self.at("head", "ssh-keygen -l -f /etc/ssh/ssh_host_ed25519_key.pub").split()[1]
 
     def at(self, machine: str, command: str) -> str:
-        """What a root's shell on a machine prints."""
+        """Run a command in a root shell on a machine; return its output."""
         line = ["docker", "exec", f"{NAME}-{machine}", "bash", "-c", command]
         return subprocess.run(line, capture_output=True, text=True, check=False).stdout.strip()
 
     def let_in(self, public_key: str) -> None:
-        """Add a key to those that the user's account accepts."""
+        """Add a key to the authorized keys of the user's account."""
         self.at("head", f"echo '{public_key.strip()}' >> /home/researcher/.ssh/authorized_keys")
 
     def join(self, container: str) -> None:
-        """Give a container an address on the cluster's network, as a site's administrators would."""
+        """Connect a container to the cluster's network, as a site's administrators would."""
         _docker("network", "connect", NAME, container)
 
     def ranks(self) -> dict[str, int]:
-        """Ranks of applications on each machine."""
+        """Count the ranks of applications on each machine."""
         return {name: int(self.at(name, "pgrep -fc '^python3 -m apps' || true") or 0) for name in ("head", *NODES)}
 
 
 @contextmanager
 def separate_cluster(folder: Path) -> Iterator[SeparateCluster]:
-    """The cluster, once its nodes are idle and its head lets in; nothing of it is left afterwards."""
+    """Yield the cluster when its nodes are idle and its head accepts logins; remove all of it afterwards."""
     key = folder / "key"
     shared = folder / "shared"
     (folder / "home").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Control runs on a standing `mini`: each has the wide area it asks for, and the parts they give make up the factor."""
+"""Control runs on a running testbed: each has the wide area it asks for, and the parts sum to the factor."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from emulator.campaigns import standing_testbed as containers
-from emulator.campaigns.holding import WideArea
-from emulator.campaigns.run_directory import read_manifest, read_run
 from emulator.containers.wan.controls import Control
 from emulator.fidelity.attribution import WHOLE, Part
 from emulator.model.clock import REAL_TIME, Dilation
+from emulator.runs import container_testbed as containers
+from emulator.runs.holding import WideArea
+from emulator.runs.run_directory import read_manifest, read_run
 from tests.live.command_line import CommandLine
 
 K = 4.0
@@ -21,14 +21,20 @@ ITERATIONS = 20
 
 
 @pytest.fixture
-def wide_area(standing_testbed: CommandLine) -> Iterator[WideArea]:
-    """The wide area of the standing testbed, left as it was."""
-    with containers.testbed_named(standing_testbed.name) as testbed:
-        yield testbed.wide_area
-        testbed.wide_area.program(REAL_TIME)
+def wide_area(testbed: CommandLine) -> Iterator[WideArea]:
+    """Yield the wide area of the running testbed, and restore it afterwards."""
+    with containers.testbed_named(testbed.name) as held:
+        yield held.wide_area
+        held.wide_area.program(REAL_TIME)
 
 
-@pytest.mark.parametrize("control", [control for control in Control if control is not Control.AS_ASKED])
+OTHERS = (Control.WITHOUT_WIDE_AREA, Control.LATENCY_ALONE, Control.UNSHARED)
+
+
+@pytest.mark.timed
+@pytest.mark.parametrize(
+    "control", [Control.RATE_ALONE, *(pytest.param(control, marks=pytest.mark.long) for control in OTHERS)]
+)
 def test_a_control_is_programmed_measured_as_asked_and_told_from_the_whole(wide_area: WideArea, control: Control):
     controlled = wide_area.under(control)
     controlled.program(Dilation(K))
@@ -41,12 +47,12 @@ def test_a_control_is_programmed_measured_as_asked_and_told_from_the_whole(wide_
     assert "the program of the links" in as_asked.faults[0].what
 
 
-def test_the_parts_make_up_the_factor_and_latency_is_at_least_the_round_trips(
-    standing_testbed: CommandLine, tmp_path: Path
-):
+@pytest.mark.long
+@pytest.mark.timed
+def test_the_parts_make_up_the_factor_and_latency_is_at_least_the_round_trips(testbed: CommandLine, tmp_path: Path):
     out = tmp_path / "run"
     asked = ("--grid", "200", "--processors", "8", "--clusters", "1,2", "--iterations", str(ITERATIONS))
-    ended = standing_testbed(
+    ended = testbed(
         "measure", *asked, "--repeat", "2", "--dilation", str(K), "--even-if-hopeless", "--attribute", "--check",
         "--json", "--out", str(out),
     )  # fmt: skip
@@ -61,8 +67,8 @@ def test_the_parts_make_up_the_factor_and_latency_is_at_least_the_round_trips(
     assert parts["latency"]["added_s"] > 2 * ITERATIONS * one_way_s * 0.9
     assert parts["compute"]["added"] == pytest.approx(0.0, abs=0.01)
     assert (out / "attribution.png").stat().st_size > 1000
-    assert [it["invariance"]["check_dilation"] for it in (single, spread)] == [2 * K, 2 * K]
-    # On a busy host a figure may well not hold: then the command says so.
+    assert [cell["invariance"]["check_dilation"] for cell in (single, spread)] == [2 * K, 2 * K]
+    # On a busy host a figure may not be valid; the command then says so.
     defects = read_manifest(out).defects
     assert (ended.exit_code, bool(defects)) in ((0, False), (1, True)), ended.errors
     assert all(defect in ended.sentence for defect in defects[:1])

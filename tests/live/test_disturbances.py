@@ -1,6 +1,6 @@
-"""Disturbances of a standing `mini` while jobs run: each is held against the job that it met, by name, and no other.
+"""Disturbances of a running testbed while jobs run: the verdict of the disturbed job names each, and no other verdict.
 
-Needs Docker. The bench `tests.bench.disturbances` provokes more kinds and strengths.
+Needs Docker. The bench `tests.bench.disturbances` makes more kinds and strengths.
 """
 
 from __future__ import annotations
@@ -12,20 +12,22 @@ import time
 from pathlib import Path
 
 import psutil
+import pytest
 
-from emulator.campaigns import standing_testbed as testbeds
-from emulator.campaigns.extension import measure
-from emulator.campaigns.matrix import Matrix
-from emulator.campaigns.run_directory import read_rows, read_run
 from emulator.containers import engine
-from emulator.containers.evidence.lookout import looking_out
-from emulator.containers.state import standing
+from emulator.containers.state import testbed_state
+from emulator.containers.telemetry.container_telemetry import container_telemetry
+from emulator.measurement.extension import measure
 from emulator.model.clock import Dilation
-from emulator.model.evidence import EvidenceRow, LinkFaultRow
+from emulator.model.evidence import LinkFaultRow
+from emulator.runs import container_testbed as testbeds
+from emulator.runs.matrix import Matrix
+from emulator.runs.run_directory import read_rows, read_run
 from tests.live.command_line import CommandLine
 from tests.live.disturbances import DISTURBANCES, Disturber, Scene
+from tests.live.test_campaign import ANYWAY, SMALL
 
-PROVOKED = (
+ALL = (
     "busy loops: two on every core",
     "link's delay: four times as long",
     "link's rate: half",
@@ -34,29 +36,40 @@ PROVOKED = (
     "memory hog: more than its container may have",
     "slow disk: four writers that sync",
 )
-MATRIX = Matrix(
-    applications=("poisson",), grids=(1000,), processors=(16,), clusters=(2,), repeat=2 * len(PROVOKED) + 1,
-    iterations=40, dilation=8,
-)  # fmt: skip
+OF_EACH_KIND = ("link's delay: four times as long", "cluster's CPU quota: a two-hundredth of a core")
+"""A change of the programmed links, and a lack of a resource of a container."""
+
+DILATION = 8
 
 
-def test_each_disturbance_is_held_against_the_job_that_it_met(standing_testbed: CommandLine, tmp_path: Path):
-    """Jobs take turns: an undisturbed one, a disturbed one, ...; links are put back before a job ends."""
-    by_name = {it.shown: it for it in DISTURBANCES}
-    plan = [None, *(it for name in PROVOKED for it in (by_name[name], None))]
-    disturber = Disturber(Scene.of(standing_testbed.name, Dilation(MATRIX.dilation), tmp_path), plan)
-    with testbeds.testbed_named(standing_testbed.name) as testbed:
-        measure(testbed, MATRIX, tmp_path / "run", disturber.tell)
+@pytest.mark.parametrize(
+    "provoked",
+    [OF_EACH_KIND, pytest.param(ALL, marks=[pytest.mark.long, pytest.mark.timed])],
+    ids=["one of each kind", "all"],
+)
+def test_each_disturbance_is_held_against_the_job_that_it_met(
+    two_sites: CommandLine, tmp_path: Path, provoked: tuple[str, ...]
+):
+    """Undisturbed and disturbed jobs alternate; links are restored before a job ends."""
+    by_name = {disturbance.shown: disturbance for disturbance in DISTURBANCES}
+    plan = [None, *(job for name in provoked for job in (by_name[name], None))]
+    matrix = Matrix(
+        applications=("poisson",), grids=(1000,), processors=(16,), clusters=(2,), repeat=len(plan), iterations=40,
+        dilation=DILATION,
+    )  # fmt: skip
+    disturber = Disturber(Scene.of(two_sites.name, Dilation(DILATION), tmp_path), plan)
+    with testbeds.testbed_named(two_sites.name) as held:
+        measure(held, matrix, tmp_path / "run", disturber.disturb)
     disturber.finish()
     jobs = read_run(tmp_path / "run").jobs
     unnoticed = [
-        f"{it.shown}: {job.verdict} ({job.verdict_reasons})"
-        for it, job in zip(plan, jobs, strict=True)
-        if it is not None and (job.verdict == "valid" or not it.is_named_in([job.verdict_reasons]))
+        f"{disturbance.shown}: {job.verdict} ({job.verdict_reasons})"
+        for disturbance, job in zip(plan, jobs, strict=True)
+        if disturbance is not None and (job.verdict == "valid" or not disturbance.is_named_in([job.verdict_reasons]))
     ]
     assert unnoticed == []
     changed = [job.job for job in jobs if "programmed anew" in job.verdict_reasons]
-    assert changed == [job.job for it, job in zip(plan, jobs, strict=True) if it is not None and "link" in it.kind]
+    assert changed == [job.job for met, job in zip(plan, jobs, strict=True) if met is not None and "link" in met.kind]
     assert read_rows(tmp_path / "run", LinkFaultRow)
     manifest = read_run(tmp_path / "run").manifest
     assert manifest.verdict != "valid"
@@ -64,70 +77,47 @@ def test_each_disturbance_is_held_against_the_job_that_it_met(standing_testbed: 
     assert manifest.evidence.looks > 10
 
 
-def test_the_evidence_of_a_run_is_of_the_host_and_of_every_part(standing_testbed: CommandLine, tmp_path: Path):
-    out = tmp_path / "run"
-    asked = ("--grid", "400", "--processors", "8", "--clusters", "2", "--iterations", "40", "--repeat", "1")
-    standing_testbed.succeed("measure", *asked, "--dilation", "8", "--even-if-hopeless", "--out", str(out))
-    rows = read_rows(out, EvidenceRow)
-    assert {row.part for row in rows} == {"host", "amsterdam", "delft", "leiden", "utrecht", "wan", "broker"}
-    found = read_run(out).manifest.evidence
-    assert found is not None
-    assert not any("queues" in phrase or "containers" in phrase for phrase in found.missing)
-    assert found.testbed_cpu_share is not None
-    assert 0 < found.testbed_cpu_share < 1
-    assert sum(row.segments or 0 for row in rows if row.part == "delft") > 80
-
-
-def test_a_lookout_sees_every_link_and_leaves_nothing_behind(standing_testbed: CommandLine):
-    state = standing(standing_testbed.name)
+def test_telemetry_sees_every_link_and_leaves_nothing_behind(two_sites: CommandLine):
+    state = testbed_state(two_sites.name)
     client = engine.connect()
-    with looking_out(client, state.names, tuple(state.topology.cluster_names)) as lookout:
+    with container_telemetry(client, state.names, tuple(state.topology.cluster_names)) as telemetry:
         for _ in range(3):
-            assert len(lookout.links()) == 4 * 2 + 4 * 3
+            assert len(telemetry.links()) == 2 * 2 + 2 * 1
     host_deadline_s = time.monotonic() + 10
-    containers = [client.containers.get(name) for name in (*map(state.names.cluster, state.topology.cluster_names),
-                                                           state.names.router)]  # fmt: skip
-    while running := [row[-1] for it in containers for row in it.top()["Processes"] if "tc monitor" in row[-1]]:
+    parts = (*map(state.names.cluster, state.topology.cluster_names), state.names.router)
+    containers = [client.containers.get(name) for name in parts]
+    while running := [row[-1] for part in containers for row in part.top()["Processes"] if "tc monitor" in row[-1]]:
         assert time.monotonic() < host_deadline_s, running
         time.sleep(0.2)
 
 
-def test_jobs_that_arrive_late_are_named(standing_testbed: CommandLine, tmp_path: Path):
-    """The load generator stands still for a while, as it does on a host that is too busy for it."""
-
-    decisions = tmp_path / "run" / "decisions.jsonl"
-
-    def has_submitted() -> bool:
-        return decisions.is_file() and '"submitted"' in decisions.read_text()
+@pytest.mark.long
+def test_jobs_that_arrive_late_are_named(two_sites: CommandLine, tmp_path: Path):
+    """The load generator stops for a while, as it does on a host that is too busy for it."""
+    file, out = tmp_path / "small.yaml", tmp_path / "run"
+    file.write_text(
+        SMALL.replace("topology: quick", "topology: two-sites")
+        .replace("dilation: 2", "dilation: 1")
+        .replace("mean_s: 1", "mean_s: 3")
+    )
+    decisions = out / "decisions.jsonl"
 
     def stop_for_a_while() -> None:
         host_deadline_s = time.monotonic() + 120
         while time.monotonic() < host_deadline_s:
             for child in psutil.Process().children(recursive=True):
-                if "locust" in " ".join(child.cmdline()) and has_submitted():
+                has_submitted = decisions.is_file() and '"submitted"' in decisions.read_text()
+                if has_submitted and "locust" in " ".join(child.cmdline()):
                     os.kill(child.pid, signal.SIGSTOP)
-                    time.sleep(20)
+                    time.sleep(8)
                     os.kill(child.pid, signal.SIGCONT)
                     return
             time.sleep(0.2)
 
     stopping = threading.Thread(target=stop_for_a_while)
     stopping.start()
-    standing_testbed.succeed(
-        "campaign",
-        "run",
-        "first",
-        "--jobs",
-        "6",
-        "--seed",
-        "1",
-        "--dilation",
-        "2",
-        "--even-if-hopeless",
-        "--out",
-        str(tmp_path / "run"),
-    )
+    two_sites.succeed("campaign", "run", str(file), "--seed", "1", *ANYWAY, "--out", str(out))
     stopping.join()
-    late = [job for job in read_run(tmp_path / "run").jobs if "submitted late by" in job.verdict_reasons]
+    late = [job for job in read_run(out).jobs if "submitted late by" in job.verdict_reasons]
     assert late
     assert all(job.verdict != "valid" for job in late)

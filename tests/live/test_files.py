@@ -1,40 +1,31 @@
-"""Files over a real wide area: brought at the rate that was asked of it, seen whole or not at all, gone when unused.
+"""File transfers over the wide area: at the requested rate, never visible in part, removed when unused.
 
-A small testbed of two clusters of its own. Needs Docker with Compose.
+On the testbed `two-sites`, whose clusters have 8 processors each.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import Iterator
 
 import pytest
 
-from emulator.campaigns.run_directory import read_run
 from emulator.client import BrokerClient
 from emulator.containers import engine
-from emulator.containers.state import standing
+from emulator.containers.state import testbed_state
 from emulator.model.errors import TestbedError
 from emulator.model.files import BandwidthOrigin, FileRegistration
 from emulator.model.job import JobSpecification
 from emulator.model.views import JobView, RunRequest, Submission
+from emulator.runs.run_directory import read_run
 from tests.live.command_line import CommandLine
+from tests.live.grid import until
 
 RATE_MBIT = 20
 SIZE_BYTES = 8_000_000
 """3.2 s at the rate of the links."""
 LONG_BYTES = 40_000_000
-TOPOLOGY = f"""
-name: two-sites
-processor: das2-unweighted
-middleware: {{base_s: 1}}
-clusters:
-  - {{name: east, nodes: 4, access_link: {{up_mbit: {RATE_MBIT}, down_mbit: {RATE_MBIT}}}}}
-  - {{name: west, nodes: 4, access_link: {{up_mbit: {RATE_MBIT}, down_mbit: {RATE_MBIT}}}}}
-default_link: {{delay_s: 0.002}}
-"""
 CAMPAIGN = """
 name: near-files
 description: jobs that need both sites, each with a file at one of them
@@ -77,21 +68,14 @@ class Sites:
         return self.client.submit(Submission(specification=specification, run=run)).id
 
     def await_state(self, job: int, *states: str) -> JobView:
-        return self.until(lambda: (view := self.client.job(job)).state.value in states and view)
-
-    def until(self, condition):
-        deadline_host_s = time.monotonic() + 60
-        while not (found := condition()):
-            assert time.monotonic() < deadline_host_s, "it did not come to that in 60 s"
-            time.sleep(0.1)
-        return found
+        return until(lambda: (view := self.client.job(job)).state.value in states and view)
 
     def received(self, name: str) -> list[int]:
         return [transfer.received_bytes for transfer in self.client.file(name).transfers]
 
 
 def answers(client: BrokerClient) -> bool:
-    """Whether a broker answers, whatever it has to settle yet."""
+    """Return whether a broker answers, even if it is still recovering."""
     try:
         return bool(client.clusters())
     except TestbedError:
@@ -99,17 +83,10 @@ def answers(client: BrokerClient) -> bool:
 
 
 @pytest.fixture(scope="module")
-def sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sites]:
-    testbed = CommandLine("livefiles")
-    topology = tmp_path_factory.mktemp("two") / "two-sites.yaml"
-    topology.write_text(TOPOLOGY)
-    if testbed.left_over():
-        testbed.succeed("down")
-    testbed.succeed("up", "--topology", str(topology))
-    state = standing(testbed.name)
+def sites(two_sites: CommandLine) -> Iterator[Sites]:
+    state = testbed_state(two_sites.name)
     with BrokerClient(state.api_url, state.token) as client:
-        yield Sites(testbed.name, client)
-    testbed.succeed("down")
+        yield Sites(two_sites.name, client)
 
 
 @pytest.fixture
@@ -121,11 +98,11 @@ def run(sites: Sites) -> Iterator[int]:
 
 
 def test_a_file_crosses_the_wide_area_at_its_rate_is_never_seen_in_part_and_goes_after_its_last_user(sites, run):
-    """Two jobs, each with a component at home and one for which there is no room there, share what is brought."""
+    """Two jobs share a transferred file; each has a component at the file's site and one that does not fit there."""
     file = sites.client.register_file(FileRegistration(name="input", size_bytes=SIZE_BYTES, sites=("east",), seed=3))
     assert sites.checksum_at("east", "input") == file.sha256
     jobs = [sites.submit(run, 6, 4, file="input"), sites.submit(run, 2, 4, file="input")]
-    sites.until(lambda: any(0 < received < SIZE_BYTES for received in sites.received("input")))
+    until(lambda: any(0 < received < SIZE_BYTES for received in sites.received("input")))
     assert len(sites.incoming_at("west")) == 1
     assert sites.held_at("west") == []
     first = sites.await_state(jobs[0], "finished", "failed")
@@ -135,12 +112,12 @@ def test_a_file_crosses_the_wide_area_at_its_rate_is_never_seen_in_part_and_goes
     second = sites.await_state(jobs[1], "finished", "failed")
     assert second.state.value == "finished", second.reason
     assert [len({part.cluster for part in job.components}) for job in (first, second)] == [2, 2]
-    sites.until(lambda: sites.held_at("west") == [])
+    until(lambda: sites.held_at("west") == [])
     assert sites.incoming_at("west") == []
     assert [replica.site for replica in sites.client.file("input").replicas] == ["east"]
-    measured = [it for it in sites.client.bandwidths() if it.origin is BandwidthOrigin.MEASURED]
-    assert [(it.source, it.target) for it in measured] == [("east", "west")]
-    # A frame's headers and TCP's slow start take their part of what the links carry.
+    measured = [found for found in sites.client.bandwidths() if found.origin is BandwidthOrigin.MEASURED]
+    assert [(found.source, found.target) for found in measured] == [("east", "west")]
+    # Frame headers and TCP's slow start take a part of the links' rate.
     assert 0.8 * RATE_MBIT <= measured[0].rate_mbit <= RATE_MBIT
     sites.client.remove_file("input")
     assert sites.held_at("east") == []
@@ -149,24 +126,24 @@ def test_a_file_crosses_the_wide_area_at_its_rate_is_never_seen_in_part_and_goes
 def test_what_is_brought_is_what_its_source_has(sites, run):
     file = sites.client.register_file(FileRegistration(name="whole", size_bytes=1_000_000, sites=("west",)))
     job = sites.submit(run, 8, 2, file="whole", iterations=1_000_000)
-    sites.until(lambda: "whole" in sites.held_at("east"))
+    until(lambda: "whole" in sites.held_at("east"))
     assert sites.checksum_at("east", "whole") == file.sha256
     sites.client.cancel(job)
     sites.await_state(job, "cancelled")
-    sites.until(lambda: sites.held_at("east") == [])
+    until(lambda: sites.held_at("east") == [])
     sites.client.remove_file("whole")
 
 
 def test_a_cancelled_transfer_leaves_neither_bytes_nor_processes(sites, run):
     sites.client.register_file(FileRegistration(name="long", size_bytes=LONG_BYTES, sites=("east",)))
     job = sites.submit(run, 8, 2, file="long")
-    sites.until(lambda: any(received > 0 for received in sites.received("long")))
+    until(lambda: any(received > 0 for received in sites.received("long")))
     assert sites.at("west", "pgrep -c rsync") != "0"
     sites.client.cancel(job)
     assert sites.await_state(job, "cancelled").state.value == "cancelled"
-    sites.until(lambda: sites.received("long") == [])
+    until(lambda: sites.received("long") == [])
     assert (sites.held_at("west"), sites.incoming_at("west")) == ([], [])
-    sites.until(lambda: (sites.at("west", "pgrep -c rsync"), sites.at("east", "pgrep -c rsync")) == ("0", "0"))
+    until(lambda: (sites.at("west", "pgrep -c rsync"), sites.at("east", "pgrep -c rsync")) == ("0", "0"))
     sites.client.remove_file("long")
 
 
@@ -178,7 +155,7 @@ def test_a_file_is_made_of_the_same_bytes_at_every_site(sites):
 
 
 def test_a_campaign_brings_the_files_that_its_seed_draws_and_replays_without_a_difference(sites, tmp_path):
-    """Jobs of 12 processors need both sites, so each has its file brought; divided by 5 it has 4 MB: 1.6 s."""
+    """Jobs of 12 processors need both sites, so each transfers its file; divided by 5 the file has 4 MB, or 1.6 s."""
     campaign = tmp_path / "near-files.yaml"
     campaign.write_text(CAMPAIGN)
     testbed, records = CommandLine(sites.name), tmp_path / "run"
@@ -196,28 +173,29 @@ def test_a_campaign_brings_the_files_that_its_seed_draws_and_replays_without_a_d
         assert arrival["size_bytes"] == 4_000_000
         assert 0.8 * RATE_MBIT <= arrival["rate_mbit"] <= RATE_MBIT
     assert sites.client.files() == []
-    sites.until(lambda: sites.held_at("east") == sites.held_at("west") == [])
+    until(lambda: sites.held_at("east") == sites.held_at("west") == [])
     assert "0 differences" in testbed.succeed("replay", str(records)).output
 
 
+@pytest.mark.long
 def test_a_broker_that_is_killed_while_a_file_comes_leaves_no_half_file_and_knows_its_files_again(sites):
     sites.client.register_file(FileRegistration(name="long", size_bytes=LONG_BYTES, sites=("east",)))
     run = sites.client.take_run(RunRequest(name="killed", policy="cf")).id
     sites.client.start_run(run)
     job = sites.submit(run, 8, 2, file="long")
-    sites.until(lambda: any(received > 0 for received in sites.received("long")))
+    until(lambda: any(received > 0 for received in sites.received("long")))
     broker = engine.connect().containers.get(f"{sites.name}-broker")
     broker.kill("SIGKILL")
-    sites.until(lambda: (sites.at("west", "pgrep -c rsync"), sites.at("east", "pgrep -c rsync")) == ("0", "0"))
-    sites.until(lambda: (sites.held_at("west"), sites.incoming_at("west")) == ([], []))
+    until(lambda: (sites.at("west", "pgrep -c rsync"), sites.at("east", "pgrep -c rsync")) == ("0", "0"))
+    until(lambda: (sites.held_at("west"), sites.incoming_at("west")) == ([], []))
     broker.start()
-    sites.until(lambda: answers(sites.client))
+    until(lambda: answers(sites.client))
     assert [replica.site for replica in sites.client.file("long").replicas] == ["east"]
-    # The job goes on, and the file comes from its beginning.
-    sites.until(lambda: any(received > 0 for received in sites.received("long")))
+    # The job continues, and the file is transferred from its beginning.
+    until(lambda: any(received > 0 for received in sites.received("long")))
     assert sites.held_at("west") == []
     sites.client.end_run(run)
     assert sites.client.job(job).state.value == "cancelled"
-    sites.until(lambda: sites.incoming_at("west") == [])
+    until(lambda: sites.incoming_at("west") == [])
     sites.client.remove_file("long")
     assert sites.held_at("east") == []

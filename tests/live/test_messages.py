@@ -1,13 +1,13 @@
-"""Messages and collectives in the node image: what arrives, and no earlier than the interconnect allows.
+"""Messages and collectives in the node image: their contents, and arrivals no earlier than the interconnect allows.
 
-A cluster's boundary is simulated inside one container where a test needs one: messages across it are not paced.
+Where a test needs a boundary between clusters, it is simulated inside one container; messages across it are not paced.
 """
 
 import itertools
 
 import pytest
 
-from tests.live.node_container import NodeContainer
+from tests.live.resident_world import ResidentWorld
 
 INTERCONNECT = "Interconnect('slow', 5e-3, 80.0, 1e-3)"
 SETTING = """
@@ -17,10 +17,8 @@ from apps.application import JobContext
 from apps.interconnect import Interconnect
 from apps.pacing import DilatedPacer, ProcessorProfile
 from apps.record import JobSetting
-from apps.start.mpi import end, world
 from emulator.model.clock import Dilation
 
-communicator = world()
 rank, size = communicator.rank, communicator.size
 dilation = Dilation({dilation})
 setting = JobSetting(
@@ -30,19 +28,19 @@ job = JobContext.of_rank(communicator, setting, DilatedPacer(dilation))
 messenger, collectives = job.messenger, job.collectives
 job.collectives.barrier()
 
-def tell(**values):
+def report(**values):
     gathered = communicator.gather(values, root=0)
     if gathered is not None:
-        print(json.dumps({{"event": "told", "ranks": gathered}}), flush=True)
+        print(json.dumps({{"event": "reported", "ranks": gathered}}), flush=True)
 """
 
 
-def told(node: NodeContainer, processes: int, program: str, **setting: object) -> list[dict[str, object]]:
-    """What each rank of a job tells that runs `program` in this setting."""
+def run_on_ranks(world: ResidentWorld, processes: int, program: str, **setting: object) -> list[dict[str, object]]:
+    """Run `program` in this setting as a job; return what each rank reports."""
     given = {"dilation": 1.0, "clusters": 1, "components": (processes,), "interconnect": "None"} | setting
-    outcome = node.run_program(processes, SETTING.format(**given) + program + "\ncollectives.free()\nend()\n")
+    outcome = world.run_program(processes, SETTING.format(**given) + program + "\ncollectives.free()\n")
     assert outcome.exit_code == 0, outcome.errors
-    ranks: list[dict[str, object]] = outcome.events["told"]["ranks"]
+    ranks: list[dict[str, object]] = outcome.events["reported"]["ranks"]
     return ranks
 
 
@@ -61,7 +59,7 @@ mine = np.empty(2 + rank)
 collectives.scatter([np.full(2 + other, other + 0.5) for other in range(size)] if rank == 0 else None, mine)
 blocks = [np.empty(2 + other) for other in range(size)]
 collectives.gather(mine * 2, blocks if rank == 0 else None)
-tell(
+report(
     added=bool(np.allclose(added, sum(everybody))),
     bits=added.tobytes().hex(),
     largest=bool(np.array_equal(largest, np.maximum.reduce(everybody))),
@@ -79,14 +77,16 @@ tell(
 )
 @pytest.mark.parametrize("interconnect", ["None", "Interconnect('quick', 1e-5, 1000.0)"])
 def test_collectives_are_numpys(
-    node: NodeContainer, processes: int, clusters: int, components: tuple[int, ...], interconnect: str
+    world: ResidentWorld, processes: int, clusters: int, components: tuple[int, ...], interconnect: str
 ) -> None:
-    ranks = told(node, processes, COLLECTIVES, clusters=clusters, components=components, interconnect=interconnect)
+    ranks = run_on_ranks(
+        world, processes, COLLECTIVES, clusters=clusters, components=components, interconnect=interconnect
+    )
     assert len({rank.pop("bits") for rank in ranks}) == 1
     assert all(all(rank.values()) for rank in ranks), ranks
 
 
-def test_strided_views_and_messages_larger_than_are_sent_at_once(node: NodeContainer) -> None:
+def test_strided_views_and_messages_larger_than_are_sent_at_once(world: ResidentWorld) -> None:
     program = """
 values = np.arange(300_000.0).reshape(3, 100_000) * (rank + 1)
 column, row = np.empty((3, 2)), np.empty(100_000)
@@ -97,14 +97,14 @@ for _ in range(3):
         receives=[(column[:, 1], other, 1), (row, other, 2)],
     )
 expected = np.arange(300_000.0).reshape(3, 100_000) * (other + 1)
-tell(column=bool((column[:, 1] == expected[:, 7]).all()), row=bool((row == expected[2]).all()))
+report(column=bool((column[:, 1] == expected[:, 7]).all()), row=bool((row == expected[2]).all()))
 """
-    assert all(all(rank.values()) for rank in told(node, 2, program))
+    assert all(all(rank.values()) for rank in run_on_ranks(world, 2, program))
 
 
 PING = """
 values = np.zeros(10_000)
-messenger.moment_ns = started_ns = time.monotonic_ns()
+messenger.timestamp_ns = started_ns = time.monotonic_ns()
 for _ in range({rounds}):
     if rank == 0:
         messenger.send(values, 1)
@@ -112,75 +112,81 @@ for _ in range({rounds}):
     elif rank == 1:
         messenger.receive(values, 0)
         messenger.send(values, 0)
-moment_s = (messenger.moment_ns - started_ns) / 1e9
-messenger.wait_for_moment()
-tell(moment_s=moment_s, host_s=(time.monotonic_ns() - started_ns) / 1e9, paced=messenger.count.paced_messages)
+timestamp_s = (messenger.timestamp_ns - started_ns) / 1e9
+messenger.wait_until_timestamp()
+report(timestamp_s=timestamp_s, host_s=(time.monotonic_ns() - started_ns) / 1e9, paced=messenger.count.paced_messages)
 """
 
 
-def test_a_message_takes_the_interconnects_latency_rate_and_overhead(node: NodeContainer) -> None:
+@pytest.mark.timed
+def test_a_message_takes_the_interconnects_latency_rate_and_overhead(world: ResidentWorld) -> None:
     # 10,000 values are 80,000 bytes: 8 ms at 80 Mbit/s, and 1 ms for the message, and 5 ms of latency.
     for dilation in (1.0, 2.0):
-        first, _ = told(node, 2, PING.format(rounds=3), interconnect=INTERCONNECT, dilation=dilation)
-        assert first["moment_s"] >= 6 * 0.014 * dilation
-        assert first["moment_s"] == pytest.approx(6 * 0.014 * dilation, rel=0.2)
-        assert first["host_s"] >= first["moment_s"]
+        first, _ = run_on_ranks(world, 2, PING.format(rounds=3), interconnect=INTERCONNECT, dilation=dilation)
+        assert first["timestamp_s"] >= 6 * 0.014 * dilation
+        assert first["timestamp_s"] == pytest.approx(6 * 0.014 * dilation, rel=0.2)
+        assert first["host_s"] >= first["timestamp_s"]
 
 
-def test_messages_between_clusters_are_not_paced(node: NodeContainer) -> None:
-    ranks = told(node, 2, PING.format(rounds=3), interconnect=INTERCONNECT, clusters=2, components=(1, 1))
-    assert all(float(str(rank["moment_s"])) < 0.014 for rank in ranks)
+@pytest.mark.timed
+def test_messages_between_clusters_are_not_paced(world: ResidentWorld) -> None:
+    ranks = run_on_ranks(world, 2, PING.format(rounds=3), interconnect=INTERCONNECT, clusters=2, components=(1, 1))
+    assert all(float(str(rank["timestamp_s"])) < 0.014 for rank in ranks)
 
 
-def test_messages_of_one_sender_leave_one_after_another(node: NodeContainer) -> None:
+@pytest.mark.timed
+def test_messages_of_one_sender_leave_one_after_another(world: ResidentWorld) -> None:
     program = """
 values, incoming = np.zeros(10_000), np.zeros((4, 10_000))
-messenger.moment_ns = started_ns = time.monotonic_ns()
+messenger.timestamp_ns = started_ns = time.monotonic_ns()
 if rank == 0:
     messenger.exchange(sends=[(values, other, 0) for other in range(1, size)])
 else:
     messenger.receive(values, 0)
-tell(taken_s=(messenger.moment_ns - started_ns) / 1e9, moment_ns=messenger.moment_ns)
+report(taken_s=(messenger.timestamp_ns - started_ns) / 1e9, timestamp_ns=messenger.timestamp_ns)
 """
-    first, *others = told(node, 5, program, interconnect=INTERCONNECT)
+    first, *others = run_on_ranks(world, 5, program, interconnect=INTERCONNECT)
     assert float(str(first["taken_s"])) >= 4 * 0.009
-    for earlier_ns, later_ns in itertools.pairwise(sorted(int(str(rank["moment_ns"])) for rank in others)):
+    for earlier_ns, later_ns in itertools.pairwise(sorted(int(str(rank["timestamp_ns"])) for rank in others)):
         assert later_ns - earlier_ns == 9_000_000
 
 
-def test_messages_to_one_receiver_come_in_one_after_another(node: NodeContainer) -> None:
+@pytest.mark.timed
+def test_messages_to_one_receiver_come_in_one_after_another(world: ResidentWorld) -> None:
     program = """
 values, incoming = np.zeros(10_000), np.zeros((4, 10_000))
 collectives.barrier()
-messenger.moment_ns = started_ns = time.monotonic_ns()
+messenger.timestamp_ns = started_ns = time.monotonic_ns()
 if rank == 0:
     messenger.exchange(receives=[(incoming[other - 1], other, 0) for other in range(1, size)])
 else:
     messenger.send(values, 0)
-tell(moment_s=(messenger.moment_ns - started_ns) / 1e9)
+report(timestamp_s=(messenger.timestamp_ns - started_ns) / 1e9)
 """
-    first, *_ = told(node, 5, program, interconnect=INTERCONNECT)
-    # The first is there after 14 ms, and each of the other three takes 8 ms more.
-    assert float(str(first["moment_s"])) >= 0.014 + 3 * 0.008 - 0.004
+    first, *_ = run_on_ranks(world, 5, program, interconnect=INTERCONNECT)
+    # The first message arrives after 14 ms, and each of the other three takes 8 ms more.
+    assert float(str(first["timestamp_s"])) >= 0.014 + 3 * 0.008 - 0.004
 
 
-def test_a_message_across_clusters_leaves_no_earlier_than_its_processor_has_come_to_it(node: NodeContainer) -> None:
+@pytest.mark.timed
+def test_a_message_across_clusters_leaves_no_earlier_than_its_processor_has_come_to_it(world: ResidentWorld) -> None:
     program = """
 values = np.zeros(1)
 started_ns = time.monotonic_ns()
 if rank == 0:
-    messenger.moment_ns = started_ns + 200_000_000
+    messenger.timestamp_ns = started_ns + 200_000_000
     messenger.send(values, 1)
 else:
     messenger.receive(values, 0)
-tell(host_s=(time.monotonic_ns() - started_ns) / 1e9)
+report(host_s=(time.monotonic_ns() - started_ns) / 1e9)
 """
-    ranks = told(node, 2, program, interconnect=INTERCONNECT, clusters=2, components=(1, 1))
+    ranks = run_on_ranks(world, 2, program, interconnect=INTERCONNECT, clusters=2, components=(1, 1))
     assert float(str(ranks[0]["host_s"])) >= 0.2
     assert float(str(ranks[1]["host_s"])) > 0.15
 
 
-def test_waiting_for_a_neighbour_costs_no_cpu(node: NodeContainer) -> None:
+@pytest.mark.timed
+def test_waiting_for_a_neighbour_costs_no_cpu(world: ResidentWorld) -> None:
     program = """
 values = np.zeros(1)
 cpu_s = 0.0
@@ -191,6 +197,6 @@ else:
     started_s = time.process_time()
     messenger.receive(values, 0)
     cpu_s = time.process_time() - started_s
-tell(cpu_s=cpu_s)
+report(cpu_s=cpu_s)
 """
-    assert all(float(str(rank["cpu_s"])) < 0.05 for rank in told(node, 2, program))
+    assert all(float(str(rank["cpu_s"])) < 0.05 for rank in run_on_ranks(world, 2, program))

@@ -1,6 +1,6 @@
 """Poisson in the node image: its numerics against the analytic solution and a serial run, its pacing, its errors.
 
-Needs Docker and the node image, as `tests.live.node_container` says.
+Needs Docker and the node image, as `tests.live.node_container` says. Jobs run in the resident MPI world.
 """
 
 import itertools
@@ -10,21 +10,21 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tests.live.node_container import NodeContainer
+from tests.live.resident_world import ResidentWorld
 
 CONVERGED = "--native --tolerance 1e-11 --iterations 100000"
 
 
-def source_of(node: NodeContainer, side: int) -> npt.NDArray[np.float64]:
-    """The problem's source as the node computes it."""
-    return node.array(
+def source_of(world: ResidentWorld, side: int) -> npt.NDArray[np.float64]:
+    """Return the problem's source as the node computes it."""
+    return world.array(
         "from apps.grid import Block; from apps.poisson import Problem",
         f"Problem({side}, 1.0).source(Block(0, {side}, 0, {side}))",
     )
 
 
 def reference(source: npt.NDArray[np.float64], iterations: int) -> npt.NDArray[np.float64]:
-    """Red-black Gauss-Seidel in a few lines: black points, then red ones, `iterations` times."""
+    """Compute red-black Gauss-Seidel in plain numpy: black points, then red points, `iterations` times."""
     values = np.zeros_like(source)
     row, column = np.indices(source.shape)
     inner = np.zeros(source.shape, dtype=bool)
@@ -38,14 +38,14 @@ def reference(source: npt.NDArray[np.float64], iterations: int) -> npt.NDArray[n
 
 
 @pytest.mark.parametrize("side", [1, 2, 9, 24])
-def test_one_process_is_red_black_gauss_seidel_exactly(node: NodeContainer, side: int) -> None:
-    record, values = node.solution(1, f"poisson --grid {side} --native --iterations 25")
+def test_one_process_is_red_black_gauss_seidel_exactly(world: ResidentWorld, side: int) -> None:
+    record, values = world.solution(1, f"poisson --grid {side} --native --iterations 25")
     assert record["iterations"] == 25
-    assert np.array_equal(values, reference(source_of(node, side), 25))
+    assert np.array_equal(values, reference(source_of(world, side), 25))
 
 
-def test_the_solution_converges_to_the_analytic_one_at_second_order(node: NodeContainer) -> None:
-    records = [node.run(4, f"poisson --grid {side} {CONVERGED}").record for side in (15, 31, 63)]
+def test_the_solution_converges_to_the_analytic_one_at_second_order(world: ResidentWorld) -> None:
+    records = [world.run(4, f"poisson --grid {side} {CONVERGED}").record for side in (15, 31, 63)]
     assert all(record["converged"] for record in records)
     for coarse, fine in itertools.pairwise(records):
         assert coarse["error_max_norm"] / fine["error_max_norm"] == pytest.approx(4.0, rel=0.05)
@@ -53,25 +53,26 @@ def test_the_solution_converges_to_the_analytic_one_at_second_order(node: NodeCo
 
 
 @pytest.mark.parametrize("processes", [2, 4, 6, 7, 16])
-def test_many_processes_reach_the_solution_of_one(node: NodeContainer, processes: int) -> None:
-    serial_record, serial = node.solution(1, f"poisson --grid 23 {CONVERGED}")
-    record, values = node.solution(processes, f"poisson --grid 23 {CONVERGED}")
+def test_many_processes_reach_the_solution_of_one(world: ResidentWorld, processes: int) -> None:
+    serial_record, serial = world.solution(1, f"poisson --grid 23 {CONVERGED}")
+    record, values = world.solution(processes, f"poisson --grid 23 {CONVERGED}")
     assert record["converged"]
     assert np.abs(values - serial).max() < 1e-8
     assert record["iterations"] >= serial_record["iterations"]
     assert record["error_max_norm"] == pytest.approx(serial_record["error_max_norm"], abs=1e-8)
 
 
-def test_as_many_processes_as_points_along_a_side(node: NodeContainer) -> None:
-    _, serial = node.solution(1, f"poisson --grid 5 {CONVERGED}")
-    record, values = node.solution(5, f"poisson --grid 5 {CONVERGED} --components 2,3 --clusters 2")
+def test_as_many_processes_as_points_along_a_side(world: ResidentWorld) -> None:
+    _, serial = world.solution(1, f"poisson --grid 5 {CONVERGED}")
+    record, values = world.solution(5, f"poisson --grid 5 {CONVERGED} --components 2,3 --clusters 2")
     assert np.abs(values - serial).max() < 1e-8
     assert (record["components"], record["clusters"], record["processors"]) == ([2, 3], 2, 5)
 
 
-def test_paced_iterations_take_the_emulated_processors_time(node: NodeContainer) -> None:
-    record = node.run(4, "poisson --grid 100 --iterations 40 --dilation 4 --in-cache-ns-per-point 2000").record
-    # Medians: another load on this host may delay single iterations, and the record says so elsewhere.
+@pytest.mark.timed
+def test_paced_iterations_take_the_emulated_processors_time(world: ResidentWorld) -> None:
+    record = world.run(4, "poisson --grid 100 --iterations 40 --dilation 4 --in-cache-ns-per-point 2000").record
+    # Medians are compared, because other load on this host may delay single iterations.
     assert record["iteration_spread_s"]["median"] == pytest.approx(0.005, rel=0.10)
     assert record["iteration_spread_s"]["min"] >= 0.005
     assert record["compute_s"]["mean"] >= 40 * 0.005
@@ -84,11 +85,11 @@ def test_paced_iterations_take_the_emulated_processors_time(node: NodeContainer)
 @pytest.mark.parametrize(("processes", "where"), [(4, ""), (7, "--components 3,4 --clusters 2")])
 @pytest.mark.parametrize("interconnect", ["", "--interconnect myrinet:20e-6:1000:5e-6"])
 def test_overlapped_borders_give_the_bits_of_the_four_steps(
-    node: NodeContainer, processes: int, where: str, interconnect: str
+    world: ResidentWorld, processes: int, where: str, interconnect: str
 ) -> None:
     line = f"poisson --grid 23 --iterations 60 --dilation 0.1 {where} {interconnect} --exchange"
-    stepwise, values = node.solution(processes, f"{line} steps")
-    overlapped, same = node.solution(processes, f"{line} overlapped --synchronized")
+    stepwise, values = world.solution(processes, f"{line} steps")
+    overlapped, same = world.solution(processes, f"{line} overlapped --synchronized")
     assert np.array_equal(values, same)
     assert stepwise["global_error"] == overlapped["global_error"]
     assert set(stepwise["border_exchange_s"][0]) == {"top", "bottom", "left", "right"}
@@ -100,39 +101,42 @@ def test_overlapped_borders_give_the_bits_of_the_four_steps(
     )
 
 
-def test_paced_messages_make_an_iteration_the_same_at_every_dilation(node: NodeContainer) -> None:
+@pytest.mark.timed
+def test_paced_messages_make_an_iteration_the_same_at_every_dilation(world: ResidentWorld) -> None:
     line = "poisson --grid 60 --iterations 30 --interconnect slow:1e-3:10:1e-3 --dilation"
-    slow, fast = (node.run(4, f"{line} {dilation}").record for dilation in (4, 2))
-    # 900 points of 115 ns; in two dimensions 4 processes send in two steps each way, then collect and distribute.
+    slow, fast = (world.run(4, f"{line} {dilation}").record for dilation in (4, 2))
+    # 900 points of 115 ns. In two dimensions 4 processes send in two steps each way, then collect and distribute.
     medians_s = [record["iteration_spread_s"]["median"] for record in (slow, fast)]
     assert medians_s[0] == pytest.approx(medians_s[1], rel=1e-3)
     borders_s, reduction_s = 4 * (2e-3 + 240 / 1.25e6), 2 * 2e-3
     assert medians_s[0] > 900 * 115e-9 + borders_s + reduction_s
-    # Eight borders and a reduction in an iteration; before and after the loop three barriers and a broadcast.
+    # An iteration has eight borders and a reduction. Before and after the loop are three barriers and a broadcast.
     assert (slow["paced_messages"], slow["weight"]) == (30 * (8 + 6) + 3 * 6 + 3, 1.0)
 
 
-def test_communication_is_measured_as_in_the_study(node: NodeContainer) -> None:
-    record = node.run(6, "poisson --grid 60 --iterations 20 --dilation 4").record
+def test_communication_is_measured_as_in_the_study(world: ResidentWorld) -> None:
+    record = world.run(6, "poisson --grid 60 --iterations 20 --dilation 4").record
     by_direction_s, totals_s = record["border_exchange_s"], record["border_exchange_total_s"]
     assert [sum(process.values()) for process in by_direction_s] == pytest.approx(totals_s)
     assert 0.0 < record["communication_s"] <= record["runtime_s"]
-    # Of 3 x 2 processes the middle ones move a row of 20 points and two columns of 30, each way.
+    # Of 3 x 2 processes the middle ones exchange a row of 20 points and two columns of 30, in both directions.
     assert record["border_exchange_points"] == 2 * (20 + 30 + 30)
     assert record["border_exchange_bytes"] == 8 * record["border_exchange_points"]
 
 
-def test_the_dilation_cancels_out_of_emulated_durations(node: NodeContainer) -> None:
+@pytest.mark.timed
+def test_the_dilation_cancels_out_of_emulated_durations(world: ResidentWorld) -> None:
     line = "poisson --grid 60 --iterations 30 --in-cache-ns-per-point 10000 --dilation"
-    slow, fast = (node.run(4, f"{line} {dilation}").record for dilation in (4, 2))
+    slow, fast = (world.run(4, f"{line} {dilation}").record for dilation in (4, 2))
     medians_s = [record["iteration_spread_s"]["median"] for record in (slow, fast)]
     assert medians_s[0] == pytest.approx(medians_s[1], rel=0.10)
     assert (slow["dilation"], fast["dilation"]) == (4.0, 2.0)
 
 
-def test_no_rank_iterates_before_the_moment_it_is_given(node: NodeContainer) -> None:
-    host_start_at_s = time.time() + 8.0
-    outcome = node.run(4, f"poisson --grid 20 --iterations 10 --native --start-at {host_start_at_s}")
+@pytest.mark.timed
+def test_no_rank_iterates_before_the_moment_it_is_given(world: ResidentWorld) -> None:
+    host_start_at_s = time.time() + 2.0
+    outcome = world.run(4, f"poisson --grid 20 --iterations 10 --native --start-at {host_start_at_s}")
     started, finished = outcome.events["started"], outcome.events["finished"]
     assert started["host_moment_s"] == pytest.approx(host_start_at_s, abs=0.5)
     assert started["host_moment_s"] >= host_start_at_s
@@ -141,7 +145,7 @@ def test_no_rank_iterates_before_the_moment_it_is_given(node: NodeContainer) -> 
     assert finished["host_moment_s"] > started["host_moment_s"]
 
 
-def test_ranks_that_are_ready_too_late_say_by_how_much(node: NodeContainer) -> None:
+def test_ranks_that_are_ready_too_late_say_by_how_much(world: ResidentWorld) -> None:
     host_start_at_s = time.time() - 5.0
-    started = node.run(2, f"poisson --grid 20 --iterations 10 --native --start-at {host_start_at_s}").events["started"]
+    started = world.run(2, f"poisson --grid 20 --iterations 10 --native --start-at {host_start_at_s}").events["started"]
     assert started["host_late_s"] > 5.0

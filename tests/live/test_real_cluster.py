@@ -1,27 +1,24 @@
-"""Jobs on a real cluster: one whose head and nodes are machines of their own, named only by its head's address.
+"""Jobs on a real cluster, whose head and nodes are separate machines; a topology states only its head's address.
 
-Beside it stands a testbed with one cluster in a container, whose broker and cluster get addresses on the real one's
-network, as they would on a site's. Needs Docker with Compose.
+A testbed with one emulated cluster uses the real one. Its broker and its cluster get addresses on the real cluster's
+network, as they would at a site.
 """
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import yaml
 
 from emulator.client import BrokerClient
-from emulator.containers.lifecycle import part_containers
-from emulator.containers.state import standing
+from emulator.containers.state import testbed_state
+from emulator.model.job import JobState
 from tests.live.command_line import CommandLine
+from tests.live.grid import SHORT, Grid, until
 from tests.live.separate_cluster import SeparateCluster, separate_cluster
 
 NAME = "livereal"
-ENDLESS = {"grid": 100, "iterations": 10_000_000}
-SHORT = {"grid": 100, "iterations": 20}
 TOPOLOGY = """
 name: half-real
 processor: das2-pentium3
@@ -41,33 +38,15 @@ clusters:
 
 
 @dataclass(frozen=True)
-class Stood:
+class HalfReal:
     """A testbed with the real cluster in its topology."""
 
-    testbed: CommandLine
+    grid: Grid
     das: SeparateCluster
-    folder: Path
-
-    def submit(self, arguments: dict, components: list[int], clusters: list[str]) -> int:
-        job = {"application": "poisson", "arguments": arguments, "components": components}
-        file = self.folder / "job.yaml"
-        file.write_text(yaml.safe_dump({**job, "request": "fixed", "clusters": clusters}))
-        (submitted,) = self.testbed.succeed("submit", str(file), "--json").as_json()
-        return submitted["id"]
-
-    def await_state(self, number: int, *states: str) -> dict:
-        host_deadline_s = time.monotonic() + 60
-        while (job := self.testbed.succeed("jobs", str(number), "--json").as_json())["state"] not in states:
-            assert job["state"] not in ("failed", "cancelled"), job["reason"]
-            assert time.monotonic() < host_deadline_s, f"job {number} is {job['state']}: {job['reason']}"
-            time.sleep(0.3)
-        return job
 
     def nothing_is_held(self) -> None:
-        host_deadline_s = time.monotonic() + 20
-        while (held := (self.das.at("head", "squeue -h"), sum(self.das.ranks().values()))) != ("", 0):
-            assert time.monotonic() < host_deadline_s, held
-            time.sleep(0.3)
+        """Wait until the real cluster has no allocation and no rank left."""
+        until(lambda: (self.das.at("head", "squeue -h"), sum(self.das.ranks().values())) == ("", 0), 20)
 
 
 def topology_of(das: SeparateCluster, folder: Path, **other: str) -> Path:
@@ -78,78 +57,73 @@ def topology_of(das: SeparateCluster, folder: Path, **other: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def das(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeparateCluster]:
+def das(images: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeparateCluster]:
     with separate_cluster(tmp_path_factory.mktemp("das")) as cluster:
         yield cluster
 
 
 @contextmanager
-def brought_up(name: str, das: SeparateCluster, topology: Path) -> Iterator[Stood]:
-    """A testbed whose containers are on the real cluster's network, and whose jobs may log in there."""
+def brought_up(name: str, das: SeparateCluster, topology: Path) -> Iterator[HalfReal]:
+    """Bring up a testbed whose containers are on the real cluster's network, and whose jobs may log in there."""
     testbed = CommandLine(name)
     if testbed.left_over():
         testbed.succeed("down")
     testbed.succeed("up", "--topology", str(topology))
-    state = standing(name)
+    state = testbed_state(name)
     try:
         for container in (state.names.broker, *(cluster.container for cluster in state.record.clusters)):
             das.join(container)
         das.let_in((state.folder / "keys" / "grid.pub").read_text())
         with BrokerClient(state.api_url, state.token) as client:
-            host_deadline_s = time.monotonic() + 30
-            while not all(cluster.reachable for cluster in client.clusters()):
-                assert time.monotonic() < host_deadline_s, client.clusters()
-                time.sleep(0.3)
-        yield Stood(testbed, das, topology.parent)
+            until(lambda: all(cluster.reachable for cluster in client.clusters()), 30)
+            yield HalfReal(Grid(testbed, client), das)
     finally:
         testbed.succeed("down")
     assert testbed.left_over() == []
 
 
 @pytest.fixture(scope="module")
-def half_real(das: SeparateCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stood]:
-    with brought_up(NAME, das, topology_of(das, tmp_path_factory.mktemp("half-real"))) as stood:
-        yield stood
+def half_real(das: SeparateCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HalfReal]:
+    with brought_up(NAME, das, topology_of(das, tmp_path_factory.mktemp("half-real"))) as half_real:
+        yield half_real
 
 
-def test_a_job_in_the_real_cluster_has_its_ranks_on_the_nodes_that_slurm_gave(half_real: Stood) -> None:
-    number = half_real.submit(ENDLESS, [6], ["das"])
-    job = half_real.await_state(number, "running")
+def test_a_job_in_the_real_cluster_has_its_ranks_on_the_nodes_that_slurm_gave(half_real: HalfReal) -> None:
+    number = half_real.grid.submit(6, clusters=["das"])
+    job = half_real.grid.await_state(number, JobState.RUNNING)
     assert half_real.das.ranks() in ({"head": 0, "n1": 4, "n2": 2}, {"head": 0, "n1": 2, "n2": 4})
-    allocation = job["components"][0]["allocation"]
-    shown = half_real.das.at("head", f"squeue -h -j {allocation} -o '%P|%C|%l|%k'")
+    shown = half_real.das.at("head", f"squeue -h -j {job.components[0].allocation} -o '%P|%C|%l|%k'")
     assert shown == "science|6|30:00|a testbed's, see $HOME"
-    half_real.testbed.succeed("cancel", str(number))
-    assert half_real.await_state(number, "cancelled")["reason"] == "Cancelled while it was running."
+    half_real.grid.cancel(number)
+    assert half_real.grid.job(number).reason == "Cancelled while it was running."
     half_real.nothing_is_held()
 
 
-def test_a_job_finishes_there(half_real: Stood) -> None:
-    job = half_real.await_state(half_real.submit(SHORT, [6], ["das"]), "finished")
-    assert job["result"]["processors"] == 6
+def test_a_job_finishes_there(half_real: HalfReal) -> None:
+    job = half_real.grid.finished(half_real.grid.submit(6, clusters=["das"], arguments=SHORT))
+    assert job.result["processors"] == 6
     half_real.nothing_is_held()
 
 
 @pytest.mark.parametrize("clusters", [["north", "das"], ["das", "north"]])
-def test_one_mpi_job_spans_the_container_and_the_real_cluster(half_real: Stood, clusters: list[str]) -> None:
+def test_one_mpi_job_spans_the_container_and_the_real_cluster(half_real: HalfReal, clusters: list[str]) -> None:
     sizes = [{"north": 2, "das": 6}[cluster] for cluster in clusters]
-    job = half_real.await_state(half_real.submit(SHORT, sizes, clusters), "finished")
-    assert job["result"]["processors"] == 8
-    assert [part["cluster"] for part in job["components"]] == clusters
+    job = half_real.grid.finished(half_real.grid.submit(*sizes, clusters=clusters, arguments=SHORT))
+    assert job.result["processors"] == 8
+    assert [part.cluster for part in job.components] == clusters
     half_real.nothing_is_held()
 
 
-def test_scancel_at_the_real_head_fails_the_job_everywhere(half_real: Stood) -> None:
-    number = half_real.submit(ENDLESS, [2, 6], ["north", "das"])
-    half_real.await_state(number, "running")
+def test_scancel_at_the_real_head_fails_the_job_everywhere(half_real: HalfReal) -> None:
+    number = half_real.grid.submit(2, 6, clusters=["north", "das"])
+    half_real.grid.await_state(number, JobState.RUNNING)
     half_real.das.at("head", "scancel -u researcher")
-    job = half_real.await_state(number, "failed")
-    assert "das" in job["reason"]
+    assert "das" in half_real.grid.await_state(number, JobState.FAILED).reason
     half_real.nothing_is_held()
 
 
-def test_only_the_emulated_links_are_programmed_and_status_says_so(half_real: Stood) -> None:
-    shown = half_real.testbed.succeed("status").output
+def test_only_the_emulated_links_are_programmed_and_status_says_so(half_real: HalfReal) -> None:
+    shown = half_real.grid.testbed.succeed("status").output
     assert "unshaped    the links of das, which are real" in shown
     assert f"researcher@{half_real.das.address}" in shown
 
@@ -157,12 +131,12 @@ def test_only_the_emulated_links_are_programmed_and_status_says_so(half_real: St
 def test_where_all_clusters_are_real_the_broker_is_the_only_container(das: SeparateCluster, tmp_path: Path) -> None:
     file = topology_of(das, tmp_path)
     file.write_text("".join(line for line in file.read_text().splitlines(keepends=True) if "north" not in line))
-    with brought_up("liveallreal", das, file) as stood:
-        assert part_containers(standing("liveallreal")) == ["liveallreal-broker"]
-        job = stood.await_state(stood.submit(SHORT, [3], ["das"]), "finished")
-        assert job["result"]["processors"] == 3
-        stood.nothing_is_held()
-        assert "no link is emulated" in stood.testbed("verify").sentence
+    with brought_up("liveallreal", das, file) as all_real:
+        assert testbed_state("liveallreal").containers == ["liveallreal-broker"]
+        job = all_real.grid.finished(all_real.grid.submit(3, clusters=["das"], arguments=SHORT))
+        assert job.result["processors"] == 3
+        all_real.nothing_is_held()
+        assert "no link is emulated" in all_real.grid.testbed("verify").sentence
 
 
 def test_a_head_that_lacks_something_is_refused_in_one_sentence(das: SeparateCluster, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Ranks started by start-rank in the node image: forked from one parent, and otherwise as mpirun's own children are.
+"""Ranks started by start-rank in the node image: forked from one parent, otherwise like mpirun's own children.
 
 Needs Docker and the node image, as `tests.live.node_container` says.
 """
@@ -8,28 +8,32 @@ import json
 import pytest
 
 from tests.live.node_container import MPIRUN, NodeContainer
+from tests.live.resident_world import ResidentWorld
 
 ENDLESS = "poisson --grid 100 --native --iterations 10000000"
 
 
-def test_a_job_computes_the_same_however_its_ranks_were_started(node: NodeContainer) -> None:
+def test_a_job_computes_the_same_however_its_ranks_were_started(node: NodeContainer, world: ResidentWorld) -> None:
     line = "poisson --grid 40 --native --iterations 50"
+    resident = world.run(5, line).record
     outcomes = [node.inside(f"{MPIRUN} -n 5 {way} {line}") for way in ("start-rank", "python3 -m apps")]
     assert [outcome.returncode for outcome in outcomes] == [0, 0]
     warm, plain = (json.loads(outcome.stdout.splitlines()[-1])["record"] for outcome in outcomes)
     for name in ("global_error", "error_max_norm", "iterations", "processors", "versions"):
-        assert warm[name] == plain[name]
+        assert warm[name] == plain[name] == resident[name]
     assert not node.ranks_left()
 
 
-def test_one_parent_forks_all_ranks_and_looks_like_none(node: NodeContainer) -> None:
+def test_one_parent_forks_all_ranks_and_mpirun_s_signals_reach_them(node: NodeContainer) -> None:
     job = node.begin(6, f"start-rank {ENDLESS}")
     ranks = node.inside("pgrep --full '^python3 -m apps poisson --grid 100 '").stdout.split()
     (parent,) = node.inside("pgrep --full apps.start.parent --ignore-ancestors").stdout.split()
     parents = node.inside(f"ps -o ppid= -p {','.join(ranks)}").stdout.split()
+    groups = node.inside("pgrep --full '^python3 -m apps ' | xargs ps -o pgid= -p").stdout.split()
     assert len(ranks) == 6
     assert set(parents) == {parent}
-    node.inside("pkill --exact mpirun")
+    assert set(groups) == set(node.inside("pgrep --exact start-rank").stdout.split())
+    node.inside("pkill --newest --exact mpirun")
     assert job.wait(timeout=30) != 0
     assert not node.ranks_left()
 
@@ -38,14 +42,6 @@ def test_a_rank_works_in_the_folder_where_it_was_started(node: NodeContainer) ->
     line = "start-rank poisson --grid 20 --native --iterations 5 --save 'here it is.npy'"
     assert node.inside(f"cd /exchange && {MPIRUN} -n 3 {line}").returncode == 0
     assert (node.exchange_directory / "here it is.npy").exists()
-
-
-def test_mpirun_s_signals_reach_the_ranks_themselves(node: NodeContainer) -> None:
-    job = node.begin(3, f"start-rank {ENDLESS}")
-    groups = node.inside("pgrep --full '^python3 -m apps ' | xargs ps -o pgid= -p").stdout.split()
-    assert set(groups) == set(node.inside("pgrep --exact start-rank").stdout.split())
-    node.inside("pkill --exact mpirun")
-    assert job.wait(timeout=30) != 0
 
 
 @pytest.mark.parametrize(
@@ -80,7 +76,7 @@ def test_a_rank_goes_with_its_start_rank(node: NodeContainer, oldest_or_newest: 
 
 def test_nothing_stays_when_mpirun_itself_is_killed(node: NodeContainer) -> None:
     job = node.begin(4, f"start-rank {ENDLESS}")
-    node.inside("pkill --signal KILL --exact mpirun")
+    node.inside("pkill --signal KILL --newest --exact mpirun")
     job.communicate(timeout=60)
     assert not node.ranks_left()
 

@@ -1,20 +1,21 @@
-"""The synthetic application in the node image: patterns with right content, times, a wrong message, errors.
+"""The synthetic application in the node image: message patterns, times, a wrong message, errors.
 
-Needs Docker and the node image, as `tests.live.node_container` says.
+Needs Docker and the node image, as `tests.live.node_container` says. Jobs run in the resident MPI world.
 """
 
 import pytest
 
 from tests.live.node_container import NodeContainer
+from tests.live.resident_world import ResidentWorld
 
 
 @pytest.mark.parametrize("pattern", ["neighbours", "all-to-all", "master-worker", "none"])
 @pytest.mark.parametrize("processes", [1, 2, 5, 8])
-def test_every_message_of_a_pattern_arrives_as_it_was_sent(node: NodeContainer, pattern: str, processes: int) -> None:
+def test_every_message_of_a_pattern_arrives_as_it_was_sent(world: ResidentWorld, pattern: str, processes: int) -> None:
     line = f"synthetic --points 50 --native --iterations 30 --pattern {pattern} --message-bytes 72"
-    record = node.run(processes, f"{line} --collective-every 7 --collective-bytes 40").record
+    record = world.run(processes, f"{line} --collective-every 7 --collective-bytes 40").record
     each = {
-        # The process grids are 2 x 1, 5 x 1 and 4 x 2: a message each way over each of their inner edges.
+        # The process grids are 2 x 1, 5 x 1 and 4 x 2, with a message in both directions over each inner edge.
         "neighbours": {1: 0, 2: 2, 5: 8, 8: 20}[processes],
         "all-to-all": processes * (processes - 1),
         "master-worker": 2 * (processes - 1),
@@ -26,37 +27,40 @@ def test_every_message_of_a_pattern_arrives_as_it_was_sent(node: NodeContainer, 
 
 
 @pytest.mark.parametrize("size_bytes", [8, 4096, 4104, 1_000_000])
-def test_messages_of_any_size_arrive_as_they_were_sent(node: NodeContainer, size_bytes: int) -> None:
+def test_messages_of_any_size_arrive_as_they_were_sent(world: ResidentWorld, size_bytes: int) -> None:
     line = f"synthetic --points 50 --native --iterations 5 --message-bytes {size_bytes} --collective-every 1"
     for pattern in ("neighbours", "all-to-all", "master-worker"):
-        record = node.run(3, f"{line} --pattern {pattern} --collective-bytes {size_bytes}").record
+        record = world.run(3, f"{line} --pattern {pattern} --collective-bytes {size_bytes}").record
         assert record["message_bytes_sent"] == record["messages"] * size_bytes > 0
 
 
-def test_an_iteration_takes_the_time_that_is_stated(node: NodeContainer) -> None:
+@pytest.mark.timed
+def test_an_iteration_takes_the_time_that_is_stated(world: ResidentWorld) -> None:
     line = "synthetic --compute-s 0.01 --iterations 20 --pattern none --dilation"
-    slow, fast = (node.run(4, f"{line} {dilation}").record for dilation in (4, 2))
+    slow, fast = (world.run(4, f"{line} {dilation}").record for dilation in (4, 2))
     for record in (slow, fast):
-        # Without a message nobody waits for a rank that the host delays: its phases end when they should have.
+        # Without messages no rank waits for a rank that the host delays, so all phases end at their planned time.
         assert record["iteration_spread_s"]["min"] == pytest.approx(0.010, rel=1e-6)
         assert record["iteration_spread_s"]["max"] == pytest.approx(0.010, rel=1e-6)
         assert record["runtime_s"] >= 20 * 0.010
         assert record["phases"] == 4 * 20
 
 
-def test_points_take_the_time_of_poissons(node: NodeContainer) -> None:
+@pytest.mark.timed
+def test_points_take_the_time_of_poissons(world: ResidentWorld) -> None:
     line = "synthetic --points 5000 --in-cache-ns-per-point 2000 --iterations 20 --dilation 2 --pattern none"
-    record = node.run(4, line).record
+    record = world.run(4, line).record
     assert record["iteration_spread_s"]["median"] == pytest.approx(0.010, rel=1e-6)
     assert record["host_kernel_cpu_s"] > 0.0
 
 
-def test_messages_over_a_slow_interconnect_take_its_time(node: NodeContainer) -> None:
-    """10 ms of computing, then two messages in turn, each 5 ms on the way and 8000 bytes at 8 Mbit/s."""
+@pytest.mark.timed
+def test_messages_over_a_slow_interconnect_take_its_time(world: ResidentWorld) -> None:
+    """An iteration is 10 ms of computing, then two messages in turn of 5 ms latency and 8000 bytes at 8 Mbit/s each."""
     line = "synthetic --compute-s 0.01 --iterations 10 --pattern master-worker --message-bytes 8000"
-    record = node.run(2, f"{line} --interconnect slow:0.005:8:0").record
+    record = world.run(2, f"{line} --interconnect slow:0.005:8:0").record
     assert record["interconnects"] == "slow"
-    # The worker's time: the master goes on as soon as its answer has been taken in.
+    # This is the worker's time; the master continues as soon as it has received the answer.
     assert record["runtime_s"] >= 10 * (0.010 + 2 * (0.005 + 0.008))
     assert record["iteration_spread_s"]["median"] == pytest.approx(0.036, rel=0.10)
 

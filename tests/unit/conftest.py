@@ -1,6 +1,19 @@
-"""Settings of all unit tests: hypothesis judges what a test finds, not how busy the machine is."""
+"""Settings of all unit tests: hypothesis sets no deadline, because the machine may be busy.
+
+By default hypothesis tries fewer examples than usual; ``--hypothesis-profile=long`` tries the usual number.
+"""
+
+import signal
 
 from hypothesis import settings
 
-settings.register_profile("unhurried", deadline=None)
-settings.load_profile("unhurried")
+from tests.unit.broker_double import broker, stopped, testbed, wide_area
+
+__all__ = ["broker", "stopped", "testbed", "wide_area"]
+
+settings.register_profile("gate", deadline=None, max_examples=25)
+settings.register_profile("long", deadline=None, max_examples=100)
+settings.load_profile("gate")
+
+# A shell starts background processes with interrupts ignored; tests of interrupts would then never end.
+signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,8 +1,8 @@
 """The replica catalogue: logical names, the sites that hold them, and the jobs that use each replica, on disk.
 
-A replica is *kept* if a user registered it; one that was brought for jobs goes when the last of them has ended. Beside
-it stand the rates of past transfers, from which bandwidths are forecast. What is asked often is answered from memory;
-every change is on disk before it is known.
+A replica is *kept* if a user registered it; one that was brought for jobs is removed when the last of them has ended.
+The catalogue also holds the rates of past transfers, from which bandwidths are forecast. Reads are answered from
+memory; every change is on disk before it is seen.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CREATE TABLE IF NOT EXISTS transfers (
 
 @dataclass(slots=True)
 class Replica:
-    """A file at a site: whether it stays when nobody uses it, and the jobs that use it."""
+    """A file at a site: whether it stays without users, and the jobs that use it."""
 
     kept: bool
     jobs: set[int] = field(default_factory=set)
@@ -77,11 +77,11 @@ class Catalogue:
         return name in self._entries
 
     def entries(self) -> list[Entry]:
-        """Every file, in alphabetical order of the names."""
+        """Get every file, in alphabetical order of the names."""
         return [self._entries[name] for name in sorted(self._entries)]
 
     def entry(self, name: str) -> Entry:
-        """The file of that name.
+        """Get the file of that name.
 
         Raises:
             UnknownName: if there is none.
@@ -90,8 +90,8 @@ class Catalogue:
             raise UnknownName(f"There is no file {name!r} (`testbed files list` shows those there are).")
         return self._entries[name]
 
-    def at(self, site: str) -> list[str]:
-        """Names of the files that `site` holds."""
+    def files_at(self, site: str) -> list[str]:
+        """Get the names of the files that `site` holds."""
         return [name for name, entry in self._entries.items() if site in entry.replicas]
 
     def register(self, file: StoredFile, sites: list[str]) -> None:
@@ -109,12 +109,12 @@ class Catalogue:
         self._entries[file.name] = Entry(file, {site: Replica(kept=True) for site in sites})
 
     def remove(self, name: str) -> None:
-        """Forget a file and all its replicas; does nothing if it is not there."""
+        """Remove a file and all its replicas; does nothing if there is no such file."""
         self._execute("DELETE FROM files WHERE name = ?", name)
         self._entries.pop(name, None)
 
     def add_replica(self, name: str, site: str, jobs: set[int]) -> None:
-        """A transfer brought the file of that name to `site` for `jobs`."""
+        """Add a replica that a transfer brought to `site` for `jobs`."""
         entry = self.entry(name)
         with self._change():
             self._execute("INSERT OR REPLACE INTO replicas VALUES (?, ?, 0)", name, site)
@@ -123,7 +123,7 @@ class Catalogue:
         entry.replicas[site] = Replica(kept=False, jobs=set(jobs))
 
     def drop_replica(self, name: str, site: str) -> None:
-        """The replica at `site` is to go, or gone; a file without any other is forgotten with it."""
+        """Remove the replica at `site`, and the file if it was the last one."""
         entry = self.entry(name)
         self._execute("DELETE FROM replicas WHERE file = ? AND site = ?", name, site)
         entry.replicas.pop(site, None)
@@ -131,30 +131,30 @@ class Catalogue:
             self.remove(name)
 
     def use(self, name: str, site: str, job: int) -> None:
-        """`job` uses the replica at `site` from now on."""
+        """Record that `job` uses the replica at `site`."""
         self._execute("INSERT OR IGNORE INTO uses VALUES (?, ?, ?)", name, site, job)
         self.entry(name).replicas[site].jobs.add(job)
 
     def end_uses(self, job: int) -> list[tuple[str, str]]:
-        """`job` uses nothing any more; returns (file, site) of the brought replicas that nobody uses now."""
-        used = [(name, site, it) for name, site, it in self._replicas() if job in it.jobs]
+        """End all uses of `job`; returns (file, site) of the brought replicas that no job uses now."""
+        used = [(name, site, replica) for name, site, replica in self._replicas() if job in replica.jobs]
         self._execute("DELETE FROM uses WHERE job = ?", job)
         for _, _, replica in used:
             replica.jobs.discard(job)
         return [(name, site) for name, site, replica in used if not (replica.kept or replica.jobs)]
 
     def jobs(self) -> set[int]:
-        """Every job that uses a replica."""
+        """Get every job that uses a replica."""
         return {job for _, _, replica in self._replicas() for job in replica.jobs}
 
-    def note_transfer(self, source: str, target: str, bytes_per_s: float) -> None:
-        """A transfer ran at so many emulated bytes per second."""
+    def record_transfer(self, source: str, target: str, bytes_per_s: float) -> None:
+        """Record the rate of a transfer, in emulated bytes per second."""
         self._execute(
             "INSERT INTO transfers (source, target, bytes_per_s) VALUES (?, ?, ?)", source, target, bytes_per_s
         )
 
     def past_transfers(self) -> list[tuple[str, str, float]]:
-        """Source, target and emulated bytes per second of every transfer, the oldest first."""
+        """Get source, target and emulated bytes per second of every transfer, the oldest first."""
         query = "SELECT source, target, bytes_per_s FROM transfers ORDER BY number"
         return self._database.execute(query).fetchall()
 
@@ -183,7 +183,7 @@ class Catalogue:
 
 
 class _Transaction:
-    """All that is executed within it, or none."""
+    """A transaction: all that is executed within it takes effect, or nothing."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database

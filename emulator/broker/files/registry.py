@@ -1,7 +1,7 @@
-"""Files as users register and remove them, and sites as they are found: what takes file servers longer than a moment.
+"""Files that users register and remove, and sites that are found again: the slow operations of file servers.
 
-Its public methods may be called from any thread but the loop's. A name is reserved on the loop, worked on at the sites,
-and entered into the catalogue, or freed, on the loop again.
+Public methods may be called from any thread except the loop's. A name is reserved on the loop, the sites do their work,
+and the name is entered into the catalogue, or freed, on the loop again.
 """
 
 from __future__ import annotations
@@ -21,69 +21,69 @@ from emulator.model.units import rate_mbit
 Answer = TypeVar("Answer")
 
 
-class Ask(Protocol):
-    """Has work done on the loop, and returns its answer."""
+class Call(Protocol):
+    """A function that runs work on the loop and returns its answer."""
 
     def __call__(self, work: Callable[[], Answer], /) -> Answer:
-        """The answer of `work`."""
+        """Return the answer of `work`."""
         ...
 
 
 class FileRegistry:
-    """Registers and removes files; `wanted` names, on the loop, those of jobs that have not ended."""
+    """Registers and removes files; `needed` returns, on the loop, the files of jobs that have not ended."""
 
     def __init__(
         self,
         topology: Topology,
         servers: Sequence[FileServer],
         replicas: Replicas,
-        ask: Ask,
-        wanted: Callable[[], Collection[str]],
+        call: Call,
+        needed: Callable[[], Collection[str]],
     ) -> None:
         self._topology = topology
         self._servers = {server.site: server for server in servers}
         self._replicas = replicas
-        self._ask = ask
-        self._wanted = wanted
+        self._call = call
+        self._needed = needed
         self._reserved: set[str] = set()
 
     def files(self) -> list[FileView]:
-        """Every file, in alphabetical order of the names."""
-        return self._ask(self._replicas.views)
+        """Get every file, in alphabetical order of the names."""
+        return self._call(self._replicas.views)
 
     def file(self, name: str) -> FileView:
-        """One file.
+        """Get one file.
 
         Raises:
             UnknownName: if there is none.
         """
-        return self._ask(lambda: self._replicas.view(name))
+        return self._call(lambda: self._replicas.view(name))
 
     def bandwidths(self) -> list[BandwidthView]:
-        """What a transfer may expect from each site to each other."""
-        return self._ask(self._bandwidths)
+        """Get the bandwidth that a transfer may expect from each site to each other."""
+        return self._call(self._bandwidths)
 
     def register(self, registration: FileRegistration) -> FileView:
         """Make a file at its sites and enter it into the catalogue.
 
         Raises:
             InvalidInput: if the name is taken, or a site does not exist.
-            TransferFailed: if it could not be made at a site; then it is at none.
+            TransferFailed: if it could not be made at a site; it then exists at none.
             ClusterUnreachable: if a site does not answer.
         """
         for site in registration.sites:
             if site not in self._servers:
                 raise InvalidInput(f"sites: there is no cluster {site!r} (known: {', '.join(self._servers)}).")
         name, sites = registration.name, list(registration.sites)
-        self._ask(lambda: self._reserve_new(name))
+        self._call(lambda: self._reserve_new(name))
         try:
-            made = self._made(registration)
-            self._ask(lambda: self._replicas.catalogue.register(made, sites))
+            made = self._make_everywhere(registration)
+            self._call(lambda: self._replicas.catalogue.register(made, sites))
         except BaseException:
             self._remove_at(name, sites)
             raise
         finally:
-            self._ask(lambda: self._reserved.discard(name))
+            self._call(lambda: self._reserved.discard(name))
         return self.file(name)
 
     def remove(self, name: str) -> None:
@@ -93,29 +93,29 @@ class FileRegistry:
             UnknownName: if there is none.
             TestbedBusy: if a job that has not ended needs it.
         """
-        sites = self._ask(lambda: self._withdraw(name))
+        sites = self._call(lambda: self._withdraw(name))
         try:
             self._remove_at(name, sites)
         finally:
-            self._ask(lambda: self._reserved.discard(name))
+            self._call(lambda: self._reserved.discard(name))
 
     def tidy(self, site: str) -> list[str]:
-        """Sweep the file server of a site that was found; returns the names of files that are at no site any more.
+        """Remove unknown files at a site that was found again; returns the names of files that are lost at all sites.
 
-        Does nothing where there is no file server.
+        Does nothing at a site without a file server.
 
         Raises:
             ClusterUnreachable: if it does not answer.
         """
         if site not in self._servers:
             return []
-        expected = self._ask(lambda: self._replicas.catalogue.at(site))
-        reserved = self._ask(lambda: set(self._reserved))
+        expected = self._call(lambda: self._replicas.catalogue.files_at(site))
+        reserved = self._call(lambda: set(self._reserved))
         present = self._servers[site].tidy({*expected, *reserved})
-        return self._ask(lambda: self._replicas.tidied(site, expected, present))
+        return self._call(lambda: self._replicas.reconcile_site(site, expected, present))
 
     def _reserve_new(self, name: str) -> None:
-        if name in self._replicas.catalogue or name in self._reserved or self._replicas.is_handled(name):
+        if name in self._replicas.catalogue or name in self._reserved or self._replicas.operations.has_operation(name):
             raise InvalidInput(f"name: a file {name!r} is there already; remove it first, or choose another name.")
         self._reserved.add(name)
 
@@ -123,17 +123,17 @@ class FileRegistry:
         entry = self._replicas.catalogue.entry(name)
         if name in self._reserved:
             raise UnknownName(f"File {name!r} is being removed already.")
-        if entry.in_use or name in self._wanted() or self._replicas.is_wanted(name):
+        if entry.in_use or name in self._needed() or self._replicas.operations.is_awaited(name):
             raise TestbedBusy(f"File {name!r} is needed by a job that has not ended: await it, or cancel it.")
         self._reserved.add(name)
         self._replicas.catalogue.remove(name)
         return list(entry.replicas)
 
-    def _made(self, registration: FileRegistration) -> StoredFile:
+    def _make_everywhere(self, registration: FileRegistration) -> StoredFile:
         with ThreadPoolExecutor(len(registration.sites)) as pool:
             made = list(pool.map(lambda site: self._make_at(site, registration), registration.sites))
         if any(file != made[0] for file in made):
-            raise TransferFailed(f"File {registration.name!r} was not made alike at all of its sites.")
+            raise TransferFailed(f"File {registration.name!r} differs between its sites.")
         return made[0]
 
     def _make_at(self, site: str, registration: FileRegistration) -> StoredFile:
@@ -145,7 +145,7 @@ class FileRegistry:
                 pool.submit(self._remove_one, site, name)
 
     def _remove_one(self, site: str, name: str) -> None:
-        # What is left at a site that does not answer is swept when it is found again.
+        # At a site that does not answer, the file is removed when the site is found again.
         with contextlib.suppress(TestbedError):
             self._servers[site].remove(name)
 

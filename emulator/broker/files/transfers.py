@@ -1,6 +1,6 @@
-"""One transfer on a thread of its own, from the order at the target's file server to its end.
+"""Transfers, each on a thread of its own, and the jobs that wait for them.
 
-The thread decides nothing: it reports its end once, after nothing of a transfer that was cancelled is left.
+The thread decides nothing. It reports the transfer's end once; of a cancelled transfer nothing is left then.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from emulator.clusters.file_server import Fetched, FileServer, RunningTransfer, StoredFile
-from emulator.model.errors import TestbedError
+from emulator.model.errors import TestbedError, TransferFailed
 
 
 @dataclass(frozen=True, slots=True)
 class TransferEnded:
-    """What became of a transfer: the file was fetched, or the reason why not."""
+    """The result of a transfer: the fetched file, or the reason why there is none."""
 
     fetched: Fetched | None
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Arrived:
-    """A file came from one site to another at so many emulated bytes per second; moments are of the host's clock."""
+class FileArrived:
+    """A file that was transferred between two sites; `bytes_per_s` is in emulated seconds."""
 
     file: str
     source: str
@@ -56,20 +56,20 @@ class Transfer:
         self._report = report
         self._running: RunningTransfer | None = None
         self._lock = threading.Lock()
-        self._thread = threading.Thread(target=self._carry, name=f"transfer-{label}", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=f"transfer-{label}", daemon=True)
 
     def begin(self) -> None:
         """Start the thread."""
         self._thread.start()
 
     def cancel(self) -> None:
-        """End it; returns at once, its end is reported when nothing is left of it."""
+        """Cancel the transfer; returns at once, and the end is reported when nothing is left of it."""
         with self._lock:
             self.cancelled = True
             if self._running is not None:
                 self._running.cancel()
 
-    def _carry(self) -> None:
+    def _run(self) -> None:
         try:
             ended = TransferEnded(self._fetch())
         except TestbedError as error:
@@ -77,7 +77,7 @@ class Transfer:
         except Exception as error:
             ended = TransferEnded(None, f"File {self._file.name!r} did not come: the broker failed ({error!r}).")
         if self.cancelled:
-            # The moment at which it was cancelled may have been that at which it was whole.
+            # It may have been cancelled just when the file was complete.
             with contextlib.suppress(TestbedError):
                 self._target.remove(self._file.name)
             ended = TransferEnded(None, f"The transfer of file {self._file.name!r} was cancelled.")
@@ -89,7 +89,52 @@ class Transfer:
             self._running = running
             if self.cancelled:
                 running.cancel()
-        return running.wait(self._note)
+        return running.wait(self._on_progress)
 
-    def _note(self, received_bytes: int) -> None:
+    def _on_progress(self, received_bytes: int) -> None:
         self.received_bytes = received_bytes
+
+
+class Delivery:
+    """A job's wait for its input file: over when the file is at all of its sites, or cannot be.
+
+    It is the job's preparation. The loop reports arrivals; the job's thread waits.
+    """
+
+    def __init__(self, missing: set[str]) -> None:
+        self._missing = set(missing)
+        self._problem = ""
+        self._settled = threading.Event()
+        self._settle_if_complete()
+
+    def arrived(self, site: str) -> None:
+        """Take note that the file is at `site` now."""
+        self._missing.discard(site)
+        self._settle_if_complete()
+
+    def fail(self, reason: str) -> None:
+        """End the wait with an error; does nothing once it is over."""
+        if not self._settled.is_set():
+            self._problem = reason
+            self._settled.set()
+
+    def begin(self) -> None:
+        """Do nothing: the transfers are under way already."""
+
+    def end(self) -> None:
+        """End the wait because the job has ended or is stopped."""
+        self.fail("The job ended while its input file was under way.")
+
+    def complete(self) -> None:
+        """Wait until the file is at all clusters of the job.
+
+        Raises:
+            TransferFailed: if it will not be.
+        """
+        self._settled.wait()
+        if self._problem:
+            raise TransferFailed(self._problem)
+
+    def _settle_if_complete(self) -> None:
+        if not self._missing:
+            self._settled.set()

@@ -1,7 +1,7 @@
-"""Control runs: the wide area programmed otherwise than asked, so that what a part of it costs is a difference. Pure.
+"""Control runs: the wide area without one of its parts, so that the cost of that part is a difference. Pure.
 
-A control is the topology with something taken out of its wide area, and whether access links are shared. What a control
-run measures is then held against that topology, as any other run against its own.
+A control is the topology with something taken out of its wide area, and whether access links are shared. A control run
+is checked against that topology, as any other run against its own.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from emulator.model.clock import Dilation
 from emulator.model.topology import Topology
 
 UNLIMITED_HOST_MBIT: Final = 100.0
-"""The rate on the host of the fastest access link where rates are unlimited: what a guest's kernel forwards."""
+"""Unlimited rates: the host rate of the fastest access link, which a guest's kernel can forward."""
 
 LEAST_SPEEDUP: Final = 4.0
-"""Where rates are unlimited they are at least this many times those asked for, whatever the host can carry."""
+"""Unlimited rates are at least this many times those asked for, whatever the host can carry."""
 
 
 class Control(StrEnum):
-    """What is left of the wide area in a run."""
+    """The part of the wide area that is left in a run."""
 
     AS_ASKED = "as-asked"
     """All of it."""
@@ -29,9 +29,9 @@ class Control(StrEnum):
     LATENCY_ALONE = "latency-alone"
     """Its delays, jitter and loss, with unlimited rates."""
     RATE_ALONE = "rate-alone"
-    """The rate of its access links, which every connection has for itself; no delay, jitter or loss."""
+    """The rate of its access links, given to each connection; no delay, jitter or loss."""
     UNSHARED = "unshared"
-    """Delays, jitter and loss, and the rate of its access links, which every connection has for itself."""
+    """Delays, jitter and loss, and the rate of its access links, given to each connection."""
 
     @property
     def shared(self) -> bool:
@@ -39,7 +39,7 @@ class Control(StrEnum):
         return self not in (Control.RATE_ALONE, Control.UNSHARED)
 
     def of(self, topology: Topology, dilation: Dilation) -> Topology:
-        """`topology` with what this control leaves of its wide area, in a run at `dilation`."""
+        """Return `topology` with what this control leaves of its wide area, in a run at `dilation`."""
         if self in (Control.WITHOUT_WIDE_AREA, Control.LATENCY_ALONE):
             topology = _sped_up(topology, speedup(topology, dilation))
         if self in (Control.WITHOUT_WIDE_AREA, Control.RATE_ALONE):
@@ -48,9 +48,9 @@ class Control(StrEnum):
 
 
 def speedup(topology: Topology, dilation: Dilation) -> float:
-    """How many times the rate asked for an access link has where rates are unlimited, in a run at `dilation`.
+    """Return the factor by which access links are faster if rates are unlimited, in a run at `dilation`.
 
-    Unlimited is as fast as the router carries, which differs less from infinite the larger the dilation is.
+    Unlimited is as fast as the router forwards; the larger the dilation, the closer that is to infinite.
     """
     links = [cluster.access_link for cluster in topology.clusters]
     fastest_mbit = max(max(link.up_mbit, link.down_mbit) for link in links)

@@ -1,6 +1,6 @@
-"""What verification finds: one measured quantity per link and direction, and the report of all of them. Pure.
+"""The measurements of a verification: one quantity per link and direction, and the report of all of them. Pure.
 
-All values are emulated, so that they can be held against the topology; tolerances that come from the host's own
+All values are emulated, so that they can be compared with the topology; tolerances that come from the host's own
 precision are converted by the dilation.
 """
 
@@ -23,7 +23,7 @@ JITTER_SHARE: Final = 0.3
 
 
 class Quantity(Enum):
-    """What was measured; the value names its unit."""
+    """A measured quantity; the value names its unit."""
 
     DELAY = "delay_s"
     """Median one-way delay, less the path's own with no delay set."""
@@ -32,7 +32,7 @@ class Quantity(Enum):
     SHARED_RATE = "shared_rate_mbit"
     """Layer-2 rate of two sources together into one access link."""
     SHARED_WAIT = "shared_wait_s"
-    """How long the lesser of two sources waits in the access link's full queue: as long as it drains, if it is FIFO."""
+    """How long the lesser of two sources waits in the access link's full queue: its drain time, if it is FIFO."""
     LOSS = "loss"
     """Share of packets lost at half the link's rate."""
 
@@ -55,18 +55,18 @@ class LinkMeasurement:
 
     @property
     def within(self) -> bool:
-        """Whether the error is within the tolerance; what could not be measured is not."""
+        """Whether the error is within the tolerance; False if the quantity could not be measured."""
         return abs(self.error) <= self.tolerance
 
 
 @dataclass(frozen=True, slots=True)
 class WideAreaReport:
-    """What was found of a wide area at a dilation.
+    """The report of a verification at a dilation.
 
     `rate_dilation` is the smallest power of two, not below `dilation`, at which the router carries both directions of a
     link at once: rates and losses were measured there. `carries_asked` says whether it does at `dilation` itself; a run
-    there is suspect otherwise (the short form takes it for granted unless told to look). `differences` are what
-    was programmed otherwise than the topology says before anything was measured. `repetitions` counts measurements
+    there is suspect otherwise (the short form assumes it unless asked to check). `differences` say how the program
+    differed from the topology before anything was measured. `repetitions` counts measurements
     taken again because the host disturbed them.
     """
 
@@ -90,14 +90,14 @@ class WideAreaReport:
         return not self.failures and not self.differences
 
     def of(self, quantity: Quantity) -> tuple[LinkMeasurement, ...]:
-        """The measurements of one quantity."""
+        """Return the measurements of one quantity."""
         return tuple(measurement for measurement in self.measurements if measurement.quantity is quantity)
 
 
 def delay_measurement(
     source: str, target: str, path: Path, host_delay_s: float | None, host_own_s: float | None, dilation: Dilation
 ) -> LinkMeasurement:
-    """The delay of a path from two medians on the host: with the delay set, and without."""
+    """Return the delay of a path from two medians on the host: with the delay set, and without."""
     measured_s = math.nan
     if host_delay_s is not None and host_own_s is not None:
         measured_s = dilation.emulated_duration_s(host_delay_s - host_own_s)
@@ -110,13 +110,13 @@ def delay_measurement(
 def rate_measurement(
     source: str, target: str, quantity: Quantity, asked_mbit: float, host_rate_mbit: float, dilation: Dilation
 ) -> LinkMeasurement:
-    """A rate from what the host carried."""
+    """Return a rate from the host's rate."""
     measured_mbit = dilation.emulated_rate_mbit(host_rate_mbit)
     return LinkMeasurement(source, target, quantity, asked_mbit, measured_mbit, RELATIVE_TOLERANCE * asked_mbit)
 
 
 def loss_measurement(source: str, target: str, path: Path, arrival: Arrival) -> LinkMeasurement:
-    """The share of packets lost; where loss is asked for, within four standard deviations of that many tosses."""
+    """Return the share of packets lost; the tolerance is four standard deviations of the loss asked for."""
     measured = 1 - arrival.received / arrival.sent if arrival.sent else math.nan
     deviation = math.sqrt(path.loss * (1 - path.loss) / arrival.sent) if arrival.sent else 0.0
     return LinkMeasurement(source, target, Quantity.LOSS, path.loss, measured, 4 * deviation)
@@ -125,12 +125,15 @@ def loss_measurement(source: str, target: str, path: Path, arrival: Arrival) -> 
 def wait_measurement(
     source: str, target: str, host_drain_s: float, host_wait_s: float, dilation: Dilation
 ) -> LinkMeasurement:
-    """How long a packet waits in a full queue that drains in `host_drain_s`; half of it tells FIFO from isolation."""
+    """Return how long a packet waits in a full queue that drains in `host_drain_s`.
+
+    The tolerance, half of that, separates FIFO from isolation.
+    """
     asked_s = dilation.emulated_duration_s(host_drain_s)
     measured_s = dilation.emulated_duration_s(host_wait_s)
     return LinkMeasurement(source, target, Quantity.SHARED_WAIT, asked_s, measured_s, 0.5 * asked_s)
 
 
 def power_of_two_not_below(dilation: Dilation) -> Dilation:
-    """The smallest power of two (a whole or a fractional one) that is not below `dilation`."""
+    """Return the smallest power of two (whole or fractional) that is not below `dilation`."""
     return Dilation(2.0 ** math.ceil(math.log2(dilation.factor) - 1e-9))

@@ -1,4 +1,4 @@
-"""Runs inside a cluster: sends and receives time-stamped UDP streams to a given schedule. Standard library only.
+"""A probe inside a cluster: it sends and receives time-stamped UDP streams by a schedule. Standard library only.
 
 Its one argument is a JSON document ``{"address", "start_s", "until_s", "streams": [...]}``; the same schedule, in other
 roles, runs in every cluster, and since all containers read one clock no message is needed to agree on a start. A stream
@@ -35,7 +35,7 @@ LATE_START_S = 0.05
 
 
 class Sender:
-    """One outgoing stream: packets due at even intervals between two moments."""
+    """One outgoing stream: packets due at even intervals between two timestamps."""
 
     def __init__(self, stream: dict[str, Any], address: str, start_s: float) -> None:
         self.identity = stream["id"]
@@ -53,12 +53,12 @@ class Sender:
 
     @property
     def due_s(self) -> float:
-        """When the next packet is due; never, once the stream is over."""
+        """When the next packet is due; infinity once the stream is over."""
         due = self.begin_s + self.sent * self.interval_s
         return due if due < self.end_s else float("inf")
 
     def send_due(self) -> None:
-        """Send what is due by now, a few packets at most."""
+        """Send the packets that are due, a few at most."""
         for _ in range(MOST_AT_ONCE):
             if self.due_s > time.time():
                 return
@@ -69,7 +69,7 @@ class Sender:
             self.sent += 1
 
     def result(self) -> dict[str, Any]:
-        """What was sent."""
+        """Return what was sent."""
         return {"sent": self.sent, "refused": self.refused}
 
 
@@ -97,7 +97,7 @@ class Receiver:
         self.socket.setblocking(False)
 
     def receive_all(self) -> None:
-        """Take what has arrived, a few packets at most."""
+        """Receive the packets that have arrived, a few at most."""
         for _ in range(MOST_AT_ONCE):
             try:
                 data, ancillary, _, _ = self.socket.recvmsg(HEADER.size, 128)
@@ -117,7 +117,7 @@ class Receiver:
                 self.in_window.append((arrived_ns, arrived_ns - sent_ns, self.overflowed))
 
     def result(self) -> dict[str, Any]:
-        """What arrived: packets, median delay in all and within the window, and the rate within the window."""
+        """Return what arrived: packets, median delay in all and within the window, and the rate within the window."""
         rate_mbit, passed_bytes, ends_ns = 0.0, 0, []
         if self.in_window:
             first, last = self.in_window[0], self.in_window[-1]
@@ -136,12 +136,12 @@ class Receiver:
 
 
 def median_s(durations_ns: list[int]) -> float | None:
-    """The median of durations in nanoseconds, in seconds; none of none."""
+    """Return the median of durations in nanoseconds, in seconds; None if there are none."""
     return sorted(durations_ns)[len(durations_ns) // 2] / 1e9 if durations_ns else None
 
 
 def run(plan: dict[str, Any]) -> dict[str, Any]:
-    """Carry the schedule out; the result of each stream by its number and role, and whether it began too late."""
+    """Run the schedule; return each stream's result by its number and role, and whether the probe began too late."""
     address, start_s = plan["address"], plan["start_s"]
     senders = [Sender(stream, address, start_s) for stream in plan["streams"] if stream["role"] == "send"]
     receivers = [Receiver(stream, address, start_s) for stream in plan["streams"] if stream["role"] == "receive"]
@@ -169,7 +169,7 @@ def run(plan: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Carry out the schedule given as the argument, and print the result."""
+    """Run the schedule given as the argument, and print the result."""
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0)
     print(json.dumps(run(json.loads(sys.argv[1]))))
 

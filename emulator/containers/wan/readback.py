@@ -1,4 +1,4 @@
-"""What is programmed now, read back from tc and compared with a topology: so that tampering does not stay unnoticed.
+"""The program read back from tc and compared with a topology, so that tampering is noticed.
 
 The dilation is not stored anywhere: it follows from the rate of the first access link (of the first delay line, where
 connections have their own), and everything else must agree with it.
@@ -10,20 +10,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from emulator.containers.addresses import AddressPlan
-from emulator.containers.wan.program import (
-    DelayLine,
-    EdgeProgram,
-    band_of,
-    connections_handle,
-    wide_area_program,
-)
+from emulator.containers.wan.commands import band_of, connections_handle
+from emulator.containers.wan.program import DelayLine, EdgeProgram, wide_area_program
 from emulator.containers.wan.unshared import CONNECTIONS
 from emulator.model.clock import Dilation
 from emulator.model.topology import Topology
 from emulator.model.units import rate_bytes_per_s, rate_mbit
 
 RELATIVE_ERROR: Final = 0.01
-"""tc prints rounded values: what differs by less is the same."""
+"""tc prints rounded values: smaller differences do not count."""
 
 HOST_ERROR_S: Final = 5e-6
 
@@ -38,7 +33,7 @@ def dilation_of(
     *,
     shared: bool = True,
 ) -> tuple[Dilation | None, list[str]]:
-    """The dilation that the queues of the clusters (in order) and of the router were programmed for.
+    """Return the dilation that the queues of the clusters (in order) and of the router were programmed for.
 
     Returns it with every difference from that program, one phrase each; without a dilation if the first access link has
     no rate, or one that is not `shared` as it should be. Differences mean that somebody else changed the wide area, or
@@ -111,16 +106,16 @@ def _line_differences(topology: Topology, line: DelayLine, queues: Sequence[Queu
         ("loss", "", line.loss, float(options.get("loss-random", {}).get("loss", 0.0)), 1e-6),
     )
     return [
-        f"{path}: {name} {is_now:g}{unit} on the host instead of {asked:g}{unit}"
-        for name, unit, asked, is_now, error in values
-        if abs(is_now - asked) > max(RELATIVE_ERROR * asked, error)
+        f"{path}: {name} {is_now:g}{unit} on the host instead of {expected:g}{unit}"
+        for name, unit, expected, is_now, error in values
+        if abs(is_now - expected) > max(RELATIVE_ERROR * expected, error)
     ] + [
         f"{path}: {what}"
-        for what, as_asked in (
+        for what, matches in (
             ("the queue's limit differs", int(options.get("limit", 0)) == line.queue_packets),
             ("the rate of transmission differs", _agrees(rate, line.host_rate_mbit)),
         )
-        if not as_asked
+        if not matches
     ]
 
 
@@ -157,5 +152,5 @@ def _rate_bytes_per_s(queues: Sequence[Queue]) -> float:
 
 
 def _agrees(rate_bytes_s: float, host_rate_mbit: float) -> bool:
-    asked = rate_bytes_per_s(host_rate_mbit)
-    return abs(rate_bytes_s - asked) <= RELATIVE_ERROR * asked
+    expected = rate_bytes_per_s(host_rate_mbit)
+    return abs(rate_bytes_s - expected) <= RELATIVE_ERROR * expected

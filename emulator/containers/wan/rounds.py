@@ -1,7 +1,7 @@
-"""Which streams tell a quantity: the rounds of a verification, as schedules of streams. Pure.
+"""The rounds of a verification: which streams measure a quantity, and when they are sent. Pure.
 
-Whatever must not disturb each other follows one another, with time for the queues to drain in between. All times and
-rates are the host's, at the dilation that is programmed.
+Streams that must not disturb each other follow one another, with time for the queues to drain in between. All times
+and rates are the host's, at the dilation that is programmed.
 """
 
 from __future__ import annotations
@@ -42,37 +42,37 @@ Triple = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Wide:
-    """A topology as it is programmed at a dilation: what the rounds need to know of it."""
+class DilatedTopology:
+    """A topology as it is programmed at a dilation."""
 
     topology: Topology
     dilation: Dilation
     program: WideAreaProgram
 
     @classmethod
-    def at(cls, topology: Topology, dilation: Dilation, addresses: AddressPlan) -> Wide:
-        """`topology` as it is programmed at `dilation`."""
+    def at(cls, topology: Topology, dilation: Dilation, addresses: AddressPlan) -> DilatedTopology:
+        """Return `topology` as it is programmed at `dilation`."""
         return cls(topology, dilation, wide_area_program(topology, dilation, addresses))
 
     def up(self, cluster: str) -> Shaper:
-        """A cluster's uplink."""
+        """Return a cluster's uplink."""
         return self.program.edges[self.topology.index(cluster)].up
 
     def down(self, cluster: str) -> Shaper:
-        """A cluster's downlink."""
+        """Return a cluster's downlink."""
         return self.program.edges[self.topology.index(cluster)].down
 
     def host_delay_s(self, source: str, target: str) -> float:
-        """The one-way delay from `source` to `target` on the host."""
+        """Return the one-way delay from `source` to `target` on the host."""
         return self.dilation.host_duration_s(self.topology.path(source, target).delay_s)
 
     def carried_mbit(self, source: str, target: str) -> float:
-        """The emulated rate at which `source` alone can fill the way to `target`."""
+        """Return the emulated rate at which `source` alone can fill the path to `target`."""
         up = self.topology.cluster(source).access_link.up_mbit * (1 - self.topology.path(source, target).loss)
         return min(up, self.topology.cluster(target).access_link.down_mbit)
 
     def host_drain_s(self, clusters: Sequence[str]) -> float:
-        """How long after a flood between `clusters` the last packet is gone."""
+        """Return how long after a flood between `clusters` the last packet has arrived, in host seconds."""
         queues_s = max(drain_s(self.up(name)) for name in clusters) + max(drain_s(self.down(name)) for name in clusters)
         delays_s = [
             self.host_delay_s(a, b) + self.dilation.host_duration_s(self.topology.path(a, b).jitter_s)
@@ -82,12 +82,12 @@ class Wide:
 
 
 def drain_s(shaper: Shaper) -> float:
-    """Host seconds in which a full queue drains."""
+    """Return the host seconds in which a full queue drains."""
     return shaper.queue_bytes / rate_bytes_per_s(shaper.host_rate_mbit)
 
 
 def delay_streams(topology: Topology, pairs: Sequence[Pair], packets: int) -> list[Stream]:
-    """Small packets on every pair at once, evenly staggered."""
+    """Return streams of small packets on every pair at once, evenly staggered."""
     return [
         Stream(
             topology.index(source),
@@ -101,8 +101,8 @@ def delay_streams(topology: Topology, pairs: Sequence[Pair], packets: int) -> li
     ]
 
 
-def both_ways(wide: Wide, turns: Sequence[Sequence[Pair]], *, flood: bool) -> list[Stream]:
-    """Per turn, each of its (disjoint) pairs in both directions at once: flooded, or at half of what they carry.
+def both_ways(dilated: DilatedTopology, turns: Sequence[Sequence[Pair]], *, flood: bool) -> list[Stream]:
+    """Return streams for each turn's (disjoint) pairs, both ways at once: flooded, or at half of what they carry.
 
     Turns follow one another. The streams of a pair (a, b) are a to b, then b to a.
     """
@@ -112,50 +112,50 @@ def both_ways(wide: Wide, turns: Sequence[Sequence[Pair]], *, flood: bool) -> li
         ends_s = begin_s
         for source, target in directions(turn):
             rate_mbit = (
-                FLOOD * wide.up(source).host_rate_mbit
+                FLOOD * dilated.up(source).host_rate_mbit
                 if flood
-                else HALF * wide.dilation.host_rate_mbit(wide.carried_mbit(source, target))
+                else HALF * dilated.dilation.host_rate_mbit(dilated.carried_mbit(source, target))
             )
-            settle_s = HOST_SETTLING_S + wide.host_delay_s(source, target)
-            streams.append(_full_frames(wide, source, target, begin_s, rate_mbit, settle_s))
+            settle_s = HOST_SETTLING_S + dilated.host_delay_s(source, target)
+            streams.append(_full_frames(dilated, source, target, begin_s, rate_mbit, settle_s))
             ends_s = max(ends_s, streams[-1].host_end_s)
-        begin_s = ends_s + wide.host_drain_s([name for pair in turn for name in pair])
+        begin_s = ends_s + dilated.host_drain_s([name for pair in turn for name in pair])
     return streams
 
 
-def two_into_one(wide: Wide, triples: Sequence[Triple]) -> list[Stream]:
-    """Per triple (first, second, target): a flood of the first and a lesser stream of the second into one link.
+def two_into_one(dilated: DilatedTopology, triples: Sequence[Triple]) -> list[Stream]:
+    """Return per triple (first, second, target) a flood of the first and a lesser stream of the second into one link.
 
-    Two streams a triple; rates are counted once the shared queue is full.
+    Each triple has two streams; rates are counted once the shared queue is full.
     """
     streams: list[Stream] = []
     begin_s = 0.0
     for first, second, target in triples:
-        lesser_mbit = wide.dilation.host_rate_mbit(lesser_rate_mbit(wide, second, target))
-        filling_s = drain_s(wide.down(target)) / LESSER
-        settle_s = HOST_SETTLING_S + filling_s + max(wide.host_delay_s(name, target) for name in (first, second))
-        flood_mbit = FLOOD * wide.up(first).host_rate_mbit
-        streams.append(_full_frames(wide, first, target, begin_s, flood_mbit, settle_s))
-        lesser = _full_frames(wide, second, target, begin_s, lesser_mbit, settle_s)
+        lesser_mbit = dilated.dilation.host_rate_mbit(lesser_rate_mbit(dilated, second, target))
+        filling_s = drain_s(dilated.down(target)) / LESSER
+        settle_s = HOST_SETTLING_S + filling_s + max(dilated.host_delay_s(name, target) for name in (first, second))
+        flood_mbit = FLOOD * dilated.up(first).host_rate_mbit
+        streams.append(_full_frames(dilated, first, target, begin_s, flood_mbit, settle_s))
+        lesser = _full_frames(dilated, second, target, begin_s, lesser_mbit, settle_s)
         ends_s = max(streams[-1].host_end_s, lesser.host_end_s)
         streams[-1:] = [_until(streams[-1], ends_s), _until(lesser, ends_s)]
-        begin_s = ends_s + wide.host_drain_s([first, second, target])
+        begin_s = ends_s + dilated.host_drain_s([first, second, target])
     return streams
 
 
-def lesser_rate_mbit(wide: Wide, source: str, target: str) -> float:
-    """The emulated rate that the lesser of two sources sends towards `target`; below its own uplink's."""
-    link = wide.topology.cluster(target).access_link.down_mbit
-    return LESSER * min(link, wide.topology.cluster(source).access_link.up_mbit)
+def lesser_rate_mbit(dilated: DilatedTopology, source: str, target: str) -> float:
+    """Return the emulated rate that the lesser of two sources sends towards `target`; below its uplink's rate."""
+    link = dilated.topology.cluster(target).access_link.down_mbit
+    return LESSER * min(link, dilated.topology.cluster(source).access_link.up_mbit)
 
 
 def directions(turn: Sequence[Pair]) -> list[Pair]:
-    """Both directions of each pair."""
+    """Return both directions of each pair."""
     return [direction for a, b in turn for direction in ((a, b), (b, a))]
 
 
 def turns_of_disjoint_pairs(clusters: Sequence[str], at_once: int) -> list[list[Pair]]:
-    """Every unordered pair once, in turns (of a round-robin tournament) of at most `at_once` disjoint pairs."""
+    """Return every unordered pair once, in turns (of a round-robin tournament) of at most `at_once` disjoint pairs."""
     ring: list[str | None] = [*clusters, *([None] if len(clusters) % 2 else [])]
     turns: list[list[Pair]] = []
     for _ in range(len(ring) - 1):
@@ -167,7 +167,7 @@ def turns_of_disjoint_pairs(clusters: Sequence[str], at_once: int) -> list[list[
 
 
 def turns_of_neighbours(clusters: Sequence[str]) -> list[list[Pair]]:
-    """Every cluster in one pair at least, in one turn, or two where their number is odd."""
+    """Return turns in which every cluster is in at least one pair: one turn, or two if their number is odd."""
     if len(clusters) < 2:
         return []
     pairs = [(clusters[i], clusters[i + 1]) for i in range(0, len(clusters) - 1, 2)]
@@ -175,7 +175,7 @@ def turns_of_neighbours(clusters: Sequence[str]) -> list[list[Pair]]:
 
 
 def triples_into_each(clusters: Sequence[str]) -> list[Triple]:
-    """For each cluster, the two that follow it (in a circle) as sources into its link; none if there are only two."""
+    """Return for each cluster the next two (in a circle) as sources into its link; none if there are only two."""
     count = len(clusters)
     if count < 3:
         return []
@@ -183,13 +183,13 @@ def triples_into_each(clusters: Sequence[str]) -> list[Triple]:
 
 
 def _full_frames(
-    wide: Wide, source: str, target: str, begin_s: float, host_rate_mbit: float, settle_s: float
+    dilated: DilatedTopology, source: str, target: str, begin_s: float, host_rate_mbit: float, settle_s: float
 ) -> Stream:
     frames_per_s = rate_bytes_per_s(host_rate_mbit) / FRAME_BYTES
     window_s = max(HOST_WINDOW_S, FEWEST_FRAMES / frames_per_s)
     return Stream(
-        wide.topology.index(source),
-        wide.topology.index(target),
+        dilated.topology.index(source),
+        dilated.topology.index(target),
         begin_s,
         begin_s + settle_s + window_s,
         FRAME_BYTES,

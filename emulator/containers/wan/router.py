@@ -1,8 +1,8 @@
-"""The router of a standing testbed: which kernel forwards, and how it is programmed and read back.
+"""The router of a running testbed: the kernel that forwards, programmed and read back.
 
-There are two backends - the host's kernel in the router's namespace, and a User-Mode Linux guest - behind one seam in
-the router's image: ``/opt/wan/run.sh`` runs a script in whichever kernel forwards, once it does. So nothing here
-depends on the backend but its name.
+There are two backends - the host's kernel in the router's namespace, and a User-Mode Linux guest - behind one
+interface of the router's image: ``/opt/wan/run.sh`` runs a script in the kernel that forwards, once it forwards. So
+only the name of the backend matters here.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from emulator.containers.wan.program import RouterProgram, router_script
-from emulator.containers.wan.stand import Stand
+from emulator.containers.wan.commands import router_script
+from emulator.containers.wan.handle import WanHandle
+from emulator.containers.wan.program import RouterProgram
 from emulator.model.errors import WideAreaUnfaithful
 
 RUN = ("sh", "/opt/wan/run.sh")
-"""Runs a script in whichever kernel forwards."""
+"""Runs a script in the kernel that forwards."""
 
 
 class Backend(Enum):
@@ -36,15 +37,15 @@ class Backend(Enum):
 class Router:
     """The router's container, seen as a kernel that runs scripts."""
 
-    stand: Stand
+    handle: WanHandle
 
     def backend(self) -> Backend:
-        """The kernel in use; waits until the router forwards."""
+        """Return the kernel in use; wait until the router forwards."""
         self.run("true")
-        return Backend(self.stand.read(self.stand.router_container, ["cat", "/run/wan/backend"]).strip())
+        return Backend(self.handle.read(self.handle.router_container, ["cat", "/run/wan/backend"]).strip())
 
     def apply(self, program: RouterProgram) -> None:
-        """Program the delay lines; waits until the router forwards, replaces what was programmed before.
+        """Program the delay lines, replacing what was there; wait until the router forwards.
 
         Raises:
             WideAreaUnfaithful: if the kernel refuses a command or does not answer.
@@ -52,17 +53,17 @@ class Router:
         self.run(router_script(program))
 
     def queues(self) -> list[dict[str, Any]]:
-        """The queueing disciplines as tc reports them (``tc -j qdisc show``)."""
-        output = self.stand.read(self.stand.router_container, RUN, {"SCRIPT": "tc -j qdisc show"})
-        return parsed_queues(output, self.stand.router_container)
+        """Return the queueing disciplines as tc reports them (``tc -j qdisc show``)."""
+        output = self.handle.read(self.handle.router_container, RUN, {"SCRIPT": "tc -j qdisc show"})
+        return parsed_queues(output, self.handle.router_container)
 
     def run(self, script: str) -> str:
-        """What a shell script prints in the kernel that forwards."""
-        return self.stand.execute(self.stand.router_container, RUN, {"SCRIPT": script})
+        """Run a shell script in the kernel that forwards, and return its output."""
+        return self.handle.execute(self.handle.router_container, RUN, {"SCRIPT": script})
 
 
 def parsed_queues(output: str, container: str) -> list[dict[str, Any]]:
-    """What ``tc -j qdisc show`` printed in `container`.
+    """Parse the output of ``tc -j qdisc show`` in `container`.
 
     Raises:
         WideAreaUnfaithful: if it is not what tc prints.

@@ -1,4 +1,4 @@
-"""Streams of packets between clusters: what is sent when, and how the probes in the clusters carry it out."""
+"""Streams of packets between clusters, and the probes in the clusters that send and receive them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from emulator.containers.wan.stand import Stand
+from emulator.containers.wan.handle import WanHandle
 from emulator.model.errors import WideAreaUnfaithful
 
 PROBE: Final = Path(__file__).with_name("probe.py")
 HOST_START_S: Final = 0.4
-"""Host seconds that the probes get to start; doubled whenever one of them was too late."""
+"""Host seconds that the probes get to start; doubled each time one of them was too late."""
 
 START_ATTEMPTS: Final = 5
 HEADERS_BYTES: Final = 14 + 20 + 8
@@ -24,7 +24,7 @@ HEADERS_BYTES: Final = 14 + 20 + 8
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """Evenly spaced frames from one cluster to another (by index), between two host moments of a schedule.
+    """Evenly spaced frames from one cluster to another (by index), between two host timestamps of a schedule.
 
     Rates are counted from `host_settle_s` after the beginning on.
     """
@@ -40,7 +40,7 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What became of a stream: frames sent and received, median delays (in all, once settled), and the settled rate.
+    """The outcome of a stream: frames sent and received, median delays (of all, once settled), and the settled rate.
 
     `settled_bytes` arrived once settled, the first and the last of them at `host_settled_ns`, which is empty without.
     """
@@ -56,28 +56,28 @@ class Arrival:
 
 
 def host_rate_together_mbit(arrivals: Sequence[Arrival]) -> float:
-    """The rate of streams into one link, counted from the first of their settled frames to the last of any.
+    """Return the rate of streams into one link, counted from the first of their settled frames to the last of any.
 
     Not the sum of their rates: a full queue may drop one stream's evenly spaced frames for a while and no other's, and
     a stream's own rate is that of the time in which it passed.
     """
-    moments_ns = [moment_ns for arrival in arrivals for moment_ns in arrival.host_settled_ns]
-    if len(moments_ns) < 2:
+    timestamps_ns = [timestamp_ns for arrival in arrivals for timestamp_ns in arrival.host_settled_ns]
+    if len(timestamps_ns) < 2:
         return 0.0
     passed_bytes = sum(arrival.settled_bytes for arrival in arrivals) - arrivals[0].frame_bytes
-    return passed_bytes * 8e3 / max(1, max(moments_ns) - min(moments_ns))
+    return passed_bytes * 8e3 / max(1, max(timestamps_ns) - min(timestamps_ns))
 
 
-def carry_out(stand: Stand, streams: Sequence[Stream], host_drain_s: float) -> list[Arrival]:
-    """Send all streams, and wait `host_drain_s` after the last for what is still under way; one result per stream.
+def carry_out(handle: WanHandle, streams: Sequence[Stream], host_drain_s: float) -> list[Arrival]:
+    """Send all streams, and wait `host_drain_s` after the last for late packets; return one result per stream.
 
     Raises:
-        NotStanding: if a cluster's container does not run.
+        TestbedNotUp: if a cluster's container does not run.
         WideAreaUnfaithful: if a probe fails, or the host is too busy to start them together.
     """
     host_start_s = HOST_START_S
     for _ in range(START_ATTEMPTS):
-        outcomes = _attempt(stand, streams, host_drain_s, host_start_s)
+        outcomes = _attempt(handle, streams, host_drain_s, host_start_s)
         if not any(outcome["late"] for outcome in outcomes):
             return [_arrival(identity, stream, outcomes) for identity, stream in enumerate(streams)]
         host_start_s *= 2
@@ -88,16 +88,16 @@ def carry_out(stand: Stand, streams: Sequence[Stream], host_drain_s: float) -> l
 
 
 def probe_plans(
-    stand: Stand, streams: Sequence[Stream], host_start_s: float, host_drain_s: float
+    handle: WanHandle, streams: Sequence[Stream], host_start_s: float, host_drain_s: float
 ) -> list[dict[str, Any]]:
-    """What each cluster's probe is told, in the topology's order; `host_start_s` is a moment of the wall clock."""
+    """Return each cluster's schedule, in the topology's order; `host_start_s` is a timestamp of the wall clock."""
     until_s = max(stream.host_end_s for stream in streams) + host_drain_s
-    sites = [stand.addresses.site_address(index) for index in range(len(stand.cluster_containers))]
+    sites = [handle.addresses.site_address(index) for index in range(len(handle.cluster_containers))]
     plans: list[dict[str, Any]] = [
         {"address": address, "start_s": host_start_s, "until_s": until_s, "streams": []} for address in sites
     ]
     for identity, stream in enumerate(streams):
-        told = {
+        description = {
             "id": identity,
             "peer": sites[stream.target_index],
             "begin_s": stream.host_begin_s,
@@ -106,24 +106,26 @@ def probe_plans(
             "rate_per_s": stream.frames_per_host_s,
             "settle_s": stream.host_settle_s,
         }
-        plans[stream.source_index]["streams"].append({**told, "role": "send"})
-        plans[stream.target_index]["streams"].append({**told, "role": "receive"})
+        plans[stream.source_index]["streams"].append({**description, "role": "send"})
+        plans[stream.target_index]["streams"].append({**description, "role": "receive"})
     return plans
 
 
-def _attempt(stand: Stand, streams: Sequence[Stream], host_drain_s: float, host_start_s: float) -> list[dict[str, Any]]:
+def _attempt(
+    handle: WanHandle, streams: Sequence[Stream], host_drain_s: float, host_start_s: float
+) -> list[dict[str, Any]]:
     # The source goes along as an argument, so that the probe is never older than what reads its results.
     source = PROBE.read_text(encoding="utf-8")
-    plans = probe_plans(stand, streams, time.time() + host_start_s, host_drain_s)
+    plans = probe_plans(handle, streams, time.time() + host_start_s, host_drain_s)
 
     def run(container: str, plan: dict[str, Any]) -> dict[str, Any]:
-        output = stand.execute(container, ["python3", "-c", source, json.dumps(plan)])
-        # Docker now and then loses all output of a command: as good as a probe that came too late.
+        output = handle.execute(container, ["python3", "-c", source, json.dumps(plan)])
+        # Docker sometimes loses all output of a command: treated as a probe that started too late.
         result: dict[str, Any] = json.loads(output) if output.strip() else {"late": True}
         return result
 
     with ThreadPoolExecutor(max_workers=len(plans)) as pool:
-        return list(pool.map(run, stand.cluster_containers, plans))
+        return list(pool.map(run, handle.cluster_containers, plans))
 
 
 def _arrival(identity: int, stream: Stream, outcomes: Sequence[dict[str, Any]]) -> Arrival:

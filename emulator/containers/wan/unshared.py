@@ -1,11 +1,10 @@
-"""Access links that nobody shares: every connection has a path's rate and a queue of its own. For control runs.
+"""Unshared access links: every connection has a path's rate and a queue of its own. For control runs.
 
-What a job loses because its own connections wait for each other at an access link is the difference between the links
-as they are and these. The edges then limit nothing; in the router each delay line only delays, and behind it a
-connection has a line of its own that transmits (netem below a class of htb, which u32's hash tables find: kernels that
-lack more elaborate classifiers have these). A connection is what has the same two ports. Only the ports' lowest bits
-are looked at, so that two of n connections between two sites share a line with a probability of about n * n / 2 in
-`CONNECTIONS`.
+The difference between shared and unshared links is what a job loses because its own connections wait for each other.
+The edges then limit nothing. In the router each delay line only delays, and behind it every connection has a line of
+its own that transmits: netem below a class of htb, found by hash tables of u32, which kernels without better
+classifiers have, too. A connection is identified by its two ports. Only the ports' lowest bits are compared, so two of
+n connections between two sites share a line with a probability of about n * n / 2 in `CONNECTIONS`.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 PORTS: Final = 16
-"""How many ports are told apart at either end; a power of two."""
+"""How many ports are distinguished at either end; a power of two."""
 
 CONNECTIONS: Final = PORTS * PORTS
 
@@ -41,7 +40,7 @@ _OF_A_LINE: Final = """lines_of_connections() {{
 }}"""
 
 _FREE_BITS: Final = 10**10
-"""A class's own rate: no limit, since the line below it is one."""
+"""A class's rate: no limit, because the line below it limits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +58,10 @@ class ConnectionLines:
 
 
 def connection_script(lines: Sequence[ConnectionLines]) -> str:
-    """Shell lines that give each connection a line of its own."""
+    """Return shell lines that give each connection a line of its own."""
     function = _OF_A_LINE.format(ports=PORTS, mask=PORTS - 1, free_bits=_FREE_BITS)
     calls = (
-        f"lines_of_connections {it.device} {it.parent} {it.handle:x}: {it.rate_bits}bit {it.queue_packets}"
-        for it in lines
+        f"lines_of_connections {line.device} {line.parent} {line.handle:x}: {line.rate_bits}bit {line.queue_packets}"
+        for line in lines
     )
     return "\n".join([function, *calls])

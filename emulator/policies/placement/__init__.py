@@ -1,1 +1,4 @@
-"""Placement policies: where a job goes. One file a policy; all are all-or-nothing, ties go to the lowest index."""
+"""Placement policies, which decide where a job goes; one file per policy.
+
+Every policy places a whole job or nothing. Ties go to the cluster with the lowest index.
+"""

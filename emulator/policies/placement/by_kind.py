@@ -1,8 +1,8 @@
-"""A policy for every kind of request: each is placed by the rule that the papers give it.
+"""A policy for every kind of request, which places each kind by the rule of the papers.
 
-Jobs outside of any run come from users who know nothing of each other, so no single kind can be asked of them.
-Unordered requests go by worst fit over distinct clusters, non-fixed and total ones by worst fit, flexible ones by
-cluster minimization, and fixed ones where they say.
+Jobs outside a run come from independent users, who may submit any kind of request. Unordered requests are placed by
+worst fit over distinct clusters, non-fixed and total requests by worst fit, flexible requests by cluster minimization,
+and fixed requests on the clusters that they name.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from emulator.policies.state import SystemState
 
 
 class ByKind:
-    """The policy that a request's kind calls for."""
+    """The policy that chooses the placement rule by the kind of the request."""
 
     accepts: ClassVar[frozenset[RequestKind]] = frozenset(RequestKind)
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
-        """A placement as the request's kind calls for, or None."""
+        """Return a placement by the rule for the request's kind, or None."""
         kind = request.kind
         if kind is RequestKind.FIXED:
             return place_fixed(request, state)

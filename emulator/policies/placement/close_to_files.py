@@ -1,9 +1,9 @@
-"""Close-to-Files: components go where the job's input file is, else where it can be brought soonest.
+"""Close-to-Files: components go where the job's input file is, else where the transfer is estimated to be shortest.
 
 "An Evaluation of the Close-to-Files Processor and Data Co-Allocation Policy in Multiclusters", section 3. The history
-table H of pairs (cluster, file site) is part of the state; a placement that uses a pair returns the pairs to add as
-`Placement.learned`. H empty stays empty, so whoever sets the state up seeds it (`every_pair`, as the experiments did).
-A job without an input file has nothing to be close to and is placed by worst fit.
+table H of pairs (cluster, file site) is part of the state. A placement that uses a pair returns the pairs to add as
+`Placement.learned`. An empty H stays empty, so a run must begin with a filled one: `every_pair`, as in the published
+experiments. A job without an input file is placed by worst fit.
 """
 
 from __future__ import annotations
@@ -19,12 +19,17 @@ from emulator.policies.state import FileState, Surroundings, SystemState
 
 
 class CloseToFiles:
-    """Components in decreasing size: a file site with room, else the known pair of least estimated transfer time."""
+    """The policy that places components in decreasing size, each on a file site with room if there is one.
+
+    Otherwise it uses the pair in the history with the shortest estimated transfer time.
+    """
 
     accepts: ClassVar[frozenset[RequestKind]] = frozenset({RequestKind.NON_FIXED, RequestKind.TOTAL})
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
-        """A placement with the replica each component reads, or None if a component finds neither site nor pair.
+        """Return a placement with the replica that each component reads, or None if a component fits nowhere.
+
+        A component fits on a file site with room, or on a cluster with room that has a pair in the history.
 
         Raises:
             UnknownName: if the state does not know the request's file.
@@ -49,7 +54,7 @@ class CloseToFiles:
 
 
 def every_pair(clusters: int) -> frozenset[tuple[int, int]]:
-    """The history table the published experiments begin with: every cluster with every file site."""
+    """Return the initial history table of the published experiments: every cluster with every file site."""
     return frozenset((cluster, site) for cluster in range(clusters) for site in range(clusters))
 
 

@@ -1,7 +1,8 @@
-"""Cluster minimization: components fill the roomiest cluster before the next, so that a job combines few clusters.
+"""Cluster minimization: components fill the cluster with most idle processors first, so a job uses few clusters.
 
 "Communication-Aware Job Placement Policies", section 4 (CM, non-fixed requests). The published pseudocode places
-components before it knows whether the job fits and goes on after a fit; here a job that does not fit takes nothing.
+components before it knows whether the job fits, and continues after a component is placed. Here a job that does not fit
+takes no processors, and each component is placed once.
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ from emulator.policies.state import SystemState
 
 
 class ClusterMinimization:
-    """Components in decreasing size, each to the first cluster with room, in an order of clusters that stays."""
+    """The policy that places components in decreasing size, each on the first cluster with room.
+
+    The clusters are ordered once per job, by decreasing idle processors.
+    """
 
     accepts: ClassVar[frozenset[RequestKind]] = frozenset({RequestKind.NON_FIXED, RequestKind.TOTAL})
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
-        """A placement of all components, or None if one of them finds no cluster with room."""
+        """Return a placement of all components, or None if one of them fits on no cluster."""
         sizes: tuple[int, ...] = request.components
         idle = list(state.idle)
         order = by_idle(idle)

@@ -1,8 +1,8 @@
-"""Where a job's input file lies and how long it takes to come: what file-aware placement reads from the state.
+"""The location of a job's input file and the estimated transfer time, from the system state.
 
-"An Evaluation of the Close-to-Files Processor and Data Co-Allocation Policy in Multiclusters", section 3: transfer time
-is file size over bandwidth, a job's is the longest of its components' (FTT), and a policy that is blind to files, such
-as its WF, lets each component read the replica that comes soonest.
+"An Evaluation of the Close-to-Files Processor and Data Co-Allocation Policy in Multiclusters", section 3. The transfer
+time is the file size divided by the bandwidth. The transfer time of a job (FTT) is the longest of its components. Under
+a policy that ignores files, such as WF, each component reads the replica with the shortest transfer time.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from emulator.policies.state import FileState, Surroundings
 
 
 def file_of(request: JobRequest, surroundings: Surroundings) -> FileState | None:
-    """The input file of a request, None if it needs none.
+    """Return the input file of a request, or None if it has none.
 
     Raises:
-        UnknownName: if the state does not know the file.
+        UnknownName: if the file is not in the state.
     """
     if request.file is None:
         return None
@@ -29,7 +29,10 @@ def file_of(request: JobRequest, surroundings: Surroundings) -> FileState | None
 
 
 def transfer_s(file: FileState, site: int, cluster: int, surroundings: Surroundings) -> float:
-    """Estimated seconds to bring `file` from `site` to `cluster`: zero at home, infinite without a known bandwidth."""
+    """Return the estimated seconds to transfer `file` from `site` to `cluster`.
+
+    The time is zero within a site, and infinite if the bandwidth is not known.
+    """
     if site == cluster:
         return 0.0
     bandwidth = surroundings.bandwidth_bytes_per_s.get((site, cluster), 0.0)
@@ -37,7 +40,7 @@ def transfer_s(file: FileState, site: int, cluster: int, surroundings: Surroundi
 
 
 def nearest_site(file: FileState, cluster: int, surroundings: Surroundings) -> int:
-    """The replica that comes soonest to `cluster`; among equals the alphabetically first site."""
+    """Return the site of the replica with the shortest transfer to `cluster`; among equals the alphabetically first."""
     return min(file.sites, key=lambda site: transfer_s(file, site, cluster, surroundings))
 
 
@@ -49,7 +52,7 @@ def with_files(
     surroundings: Surroundings,
     history: frozenset[tuple[int, int]],
 ) -> Placement:
-    """The placement on `clusters` whose components read the replicas at `sites`."""
+    """Return the placement on `clusters` whose components read the replicas at `sites`."""
     components = zip(clusters, request.components, strict=True)
     pairs = zip(sites, clusters, strict=True)
     return Placement(
@@ -61,7 +64,7 @@ def with_files(
 
 
 def reading_nearest(request: JobRequest, placement: Placement, surroundings: Surroundings) -> Placement:
-    """The placement of a policy that is blind to files, each component reading the replica that comes soonest."""
+    """Return `placement` with the replica that each component reads: the one with the shortest transfer time."""
     file = file_of(request, surroundings)
     if file is None:
         return placement

@@ -1,9 +1,9 @@
-"""Flexible cluster minimization: the scheduler splits the job so that it combines as few clusters as it can.
+"""Flexible cluster minimization: the scheduler splits the job over as few clusters as possible.
 
-"Communication-Aware Job Placement Policies", section 4 (FCM, flexible requests). Without limits to splitting this is
-the published algorithm: clusters by decreasing idle processors are filled until the rest fits one. A least component
-size leaves that much for each cluster still to come; a list of admissible splits is tried in the order of preference,
-components on distinct clusters.
+"Communication-Aware Job Placement Policies", section 4 (FCM, flexible requests). Without limits on splitting this is
+the published algorithm: clusters are filled by decreasing idle processors until the rest of the job fits on one. If the
+request has a minimum component size, that many processors are kept back for each remaining cluster. If the request
+lists admissible splits, they are tried in the order of preference, with components on distinct clusters.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from emulator.policies.state import SystemState
 
 
 class FlexibleClusterMinimization:
-    """The fewest clusters, roomiest first, that together hold the job within its limits to splitting."""
+    """The policy that uses the fewest clusters, by decreasing idle processors, within the job's limits on splitting."""
 
     accepts: ClassVar[frozenset[RequestKind]] = frozenset({RequestKind.FLEXIBLE})
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
-        """A placement of the whole total, or None; complete: None only where the limits admit no placement."""
+        """Return a placement of all processors, or None only if no placement within the limits exists."""
         if request.splits:
             return _place_by_preference(request, state)
         order = [cluster for cluster in by_idle(state.idle) if state.idle[cluster] >= request.least_component]
@@ -34,7 +34,10 @@ class FlexibleClusterMinimization:
 
 
 def _fewest_clusters(request: JobRequest, order: list[int], state: SystemState) -> int | None:
-    """How many of the clusters in `order` hold the job; None if all of them do not, or their least parts exceed it."""
+    """Return how many of the clusters in `order` are needed to hold the job.
+
+    None means that the allowed clusters are too small together, or that the minimum component sizes exceed the job.
+    """
     total = request.processors
     most = request.most_components or len(order)
     room = 0

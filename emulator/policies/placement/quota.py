@@ -1,7 +1,7 @@
-"""A quota: grid jobs leave a share of each cluster to others.
+"""A quota: the largest fraction of each cluster that grid jobs may occupy.
 
-"Communication-Aware Job Placement Policies", section 4: a cap on the fraction of each cluster that grid jobs may fill.
-Any policy can be given one; it then sees min(idle, floor(quota x size) - occupied) as a cluster's idle processors.
+"Communication-Aware Job Placement Policies", section 4. A quota works with any policy: the policy sees
+min(idle, floor(quota x size) - occupied) as the idle processors of a cluster.
 """
 
 from __future__ import annotations
@@ -16,26 +16,28 @@ from emulator.policies.state import SystemState
 
 
 class Quota:
-    """A policy whose grid jobs fill at most the fraction `share` of each cluster.
+    """A policy whose grid jobs occupy at most the fraction `share` of each cluster.
 
     Raises:
-        InvalidInput: if `share` does not lie in 0 (excluded) to 1.
+        InvalidInput: if `share` is not above 0 and at most 1.
     """
 
     def __init__(self, policy: PlacementPolicy, share: float) -> None:
         if not 0 < share <= 1:
-            raise InvalidInput(f"quota: a share of each cluster lies above 0 and up to 1, not {share!r}.")
+            raise InvalidInput(f"quota: a share of each cluster lies above 0 and is at most 1, not {share!r}.")
         self._policy = policy
-        self._share = share
+        self.share = share
         self.accepts = policy.accepts
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
-        """Where the policy places the request within the quota, or None."""
+        """Return the policy's placement within the quota, or None."""
         return self._policy.place(request, state.with_idle(self._within(state)))
 
     def _within(self, state: SystemState) -> tuple[int, ...]:
         idle: list[int] = []
-        for cluster in state.clusters:
-            occupied = cluster.processors - cluster.idle
-            idle.append(max(0, min(cluster.idle, math.floor(self._share * cluster.processors) - occupied)))
+        for processors, free in zip(state.processors, state.idle, strict=True):
+            occupied = processors - free
+            # Round first, because 0.29 x 100 is slightly less than 29 in floating point.
+            allowed = math.floor(round(self.share * processors, 9))
+            idle.append(max(0, min(free, allowed - occupied)))
         return tuple(idle)

@@ -1,4 +1,4 @@
-"""What the placement policies share: where most processors are idle, and how chosen clusters become a placement."""
+"""Functions common to the placement policies: the order of clusters by idle processors, and making a placement."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Final
 from emulator.model.placement import Component, Placement
 
 NOWHERE: Final = Component(-1, 0)
-"""Stands in a placement being made where a component has no cluster yet."""
+"""Placeholder for a component that has no cluster yet."""
 
 
 def roomiest(idle: list[int]) -> int:
-    """The cluster with most idle processors; the lowest index among equals."""
+    """Return the cluster with most idle processors; the lowest index among equals."""
     best = 0
     most = idle[0]
     for cluster in range(1, len(idle)):
@@ -24,15 +24,15 @@ def roomiest(idle: list[int]) -> int:
 
 
 def fits_nowhere(processors: int, idle: tuple[int, ...]) -> bool:
-    """Whether no cluster has so many processors idle: what most tries of a waiting head end with."""
+    """Return whether every cluster has fewer idle processors; most tries of a waiting head end with this check."""
     return all(free < processors for free in idle)
 
 
 def by_idle(idle: Sequence[int]) -> list[int]:
-    """All clusters by decreasing idle processors; equal ones in order of index."""
+    """Return all clusters by decreasing idle processors; the lowest index first among equals."""
     return sorted(range(len(idle)), key=lambda cluster: -idle[cluster])
 
 
 def placed(sizes: tuple[int, ...], clusters: list[int]) -> Placement:
-    """The placement of components of these `sizes` on these `clusters`, one by one."""
+    """Return the placement of components of these `sizes` on these `clusters`, in the same order."""
     return Placement(tuple([Component(clusters[index], size) for index, size in enumerate(sizes)]))

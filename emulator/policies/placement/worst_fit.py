@@ -1,4 +1,4 @@
-"""Worst fit with repetition: each component goes where most processors are idle, so that load spreads evenly.
+"""Worst fit with repetition: each component goes where most processors are idle, to balance the load.
 
 "Communication-Aware Job Placement Policies", section 4 (non-fixed requests), and the Close-to-Files paper's WF.
 """
@@ -15,12 +15,15 @@ from emulator.policies.state import SystemState
 
 
 class WorstFit:
-    """Components in decreasing size, each to the cluster with most remaining idle processors; clusters may repeat."""
+    """The policy that places components in decreasing size, each on the cluster with most remaining idle processors.
+
+    Several components may be placed on the same cluster.
+    """
 
     accepts: ClassVar[frozenset[RequestKind]] = frozenset({RequestKind.NON_FIXED, RequestKind.TOTAL})
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
-        """A placement of all components, or None if one of them finds no cluster with room."""
+        """Return a placement of all components, or None if one of them fits on no cluster."""
         sizes: tuple[int, ...] = request.components
         idle = list(state.idle)
         clusters = [0] * len(sizes)

@@ -1,4 +1,4 @@
-"""Worst fit without repetition: the largest component to the roomiest cluster, the next to the next, each its own.
+"""Worst fit without repetition: the largest component goes to the cluster with most idle processors, and so on.
 
 "Scheduling Policies for Processor Coallocation in Multicluster Systems", section 2 (unordered requests).
 """
@@ -13,16 +13,16 @@ from emulator.policies.placement.ranking import NOWHERE, fits_nowhere, roomiest
 from emulator.policies.state import SystemState
 
 TAKEN: Final = -1
-"""Stands for the idle processors of a cluster that already has a component of the job."""
+"""Value in place of the idle processors of a cluster that already has a component of the job."""
 
 
 class WorstFitDistinct:
-    """Components in decreasing size are paired with clusters by decreasing idle processors; all must fit theirs."""
+    """The policy that pairs components in decreasing size with distinct clusters by decreasing idle processors."""
 
     accepts: ClassVar[frozenset[RequestKind]] = frozenset({RequestKind.UNORDERED, RequestKind.TOTAL})
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
-        """A placement on distinct clusters, or None; complete: None only where no such placement exists."""
+        """Return a placement on distinct clusters, or None only if no such placement exists."""
         sizes: tuple[int, ...] = request.components
         descending = request.descending
         if fits_nowhere(sizes[descending[0]], state.idle):

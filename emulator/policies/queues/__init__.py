@@ -1,1 +1,1 @@
-"""Queue disciplines: which job is tried next. One file a discipline."""
+"""Queue disciplines, which decide which job is tried next; one file per family."""

@@ -1,7 +1,7 @@
-"""What GP and LP share: local queues for single-component jobs, and a global queue for all multicomponent jobs.
+"""The common part of GP and LP: local queues for single-component jobs, a global queue for multicomponent jobs.
 
-"Scheduling Policies for Processor Coallocation in Multicluster Systems", section 2. Local queues carry the index of
-their cluster, where alone their jobs may run; the global queue comes after them.
+"Scheduling Policies for Processor Coallocation in Multicluster Systems", section 2. A local queue has the index of its
+cluster, and its jobs may run only there. The global queue has the index after all local queues.
 """
 
 from __future__ import annotations

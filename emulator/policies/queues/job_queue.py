@@ -1,4 +1,4 @@
-"""A queue of waiting jobs of which only the head is ever tried, and the count of the head's tries."""
+"""A queue of waiting jobs in which only the head is tried, with the number of its failed tries."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from typing import Any, Final, final
 
 from emulator.policies.protocols import WaitingJob
-from emulator.policies.queues.remembering import recalled, remembered
+from emulator.policies.queues.snapshot_codec import recalled, remembered
 
 KEPT_GAPS: Final = 512
-"""Places of departed jobs that are kept at the front before the rest moves up, and at most half of all places."""
+"""Minimum number of empty places at the front before the list is compacted; they must also be more than half of it."""
 
 
 @final
 class JobQueue:
     """Waiting jobs in order of arrival.
 
-    A list and the place of its head: compiled, that is cheaper than a deque, and interpreted hardly dearer.
+    The queue is a list and the index of its head. Compiled, this is faster than a deque; interpreted, hardly slower.
     """
 
     __slots__ = ("_head", "_jobs", "failed_tries")
@@ -28,21 +28,21 @@ class JobQueue:
 
     @property
     def waiting(self) -> int:
-        """How many jobs wait."""
+        """The number of waiting jobs."""
         return len(self._jobs) - self._head
 
     def append(self, job: WaitingJob) -> None:
-        """A job joins the tail."""
+        """Add a job at the tail."""
         self._jobs.append(job)
 
     def head(self) -> WaitingJob:
-        """The job at the head of a queue that is not empty."""
+        """Return the job at the head; the queue must not be empty."""
         job = self._jobs[self._head]
         assert job is not None
         return job
 
     def leave(self) -> None:
-        """The head leaves."""
+        """Remove the head."""
         self.failed_tries = 0
         self._jobs[self._head] = None
         self._head += 1
@@ -54,7 +54,7 @@ class JobQueue:
             self._head = 0
 
     def withdraw(self, job_id: int) -> bool:
-        """Take a job out if it waits here; whether it did."""
+        """Remove a job if it is in this queue, and return whether it was."""
         for place in range(self._head, len(self._jobs)):
             job = self._jobs[place]
             if job is not None and job.id == job_id:
@@ -66,16 +66,16 @@ class JobQueue:
         return False
 
     def jobs(self) -> Iterator[WaitingJob]:
-        """The waiting jobs, head first."""
+        """Return an iterator over the waiting jobs, head first."""
         return iter([job for job in self._jobs[self._head :] if job is not None])
 
     def snapshot(self) -> dict[str, Any]:
-        """The jobs as plain values."""
+        """Return the queue as plain values."""
         return {"jobs": [remembered(job) for job in self.jobs()], "failed_tries": self.failed_tries}
 
     @staticmethod
     def restored(snapshot: dict[str, Any]) -> JobQueue:
-        """The queue that `snapshot` describes."""
+        """Return the queue that `snapshot` describes."""
         queue = JobQueue()
         for record in snapshot["jobs"]:
             queue.append(recalled(record))

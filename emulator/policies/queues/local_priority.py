@@ -1,8 +1,9 @@
-"""LP, local priority: what its three variants share. The global queue is enabled only where a local queue is empty.
+"""LP, local priority, in three variants: the global queue is enabled only while a local queue is empty.
 
-"Scheduling Policies for Processor Coallocation in Multicluster Systems", section 2. With no local queue empty only
-they are enabled, and the global queue joins at the end of the round in which one of them empties. With at least one
-empty both kinds are enabled, in an order within each round that the variants choose.
+"Scheduling Policies for Processor Coallocation in Multicluster Systems", section 2. While no local queue is empty, only
+the local queues are enabled; the global queue joins at the end of the round in which a local queue becomes empty. While
+at least one local queue is empty, both kinds are enabled. The variants LP-LF, LP-GF and LP-RD differ in the order of
+the two kinds within each round.
 """
 
 from __future__ import annotations
@@ -16,19 +17,19 @@ from emulator.policies.queues.global_and_local import GlobalAndLocal
 
 
 class LocalPriority(GlobalAndLocal):
-    """Local queues in order of index, and the global queue before or after them."""
+    """The common part of the LP variants: local queues in order of index, the global queue before or after them."""
 
     def __init__(self) -> None:
         super().__init__()
         self._global_may_join = False
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Become what `snapshot` describes."""
+        """Restore the state that `snapshot` describes."""
         super().restore(snapshot)
         self._global_may_join = False
 
     def _global_first(self, rng: Generator) -> bool:
-        """Whether the global queue goes before the local ones in each round; asked only if both kinds are enabled."""
+        """Return whether the global queue goes first in each round; called only if both kinds are enabled."""
         return False
 
     def _enabled_at(self, departure: Departure, rng: Generator) -> list[int]:
@@ -50,3 +51,21 @@ class LocalPriority(GlobalAndLocal):
         joins = self._global_may_join
         self._global_may_join = False
         return [self._global] if joins else []
+
+
+class LocalPriorityLocalFirst(LocalPriority):
+    """LP-LF: the local queues, then the global queue."""
+
+
+class LocalPriorityGlobalFirst(LocalPriority):
+    """LP-GF: the global queue, then the local queues."""
+
+    def _global_first(self, rng: Generator) -> bool:
+        return True
+
+
+class LocalPriorityRandom(LocalPriority):
+    """LP-RD: at each departure that enables both kinds, a random kind goes first, each with probability 1/2."""
+
+    def _global_first(self, rng: Generator) -> bool:
+        return int(rng.integers(2)) == 0

@@ -1,20 +1,22 @@
-"""LS, local schedulers: what its four variants share. One queue per cluster holds jobs of both kinds.
+"""LS, local schedulers, in four variants: one queue per cluster, each for jobs of both kinds.
 
-"Scheduling Policies for Processor Coallocation in Multicluster Systems", section 2. Single-component jobs may run on
-the home cluster of their queue only, multicomponent jobs wherever the placement policy puts them. A departure enables
-all non-empty queues; the variants differ in the order.
+"Scheduling Policies for Processor Coallocation in Multicluster Systems", section 2. Single-component jobs may run only
+on the cluster of their queue. Multicomponent jobs run where the placement policy puts them. A departure enables all
+non-empty queues. The variants LS-OR, LS-RD, LS-RO and LS-DO differ in the order in which they visit the queues.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from emulator.policies.protocols import WaitingJob
+from numpy.random import Generator
+
+from emulator.policies.protocols import Departure, WaitingJob
 from emulator.policies.queues.visiting import ANYWHERE, VisitingDiscipline
 
 
 class LocalSchedulers(VisitingDiscipline):
-    """One queue per cluster, visited in the order that a variant chooses."""
+    """The common part of the LS variants: one queue per cluster, visited in the order of the variant."""
 
     has_local_queues: ClassVar[bool] = True
     has_local_queues_only: ClassVar[bool] = True
@@ -27,3 +29,65 @@ class LocalSchedulers(VisitingDiscipline):
 
     def _home_of(self, job: WaitingJob, queue: int) -> int:
         return queue if job.request.single_component else ANYWHERE
+
+
+class LocalSchedulersOrdered(LocalSchedulers):
+    """LS-OR: queues in order of index."""
+
+
+class LocalSchedulersRandom(LocalSchedulers):
+    """LS-RD: queues in cyclic order of index, starting at a random queue.
+
+    The first queue is drawn at each departure, uniformly among all queues, including empty ones.
+    """
+
+    def _enabled_at(self, departure: Departure, rng: Generator) -> list[int]:
+        queues = len(self._queues)
+        first = int(rng.integers(queues))
+        return self._non_empty([(first + step) % queues for step in range(queues)])
+
+
+class LocalSchedulersReleased(LocalSchedulers):
+    """LS-RO: queues in order of the component sizes that the departing job releases on their clusters.
+
+    The clusters of the departing job come first, by decreasing component size (the lower index among equals). All other
+    clusters follow in order of index.
+    """
+
+    def _enabled_at(self, departure: Departure, rng: Generator) -> list[int]:
+        largest = [0] * len(self._queues)
+        for component in departure.placement.components:
+            if component.processors > largest[component.cluster]:
+                largest[component.cluster] = component.processors
+        return self._non_empty(sorted(range(len(largest)), key=lambda queue: -largest[queue]))
+
+
+class LocalSchedulersDisabled(LocalSchedulers):
+    """LS-DO: the queue that has been disabled longest goes first; the initial order is that of the index.
+
+    A queue is disabled when its head does not fit or its last job starts, also at an arrival to an empty queue.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._order: list[int] = []
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the queues and the order in which they were last disabled."""
+        return super().snapshot() | {"order": list(self._order)}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Restore the state that `snapshot` describes."""
+        super().restore(snapshot)
+        self._order = list(snapshot["order"])
+
+    def _open_queues(self, clusters: int) -> None:
+        super()._open_queues(clusters)
+        self._order = list(range(clusters))
+
+    def _enabled_at(self, departure: Departure, rng: Generator) -> list[int]:
+        return self._non_empty(self._order)
+
+    def _note_disabled(self, queue: int) -> None:
+        self._order.remove(queue)
+        self._order.append(queue)

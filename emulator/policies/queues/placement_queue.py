@@ -1,10 +1,10 @@
-"""The placement queue of KOALA: one queue, scanned from head to tail at an interval, trying every job.
+"""The placement queue of KOALA: one queue, scanned at an interval; a scan tries every job from head to tail.
 
 "Communication-Aware Job Placement Policies", section 3; the Close-to-Files paper, section 3. A job is tried when it is
-submitted; if that fails it joins the tail. Tries are counted, the first included, and a job that has been tried more
-than `tries_threshold` times is given up (never, by default, as in all published experiments). The interval is fixed
-(4 s in the first paper) or, adaptive, the mean number of tries of the queued jobs times a fixed one (1 min in the
-second). As an option every job is tried also at once when another departs; scans keep their moments.
+submitted; if the try fails, the job joins the tail. All tries are counted, including the first. A job that has been
+tried more than `tries_threshold` times is given up; by default no job is, as in all published experiments. The scan
+interval is fixed (4 s in the first paper) or adaptive: a fixed time (1 min in the second paper) times the mean number
+of tries of the queued jobs. Optionally, every job is also tried at each departure; this does not move the scans.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from emulator.policies.protocols import (
     WaitingJob,
     Withdrawal,
 )
-from emulator.policies.queues.remembering import recalled, remembered
+from emulator.policies.queues.snapshot_codec import recalled, remembered
 from emulator.policies.state import SystemState
 
 
 class PlacementQueue:
-    """Jobs in order of submission, each with its number of placement tries."""
+    """A queue of jobs in order of submission, each with its number of placement tries."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class PlacementQueue:
     def decide(
         self, event: SchedulingEvent, state: SystemState, policy: PlacementPolicy, rng: Generator
     ) -> Sequence[Start | Reject]:
-        """Try the arrived job, or at a scan (and at a departure, if it is to) every job from head to tail."""
+        """Try the job that arrived or, at a scan (optionally also at a departure), every job from head to tail."""
         answers: list[Start | Reject] = []
         match event:
             case Arrival(job):
@@ -73,19 +73,22 @@ class PlacementQueue:
         return answers
 
     def next_scan_s(self) -> float | None:
-        """One interval after the last scan, or after the queue came to hold a job; None while it is empty."""
+        """Get the emulated timestamp of the next scan, or None while the queue is empty.
+
+        It is one interval after the last scan, or after the first job joined the empty queue.
+        """
         return self._next_scan_s
 
     def waiting(self) -> Sequence[int]:
-        """Identities of the waiting jobs, head first."""
+        """Return the identities of the waiting jobs, head first."""
         return list(self._jobs)
 
     def tries(self) -> dict[int, int]:
-        """Placement tries of each waiting job so far."""
+        """Return the number of placement tries of each waiting job."""
         return dict(self._tries)
 
     def snapshot(self) -> dict[str, Any]:
-        """The queue, the tries, and the moments of scans."""
+        """Return the queue, the tries and the timestamps of scans as plain values."""
         return {
             "jobs": [remembered(job) | {"tries": self._tries[job.id]} for job in self._jobs.values()],
             "next_scan_s": self._next_scan_s,
@@ -94,7 +97,7 @@ class PlacementQueue:
         }
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Become the queue that `snapshot` describes."""
+        """Restore the state that `snapshot` describes."""
         self._jobs = {job["id"]: recalled(job) for job in snapshot["jobs"]}
         self._tries = {job["id"]: job["tries"] for job in snapshot["jobs"]}
         self._next_scan_s = snapshot["next_scan_s"]
@@ -122,7 +125,7 @@ class PlacementQueue:
         self._tries.pop(job_id, None)
 
     def _note_scan(self, time_s: float) -> None:
-        # A scan that comes late, as on a live system, begins a new series; in a simulation the series never drifts.
+        # A late scan, as on a live system, begins a new series. In a simulation the series never drifts.
         if time_s != self._next_scan_s or self._scans == 0:
             self._first_scan_s, self._scans = time_s, 0
         self._scans += 1

@@ -1,15 +1,15 @@
-"""The visiting rounds that the disciplines of SP share: queues enabled at a departure, visited until all are disabled.
+"""Visiting rounds, the common part of GS, LS, GP and LP: enabled queues are visited until all are disabled.
 
-"Scheduling Policies for Processor Coallocation in Multicluster Systems", section 2. Each queue is enabled or disabled,
-and all are disabled between decisions. Scheduling runs only at a departure and at an arrival to an empty queue. At a
-departure the discipline enables some non-empty queues in some order; they are visited round after round, at most one
-start per queue and round. A head that does not fit disables its queue until a later departure, and so does the start
-of a queue's last job. An arrival to an empty queue enables that queue alone, unless the discipline forbids it.
+"Scheduling Policies for Processor Coallocation in Multicluster Systems", section 2. A queue is enabled or disabled, and
+all queues are disabled between decisions. Scheduling runs only at a departure and at an arrival to an empty queue. At a
+departure the discipline enables some non-empty queues in some order. They are visited round by round, with at most one
+start per queue and round. A queue is disabled until a later departure when its head does not fit, or when its last job
+starts. An arrival to an empty queue enables only that queue, unless the discipline forbids it.
 
-A discipline says, by overriding what stands under "what a discipline decides", how many queues there are, which one a
-job joins and where that queue's jobs may run, which queues a departure enables in which order, and which others join
-when one empties. The withdrawal of a head, of which the paper knows nothing, is taken as the arrival of its successor
-to an empty queue: it enables that queue alone.
+A discipline overrides the methods under "Decisions of a discipline". They give the number of queues, the queue that a
+job joins, the clusters on which the jobs of a queue may run, the queues that a departure enables and their order, and
+the queues that join when another becomes empty. The paper does not treat withdrawals. Here the withdrawal of a head
+counts as the arrival of the next job to an empty queue, so it enables only that queue.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from emulator.policies.queues.job_queue import JobQueue
 from emulator.policies.state import SystemState
 
 ANYWHERE: Final = -1
-"""Stands for a home cluster where the placement policy chooses among all of them."""
+"""The home cluster of jobs that may run on all clusters, where the placement policy chooses."""
 
 
 class VisitingDiscipline:
@@ -58,10 +58,10 @@ class VisitingDiscipline:
     def decide(
         self, event: SchedulingEvent, state: SystemState, policy: PlacementPolicy, rng: Generator
     ) -> Sequence[Start | Reject]:
-        """The starts that `event` makes possible.
+        """Return the starts that `event` makes possible.
 
         Raises:
-            InvalidInput: if an arrived job lacks the queue that this discipline needs.
+            InvalidInput: if an arriving job lacks the queue that this discipline needs.
         """
         if not self._queues:
             self._open_queues(len(state.idle))
@@ -72,15 +72,15 @@ class VisitingDiscipline:
         return self._withdraw(event.job_id, state, policy) if isinstance(event, Withdrawal) else []
 
     def next_scan_s(self) -> float | None:
-        """None: only arrivals and departures matter."""
+        """Return None, because this discipline acts only at arrivals and departures."""
         return None
 
     def waiting(self) -> Sequence[int]:
-        """Identities of the waiting jobs, queue by queue, each head first."""
+        """Return the identities of the waiting jobs, queue by queue, head first."""
         return [job.id for queue in self._queues for job in queue.jobs()]
 
     def could_start(self, job: WaitingJob, state: SystemState, policy: PlacementPolicy) -> bool:
-        """Whether `job` would start in `state` if no other job waited.
+        """Return whether `job` would start in `state` if no other job were waiting.
 
         Raises:
             InvalidInput: if the job lacks the queue that this discipline needs.
@@ -90,45 +90,45 @@ class VisitingDiscipline:
         return self._place(job, self._queue_of(job), state, policy) is not None
 
     def snapshot(self) -> dict[str, Any]:
-        """The queues and the tries of their jobs so far."""
+        """Return the queues and the tries of their heads as plain values."""
         return {"clusters": self._clusters, "queues": [queue.snapshot() for queue in self._queues]}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Become what `snapshot` describes."""
+        """Restore the state that `snapshot` describes."""
         self._clusters = snapshot["clusters"]
         self._queues = [JobQueue.restored(queue) for queue in snapshot["queues"]]
         self._by_index = list(range(len(self._queues)))
 
-    # What a discipline decides.
+    # Decisions of a discipline.
 
     def _number_of_queues(self, clusters: int) -> int:
-        """Queues of a system with that many clusters."""
+        """Return the number of queues in a system of `clusters` clusters."""
         return 1
 
     def _queue_of(self, job: WaitingJob) -> int:
-        """The queue that a job joins."""
+        """Return the index of the queue that a job joins."""
         return 0
 
     def _home_of(self, job: WaitingJob, queue: int) -> int:
-        """The only cluster on which a job of `queue` may run, or `ANYWHERE`."""
+        """Return the only cluster on which `job` of `queue` may run, or `ANYWHERE`."""
         return ANYWHERE
 
     def _enabled_at(self, departure: Departure, rng: Generator) -> list[int]:
-        """The non-empty queues that a departure enables, in the order of a round."""
+        """Return the non-empty queues that a departure enables, in visiting order."""
         return self._non_empty(self._by_index)
 
     def _may_try_arrival(self, queue: int) -> bool:
-        """Whether an arrival to this empty queue enables it."""
+        """Return whether an arrival to this empty queue enables the queue."""
         return True
 
     def _joining(self, emptied: int) -> list[int]:
-        """The queues that are enabled, at the end of a round's list, because queue `emptied` has become empty."""
+        """Return the queues that join at the end of the round because queue `emptied` has become empty."""
         return []
 
     def _note_disabled(self, queue: int) -> None:
-        """A queue has been disabled."""
+        """Note that a queue has been disabled."""
 
-    # What they share.
+    # Common to all disciplines.
 
     def _open_queues(self, clusters: int) -> None:
         self._clusters = clusters
@@ -139,7 +139,11 @@ class VisitingDiscipline:
         return [queue for queue in queues if self._queues[queue].waiting]
 
     def _submission_queue(self, job: WaitingJob) -> int:
-        """The index of the queue a job was submitted to, where there must be one per cluster."""
+        """Return the index of the queue that a job was submitted to, in a system with one queue per cluster.
+
+        Raises:
+            InvalidInput: if there is no such queue.
+        """
         if job.queue is None or not 0 <= job.queue < self._clusters:
             raise InvalidInput(
                 f"Job {job.id} was submitted to queue {job.queue}, but there is one queue per cluster: "
@@ -164,7 +168,7 @@ class VisitingDiscipline:
         taken: Placement | None = None
         while enabled:
             still_enabled: list[int] = []
-            # The list grows while it is walked: a queue that joins is visited at the end of this round.
+            # The loop appends to `enabled`, so a queue that joins is visited at the end of this round.
             for queue in enabled:
                 if taken is not None:
                     state = state.after(taken)
@@ -198,7 +202,7 @@ class VisitingDiscipline:
     def _place(
         self, job: WaitingJob, queue: int, state: SystemState, policy: WorstFitDistinct | PlacementPolicy
     ) -> Placement | None:
-        # A compiler calls the policy of all published studies more cheaply for its being named here.
+        # `WorstFitDistinct`, the policy of all published studies, is in the type because mypyc calls it faster so.
         request = job.request
         home = self._home_of(job, queue)
         if home == ANYWHERE:

@@ -1,1 +1,1 @@
-"""What the testbed knows, in the formats of other tools: pure rendering, one file a thing that is rendered."""
+"""Runs and topologies in the formats of other tools: pure rendering, one module for each format."""

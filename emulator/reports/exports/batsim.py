@@ -1,4 +1,4 @@
-"""A run as Batsim knows one: the workload that it simulates, and the outcome of each job as it writes them.
+"""A run in the formats of Batsim: the workload that it simulates, and the outcomes of jobs that it writes.
 
 A run records how many processors of which cluster a job executed on, not which ones. Batsim's tools draw processors, so
 each component gets the lowest ones of its cluster that are idle while it executes, clusters in the topology's order.
@@ -15,12 +15,12 @@ from collections.abc import Iterable
 from itertools import accumulate
 from typing import Final
 
-from emulator.campaigns.run_directory import RunRecords
 from emulator.model.errors import InvalidInput
 from emulator.model.job import JobState
 from emulator.model.records import JobRow
 from emulator.model.topology import Topology
-from emulator.reports.exports.one_log import jobs_in_order
+from emulator.reports.exports.jobs_in_order import jobs_in_order
+from emulator.runs.run_directory import RunRecords
 
 WORKLOAD_FILE: Final = "workload.json"
 OUTCOMES_FILE: Final = "jobs.csv"
@@ -39,7 +39,7 @@ _FINAL_STATES: Final = {
 
 
 def executed_jobs(run: RunRecords) -> list[JobRow]:
-    """The jobs of `run` that executed, in order of submission.
+    """Return the jobs of `run` that executed, in order of submission.
 
     Raises:
         InvalidInput: if there is none, or the run was resumed.
@@ -51,7 +51,7 @@ def executed_jobs(run: RunRecords) -> list[JobRow]:
 
 
 def batsim_files(run: RunRecords) -> dict[str, str]:
-    """Batsim's files, by name.
+    """Return Batsim's files, by name.
 
     Raises:
         InvalidInput: as `executed_jobs`, or if more executed on a cluster at a time than it has processors.
@@ -110,7 +110,7 @@ def _profile(job: JobRow) -> str:
 
 
 def interval_set(numbers: Iterable[int]) -> str:
-    """Numbers as Batsim writes them: ``1-2 5 10-50``."""
+    """Return numbers as Batsim writes them: ``1-2 5 10-50``."""
     intervals: list[list[int]] = []
     for number in sorted(numbers):
         if intervals and number == intervals[-1][1] + 1:
@@ -121,7 +121,7 @@ def interval_set(numbers: Iterable[int]) -> str:
 
 
 def _allocations(topology: Topology, jobs: Iterable[JobRow]) -> dict[int, list[int]]:
-    """The processors of each job: of its clusters the lowest that are idle from its start to its finish."""
+    """Return the processors of each job: the lowest of its clusters that are idle from its start to its finish."""
     firsts = accumulate((cluster.processors for cluster in topology.clusters), initial=0)
     idle = {
         cluster.name: list(range(first, first + cluster.processors))
@@ -140,7 +140,7 @@ def _allocations(topology: Topology, jobs: Iterable[JobRow]) -> dict[int, list[i
 
 
 def _places(job: JobRow) -> Iterable[str]:
-    """The cluster of each of a job's processors."""
+    """Return the cluster of each of a job's processors."""
     for size, cluster in zip(job.components, job.execution_clusters, strict=True):
         yield from [cluster] * size
 

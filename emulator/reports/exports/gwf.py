@@ -1,7 +1,7 @@
 """A run as a log in the Grid Workload Format, that of the Grid Workloads Archive: SWF's numbers and a grid's names.
 
 Its first eleven fields are those of the Standard Workload Format, the others are names and lists, 29 in all; a value
-that is not known is -1. What SWF has no field for is not lost: the executable is the application's name, the site of a
+that is not known is -1. Fields that SWF lacks are used: the executable is the application's name, the site of a
 job's last run is the cluster that it executed on (several are joined by ``+``, which no name of a cluster holds), and
 the resources used are processors by cluster, in the order of the job's components. Times are emulated seconds.
 """
@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from emulator.campaigns.run_directory import RunRecords
 from emulator.model.records import JobRow
-from emulator.reports.exports.one_log import jobs_in_order
+from emulator.reports.exports.jobs_in_order import jobs_in_order
 from emulator.reports.exports.swf import swf_log
+from emulator.runs.run_directory import RunRecords
 from workloads.swf import MISSING
 
 FIELDS: Final = (
@@ -31,14 +31,14 @@ _UNKNOWN: Final = str(MISSING)
 
 
 def gwf_lines(run: RunRecords) -> Iterator[str]:
-    """The log of `run`, line by line: a header of comments, then a line for each job in order of submission.
+    """Yield the log of `run`: a header of comments, then a line for each job in order of submission.
 
     Raises:
         InvalidInput: if the run has no jobs, or was resumed.
     """
     header, records = swf_log(run)
-    told = [line for line in header if line.startswith(("Computer", "Note"))]
-    for line in ("Grid Workload Format", *told, "Fields: " + " ".join(FIELDS)):
+    shared = [line for line in header if line.startswith(("Computer", "Note"))]
+    for line in ("Grid Workload Format", *shared, "Fields: " + " ".join(FIELDS)):
         yield f"# {line}"
     for job, record in zip(jobs_in_order(run), records, strict=True):
         named = _names(job)
@@ -46,7 +46,7 @@ def gwf_lines(run: RunRecords) -> Iterator[str]:
 
 
 def _names(job: JobRow) -> dict[str, str]:
-    """What is known of the fields that SWF has not."""
+    """Return the known fields that SWF does not have."""
     return {
         "ExecutableID": job.application,
         "LastRunSiteID": "+".join(dict.fromkeys(job.execution_clusters)) or _UNKNOWN,
@@ -57,7 +57,7 @@ def _names(job: JobRow) -> dict[str, str]:
 
 
 def _by_cluster(job: JobRow, clusters: Sequence[str]) -> str:
-    """Processors of each component by its cluster, where they are known."""
+    """Return the processors of each component by its cluster, where they are known."""
     if not clusters:
         return _UNKNOWN
     return ",".join(f"{cluster}:{size}" for cluster, size in zip(clusters, job.components, strict=True))

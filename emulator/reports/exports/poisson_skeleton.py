@@ -1,7 +1,7 @@
 """The Poisson application's skeleton: what each process computes and sends in an iteration, as numbers without a grid.
 
-`poisson_skeleton.c`, beside this file, is the program that these parameters turn into the application's messages. Who
-neighbours whom, who owns which points and who reports to whom is asked of the application itself.
+`poisson_skeleton.c`, beside this file, is the program that these parameters turn into the application's messages. The
+application itself says which processes are neighbours, which points each owns, and to which each reports.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
-from apps.exchange import EXCHANGE_MODES, ExchangeMode
+from apps.descriptor import EXCHANGE_MODES, ExchangeMode
 from apps.grid import Block, ProcessGrid, block_of, check_components
 from apps.tree import place_in_tree
 from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.interconnects import Interconnect
-from emulator.model.processor import BYTES_PER_POINT
 from emulator.model.topology import Cluster, Topology
+from emulator.model.units import BYTES_PER_POINT
 from emulator.reports.exports.simgrid_platform import host_costs, host_name, host_speed
 
 REDUCED_VALUES: Final = 4
@@ -60,7 +60,7 @@ class SkeletonJob:
 
 
 def host_list(topology: Topology, job: SkeletonJob) -> list[str]:
-    """The host of each process, by rank.
+    """Return the host of each process, by rank.
 
     Raises:
         UnknownName: if there is no such cluster.
@@ -79,7 +79,7 @@ def _hosts(cluster: Cluster, size: int) -> Iterator[str]:
 
 
 def poisson_parameters(topology: Topology, interconnect: Interconnect | None, job: SkeletonJob) -> dict[str, Parameter]:
-    """All numbers that the skeleton needs; lists hold a value for each rank, `-1` where a neighbour or parent is none.
+    """Return all numbers that the skeleton needs; lists hold a value per rank, `-1` for no neighbour or parent.
 
     Raises:
         InvalidInput: if the grid cannot be divided over the processes, or the processor has no speed.
@@ -111,10 +111,10 @@ def poisson_parameters(topology: Topology, interconnect: Interconnect | None, jo
         "compute_flops": [duration_s * speed for duration_s in compute_s],
         "row_bytes": [block.columns * BYTES_PER_POINT for block in blocks],
         "column_bytes": [block.rows * BYTES_PER_POINT for block in blocks],
-        "top": [_rank(it.top) for it in beside],
-        "bottom": [_rank(it.bottom) for it in beside],
-        "left": [_rank(it.left) for it in beside],
-        "right": [_rank(it.right) for it in beside],
+        "top": [_rank(neighbours.top) for neighbours in beside],
+        "bottom": [_rank(neighbours.bottom) for neighbours in beside],
+        "left": [_rank(neighbours.left) for neighbours in beside],
+        "right": [_rank(neighbours.right) for neighbours in beside],
         "reports_to": _parents(cluster_of),
     }
 
@@ -124,7 +124,7 @@ def _compute_s(topology: Topology, block: Block) -> float:
 
 
 def _parents(cluster_of: Sequence[int]) -> list[int]:
-    """Of each rank, whom it reports to when the global error is collected: the same tree as in the testbed."""
+    """Return the rank to which each rank reports the error: the same tree as in the testbed."""
     return [_rank(place_in_tree(rank, cluster_of).parent) for rank in range(len(cluster_of))]
 
 

@@ -38,7 +38,7 @@ _SETTINGS: Final[Mapping[str, str]] = {
 
 
 def simgrid_files(topology: Topology, interconnect: Interconnect | None, job: SkeletonJob) -> dict[str, str]:
-    """The files, by name, with which SMPI predicts `job` where `interconnect` carries messages inside clusters.
+    """Return the files, by name, with which SMPI predicts `job` with `interconnect` inside clusters.
 
     Raises:
         InvalidInput: if the processor has no speed, or the job cannot be divided or does not fit.
@@ -55,7 +55,7 @@ def simgrid_files(topology: Topology, interconnect: Interconnect | None, job: Sk
 
 
 def commands(job: SkeletonJob) -> list[str]:
-    """The two commands that compile and run the skeleton in the folder of its files."""
+    """Return the two commands that compile and run the skeleton in the folder of its files."""
     settings = " ".join(f"--cfg={key}:{value}" for key, value in _SETTINGS.items())
     return [
         f"smpicc -O2 -o {_PROGRAM} {SKELETON_FILE}",
@@ -65,6 +65,6 @@ def commands(job: SkeletonJob) -> list[str]:
 
 
 def _json(parameters: Mapping[str, object]) -> str:
-    """One parameter a line."""
+    """Return the parameters as JSON, one a line."""
     lines = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in parameters.items())
     return f"{{\n{lines}\n}}\n"

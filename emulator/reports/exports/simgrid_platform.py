@@ -1,13 +1,13 @@
-"""A topology as a SimGrid platform (format 4.1): what the testbed emulates, and nothing that it does not.
+"""A topology as a SimGrid platform (format 4.1): all that the testbed emulates, and nothing else.
 
 A processor is a host of its own, since the testbed paces each process by itself; its speed counts grid-point updates
 in cache, so that one flop is one such update. Each host has two ways out: one, full duplex, to the switch of its
 cluster at the interconnect's latency and rate, and one that costs nothing to its cluster's gateway, because the testbed
 does not pace what leaves a cluster. Gateways are joined, for each ordered pair of clusters, by the access link up of
-the one, a delay that is shared by nobody, and the access link down of the other.
+the one, an unshared delay, and the access link down of the other.
 
-What SimGrid's format has no place for is left out: jitter and losses of a path, and that a link serves its packets in
-the order of arrival (SimGrid's links share their rate fairly among the messages that cross them at a time).
+Left out, because SimGrid's format has no place for them: jitter and losses of a path, and that a link serves its
+packets in the order of arrival (SimGrid's links share their rate fairly among the messages that cross them at a time).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from emulator.model.topology import Cluster, Topology
 from emulator.model.units import NANOSECONDS_PER_SECOND
 
 UNLIMITED: Final = "1TBps"
-"""The rate of what has none: far above every rate that is emulated."""
+"""The rate of links without one: far above every emulated rate."""
 
 _HEADER: Final = '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
 _ALONE: Final = {"symmetrical": "NO"}
@@ -30,13 +30,13 @@ _NEVER_SHARED: Final = {"sharing_policy": "FATPIPE"}
 
 
 def host_name(cluster: Cluster, processor: int) -> str:
-    """The host that stands for a processor of `cluster`, counted from 0: CLUSTER.NODE.PROCESSOR."""
+    """Return the host for a processor of `cluster`, counted from 0: CLUSTER.NODE.PROCESSOR."""
     node, on_node = divmod(processor, cluster.processors_per_node)
     return f"{cluster.name}.{node}.{on_node}"
 
 
 def host_costs(processor: Processor) -> PointCosts:
-    """What a grid-point update costs.
+    """Return the cost of a grid-point update.
 
     Raises:
         InvalidInput: if the processor is unpaced, so that it has no speed of its own.
@@ -50,7 +50,7 @@ def host_costs(processor: Processor) -> PointCosts:
 
 
 def host_speed(processor: Processor) -> float:
-    """The flops a second of a host: grid-point updates in cache.
+    """Return the flops per second of a host: grid-point updates in cache.
 
     Raises:
         InvalidInput: as `host_costs`.
@@ -59,7 +59,7 @@ def host_speed(processor: Processor) -> float:
 
 
 def render_platform(topology: Topology, interconnect: Interconnect | None) -> str:
-    """The platform file of `topology` where `interconnect` carries messages inside clusters (None: they are free).
+    """Return the platform file of `topology` with `interconnect` inside clusters (None: messages there are free).
 
     Raises:
         InvalidInput: as `host_costs`.
@@ -85,7 +85,7 @@ def render_platform(topology: Topology, interconnect: Interconnect | None) -> st
 
 
 def _add_cluster(world: ET.Element, cluster: Cluster, speed: str, interconnect: Interconnect | None) -> None:
-    """A zone with its hosts, its switch and its gateway; shortest paths lead through the one or the other."""
+    """Add a zone with its hosts, its switch and its gateway; shortest paths lead through one or the other."""
     name = cluster.name
     zone = ET.SubElement(world, "zone", id=f"{name}.cluster", routing="DijkstraCache")
     hosts = [host_name(cluster, processor) for processor in range(cluster.processors)]
@@ -105,7 +105,7 @@ def _add_cluster(world: ET.Element, cluster: Cluster, speed: str, interconnect: 
 
 
 def _port(interconnect: Interconnect | None) -> dict[str, str]:
-    """A host's link to the switch; a message crosses two, so each has half of the latency."""
+    """Add a host's link to the switch; a message crosses two, so each has half of the latency."""
     if interconnect is None:
         return {"bandwidth": UNLIMITED, "latency": "0s", "sharing_policy": "SPLITDUPLEX"}
     return {
@@ -133,7 +133,7 @@ def _add_path(world: ET.Element, source: str, target: str) -> None:
 
 
 def _add_route(zone: ET.Element, kind: str, ends: dict[str, str], links: list[tuple[str, str | None]]) -> None:
-    """A route one way over `links`, each with its direction where it has two."""
+    """Add a one-way route over `links`, each with its direction where it has two."""
     route = ET.SubElement(zone, kind, {**ends, **_ALONE})
     for link, direction in links:
         ET.SubElement(route, "link_ctn", {"id": link} | ({} if direction is None else {"direction": direction}))

@@ -1,7 +1,7 @@
-"""A run as a log in the Standard Workload Format, and what that format has no field for in a table beside it.
+"""A run as a log in the Standard Workload Format, and a table beside it for what that format has no field for.
 
-Times are emulated seconds. A job's components and their clusters are lost in the log: they stand in the table, by the
-job's number. An executable is an application, numbered in the log's header; what the run does not know is -1.
+Times are emulated seconds. The log has no components and clusters of a job: they are in the table, by the job's
+number. An executable is an application, numbered in the log's header; an unknown value is -1.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from emulator.campaigns.run_directory import RunRecords
 from emulator.model.job import JobState
 from emulator.model.records import JobRow, Manifest
-from emulator.reports.exports.one_log import jobs_in_order
+from emulator.reports.exports.jobs_in_order import jobs_in_order
+from emulator.runs.run_directory import RunRecords
 from workloads.swf import MISSING, SwfRecord
 
 COMPONENT_COLUMNS: Final = ("job", "component", "processors", "cluster")
@@ -21,7 +21,7 @@ _STATUS: Final = {JobState.FINISHED.value: 1, JobState.FAILED.value: 0, JobState
 
 
 def swf_log(run: RunRecords) -> tuple[list[str], list[SwfRecord]]:
-    """The header's lines and the records of `run`, in order of submission.
+    """Return the header's lines and the records of `run`, in order of submission.
 
     Raises:
         InvalidInput: if the run has no jobs, or was resumed.
@@ -32,7 +32,7 @@ def swf_log(run: RunRecords) -> tuple[list[str], list[SwfRecord]]:
 
 
 def component_lines(run: RunRecords) -> Iterable[str]:
-    """The table of components, as lines of CSV; the cluster is empty where a job was never placed.
+    """Yield the table of components as lines of CSV; the cluster is empty where a job was never placed.
 
     Raises:
         InvalidInput: as `swf_log`.

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from apps.assimilation import pack_states, unpack_parts, unpack_states
 from apps.ensemble import EnsembleShare
 from emulator.model.errors import InvalidInput
 
@@ -38,14 +39,17 @@ def test_the_sentence_names_the_numbers_of_processes_that_would_do() -> None:
 def test_parts_hold_all_members_in_order_and_come_back_as_they_went(members: int, values: int, processes: int) -> None:
     share = EnsembleShare(members, values, processes)
     ensemble = np.arange(float(members * values)).reshape(members, values) + 1.0
-    packed = [share.packed(ensemble[list(share.members_of(rank))]) for rank in range(processes)]
+    packed = [pack_states(share, ensemble[list(share.members_of(rank))]) for rank in range(processes)]
 
-    parts = [share.parts(np.stack([packed[sender][rank] for sender in range(processes)])) for rank in range(processes)]
+    parts = [
+        unpack_parts(share, np.stack([packed[sender][rank] for sender in range(processes)]))
+        for rank in range(processes)
+    ]
     for rank in range(processes):
         mine = ensemble[:, share.part_of(rank)]
         assert np.array_equal(parts[rank][:, : mine.shape[1]], mine)
 
     given_back = [part.reshape(processes, -1) for part in parts]
     for rank in range(processes):
-        states = share.unpacked(np.stack([given_back[sender][rank] for sender in range(processes)]))
+        states = unpack_states(share, np.stack([given_back[sender][rank] for sender in range(processes)]))
         assert np.array_equal(states, ensemble[list(share.members_of(rank))])

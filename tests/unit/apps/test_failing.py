@@ -1,4 +1,4 @@
-"""How a job fails: what one rank knows all of them raise, and a rank never waits for ever."""
+"""How a job fails: what one rank knows all of them raise, and a rank never waits without end."""
 
 from collections.abc import Callable
 from functools import partial
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from apps.failing import check_together, fail_alone, fail_together
-from apps.saving import save_solution
+from apps.solution import save_solution
 from emulator.model.errors import InvalidInput, RunFailed
 
 
@@ -20,7 +20,7 @@ class Ended(BaseException):
 class OneOfTwoRanks:
     """Communicator of a rank: rank 0 tells, rank 1 hears what rank 0 told."""
 
-    told: Any = None
+    broadcast: Any = None
 
     def __init__(self, rank: int) -> None:
         self.rank = rank
@@ -28,8 +28,8 @@ class OneOfTwoRanks:
     def bcast(self, value: Any, root: int) -> Any:
         assert root == 0
         if self.rank == 0:
-            OneOfTwoRanks.told = value
-        return OneOfTwoRanks.told
+            OneOfTwoRanks.broadcast = value
+        return OneOfTwoRanks.broadcast
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from apps.norms import gather_error_norms
+from apps.solution import gather_error_norms
 
 
 class TwoRanks:

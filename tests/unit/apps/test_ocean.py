@@ -3,19 +3,8 @@
 import numpy as np
 import pytest
 
-from apps.ocean import (
-    CORIOLIS_PER_S,
-    DEPTH_M,
-    EASTWARD,
-    NORTHWARD,
-    OBSERVATIONS,
-    REDUCED_GRAVITY_M_PER_S2,
-    SECONDS_PER_DAY,
-    THICKNESS,
-    Basin,
-    mean_energy,
-    mean_thickness_m,
-)
+from apps.basin import CORIOLIS_PER_S, DEPTH_M, OBSERVATIONS, REDUCED_GRAVITY_M_PER_S2, SECONDS_PER_DAY
+from apps.ocean import EASTWARD, NORTHWARD, THICKNESS, Basin, mean_energy, mean_thickness_m
 from emulator.model.errors import InvalidInput
 
 CURRENTS_M_PER_S = 0.25

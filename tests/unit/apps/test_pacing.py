@@ -38,6 +38,7 @@ def test_a_phase_is_its_emulated_length_times_the_dilation_with_the_larger_toler
     assert (long.host_duration_ns, long.host_tolerance_ns) == (800_000_000, 8_000_000)
 
 
+@pytest.mark.timed
 def test_a_phase_ends_when_the_emulated_processor_would_have_finished() -> None:
     pacer = DilatedPacer(Dilation(4.0))
     phase = pacer.phase(0.005)
@@ -49,6 +50,7 @@ def test_a_phase_ends_when_the_emulated_processor_would_have_finished() -> None:
     assert pacer.count.phases == 1
 
 
+@pytest.mark.timed
 def test_waiting_costs_no_cpu() -> None:
     pacer = DilatedPacer(Dilation(1.0))
     phase = pacer.phase(0.2)
@@ -57,6 +59,7 @@ def test_waiting_costs_no_cpu() -> None:
     assert time.process_time() - cpu_before_s < 0.02
 
 
+@pytest.mark.timed
 def test_a_phase_whose_work_takes_longer_is_late_and_returns_at_once() -> None:
     pacer = DilatedPacer(Dilation(1.0))
     phase = pacer.phase(0.001)
@@ -75,6 +78,7 @@ def test_lateness_within_the_tolerance_is_not_counted() -> None:
     assert (pacer.count.phases, pacer.count.late_phases, pacer.count.host_lateness_sum_s) == (1, 0, 0.0)
 
 
+@pytest.mark.timed
 def test_overshoots_are_counted_by_how_far_late_or_not() -> None:
     pacer = DilatedPacer(Dilation(1.0))
     phase = pacer.phase(60.0)
@@ -86,6 +90,7 @@ def test_overshoots_are_counted_by_how_far_late_or_not() -> None:
     assert sum(pacer.count.overshoots[beyond_10_ms:]) == 3
 
 
+@pytest.mark.timed
 def test_pacing_a_phase_costs_microseconds() -> None:
     pacer = DilatedPacer(Dilation(1.0))
     phase = pacer.phase(1e-9)

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from apps.counters import HostTimes
 from apps.pacing import Phase, PhaseCount
-from apps.timeline import HostTimes, PhaseClock
+from apps.phase_clock import PhaseClock
 
 PHASE = Phase(host_duration_ns=1000, host_tolerance_ns=10)
 
@@ -32,22 +33,22 @@ class Processor:
     host_lead_ns = 0
 
     def __init__(self, *host_send_lateness_s: float) -> None:
-        self.moment_ns = 0
+        self.timestamp_ns = 0
         # The first question is asked before the loop, and what happened there does not count.
         self._lateness_s: Iterator[float] = iter((9.0, *host_send_lateness_s))
 
     def take_send_lateness_ns(self) -> int:
         return int(next(self._lateness_s, 0.0) * 1e9)
 
-    def wait_for_moment(self) -> None:
+    def wait_until_timestamp(self) -> None:
         pass
 
 
 class ProcessorBehind(Processor):
     """An emulated processor that its rank is behind at the end of the loop."""
 
-    def wait_for_moment(self) -> None:
-        self.moment_ns -= 500_000_000
+    def wait_until_timestamp(self) -> None:
+        self.timestamp_ns -= 500_000_000
 
 
 class Reduction:
@@ -70,14 +71,14 @@ def test_lateness_adds_up_from_one_reduction_to_the_next() -> None:
     times, reduction = HostTimes(), Reduction()
     clock = clock_of(times, Processor(0.1, 0.2, 0.3, 0.5), reduction)
     clock.compute(lambda: None, PHASE)
-    clock.exchanged()
-    clock.exchanged()
+    clock.end_exchange()
+    clock.end_exchange()
     reduction.meet(other_lateness_s=0.4)
-    clock.reduced()
+    clock.end_reduction()
     assert times.host_critical_lateness_s == pytest.approx(0.6)
     clock.compute(lambda: None, PHASE)
     reduction.meet(other_lateness_s=0.7)
-    clock.reduced()
+    clock.end_reduction()
     assert times.host_critical_lateness_s == pytest.approx(0.6 + 0.7)
 
 
@@ -86,8 +87,8 @@ def test_lateness_after_the_last_reduction_or_without_any_is_this_ranks_own() ->
     clock = clock_of(times, processor)
     clock.compute(lambda: None, PHASE)
     clock.compute(lambda: None, PHASE)
-    clock.exchanged()
-    processor.moment_ns += 10_000_000_000
+    clock.end_exchange()
+    processor.timestamp_ns += 10_000_000_000
     clock.end()
     assert times.host_critical_lateness_s == pytest.approx(0.3)
 
@@ -103,8 +104,8 @@ def test_what_a_rank_is_behind_by_at_the_end_lengthens_the_runtime() -> None:
 def test_an_iteration_may_begin_after_what_prepares_the_loop() -> None:
     times, processor = HostTimes(), Processor()
     clock = clock_of(times, processor)
-    processor.moment_ns += 5_000_000
-    clock.exchanged()
+    processor.timestamp_ns += 5_000_000
+    clock.end_exchange()
     clock.begin_iteration()
     for _ in range(2):
         clock.compute(lambda: None, PHASE)

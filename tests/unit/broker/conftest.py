@@ -1,4 +1,4 @@
-"""A broker over two simulated clusters, as its own tests and those of its interface use it."""
+"""Fixtures of the broker's tests: a broker over two simulated clusters, and its API."""
 
 from __future__ import annotations
 
@@ -8,22 +8,21 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from emulator.broker.api import application
-from tests.unit.broker.test_broker import House
+from emulator.broker.http.api import create_app
+from tests.unit.broker.broker_setup import BrokerSetup
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
-    """A broker that stands until the test is over."""
-    house = House(tmp_path)
-    yield house
-    house.broker.close()
-    house.journal.close()
+def setup(tmp_path: Path) -> Iterator[BrokerSetup]:
+    """Yield a broker that runs until the test ends."""
+    setup = BrokerSetup(tmp_path)
+    yield setup
+    setup.close()
 
 
 @pytest.fixture
-def api(house: House) -> TestClient:
-    """The interface of `house` to somebody who has the token; `api.house` is the house."""
-    client = TestClient(application(house.broker, house.journal, "right"), headers={"authorization": "Bearer right"})
-    client.house = house
+def api(setup: BrokerSetup) -> TestClient:
+    """Return a client of the API of `setup` that has the token; `api.setup` is the setup."""
+    client = TestClient(create_app(setup.broker, setup.journal, "right"), headers={"authorization": "Bearer right"})
+    client.setup = setup
     return client

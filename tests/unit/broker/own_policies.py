@@ -1,10 +1,10 @@
-"""Policies and disciplines as a researcher may write them, good, bad and hostile: files that requests carry."""
+"""Sources of policies and disciplines that a researcher may submit: good, bad and hostile ones."""
 
 HEAD = """
 from emulator.model.job import Component, Placement
 from emulator.model.request import RequestKind
 from emulator.policies.protocols import Arrival, Reject, Start, Withdrawal
-from emulator.policies.queues.remembering import recalled, remembered
+from emulator.policies.queues.snapshot_codec import recalled, remembered
 """
 
 BEST_FIT = (
@@ -63,7 +63,7 @@ class Mine:
 
 
 def placing(body: str) -> str:
-    """A policy that does `body` where anything is in use: in vain is it asked whether a job could ever start."""
+    """Return a policy that runs `body` if a processor is in use; the check on an idle system never reaches `body`."""
     return (
         HEAD
         + f"""
@@ -80,7 +80,7 @@ class Mine:
 
 
 def deciding(**methods: str) -> str:
-    """A discipline like `SMALLEST_FIRST`, whose `methods` are of these bodies instead once a job has arrived."""
+    """Return a discipline like `SMALLEST_FIRST` that uses the bodies of `methods` once a job has arrived."""
     own = SMALLEST_FIRST.replace("class Mine:", "class Good:") + "\n\nclass Mine(Good):\n"
     arguments = {"decide": "event, state, policy, rng", "could_start": "job, state, policy", "restore": "snapshot"}
     for method, body in methods.items():

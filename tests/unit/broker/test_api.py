@@ -21,7 +21,7 @@ def test_nobody_passes_without_the_token(api, header):
 def test_health_needs_no_token_and_names_clusters_that_do_not_answer(api):
     api.headers.pop("authorization")
     assert api.get("/v1/health").json() == {"status": "ok", "unreachable": []}
-    api.house.west.fall_silent()
+    api.setup.west.fall_silent()
     answer = api.get("/v1/health")
     assert (answer.status_code, answer.json()["unreachable"]) == (503, ["west"])
 
@@ -33,7 +33,7 @@ def test_a_job_is_submitted_shown_and_cancelled(api):
     assert api.get(f"/v1/jobs/{number}").json()["specification"]["components"] == [4]
     assert [row["id"] for row in api.get("/v1/jobs").json()] == [number]
     assert api.delete(f"/v1/jobs/{number}").status_code == 200
-    api.house.until(lambda: api.get(f"/v1/jobs/{number}").json()["state"] == "cancelled")
+    api.setup.until(lambda: api.get(f"/v1/jobs/{number}").json()["state"] == "cancelled")
     assert api.get(f"/v1/jobs/{number}/output").json() == {"output": "", "error": ""}
 
 
@@ -49,6 +49,9 @@ def test_events_can_be_followed_by_their_numbers(api):
     ("body", "status", "said"),
     [
         ({"specification": {**JOB, "components": [17]}}, 422, "asks for 17 processors"),
+        ({"specification": {**JOB, "components": [9, 1]}}, 422, "component of 9 processors"),
+        ({"specification": {**JOB, "application": "quake"}}, 404, "no application 'quake'"),
+        ({"specification": {**JOB, "request": "fixed", "clusters": ["paris"]}}, 404, "no cluster 'paris'"),
         ({"specification": {**JOB, "components": ["many"]}}, 422, "specification.components.0"),
         ({"specification": {**JOB, "extra": 1}}, 422, "unknown key 'specification.extra'"),
         ({"specification": {**JOB, "name": "a b\nc"}}, 422, "specification.name"),
@@ -64,7 +67,7 @@ def test_a_bad_submission_gets_one_sentence_naming_the_field(api, body, status, 
 
 
 def test_a_defect_is_answered_with_one_sentence_too(api, monkeypatch):
-    monkeypatch.setattr(api.house.broker, "queue", lambda: [][0])
+    monkeypatch.setattr(api.setup.broker, "queue", lambda: [][0])
     client = TestClient(api.app, headers=api.headers, raise_server_exceptions=False)
     answer = client.get("/v1/queue")
     assert (answer.status_code, answer.json()["kind"]) == (500, "TestbedError")

@@ -34,7 +34,7 @@ def test_a_registered_file_is_looked_up_and_forgotten(catalogue):
     catalogue.register(INPUT, ["delft", "leiden"])
     assert "input" in catalogue
     assert list(catalogue.entry("input").replicas) == ["delft", "leiden"]
-    assert catalogue.at("delft") == ["input"]
+    assert catalogue.files_at("delft") == ["input"]
     catalogue.remove("input")
     assert "input" not in catalogue
     with pytest.raises(UnknownName, match="no file 'input'"):
@@ -69,7 +69,7 @@ def test_all_that_it_says_is_said_by_who_opens_it_next(catalogue, tmp_path):
     catalogue.register(INPUT, ["delft"])
     catalogue.add_replica("input", "leiden", {1, 2})
     catalogue.use("input", "delft", 3)
-    catalogue.note_transfer("delft", "leiden", 2e6)
+    catalogue.record_transfer("delft", "leiden", 2e6)
     again = Catalogue(tmp_path / "files.sqlite")
     assert described(again) == described(catalogue)
     assert again.jobs() == {1, 2, 3}

@@ -15,24 +15,23 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from emulator.broker.api import application
-from tests.unit.broker.test_broker import House
+from emulator.broker.http.api import create_app
+from tests.unit.broker.broker_setup import BrokerSetup
 
-BOUNDED = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+BOUNDED = settings(deadline=None, suppress_health_check=list(HealthCheck))
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory):
-    house = House(tmp_path_factory.mktemp("house"))
-    yield house
-    house.broker.close()
-    house.journal.close()
+def setup(tmp_path_factory):
+    setup = BrokerSetup(tmp_path_factory.mktemp("setup"))
+    yield setup
+    setup.close()
 
 
 @pytest.fixture(scope="module")
-def app(house):
-    return application(house.broker, house.journal, "right")
+def app(setup):
+    return create_app(setup.broker, setup.journal, "right")
 
 
 @pytest.fixture(scope="module")
@@ -101,9 +100,9 @@ def is_one_clear_refusal(answer) -> bool:
     return 400 <= answer.status_code < 500 and said["error"].isprintable() and said["error"].strip() != ""
 
 
-@settings(BOUNDED, max_examples=300)
+@settings(BOUNDED, max_examples=3 * settings.default.max_examples)
 @given(field=FIELDS, value=ANYTHING)
-def test_a_wrong_value_anywhere_in_a_job_is_refused_in_one_sentence_or_was_none(api, house, field, value):
+def test_a_wrong_value_anywhere_in_a_job_is_refused_in_one_sentence_or_was_none(api, setup, field, value):
     job = {"application": "poisson", "components": [4], field: value}
     body = json.dumps({"specification": job}, allow_nan=True)
     answer = api.post("/v1/jobs", content=body, headers={"content-type": "application/json"})
@@ -112,7 +111,7 @@ def test_a_wrong_value_anywhere_in_a_job_is_refused_in_one_sentence_or_was_none(
     assert not any(Path("/tmp").glob("pwned*"))
 
 
-@settings(BOUNDED, max_examples=200)
+@settings(BOUNDED, max_examples=2 * settings.default.max_examples)
 @given(body=st.binary(max_size=200))
 def test_bytes_that_mean_nothing_are_refused_in_one_sentence(api, body):
     for path in ("/v1/jobs", "/v1/runs"):
@@ -120,9 +119,9 @@ def test_bytes_that_mean_nothing_are_refused_in_one_sentence(api, body):
         assert is_one_clear_refusal(answer), answer.text
 
 
-def test_after_all_this_the_broker_still_takes_jobs(api, house):
-    run = house.broker.current_run()
+def test_after_all_this_the_broker_still_takes_jobs(api, setup):
+    run = setup.broker.current_run()
     if run is not None:
-        house.broker.end_run(run.id)
+        setup.broker.end_run(run.id)
     answer = api.post("/v1/jobs", json={"specification": {"application": "poisson", "components": [4]}})
     assert answer.status_code == 201

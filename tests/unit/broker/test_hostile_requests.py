@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from emulator.broker.limits import LARGEST_BODY_BYTES
+from emulator.broker.http.limits import LARGEST_BODY_BYTES
 
 JOB = {"application": "poisson", "components": [4]}
 
@@ -13,7 +13,7 @@ def refused(api, body: str | bytes, path: str = "/v1/jobs") -> tuple[int, str]:
     """Status and sentence; a job must not have come of it."""
     answer = api.post(path, content=body, headers={"content-type": "application/json"})
     assert 400 <= answer.status_code < 500, answer.text
-    assert api.house.broker.jobs(None) == []
+    assert api.setup.broker.jobs(None) == []
     sentence = answer.json()["error"]
     assert sentence.isprintable()
     assert sentence.endswith(".")
@@ -74,8 +74,8 @@ def test_a_wrong_type_is_refused_by_the_name_of_its_field(api, name, value):
         ('{"specification": {"application": "poisson", "components": [4], "time_scale": 1e999}}', "time_scale"),
         ('{"specification": {"application": "poisson", "components": [4], "arguments": {"grid": -Infinity}}}', "grid"),
         ('{"specification": {"application": "poisson", "components": [' + "9" * 100_000 + "]}}", "components.0"),
-        ('{"run": 1, "run": 2}', "run: this key stands twice"),
-        ("{" + "".join(f'"{number}":1,' for number in range(80_000)) + '"0":1}', "0: this key stands twice"),
+        ('{"run": 1, "run": 2}', "run: this key is given twice"),
+        ("{" + "".join(f'"{number}":1,' for number in range(80_000)) + '"0":1}', "0: this key is given twice"),
         ('{"specification": ' + "[" * 50_000 + "]" * 50_000 + "}", "nested deeper"),
         ('{"specification": ' + '{"a":' * 30 + "1" + "}" * 31, "nested deeper"),
         ('{"a\\nb": NaN}', "a\\nb"),

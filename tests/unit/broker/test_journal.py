@@ -3,7 +3,7 @@
 import threading
 import time
 
-from emulator.broker.journal import Journal
+from emulator.broker.state.journal import Journal
 from emulator.model.views import EventKind
 
 

@@ -3,11 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.broker.outputs import KeptStream, Outputs
+from emulator.broker.jobs.outputs import LimitedStream, Outputs
 
 
 def test_what_a_job_wrote_outlives_the_broker(tmp_path):
-    Outputs(tmp_path).begun(3).output.write_line("hello")
+    Outputs(tmp_path).open(3).output.write_line("hello")
     assert Outputs(tmp_path).read(3) == ("hello\n", "")
 
 
@@ -16,7 +16,7 @@ def test_a_job_that_wrote_nothing_has_empty_output(tmp_path):
 
 
 def test_of_a_long_line_the_end_is_kept(tmp_path):
-    kept = KeptStream(tmp_path / "1.output", limit_bytes=16)
+    kept = LimitedStream(tmp_path / "1.output", limit_bytes=16)
     kept.write_line("0123456789")
     assert kept.read() == "3456789\n"
 
@@ -24,7 +24,7 @@ def test_of_a_long_line_the_end_is_kept(tmp_path):
 @given(st.lists(st.integers(0, 40), max_size=60), st.integers(8, 64))
 def test_the_last_part_is_kept_at_least_half_the_limit_and_never_more_than_it(tmp_path_factory, lengths, half_bytes):
     folder = tmp_path_factory.mktemp("outputs")
-    kept = KeptStream(folder / "1.output", limit_bytes=2 * half_bytes)
+    kept = LimitedStream(folder / "1.output", limit_bytes=2 * half_bytes)
     written = ""
     for number, length in enumerate(lengths):
         line = chr(ord("a") + number % 26) * length

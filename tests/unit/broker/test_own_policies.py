@@ -7,16 +7,15 @@ import re
 import pytest
 from fastapi.testclient import TestClient
 
-from emulator.broker.api import application
+from emulator.broker.http.api import create_app
 from emulator.model.errors import InvalidInput, UnknownName
 from emulator.model.job import JobState
-from emulator.model.sources import LARGEST_SOURCE_BYTES
+from emulator.model.scheduling import LARGEST_SOURCE_BYTES
 from emulator.model.views import EventKind, RunRequest
-from emulator.policies.deciding import deciders
-from emulator.policies.replaying import replay
+from emulator.policies.factory import deciders
+from emulator.policies.replay import replay
+from tests.unit.broker.broker_setup import BrokerSetup, begin_fast_run, finish_all, recorded_decisions, recorded_request
 from tests.unit.broker.own_policies import BEST_FIT, SMALLEST_FIRST, deciding, placing
-from tests.unit.broker.test_broker import House
-from tests.unit.broker.test_deciding import begun, decisions_of, finish_all, request_of
 
 NAME = "mine.py:Mine"
 OWN_POLICY = {"policy": NAME}
@@ -24,50 +23,49 @@ OWN_QUEUE = {"queue": NAME, "policy": "wf"}
 
 
 @pytest.fixture
-def house(tmp_path):
-    house = House(tmp_path)
-    yield house
-    house.broker.close()
-    house.journal.close()
+def setup(tmp_path):
+    setup = BrokerSetup(tmp_path)
+    yield setup
+    setup.close()
 
 
-def under(house: House, source: str, **asked) -> int:
-    return begun(house, sources={"mine.py": source}, **asked)
+def under(setup: BrokerSetup, source: str, **stated) -> int:
+    return begin_fast_run(setup, sources={"mine.py": source}, **stated)
 
 
-def failure_of(house: House, run: int) -> str:
-    said = [event.detail["reason"] for event in house.journal.read(run, 0) if event.kind is EventKind.POLICY_FAILED]
+def failure_of(setup: BrokerSetup, run: int) -> str:
+    said = [event.detail["reason"] for event in setup.journal.read(run, 0) if event.kind is EventKind.POLICY_FAILED]
     assert len(said) == 1
     return said[0]
 
 
-def assert_still_serves(house: House, run: int) -> None:
+def assert_still_serves(setup: BrokerSetup, run: int) -> None:
     """The broker goes on: the run ends, and another one's job starts and ends."""
-    house.broker.end_run(run)
-    assert house.nothing_is_held
-    after = begun(house)
-    finish_all(house, [house.submit(4, run=after)])
-    house.broker.end_run(after)
+    setup.broker.end_run(run)
+    assert setup.nothing_is_held
+    after = begin_fast_run(setup)
+    finish_all(setup, [setup.submit(4, run=after)])
+    setup.broker.end_run(after)
 
 
 @pytest.mark.parametrize(
-    ("source", "asked"),
+    ("source", "stated"),
     [(BEST_FIT, OWN_POLICY), (BEST_FIT, {**OWN_POLICY, "queue": "gs"}), (SMALLEST_FIRST, OWN_QUEUE)],
 )
-def test_decisions_are_made_again_from_the_request_alone(house, source, asked):
-    run = under(house, source, **asked)
-    jobs = [house.submit(*components, run=run) for components in ((8,), (6,), (4, 4), (2,), (7, 1))]
-    finish_all(house, jobs)
-    request = request_of(house, run)
+def test_decisions_are_made_again_from_the_request_alone(setup, source, stated):
+    run = under(setup, source, **stated)
+    jobs = [setup.submit(*components, run=run) for components in ((8,), (6,), (4, 4), (2,), (7, 1))]
+    finish_all(setup, jobs)
+    request = recorded_request(setup, run)
     assert request.sources == {"mine.py": source}
     again = deciders(request.queue, request.policy, request.scanning, request.seed, request.sources)
-    done = replay(decisions_of(house, run), again, [8, 8])
+    done = replay(recorded_decisions(setup, run), again, [8, 8])
     assert done.decisions >= 2 * len(jobs)
     assert done.differences == ()
 
 
 @pytest.mark.parametrize(
-    ("source", "asked", "sentence"),
+    ("source", "stated", "sentence"),
     [
         (placing("return 1 / 0"), OWN_POLICY, r"place raised ZeroDivisionError: .* \(mine\.py, line 14\)"),
         (placing("raise SystemExit"), OWN_POLICY, "place raised SystemExit"),
@@ -104,20 +102,20 @@ def test_decisions_are_made_again_from_the_request_alone(house, source, asked):
         ),
     ],
 )
-def test_a_fault_fails_what_waits_in_one_sentence_and_the_broker_goes_on(house, source, asked, sentence):
-    run = under(house, source, **asked)
-    house.submit(2, run=run)
-    later = house.submit(2, run=run)
-    house.until_state(later, JobState.FAILED)
-    said = house.broker.job(later).reason
-    assert said == failure_of(house, run)
+def test_a_fault_fails_what_waits_in_one_sentence_and_the_broker_goes_on(setup, source, stated, sentence):
+    run = under(setup, source, **stated)
+    setup.submit(2, run=run)
+    later = setup.submit(2, run=run)
+    setup.until_state(later, JobState.FAILED)
+    said = setup.broker.job(later).reason
+    assert said == failure_of(setup, run)
     assert re.search(sentence, said)
     assert "\n" not in said
-    assert house.broker.queue() == []
-    assert_still_serves(house, run)
+    assert setup.broker.queue() == []
+    assert_still_serves(setup, run)
 
 
-def test_a_scan_that_fails_on_the_loops_own_wake_fails_what_waits(house):
+def test_a_scan_that_fails_on_the_loops_own_wake_fails_what_waits(setup):
     first_then_fail = (
         "if isinstance(event, Arrival):\n            self._jobs.append(event.job)\n            return []\n"
         "        return 1 / 0"
@@ -126,42 +124,42 @@ def test_a_scan_that_fails_on_the_loops_own_wake_fails_what_waits(house):
         decide=first_then_fail,
         next_scan_s="return 1.0",
     )
-    run = under(house, scanning, **OWN_QUEUE)
-    job = house.submit(2, run=run)
-    house.until_state(job, JobState.FAILED)
-    assert "decide raised ZeroDivisionError" in failure_of(house, run)
-    assert_still_serves(house, run)
+    run = under(setup, scanning, **OWN_QUEUE)
+    job = setup.submit(2, run=run)
+    setup.until_state(job, JobState.FAILED)
+    assert "decide raised ZeroDivisionError" in failure_of(setup, run)
+    assert_still_serves(setup, run)
 
 
-def test_a_far_scan_does_not_stop_the_loop(house):
+def test_a_far_scan_does_not_stop_the_loop(setup):
     far = deciding(decide="self._jobs.append(event.job)\n        return []", next_scan_s="return 1e300")
-    run = under(house, far, **OWN_QUEUE)
-    job = house.submit(2, run=run)
-    assert house.broker.cancel(job).state is JobState.CANCELLED
-    assert house.broker.job(job).state is JobState.CANCELLED
+    run = under(setup, far, **OWN_QUEUE)
+    job = setup.submit(2, run=run)
+    assert setup.broker.cancel(job).state is JobState.CANCELLED
+    assert setup.broker.job(job).state is JobState.CANCELLED
 
 
-def test_jobs_that_run_when_the_policy_fails_end_as_they_would(house):
-    run = under(house, placing("return 1 / 0"), **OWN_POLICY)
-    first = house.submit(2, run=run)
-    house.started(first, house.east)
-    second = house.submit(2, run=run)
-    house.until_state(second, JobState.FAILED)
-    house.east.programs[-1].finish()
-    house.until_state(first, JobState.FINISHED)
-    assert house.nothing_is_held
+def test_jobs_that_run_when_the_policy_fails_end_as_they_would(setup):
+    run = under(setup, placing("return 1 / 0"), **OWN_POLICY)
+    first = setup.submit(2, run=run)
+    setup.started(first, setup.east)
+    second = setup.submit(2, run=run)
+    setup.until_state(second, JobState.FAILED)
+    setup.east.programs[-1].finish()
+    setup.until_state(first, JobState.FINISHED)
+    assert setup.nothing_is_held
 
 
-def test_a_question_whether_a_job_could_start_that_fails_refuses_the_job(house):
+def test_a_question_whether_a_job_could_start_that_fails_refuses_the_job(setup):
     source = SMALLEST_FIRST + "\n    def could_start(self, job, state, policy):\n        return 1 / 0\n"
-    run = under(house, source, **OWN_QUEUE)
+    run = under(setup, source, **OWN_QUEUE)
     with pytest.raises(InvalidInput, match="could_start raised ZeroDivisionError"):
-        house.submit(2, run=run)
-    assert_still_serves(house, run)
+        setup.submit(2, run=run)
+    assert_still_serves(setup, run)
 
 
 @pytest.mark.parametrize(
-    ("asked", "error", "sentence"),
+    ("stated", "error", "sentence"),
     [
         ({"policy": "mine.py:Mine"}, UnknownName, "no live policy 'mine.py:Mine'"),
         ({"policy": "/etc/passwd.py:Mine"}, UnknownName, "no live policy"),
@@ -170,10 +168,10 @@ def test_a_question_whether_a_job_could_start_that_fails_refuses_the_job(house):
         ({"policy": "mine.py:Mine", "sources": {"mine.py": "exit()"}}, InvalidInput, "cannot be loaded: SystemExit"),
     ],
 )
-def test_what_cannot_be_used_takes_no_hold_of_the_testbed(house, asked, error, sentence):
+def test_what_cannot_be_used_takes_no_hold_of_the_testbed(setup, stated, error, sentence):
     with pytest.raises(error, match=sentence):
-        house.broker.begin_run(RunRequest(name="r", **asked))
-    assert house.broker.current_run() is None
+        setup.broker.begin_run(RunRequest(name="r", **stated))
+    assert setup.broker.current_run() is None
 
 
 @pytest.mark.parametrize(
@@ -189,10 +187,10 @@ def test_what_cannot_be_used_takes_no_hold_of_the_testbed(house, asked, error, s
         {"mine.py": "class Mine: ..."},
     ],
 )
-def test_over_http_what_cannot_be_meant_is_a_422(house, sources):
-    client = TestClient(application(house.broker, house.journal, "secret"), raise_server_exceptions=False)
+def test_over_http_what_cannot_be_meant_is_a_422(setup, sources):
+    client = TestClient(create_app(setup.broker, setup.journal, "secret"), raise_server_exceptions=False)
     body = {"name": "r", "policy": NAME, "sources": sources}
     answer = client.post("/v1/runs", json=body, headers={"Authorization": "Bearer secret"})
     assert answer.status_code == 422
     assert answer.json()["error"].endswith(".")
-    assert house.broker.current_run() is None
+    assert setup.broker.current_run() is None

@@ -1,4 +1,4 @@
-"""Replicas are brought where jobs run, shared, cancelled when nobody waits, and gone after their last user."""
+"""Replicas are brought where jobs run, shared, cancelled when no job waits, and removed after their last user."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from emulator.model.clock import Dilation
 from emulator.model.errors import InvalidInput, TestbedBusy, TransferFailed, UnknownName
 from emulator.model.files import BandwidthOrigin, FileRegistration
 from emulator.policies.state import FileState
-from tests.unit.broker.simulated_files import BYTES_PER_HOST_S, file_servers
+from tests.unit.broker.simulated_file_servers import BYTES_PER_HOST_S, file_servers
 
 TOPOLOGY = topology_named("mini")
 SIZE_BYTES = 1000
@@ -29,20 +29,20 @@ class Files:
         self.servers = {server.site: server for server in file_servers(*TOPOLOGY.cluster_names)}
         servers = list(self.servers.values())
         self.replicas = Replicas(TOPOLOGY, servers, Catalogue(folder / "files.sqlite"))
-        self.wanted: set[str] = set()
+        self.needed: set[str] = set()
         self.loop = Loop(lambda: None, lambda: None)
         self.loop.open()
         self.replicas.open(self.loop.post)
-        self.registry = FileRegistry(TOPOLOGY, servers, self.replicas, self.loop.ask, lambda: self.wanted)
+        self.registry = FileRegistry(TOPOLOGY, servers, self.replicas, self.loop.call, lambda: self.needed)
 
     def register(self, name: str = "input", *sites: str):
         return self.registry.register(FileRegistration(name=name, size_bytes=SIZE_BYTES, sites=sites or ("delft",)))
 
     def deliver(self, job: int, name: str = "input", dilation: float = 1.0, **sources: str):
-        return self.loop.ask(lambda: self.replicas.deliver(job, name, sources, Dilation(dilation)))
+        return self.loop.call(lambda: self.replicas.deliver(job, name, sources, Dilation(dilation)))
 
-    def let_go(self, job: int) -> None:
-        self.loop.ask(lambda: self.replicas.let_go(job))
+    def release_job(self, job: int) -> None:
+        self.loop.call(lambda: self.replicas.release_job(job))
 
     def sites(self, name: str = "input") -> dict[str, tuple[bool, int]]:
         return {replica.site: (replica.kept, replica.users) for replica in self.registry.file(name).replicas}
@@ -50,11 +50,11 @@ class Files:
     def until(self, condition) -> None:
         deadline = time.monotonic() + 10
         while not condition():
-            assert time.monotonic() < deadline, "it did not come to that in 10 s"
+            assert time.monotonic() < deadline, "the condition did not hold within 10 s"
             time.sleep(0.002)
 
     def close(self) -> None:
-        self.loop.ask(self.replicas.close)
+        self.loop.call(self.replicas.close)
         self.loop.close()
 
 
@@ -95,7 +95,7 @@ def test_a_file_comes_to_where_the_job_runs_and_goes_when_it_has_ended(files):
     files.deliver(1, delft="delft", leiden="delft", utrecht="delft").complete()
     assert files.sites() == {"delft": (True, 1), "leiden": (False, 1), "utrecht": (False, 1)}
     assert files.servers["leiden"].files == files.servers["delft"].files
-    files.let_go(1)
+    files.release_job(1)
     assert files.sites() == {"delft": (True, 0)}
     files.until(lambda: not files.servers["leiden"].files and not files.servers["utrecht"].files)
     assert "input" in files.servers["delft"].files
@@ -106,14 +106,14 @@ def test_jobs_share_a_transfer_and_the_replica_stays_for_the_last_of_them(files)
     files.servers["leiden"].holds_back = True
     first, second = files.deliver(1, leiden="delft"), files.deliver(2, leiden="delft")
     files.until(lambda: files.servers["leiden"].transfers)
-    files.let_go(1)
+    files.release_job(1)
     files.servers["leiden"].transfers[0].go_on()
     second.complete()
     with pytest.raises(TransferFailed, match="ended while its input file was under way"):
         first.complete()
     assert len(files.servers["leiden"].transfers) == 1
     assert files.sites()["leiden"] == (False, 1)
-    files.let_go(2)
+    files.release_job(2)
     files.until(lambda: not files.servers["leiden"].files)
 
 
@@ -121,8 +121,10 @@ def test_progress_is_shown_and_a_transfer_that_nobody_waits_for_is_cancelled(fil
     files.register()
     files.servers["leiden"].holds_back = True
     files.deliver(1, leiden="delft")
-    files.until(lambda: [it.received_bytes for it in files.registry.file("input").transfers] == [SIZE_BYTES // 2])
-    files.let_go(1)
+    files.until(
+        lambda: [transfer.received_bytes for transfer in files.registry.file("input").transfers] == [SIZE_BYTES // 2]
+    )
+    files.release_job(1)
     files.until(lambda: not files.registry.file("input").transfers)
     assert files.servers["leiden"].files == {}
     assert files.sites() == {"delft": (True, 0)}
@@ -135,10 +137,10 @@ def test_a_job_that_wants_what_is_just_being_cancelled_has_it_brought_anew(files
     files.until(lambda: files.servers["leiden"].transfers)
 
     def cancel_and_want():
-        files.replicas.let_go(1)
+        files.replicas.release_job(1)
         return files.replicas.deliver(2, "input", {"leiden": "delft"}, Dilation(1.0))
 
-    second = files.loop.ask(cancel_and_want)
+    second = files.loop.call(cancel_and_want)
     files.until(lambda: len(files.servers["leiden"].transfers) == 2)
     files.servers["leiden"].transfers[1].go_on()
     second.complete()
@@ -158,7 +160,7 @@ def test_a_job_that_wants_what_is_just_being_removed_has_it_brought_anew(files):
         remove(name)
 
     files.servers["leiden"].remove = slowly
-    files.let_go(1)
+    files.release_job(1)
     second = files.deliver(2, leiden="delft")
     assert removing.wait(10)
     may_remove.set()
@@ -171,12 +173,12 @@ def test_a_source_stays_while_a_file_comes_from_there(files):
     files.deliver(1, leiden="delft").complete()
     files.servers["utrecht"].holds_back = True
     second = files.deliver(2, utrecht="leiden")
-    files.let_go(1)
+    files.release_job(1)
     files.until(lambda: files.servers["utrecht"].transfers)
     assert files.sites()["leiden"] == (False, 1)
     files.servers["utrecht"].transfers[0].go_on()
     second.complete()
-    files.let_go(2)
+    files.release_job(2)
     assert files.sites() == {"delft": (True, 0)}
 
 
@@ -245,13 +247,13 @@ def test_a_registered_file_is_removed_everywhere_but_not_under_a_job(files):
     files.deliver(1, leiden="delft").complete()
     with pytest.raises(TestbedBusy, match="needed by a job that has not ended"):
         files.registry.remove("input")
-    files.let_go(1)
+    files.release_job(1)
     files.until(lambda: not files.servers["leiden"].files)
-    files.wanted = {"input"}
+    files.needed = {"input"}
     with pytest.raises(TestbedBusy):
         files.registry.remove("input")
-    files.wanted = set()
-    files.until(lambda: not files.loop.ask(lambda: files.replicas.is_handled("input")))
+    files.needed = set()
+    files.until(lambda: not files.loop.call(lambda: files.replicas.operations.has_operation("input")))
     files.registry.remove("input")
     assert files.servers["delft"].files == {}
     with pytest.raises(UnknownName, match="no file 'input'"):

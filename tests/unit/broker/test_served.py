@@ -9,16 +9,14 @@ import httpx
 import pytest
 import uvicorn
 
-from emulator.broker.api import application
-from emulator.cli import brokers
-from emulator.cli import jobs as verbs
+from emulator.broker.http.api import create_app
 from emulator.client import BrokerClient
-from emulator.model.errors import AlreadyEnded, InvalidInput, KeyTaken, NotStanding, Unanswered, UnknownName
+from emulator.model.errors import AlreadyEnded, InvalidInput, KeyTaken, TestbedNotUp, Unanswered, UnknownName
 from emulator.model.job import JobSpecification, JobState
 from emulator.model.records import JobRow
 from emulator.model.views import RunRequest, Submission
 from emulator.notebook import Testbed
-from tests.unit.broker.test_broker import House
+from tests.unit.broker.broker_setup import BrokerSetup
 from tests.unit.cli.conftest import call
 
 __all__ = ["call"]
@@ -27,11 +25,11 @@ JOB = {"application": "poisson", "arguments": {"grid": 400}, "components": [4, 4
 
 
 class Server:
-    """The API of a house on a port of this host."""
+    """The API of a broker on a port of this host."""
 
-    def __init__(self, house: House, port: int = 0) -> None:
+    def __init__(self, setup: BrokerSetup, port: int = 0) -> None:
         settings = uvicorn.Config(
-            application(house.broker, house.journal, TOKEN),
+            create_app(setup.broker, setup.journal, TOKEN),
             host="127.0.0.1",
             port=port,
             log_level="error",
@@ -40,7 +38,7 @@ class Server:
         self._server = uvicorn.Server(settings)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
         self._thread.start()
-        house.until(lambda: self._server.started)
+        setup.until(lambda: self._server.started)
         self.port = self._server.servers[0].sockets[0].getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
 
@@ -50,8 +48,8 @@ class Server:
 
 
 @pytest.fixture
-def server(house):
-    server = Server(house)
+def server(setup):
+    server = Server(setup)
     yield server
     server.stop()
 
@@ -66,15 +64,15 @@ def submission(key: str | None = None, **more) -> Submission:
     return Submission(specification=JobSpecification(**{**JOB, **more}), key=key)
 
 
-def test_a_submission_is_sent_again_while_the_broker_is_away_and_is_one_job(house, server):
+def test_a_submission_is_sent_again_while_the_broker_is_away_and_is_one_job(setup, server):
     with BrokerClient(server.url, TOKEN) as client:
         first = client.submit_surely(submission("night-1"))
         server.stop()
         back: list[Server] = []
-        threading.Timer(0.4, lambda: back.append(Server(house, server.port))).start()
+        threading.Timer(0.4, lambda: back.append(Server(setup, server.port))).start()
         assert client.submit_surely(submission("night-1")).id == first.id
         assert [job.id for job in client.jobs()] == [first.id]
-    house.until(lambda: bool(back))
+    setup.until(lambda: bool(back))
     back[0].stop()
 
 
@@ -97,29 +95,29 @@ def test_what_a_notebook_adds_to_a_job_is_part_of_it_however_the_job_is_given(se
             testbed.submit(job, components=["many"])
 
 
-def test_refusals_come_back_as_what_they_are(client, house):
+def test_refusals_come_back_as_what_they_are(client, setup):
     job = client.submit(submission("night-1"))
     with pytest.raises(KeyTaken, match="night-1"):
         client.submit_surely(submission("night-1", components=[2]))
     client.cancel(job.id)
-    house.until_state(job.id, JobState.CANCELLED)
+    setup.until_state(job.id, JobState.CANCELLED)
     with pytest.raises(AlreadyEnded):
         client.cancel(job.id)
     with pytest.raises(UnknownName, match="no run 9"):
         client.events(9)
 
 
-def test_jobs_come_whole_however_many_pages_they_are(client, house, monkeypatch):
+def test_jobs_come_whole_however_many_pages_they_are(client, setup, monkeypatch):
     monkeypatch.setattr("emulator.client._JOBS_IN_A_PAGE", 3)
-    numbers = [house.submit(8) for _ in range(7)]
+    numbers = [setup.submit(8) for _ in range(7)]
     assert [job.id for job in client.jobs()] == numbers
     assert [job.id for job in client.jobs(run=0)] == numbers
 
 
-def test_a_stream_of_events_is_read_as_they_come_and_resumed(server, house):
-    run = house.broker.begin_run(RunRequest(name="r")).id
-    house.broker.start_run(run)
-    threading.Timer(0.2, house.broker.end_run, (run,)).start()
+def test_a_stream_of_events_is_read_as_they_come_and_resumed(server, setup):
+    run = setup.broker.begin_run(RunRequest(name="r")).id
+    setup.broker.start_run(run)
+    threading.Timer(0.2, setup.broker.end_run, (run,)).start()
     headers = {"authorization": f"Bearer {TOKEN}"}
     with httpx.stream("GET", f"{server.url}/v1/events/stream", params={"run": run}, headers=headers) as answer:
         assert answer.headers["content-type"].startswith("text/event-stream")
@@ -133,14 +131,14 @@ def test_a_stream_of_events_is_read_as_they_come_and_resumed(server, house):
     ]
 
 
-def test_a_notebook_sees_tables_with_the_columns_of_jobs_csv(server, house):
+def test_a_notebook_sees_tables_with_the_columns_of_jobs_csv(server, setup):
     testbed = Testbed(server.url, TOKEN)
     done = testbed.submit(JOB, key="night-1")
     assert testbed.submit(JOB, key="night-1") == done
-    house.until(lambda: house.east.programs or house.west.programs)
-    house.started(done, house.east if house.east.programs else house.west)
-    (house.east.programs or house.west.programs)[-1].finish()
-    house.until_state(done, JobState.FINISHED)
+    setup.until(lambda: setup.east.programs or setup.west.programs)
+    setup.started(done, setup.east if setup.east.programs else setup.west)
+    (setup.east.programs or setup.west.programs)[-1].finish()
+    setup.until_state(done, JobState.FINISHED)
     jobs = testbed.jobs()
     assert jobs.loc[0, ["job", "state", "name", "processors", "clusters"]].to_list() == [done, "finished", "pair", 8, 2]
     assert jobs.wait_time_s[0] == pytest.approx(jobs.started_s[0] - jobs.submitted_s[0])
@@ -149,12 +147,12 @@ def test_a_notebook_sees_tables_with_the_columns_of_jobs_csv(server, house):
     assert testbed.jobs(run=0).equals(jobs)
 
 
-def test_a_notebook_sees_the_queue_the_clusters_and_the_events(server, house):
+def test_a_notebook_sees_the_queue_the_clusters_and_the_events(server, setup):
     testbed = Testbed(server.url, TOKEN)
     assert testbed.queue().empty
     assert "placement_tries" in testbed.queue().columns
     first = testbed.submit(application="poisson", components=[8, 8])
-    house.until_state(first, JobState.STARTING)
+    setup.until_state(first, JobState.STARTING)
     waiting = testbed.submit(JobSpecification(**JOB))
     assert testbed.queue().job.to_list() == [waiting]
     assert testbed.clusters()[["name", "idle"]].to_numpy().tolist() == [["east", 0], ["west", 0]]
@@ -162,7 +160,7 @@ def test_a_notebook_sees_the_queue_the_clusters_and_the_events(server, house):
     assert events[events.kind == "submitted"].job.to_list() == [first, waiting]
     assert testbed.events(after=int(events.sequence.iloc[-1])).empty
     testbed.cancel(waiting)
-    house.until_state(waiting, JobState.CANCELLED)
+    setup.until_state(waiting, JobState.CANCELLED)
     assert testbed.output(waiting).output == ""
     with pytest.raises(InvalidInput, match="components"):
         testbed.submit(application="poisson", components=[0])
@@ -170,26 +168,25 @@ def test_a_notebook_sees_the_queue_the_clusters_and_the_events(server, house):
 
 def test_a_notebook_without_a_testbed_says_so(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    with pytest.raises(NotStanding):
+    with pytest.raises(TestbedNotUp):
         Testbed.standing()
 
 
 @pytest.fixture
-def typed(call, server, house, monkeypatch):
-    """Runs the command line where the house is the standing testbed; returns what it printed as JSON, or as it is."""
-    state = SimpleNamespace(api_url=server.url, token=TOKEN, topology=house.topology)
-    for module in (verbs, brokers):
-        monkeypatch.setattr(module, "standing", lambda name: state)
+def typed(call, server, setup, monkeypatch):
+    """Runs the command line as if the setup were the running testbed; returns what it printed as JSON, or as it is."""
+    state = SimpleNamespace(api_url=server.url, token=TOKEN, topology=setup.topology)
+    monkeypatch.setattr("emulator.containers.state.testbed_state", lambda name: state)
     return call
 
 
-def test_the_verbs_about_jobs(typed, house, tmp_path):
+def test_the_verbs_about_jobs(typed, setup, tmp_path):
     (tmp_path / "job.json").write_text(json.dumps({**JOB, "components": [8, 8]}))
     (tmp_path / "job.yaml").write_text("application: poisson\ncomponents: [8]\n")
     (first,) = json.loads(typed("submit", "job.json", "--key", "night-1", "--json")[1])
     (again,) = json.loads(typed("submit", "job.json", "--key", "night-1", "--json")[1])
     assert again["id"] == first["id"]
-    house.until_state(first["id"], JobState.STARTING)
+    setup.until_state(first["id"], JobState.STARTING)
     (second,) = json.loads(typed("submit", "job.yaml", "--json")[1])
     (entry,) = json.loads(typed("queue", "--json")[1])
     assert (entry["job"], entry["position"]) == (second["id"], 1)
@@ -203,22 +200,22 @@ def test_the_verbs_about_jobs(typed, house, tmp_path):
     assert (code, "has ended (cancelled)" in said) == (1, True)
 
 
-def test_the_output_of_a_job(typed, house, tmp_path):
-    job = house.submit(8)
-    house.started(job, house.east)
-    house.east.programs[-1].said.put("iteration 1")
-    house.east.programs[-1].finish()
-    house.until_state(job, JobState.FINISHED)
+def test_the_output_of_a_job(typed, setup, tmp_path):
+    job = setup.submit(8)
+    setup.started(job, setup.east)
+    setup.east.programs[-1].said.put("iteration 1")
+    setup.east.programs[-1].finish()
+    setup.until_state(job, JobState.FINISHED)
     assert typed("output", str(job)) == (0, "iteration 1\n", "")
     assert json.loads(typed("output", str(job), "--json")[1]) == {"output": "iteration 1\n", "error": ""}
     assert typed("output", "99")[0] == 1
 
 
-def test_a_key_that_is_no_name_is_refused_before_anything_is_sent(typed, house, tmp_path):
+def test_a_key_that_is_no_name_is_refused_before_anything_is_sent(typed, setup, tmp_path):
     (tmp_path / "job.yaml").write_text("application: poisson\ncomponents: [8]\n")
     code, _, said = typed("submit", "job.yaml", "--key", "a b")
     assert (code, "key" in said) == (1, True)
-    assert house.broker.jobs(None) == []
+    assert setup.broker.jobs(None) == []
 
 
 def test_the_schema_of_a_job_file_is_printed(call):

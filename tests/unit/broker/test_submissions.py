@@ -5,54 +5,54 @@ import threading
 
 import pytest
 
-from emulator.broker.journal import Journal
-from emulator.model.errors import AlreadyEnded, InvalidInput, KeyTaken, NotStanding
+from emulator.broker.state.journal import Journal
+from emulator.model.errors import AlreadyEnded, InvalidInput, KeyTaken, TestbedNotUp
 from emulator.model.job import JobSpecification, JobState
 from emulator.model.views import EventKind, RunRequest, Submission
-from tests.unit.broker.test_broker import House
+from tests.unit.broker.broker_setup import BrokerSetup
 
 
 def submission(key=None, components=(4,), **more) -> Submission:
     return Submission(specification=JobSpecification(application="poisson", components=components), key=key, **more)
 
 
-def test_the_same_submission_under_the_same_key_is_one_job(house):
-    first = house.broker.submit(submission("night-1"))
-    again = house.broker.submit(submission("night-1"))
+def test_the_same_submission_under_the_same_key_is_one_job(setup):
+    first = setup.broker.submit(submission("night-1"))
+    again = setup.broker.submit(submission("night-1"))
     assert again.id == first.id
-    assert house.kinds().count(EventKind.SUBMITTED) == 1
+    assert setup.kinds().count(EventKind.SUBMITTED) == 1
 
 
-def test_the_answer_to_a_repeated_key_is_the_job_as_it_now_is(house):
-    job = house.broker.submit(submission("night-1")).id
-    house.started(job, house.east)
-    assert house.broker.submit(submission("night-1")).state is JobState.RUNNING
+def test_the_answer_to_a_repeated_key_is_the_job_as_it_now_is(setup):
+    job = setup.broker.submit(submission("night-1")).id
+    setup.started(job, setup.east)
+    assert setup.broker.submit(submission("night-1")).state is JobState.RUNNING
 
 
-def test_another_submission_under_a_key_is_refused_and_names_the_job(house):
-    job = house.broker.submit(submission("night-1")).id
+def test_another_submission_under_a_key_is_refused_and_names_the_job(setup):
+    job = setup.broker.submit(submission("night-1")).id
     for other in (submission("night-1", (5,)), submission("night-1", intended_arrival_s=3.0)):
         with pytest.raises(KeyTaken, match=f"'night-1' was given to job {job}"):
-            house.broker.submit(other)
-    assert len(house.broker.jobs(None)) == 1
+            setup.broker.submit(other)
+    assert len(setup.broker.jobs(None)) == 1
 
 
-def test_a_refused_submission_leaves_its_key_free(house):
+def test_a_refused_submission_leaves_its_key_free(setup):
     with pytest.raises(InvalidInput):
-        house.broker.submit(submission("night-1", (17,)))
-    assert house.broker.submit(submission("night-1")).id == 1
+        setup.broker.submit(submission("night-1", (17,)))
+    assert setup.broker.submit(submission("night-1")).id == 1
 
 
-def test_without_keys_equal_submissions_are_jobs_of_their_own(house):
-    assert house.broker.submit(submission()).id != house.broker.submit(submission()).id
+def test_without_keys_equal_submissions_are_jobs_of_their_own(setup):
+    assert setup.broker.submit(submission()).id != setup.broker.submit(submission()).id
 
 
 def test_a_key_outlives_its_broker(tmp_path):
-    first = House(tmp_path)
+    first = BrokerSetup(tmp_path)
     job = first.broker.submit(submission("night-1")).id
     first.broker.close()
     first.journal.close()
-    second = House(tmp_path)
+    second = BrokerSetup(tmp_path)
     assert second.broker.submit(submission("night-1")).id == job
     with pytest.raises(KeyTaken):
         second.broker.submit(submission("night-1", (5,)))
@@ -61,11 +61,11 @@ def test_a_key_outlives_its_broker(tmp_path):
     second.journal.close()
 
 
-def test_many_clients_with_the_same_keys_make_one_job_a_key(house):
+def test_many_clients_with_the_same_keys_make_one_job_a_key(setup):
     answers: list[tuple[str, int]] = []
 
     def client():
-        answers.extend((key, house.broker.submit(submission(key)).id) for key in map(str, range(20)))
+        answers.extend((key, setup.broker.submit(submission(key)).id) for key in map(str, range(20)))
 
     clients = [threading.Thread(target=client) for _ in range(8)]
     for each in clients:
@@ -73,12 +73,12 @@ def test_many_clients_with_the_same_keys_make_one_job_a_key(house):
     for each in clients:
         each.join()
     assert len(answers) == 160
-    assert len(set(answers)) == len(house.broker.jobs(None)) == 20
-    assert house.kinds().count(EventKind.SUBMITTED) == 20
+    assert len(set(answers)) == len(setup.broker.jobs(None)) == 20
+    assert setup.kinds().count(EventKind.SUBMITTED) == 20
 
 
-def test_an_answered_submission_is_on_disk(house, tmp_path):
-    jobs = [house.broker.submit(submission(str(number))).id for number in range(5)]
+def test_an_answered_submission_is_on_disk(setup, tmp_path):
+    jobs = [setup.broker.submit(submission(str(number))).id for number in range(5)]
     with sqlite3.connect(tmp_path / "journal") as another_reader:
         stored = another_reader.execute("SELECT job FROM submissions ORDER BY job").fetchall()
     assert stored == [(job,) for job in jobs]
@@ -87,63 +87,62 @@ def test_an_answered_submission_is_on_disk(house, tmp_path):
 class FullDisk(Journal):
     """A journal that cannot write keys, as on a full disk."""
 
-    def keep_key(self, key, job, fingerprint):
+    def store_key(self, key, job, fingerprint):
         raise sqlite3.OperationalError("database or disk is full")
 
 
 def test_what_cannot_be_made_durable_is_answered_with_an_error_and_is_no_job(tmp_path):
-    house = House(tmp_path, journal=FullDisk(tmp_path / "journal"))
-    with pytest.raises(NotStanding, match="disk is full"):
-        house.broker.submit(submission("night-1"))
-    assert house.broker.jobs(None) == []
-    assert house.kinds() == []
-    assert house.broker.submit(submission()).state is JobState.QUEUED
-    house.broker.close()
-    house.journal.close()
+    setup = BrokerSetup(tmp_path, journal=FullDisk(tmp_path / "journal"))
+    with pytest.raises(TestbedNotUp, match="disk is full"):
+        setup.broker.submit(submission("night-1"))
+    assert setup.broker.jobs(None) == []
+    assert setup.kinds() == []
+    assert setup.broker.submit(submission()).state is JobState.QUEUED
+    setup.close()
 
 
-def test_arrivals_that_are_decided_together_do_not_get_the_same_processors(house):
-    house.east.holds_back = house.west.holds_back = True
-    offered = [house.broker.offer(submission(components=(8,))) for _ in range(3)]
+def test_arrivals_that_are_decided_together_do_not_get_the_same_processors(setup):
+    setup.east.holds_back = setup.west.holds_back = True
+    offered = [setup.broker.submit_async(submission(components=(8,))) for _ in range(3)]
     jobs = [answer.result().id for answer in offered]
-    house.until(lambda: [house.broker.job(job).state for job in jobs].count(JobState.CLAIMING) == 2)
-    assert house.broker.job(jobs[2]).state is JobState.QUEUED
-    assert {house.broker.job(job).components[0].cluster for job in jobs[:2]} == {"east", "west"}
+    setup.until(lambda: [setup.broker.job(job).state for job in jobs].count(JobState.CLAIMING) == 2)
+    assert setup.broker.job(jobs[2]).state is JobState.QUEUED
+    assert {setup.broker.job(job).components[0].cluster for job in jobs[:2]} == {"east", "west"}
 
 
-def test_jobs_come_in_pages(house):
-    numbers = [house.submit(8) for _ in range(5)]
-    assert [job.id for job in house.broker.jobs(None, limit=2)] == numbers[:2]
-    assert [job.id for job in house.broker.jobs(None, after=numbers[1], limit=2)] == numbers[2:4]
-    assert [job.id for job in house.broker.jobs(0, after=numbers[4])] == []
+def test_jobs_come_in_pages(setup):
+    numbers = [setup.submit(8) for _ in range(5)]
+    assert [job.id for job in setup.broker.jobs(None, limit=2)] == numbers[:2]
+    assert [job.id for job in setup.broker.jobs(None, after=numbers[1], limit=2)] == numbers[2:4]
+    assert [job.id for job in setup.broker.jobs(0, after=numbers[4])] == []
 
 
-def test_the_queue_is_in_the_order_of_tries_and_counts_them(house):
-    run = house.broker.begin_run(RunRequest(name="fast", dilation=0.02)).id
-    house.broker.start_run(run)
-    house.submit(8, 8, run=run)
-    waiting = [house.submit(4, 4, run=run), house.submit(8, run=run)]
-    house.until(lambda: all(entry.placement_tries >= 2 for entry in house.broker.queue()))
-    queue = house.broker.queue()
+def test_the_queue_is_in_the_order_of_tries_and_counts_them(setup):
+    run = setup.broker.begin_run(RunRequest(name="fast", dilation=0.02)).id
+    setup.broker.start_run(run)
+    setup.submit(8, 8, run=run)
+    waiting = [setup.submit(4, 4, run=run), setup.submit(8, run=run)]
+    setup.until(lambda: all(entry.placement_tries >= 2 for entry in setup.broker.queue()))
+    queue = setup.broker.queue()
     assert [(entry.position, entry.job) for entry in queue] == [(1, waiting[0]), (2, waiting[1])]
     assert (queue[0].components, queue[0].processors, queue[0].waited_s > 0) == ((4, 4), 8, True)
-    house.broker.cancel(waiting[0])
-    assert [(entry.position, entry.job) for entry in house.broker.queue()] == [(1, waiting[1])]
+    setup.broker.cancel(waiting[0])
+    assert [(entry.position, entry.job) for entry in setup.broker.queue()] == [(1, waiting[1])]
 
 
-def test_a_job_that_has_ended_cannot_be_cancelled(house):
-    job = house.submit(8)
-    house.broker.cancel(job)
-    house.until_state(job, JobState.CANCELLED)
+def test_a_job_that_has_ended_cannot_be_cancelled(setup):
+    job = setup.submit(8)
+    setup.broker.cancel(job)
+    setup.until_state(job, JobState.CANCELLED)
     with pytest.raises(AlreadyEnded, match=f"Job {job} has ended \\(cancelled\\)"):
-        house.broker.cancel(job)
+        setup.broker.cancel(job)
 
 
-def test_an_ended_run_takes_no_jobs(house):
-    run = house.broker.begin_run(RunRequest(name="short")).id
-    house.broker.start_run(run)
-    house.broker.end_run(run)
-    with pytest.raises(NotStanding, match=f"Run {run} does not hold the testbed"):
-        house.submit(4, run=run)
-    with pytest.raises(NotStanding):
-        house.broker.start_run(run)
+def test_an_ended_run_takes_no_jobs(setup):
+    run = setup.broker.begin_run(RunRequest(name="short")).id
+    setup.broker.start_run(run)
+    setup.broker.end_run(run)
+    with pytest.raises(TestbedNotUp, match=f"Run {run} does not hold the testbed"):
+        setup.submit(4, run=run)
+    with pytest.raises(TestbedNotUp):
+        setup.broker.start_run(run)

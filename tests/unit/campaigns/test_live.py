@@ -8,16 +8,16 @@ import psutil
 import pytest
 
 from apps.grid import ProcessGrid
-from emulator.broker.programs import command_line
-from emulator.campaigns.holding import Testbed
+from emulator.broker.jobs.rank_command import command_line
 from emulator.campaigns.live import planned, run_campaign
-from emulator.campaigns.run_directory import read_run
 from emulator.model.catalogue import topology_named
 from emulator.model.clock import REAL_TIME
 from emulator.model.errors import ImpossibleRequest, InvalidInput, RunFailed, TestbedBusy, UnknownName
 from emulator.model.files import FileRegistration
 from emulator.model.records import RunProgress
 from emulator.model.views import EventKind, RunRequest
+from emulator.runs.holding import Testbed
+from emulator.runs.run_directory import read_run
 from workloads.campaign import campaign_named
 from workloads.campaign_stream import campaign_files, campaign_jobs
 from workloads.schedule import file_name, schedule
@@ -26,7 +26,7 @@ CAMPAIGN = campaign_named("first").changed(jobs=6, dilation=0.02)
 
 
 def run(testbed, path, campaign=CAMPAIGN):
-    return run_campaign(testbed, campaign, seed=1, path=path, tell=lambda progress: None)
+    return run_campaign(testbed, campaign, seed=1, path=path, report_progress=lambda progress: None)
 
 
 def load_generators() -> list[psutil.Process]:
@@ -117,7 +117,7 @@ def test_an_interrupt_gives_the_testbed_back(testbed, broker, wide_area, tmp_pat
 
     broker.on_submit = lambda job: None
     with pytest.raises(KeyboardInterrupt):
-        run_campaign(testbed, CAMPAIGN, seed=1, path=tmp_path / "run", tell=interrupt)
+        run_campaign(testbed, CAMPAIGN, seed=1, path=tmp_path / "run", report_progress=interrupt)
     assert not broker.held
     assert wide_area.programmed[-1] == 1.0
     assert load_generators() == []
@@ -125,7 +125,7 @@ def test_an_interrupt_gives_the_testbed_back(testbed, broker, wide_area, tmp_pat
 
 
 def test_what_can_be_known_to_be_wrong_is_said_before_anything_is_touched(testbed, broker, wide_area, tmp_path):
-    with pytest.raises(InvalidInput, match="is for topology 'das2', but 'mini' stands"):
+    with pytest.raises(InvalidInput, match="is for topology 'das2', but 'mini' runs"):
         run(testbed, tmp_path / "run", CAMPAIGN.changed(topology="das2"))
     with pytest.raises(ImpossibleRequest, match="component of 17 processors, but the largest cluster"):
         run(testbed, tmp_path / "run", CAMPAIGN.changed(component_sizes=(17,), component_counts=(1,)))
@@ -179,7 +179,7 @@ def test_the_files_of_a_campaign_are_made_at_the_sites_of_its_seed_and_removed_w
     assert seen == [True] * FILES.jobs
     drawn = campaign_files(FILES, testbed.topology, seed=1)
     names = testbed.topology.cluster_names
-    assert {it.name: (it.size_bytes, list(it.sites)) for it in broker.registered} == {
+    assert {file.name: (file.size_bytes, list(file.sites)) for file in broker.registered} == {
         name: (1000, [names[site] for site in file.sites]) for name, file in drawn.items()
     }
     assert broker.files == {}
@@ -197,13 +197,25 @@ def test_a_file_that_cannot_be_made_ends_the_campaign_and_what_was_made_is_remov
 def test_a_time_scale_divides_times_and_files_and_is_named_in_the_manifest(testbed, broker, tmp_path):
     campaign = CAMPAIGN.changed(time_scale=10, scan_interval_s=60)
     plain, scaled = schedule(CAMPAIGN, 1), planned(testbed, campaign, seed=1)
-    assert [it.arrival_s for it in scaled] == pytest.approx([it.arrival_s / 10 for it in plain])
-    assert {it.specification.time_scale for it in scaled} == {10}
-    assert {it.specification.run_time_limit_s for it in scaled} == {CAMPAIGN.run_time_limit_s / 10}
+    assert [arrival.arrival_s for arrival in scaled] == pytest.approx([arrival.arrival_s / 10 for arrival in plain])
+    assert {arrival.specification.time_scale for arrival in scaled} == {10}
+    assert {arrival.specification.run_time_limit_s for arrival in scaled} == {CAMPAIGN.run_time_limit_s / 10}
     run(testbed, tmp_path / "run", campaign)
     request = broker.runs[-1].request
     assert (request.time_scale, request.scan_interval_s, request.claiming.postponement_s) == (10, 6, 24)
     assert read_run(tmp_path / "run").manifest.time_scale == 10
+
+
+def test_a_campaigns_quota_is_in_the_request_of_its_run_and_in_its_manifest(testbed, broker, tmp_path):
+    run(testbed, tmp_path / "run", CAMPAIGN.changed(quota=0.75))
+    assert broker.runs[-1].request.quota == 0.75
+    assert read_run(tmp_path / "run").manifest.workload["quota"] == 0.75
+
+
+def test_a_job_that_the_quota_can_never_hold_is_said_before_anything_is_touched(testbed, broker, tmp_path):
+    with pytest.raises(ImpossibleRequest, match=r"can never be placed on clusters of .* within a quota of 0\.4"):
+        run(testbed, tmp_path / "run", CAMPAIGN.changed(quota=0.4))
+    assert broker.runs == []
 
 
 @pytest.mark.parametrize("name", ["W1", "W2"])
@@ -226,11 +238,11 @@ def test_fcm_is_given_the_totals_of_the_jobs_whose_components_others_place(das2)
     """ "Communication-Aware Job Placement Policies", section 5: the same jobs, flexible for FCM."""
     campaign = campaign_named("W1")
     as_components, as_totals = (planned(das2, campaign.changed(policy=policy), seed=1) for policy in ("wf", "fcm"))
-    assert [(sum(it.specification.components),) for it in as_components] == [
-        it.specification.components for it in as_totals
+    assert [(sum(arrival.specification.components),) for arrival in as_components] == [
+        arrival.specification.components for arrival in as_totals
     ]
-    assert {it.specification.request.value for it in as_totals} == {"flexible"}
-    assert [it.arrival_s for it in as_components] == [it.arrival_s for it in as_totals]
+    assert {arrival.specification.request.value for arrival in as_totals} == {"flexible"}
+    assert [arrival.arrival_s for arrival in as_components] == [arrival.arrival_s for arrival in as_totals]
 
 
 def test_where_there_are_local_queues_jobs_are_submitted_where_the_simulator_has_them_submitted(testbed):
@@ -249,8 +261,8 @@ def test_jobs_that_the_rules_forbid_are_never_submitted_live_or_simulated(testbe
     live = planned(testbed, campaign, seed=1)
     simulated = campaign_jobs(campaign, testbed.topology, seed=1).jobs
     everything = planned(testbed, campaign.changed(rules={}), seed=1)
-    assert [it for it in everything if len(it.specification.components) == 1] == live
-    assert [job.arrival_s for job in simulated] == [it.arrival_s for it in live]
+    assert [arrival for arrival in everything if len(arrival.specification.components) == 1] == live
+    assert [job.arrival_s for job in simulated] == [arrival.arrival_s for arrival in live]
     with pytest.raises(InvalidInput, match=r"rules: they admit no job, the first because .* exceed the limit of 3"):
         planned(testbed, campaign.changed(rules={"total_limit": 3}), seed=1)
 

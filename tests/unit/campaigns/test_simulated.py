@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from emulator.campaigns.simulated import Wishes, prepared, simulate_workload
+from emulator.campaigns.simulated import SimulationOptions, prepared, simulate_workload
 from emulator.model.errors import ImpossibleRequest, InvalidInput, UnknownName
+from workloads.campaign import CAMPAIGNS
 
 JOBS = [
     {"id": 1, "arrival_s": 0.0, "service_s": 10, "components": [20, 20], "queue": 0},
@@ -30,7 +31,7 @@ def outcomes(path: Path) -> dict[int, dict[str, object]]:
 
 def test_a_job_list_under_local_schedulers_job_by_job(tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    simulate_workload(job_list(tmp_path), Wishes(queue="ls-do", topology="four-by-32"), out)
+    simulate_workload(job_list(tmp_path), SimulationOptions(queue="ls-do", topology="four-by-32"), out)
     found = outcomes(out)
     assert found[1] == {"id": 1, "start_s": 0.0, "finish_s": 10.0, "clusters": [0, 1]}
     assert found[2]["start_s"] == 10.0  # its home cluster has 12 idle, and it may run nowhere else
@@ -39,17 +40,17 @@ def test_a_job_list_under_local_schedulers_job_by_job(tmp_path: Path) -> None:
 
 
 def test_the_order_of_the_lines_does_not_matter(tmp_path: Path) -> None:
-    wishes = Wishes(queue="lp-rd", topology="four-by-32", seed=3)
+    options = SimulationOptions(queue="lp-rd", topology="four-by-32", seed=3)
     written = []
     for jobs in (JOBS, JOBS[::-1]):
-        simulate_workload(job_list(tmp_path, *jobs), wishes, tmp_path / "out.jsonl")
+        simulate_workload(job_list(tmp_path, *jobs), options, tmp_path / "out.jsonl")
         written.append((tmp_path / "out.jsonl").read_bytes())
     assert written[0] == written[1]
 
 
 def test_one_extension_factor_extends_what_runs_in_several_clusters(tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    simulate_workload(job_list(tmp_path), Wishes(queue="gs", topology="four-by-32", runtime=1.25), out)
+    simulate_workload(job_list(tmp_path), SimulationOptions(queue="gs", topology="four-by-32", runtime=1.25), out)
     found = outcomes(out)
     assert (found[1]["finish_s"], found[2]["finish_s"]) == (12.5, 6.0)
 
@@ -57,22 +58,22 @@ def test_one_extension_factor_extends_what_runs_in_several_clusters(tmp_path: Pa
 def test_a_job_that_can_never_fit_is_named_by_file_line_and_field(tmp_path: Path) -> None:
     path = job_list(tmp_path, *JOBS, {"id": 5, "arrival_s": 4, "service_s": 1, "components": [33], "queue": 0})
     with pytest.raises(InvalidInput, match=r"jobs\.jsonl, line 5: .*components: \[33\] can never be placed"):
-        simulate_workload(path, Wishes(queue="gs", topology="four-by-32"), tmp_path / "out.jsonl")
+        simulate_workload(path, SimulationOptions(queue="gs", topology="four-by-32"), tmp_path / "out.jsonl")
     assert not (tmp_path / "out.jsonl").exists()
 
 
 def test_a_queue_that_the_system_lacks_is_named_by_line(tmp_path: Path) -> None:
     path = job_list(tmp_path, {"id": 5, "arrival_s": 4, "service_s": 1, "components": [3], "queue": 4})
     with pytest.raises(InvalidInput, match=r"jobs\.jsonl, line 1: .*queue"):
-        simulate_workload(path, Wishes(queue="ls-do", topology="four-by-32"))
+        simulate_workload(path, SimulationOptions(queue="ls-do", topology="four-by-32"))
 
 
 def test_a_log_is_simulated_with_what_is_left_out_remarked(tmp_path: Path) -> None:
     lines = ["1 0 -1 10 64 -1 -1 64 20 -1 1 1 1 1 1 1 -1 -1", "2 5 -1 -1 8 -1 -1 8 20 -1 5 1 1 1 1 1 -1 -1"]
     path = tmp_path / "log.swf"
     path.write_text("\n".join(lines), encoding="utf-8")
-    wishes = Wishes(queue="gs", topology="four-by-32", component_limit=16)
-    subject, result = simulate_workload(str(path), wishes, tmp_path / "out.jsonl")
+    options = SimulationOptions(queue="gs", topology="four-by-32", component_limit=16)
+    subject, result = simulate_workload(str(path), options, tmp_path / "out.jsonl")
     assert outcomes(tmp_path / "out.jsonl") == {
         1: {"id": 1, "start_s": 0.0, "finish_s": 10.0, "clusters": [0, 1, 2, 3]}
     }
@@ -84,53 +85,88 @@ def test_a_log_whose_jobs_fit_no_cluster_asks_for_a_limit_or_fails_by_line(tmp_p
     path = tmp_path / "log.swf"
     path.write_text("1 0 -1 10 64 -1 -1 64 20 -1 1 1 1 1 1 1 -1 -1\n", encoding="utf-8")
     with pytest.raises(InvalidInput, match=r"log\.swf, line 1: .*\[64\] can never be placed"):
-        simulate_workload(str(path), Wishes(queue="gs", topology="four-by-32"))
+        simulate_workload(str(path), SimulationOptions(queue="gs", topology="four-by-32"))
 
 
 @pytest.mark.parametrize(
     ("campaign", "policy"), [("W1", "wf"), ("W1", "cm"), ("W2", "fcm"), ("W30", "wf"), ("W50", "cf")]
 )
 def test_the_published_campaigns_run_under_every_policy_they_were_run_under(campaign: str, policy: str) -> None:
-    _, result = simulate_workload(campaign, Wishes(policy=policy))
+    _, result = simulate_workload(campaign, SimulationOptions(policy=policy))
     assert result.statistics.jobs_finished == 200
 
 
 def test_flexible_cluster_minimization_waits_least(tmp_path: Path) -> None:
-    waits = {it: simulate_workload("W2", Wishes(policy=it))[1].statistics.total.wait_s for it in ("wf", "cm", "fcm")}
+    waits = {
+        policy: simulate_workload("W2", SimulationOptions(policy=policy))[1].statistics.total.wait_s
+        for policy in ("wf", "cm", "fcm")
+    }
     assert waits["fcm"] is not None
     assert waits["fcm"] < min(waits["wf"] or 0.0, waits["cm"] or 0.0)
 
 
 def test_the_stream_of_a_study_needs_a_load() -> None:
     with pytest.raises(InvalidInput, match="--load"):
-        prepared("25-25-25-25", Wishes())
-    _, result = simulate_workload("25-25-25-25", Wishes(load=0.5, jobs=2000, queue="gp"))
+        prepared("25-25-25-25", SimulationOptions())
+    _, result = simulate_workload("25-25-25-25", SimulationOptions(load=0.5, jobs=2000, queue="gp"))
     assert result.statistics.jobs_finished == 2000
 
 
 @pytest.mark.parametrize(
-    ("source", "wishes", "option"),
+    ("source", "options", "option"),
     [
-        ("W1", Wishes(load=0.5), "--load"),
-        ("W1", Wishes(component_limit=4), "--component-limit"),
-        ("jobs.jsonl", Wishes(jobs=3), "--jobs"),
-        ("W1", Wishes(seed=-1), "--seed"),
-        ("25-25-25-25", Wishes(load=float("nan")), "--load"),
+        ("W1", SimulationOptions(load=0.5), "--load"),
+        ("W1", SimulationOptions(component_limit=4), "--component-limit"),
+        ("jobs.jsonl", SimulationOptions(jobs=3), "--jobs"),
+        ("W1", SimulationOptions(seed=-1), "--seed"),
+        ("25-25-25-25", SimulationOptions(load=float("nan")), "--load"),
     ],
 )
-def test_a_wish_that_means_nothing_is_refused_not_ignored(source: str, wishes: Wishes, option: str) -> None:
+def test_a_wish_that_means_nothing_is_refused_not_ignored(source: str, options: SimulationOptions, option: str) -> None:
     with pytest.raises(InvalidInput, match=option):
-        prepared(source, wishes)
+        prepared(source, options)
 
 
 def test_unknown_names_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="no workload 'W3'"):
-        prepared("W3", Wishes())
-    for wishes in (Wishes(queue="fifo"), Wishes(policy="best-fit"), Wishes(topology="moon")):
+        prepared("W3", SimulationOptions())
+    for options in (
+        SimulationOptions(queue="fifo"),
+        SimulationOptions(policy="best-fit"),
+        SimulationOptions(topology="moon"),
+    ):
         with pytest.raises(UnknownName):
-            simulate_workload(job_list(tmp_path), wishes)
+            simulate_workload(job_list(tmp_path), options)
 
 
 def test_a_campaign_too_large_for_a_topology_is_refused() -> None:
     with pytest.raises(ImpossibleRequest):
-        simulate_workload("W1", Wishes(topology="mini"))
+        simulate_workload("W1", SimulationOptions(topology="mini"))
+
+
+def test_a_quota_leaves_a_share_of_each_cluster(tmp_path: Path) -> None:
+    """Half of 32 processors: one job of 16 fits each cluster, and a component of 20 none."""
+    jobs = [job | {"components": [16]} for job in JOBS]
+    options = SimulationOptions(queue="gs", topology="four-by-32", quota=0.5)
+    simulate_workload(job_list(tmp_path, *jobs, *[jobs[0] | {"id": 9, "arrival_s": 4.0}]), options, tmp_path / "out")
+    found = outcomes(tmp_path / "out")
+    assert [found[id]["clusters"] for id in (1, 2, 3, 4)] == [[0], [1], [2], [3]]
+    assert found[9]["start_s"] == 6.0  # every cluster is at its quota until job 2 departs
+    with pytest.raises(InvalidInput, match=r"components: \[20, 20\] can never be placed .* within a quota of 0\.5"):
+        simulate_workload(job_list(tmp_path), options)
+
+
+@pytest.mark.parametrize("quota", [0, -1, 1.1, float("nan")])
+def test_a_quota_that_is_no_share_is_refused_in_one_sentence(quota: float, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"^--quota: must lie above 0 and be at most 1, not "):
+        prepared(job_list(tmp_path), SimulationOptions(quota=quota))
+
+
+def test_a_campaigns_quota_is_its_own_unless_another_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        (CAMPAIGNS / "first.yaml").read_text(encoding="utf-8") + "quota: 0.75\nservice_s: {low_s: 60, high_s: 120}\n",
+        encoding="utf-8",
+    )
+    assert prepared(str(path), SimulationOptions()).quota == 0.75
+    assert prepared(str(path), SimulationOptions(quota=1)).quota == 1

@@ -1,4 +1,4 @@
-"""The command line as tests call it."""
+"""Fixtures of the command line's tests."""
 
 from __future__ import annotations
 
@@ -10,9 +10,15 @@ import pytest
 from emulator.cli.main import main
 
 
+@pytest.fixture(autouse=True)
+def interpreted(monkeypatch):
+    """Make simulating verbs use the interpreted simulator, without compilation."""
+    monkeypatch.setenv("TESTBED_COMPILE", "no")
+
+
 @pytest.fixture
 def call(tmp_path, monkeypatch, capsys):
-    """Runs the command as a user does, where no testbed stands; returns exit code, output and error output."""
+    """Return a function that runs a command where no testbed runs; it returns exit code, output and error output."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.delenv("TESTBED_NAME", raising=False)

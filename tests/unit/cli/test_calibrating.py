@@ -8,8 +8,8 @@ from functools import partial
 import pytest
 
 from emulator.model.documents import read_document
-from emulator.model.house import HOUSE
 from emulator.model.processor import Processor
+from emulator.model.project import PROJECT_ROOT
 from emulator.model.topology import Topology
 
 EXAMPLE = ("--app", "poisson", "--grid", "400", "--processors", "16", "--iteration-s", "0.001298")
@@ -17,7 +17,7 @@ EXAMPLE = ("--app", "poisson", "--grid", "400", "--processors", "16", "--iterati
 
 @pytest.fixture
 def calibrate(call):
-    """Runs ``testbed calibrate`` where no testbed stands; returns exit code, output and error output."""
+    """Runs ``testbed calibrate`` where no testbed runs; returns exit code, output and error output."""
     return partial(call, "calibrate")
 
 
@@ -59,7 +59,7 @@ def test_the_published_ensemble_gives_a_weight(calibrate):
 
 def test_it_is_written_into_a_topology_and_into_a_profile_of_its_own(calibrate, tmp_path):
     topology, profile = tmp_path / "mine.yaml", tmp_path / "laptop.yaml"
-    topology.write_text((HOUSE / "compose" / "mini.yaml").read_text())
+    topology.write_text((PROJECT_ROOT / "compose" / "mini.yaml").read_text())
     code, _, said = calibrate(*EXAMPLE, "--overhead-s", "0.0002", "--into", str(topology))
     assert code == 0
     assert "Written: das2-unweighted-calibrated in" in said
@@ -72,7 +72,7 @@ def test_it_is_written_into_a_topology_and_into_a_profile_of_its_own(calibrate, 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (EXAMPLE, "No testbed called 'testbed' stands (bring one up with `testbed up`): it would measure what of"),
+        (EXAMPLE, "No testbed called 'testbed' is running (bring one up with `testbed up`): it would measure what of"),
         ((*EXAMPLE, "--overhead-s", "0.002"), "leaves nothing for computation, since 0.002 s of it are not"),
         ((*EXAMPLE, "--overhead-s", "nan"), "An iteration's overhead is zero or more seconds, not nan"),
         (("--iteration-s", "-1", "--overhead-s", "0"), "positive number of seconds, not -1"),
@@ -92,7 +92,7 @@ def test_it_is_written_into_a_topology_and_into_a_profile_of_its_own(calibrate, 
             (*EXAMPLE, "--overhead-s", "0", "--into", "absent/p.yaml"),
             "absent/p.yaml: cannot be written (there is no folder",
         ),
-        (("--from-host",), "No testbed called 'testbed' stands"),
+        (("--from-host",), "No testbed called 'testbed' is running"),
     ],
 )
 def test_nonsense_is_refused_in_one_sentence(calibrate, arguments, sentence):

@@ -9,11 +9,11 @@ from xml.etree import ElementTree as ET
 import pytest
 from typer.testing import CliRunner, Result
 
-from emulator.campaigns.run_directory import RunDirectory
 from emulator.cli.main import app
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import TestbedError
 from emulator.model.records import JobRow, Manifest, RunKind
+from emulator.runs.run_directory import RunDirectory
 
 
 def run(*arguments: str) -> Result:
@@ -60,9 +60,8 @@ def test_the_interconnect_is_that_of_the_jobs_clusters_unless_named(tmp_path: Pa
 
 
 def test_the_job_is_the_one_asked_for(tmp_path: Path) -> None:
-    asked = ("--grid", "50", "--processors", "8", "--clusters", "2", "--on", "leiden,delft", "--exchange", "overlapped",
-             "--iterations", "7")  # fmt: skip
-    found = simgrid(tmp_path / "out", *asked)
+    words = "--grid 50 --processors 8 --clusters 2 --on leiden,delft --exchange overlapped --iterations 7"
+    found = simgrid(tmp_path / "out", *words.split())
     assert (found["grid"], found["processes"], found["iterations"], found["exchange"]) == (50, 8, 7, "overlapped")
     assert found["cluster"] == [0, 0, 0, 0, 1, 1, 1, 1]
     hosts = (tmp_path / "out" / "hosts").read_text(encoding="utf-8").split()

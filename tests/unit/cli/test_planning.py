@@ -9,13 +9,13 @@ from typer.testing import CliRunner, Result
 
 from emulator.cli.main import app
 from emulator.model.errors import InvalidInput, UnknownName
-from tests.unit.fidelity.planned_host import host_costs
+from tests.unit.planning.planned_host import host_costs
 
 
 @pytest.fixture
 def call(monkeypatch):
     """Runs `testbed plan` on that host."""
-    monkeypatch.setattr("emulator.cli.planning.host_costs", lambda tell, again: host_costs())
+    monkeypatch.setattr("emulator.cli.plan.host_costs", lambda report_progress, again: host_costs())
     return lambda *arguments: CliRunner().invoke(app, ["plan", *arguments], env={"COLUMNS": "200"})
 
 

@@ -6,10 +6,9 @@ import json
 from collections.abc import Iterator
 
 import pytest
-import typer
 from typer.core import TyperGroup
 
-from emulator.cli.main import app
+from emulator.cli.verbs import VERBS, load_verb
 
 
 def verbs(command, *words: str) -> Iterator[tuple[str, ...]]:
@@ -21,7 +20,7 @@ def verbs(command, *words: str) -> Iterator[tuple[str, ...]]:
         yield words
 
 
-@pytest.mark.parametrize("verb", list(verbs(typer.main.get_command(app))), ids=" ".join)
+@pytest.mark.parametrize("verb", [words for name in VERBS for words in verbs(load_verb(name), name)], ids=" ".join)
 def test_every_help_has_an_example(verb, call):
     code, shown, _ = call(*verb, "--help")
     assert code == 0
@@ -42,16 +41,28 @@ def test_every_help_has_an_example(verb, call):
             "campaign 'first': scan_interval_s: input should be greater than 0, not 0.0.",
         ),
         (
+            ["campaign", "run", "first", "--quota", "0"],
+            "campaign 'first': quota: input should be greater than 0, not 0.0.",
+        ),
+        (
+            ["campaign", "run", "first", "--quota", "1.5"],
+            "campaign 'first': quota: input should be less than or equal to 1, not 1.5.",
+        ),
+        (
+            ["campaign", "run", "first", "--quota", "nan"],
+            "campaign 'first': quota: input should be a finite number, not nan.",
+        ),
+        (
             ["campaign", "run", "first", "--policy", "none.py:Mine"],
             "There is no policy file 'none.py' (No such file or directory).",
         ),
         (["campaign", "run", "own.yaml"], "There is no campaign file 'own.yaml'."),
         (["measure", "--clusters", "1,two"], "--clusters: must be whole numbers joined by commas, not '1,two'."),
-        (["measure"], "No testbed called 'testbed' stands (bring one up with `testbed up`)."),
+        (["measure"], "No testbed called 'testbed' is running (bring one up with `testbed up`)."),
         (["report", "."], ".: is no run's directory (it has no manifest.json)."),
         (["submit", "absent.yaml"], "absent.yaml: cannot be read (No such file or directory)."),
         (["submit", "bad.yaml"], "bad.yaml: unknown key 'sizes' (value [4])."),
-        (["jobs"], "No testbed called 'testbed' stands (bring one up with `testbed up`)."),
+        (["jobs"], "No testbed called 'testbed' is running (bring one up with `testbed up`)."),
     ],
 )
 def test_bad_input_is_one_sentence_on_stderr(arguments, sentence, call, tmp_path):
@@ -64,4 +75,4 @@ def test_campaigns_are_listed_as_json_by_the_names_that_run_knows(call):
     names = [campaign["name"] for campaign in json.loads(listed)]
     assert names == ["W1", "W2", "W30", "W50", "first"]
     for name in names:
-        assert call("campaign", "run", name)[2].startswith("testbed: No testbed called 'testbed' stands")
+        assert call("campaign", "run", name)[2].startswith("testbed: No testbed called 'testbed' is running")

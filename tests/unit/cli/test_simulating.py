@@ -76,7 +76,7 @@ def test_doubtful_records_of_a_log_go_to_standard_error(tmp_path: Path) -> None:
 
 
 def test_the_studies_are_listed() -> None:
-    names = [it["name"] for it in json.loads(run("study", "list", "--json").stdout)]
+    names = [study["name"] for study in json.loads(run("study", "list", "--json").stdout)]
     assert "application-mixes" in names
     assert len(names) == 7
 

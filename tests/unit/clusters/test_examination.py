@@ -34,7 +34,7 @@ def installed(folder: Path, *programs: str) -> Path:
     return folder
 
 
-def asked(folder: Path, setup: str = "") -> _Questions:
+def questions_to(folder: Path, setup: str = "") -> _Questions:
     ssh = RealHead(address="alice@fs0.das.example", key="/keys/das", setup=setup)
     return _Questions(SimpleNamespace(name="das"), ssh, Shell(folder))
 
@@ -45,7 +45,7 @@ def found_by(questions: _Questions) -> dict[str, Finding]:
 
 def test_what_claims_are_made_with_must_be_there_without_being_set_up(tmp_path):
     late = installed(tmp_path / "late", *SLURM_PROGRAMS, *RANK_PROGRAMS)
-    found = found_by(asked(installed(tmp_path / "path"), setup=f"PATH={late}:$PATH"))
+    found = found_by(questions_to(installed(tmp_path / "path"), setup=f"PATH={late}:$PATH"))
     assert [found[program].ok for program in SLURM_PROGRAMS] == [False] * len(SLURM_PROGRAMS)
     assert [found[program].ok for program in RANK_PROGRAMS] == [True] * len(RANK_PROGRAMS)
 
@@ -54,10 +54,10 @@ def test_what_claims_are_made_with_must_be_there_without_being_set_up(tmp_path):
 def test_a_head_that_cannot_bring_files_is_good_for_jobs_without(tmp_path, lacking):
     folder = installed(tmp_path / "path", *(program for program in FILE_PROGRAMS if program != lacking))
     (folder / "bash").symlink_to(shutil.which("bash"))
-    finding = asked(folder).files()
+    finding = questions_to(folder).files()
     assert (finding.ok, finding.needed, finding.found) == (False, False, f"without {lacking}")
 
 
 def test_a_shell_that_does_not_tell_the_time_cannot_say_when_bytes_came(tmp_path):
     folder = installed(tmp_path / "path", *FILE_PROGRAMS, "bash")
-    assert asked(folder).files().found == "without bash 5"
+    assert questions_to(folder).files().found == "without bash 5"

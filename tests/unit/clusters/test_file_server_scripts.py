@@ -113,17 +113,17 @@ def test_a_fetched_file_is_what_its_source_has_and_its_moments_are_said(source, 
     assert target.incoming == []
     said = [(kind, int(size_bytes)) for kind, _, size_bytes in map(str.split, lines)]
     assert said == [("received", 0), ("received", 4), ("received", 1000), ("arrived", 1000)]
-    moments = [float(line.split()[1]) for line in lines]
-    assert moments == sorted(moments)
-    assert moments[-1] == pytest.approx(time.time(), abs=60)
+    timestamps = [float(line.split()[1]) for line in lines]
+    assert timestamps == sorted(timestamps)
+    assert timestamps[-1] == pytest.approx(time.time(), abs=60)
 
 
-@pytest.mark.parametrize(("port", "asked"), [("", "-p 22 "), (":2222", "-p 2222 ")])
-def test_a_source_is_reached_at_the_port_of_its_head(source, target, tmp_path, port, asked):
+@pytest.mark.parametrize(("port", "option"), [("", "-p 22 "), (":2222", "-p 2222 ")])
+def test_a_source_is_reached_at_the_port_of_its_head(source, target, tmp_path, port, option):
     code, _, errors = fetched(target, source.make("input", 1000), source, port)
     assert (code, errors) == (0, "")
     assert target.files == source.files
-    assert asked in (tmp_path / "bin" / "rsync.said").read_text()
+    assert option in (tmp_path / "bin" / "rsync.said").read_text()
 
 
 def test_the_address_of_a_file_server_says_its_port_where_it_is_not_the_usual_one():

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.containers.evidence.control_groups import ControlGroups
-from emulator.containers.evidence.counters import Counters, host_counters, not_told
+from emulator.containers.telemetry.control_groups import ControlGroups
+from emulator.containers.telemetry.counters import Counters, host_counters, missing_counters
 from emulator.model.evidence import HOST_PART
 
 CONTAINER = "1a2b3c"
@@ -107,12 +107,12 @@ def test_the_host_counts_what_was_used_stolen_waited_for_swapped_and_killed(host
 
 
 def test_what_a_host_does_not_tell_is_named(host):
-    phrases = not_told({HOST_PART: host_counters(host.proc), "delft": Counters(host_cpu_s=1.0)}, HOST_PART)
+    phrases = missing_counters({HOST_PART: host_counters(host.proc), "delft": Counters(host_cpu_s=1.0)}, HOST_PART)
     assert "the host's pressure: its kernel counts none" in phrases
     assert "throttling of containers" in phrases
     assert not any("by containers" in phrase for phrase in phrases)
-    told = Counters(1, 0, 0, 0, 0, 0, 0, 10, 0, 0, 5, 0, 0)
-    assert not_told({HOST_PART: told, "delft": told}, HOST_PART) == []
+    counted = Counters(1, 0, 0, 0, 0, 0, 0, 10, 0, 0, 5, 0, 0)
+    assert missing_counters({HOST_PART: counted, "delft": counted}, HOST_PART) == []
 
 
 def test_a_row_is_the_difference_of_two_looks(host):

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.containers.evidence.consoles import Console
-from emulator.containers.evidence.link_counts import LinkCount, delay_links, edge_links, parsed_queues
-from emulator.model.errors import NotStanding
+from emulator.containers.telemetry.consoles import Console
+from emulator.containers.telemetry.link_counts import LinkCount, delay_links, edge_links, parsed_queues
+from emulator.model.errors import TestbedNotUp
 
 EDGE = [
     {"kind": "noqueue", "handle": "0:", "dev": "lo", "root": True, "options": {}, "packets": 9, "drops": 1},
@@ -45,7 +45,11 @@ def test_a_delay_line_is_found_by_its_targets_device_and_its_sources_band():
         line(2, 1, 0.2),
         line(2, 2, 0.3),
     ]
-    found = {it.shown: it.program["netem delay"] for it in delay_links(["a", "b", "c"], queues) if it.program}
+    found = {
+        delay_link.shown: delay_link.program["netem delay"]
+        for delay_link in delay_links(["a", "b", "c"], queues)
+        if delay_link.program
+    }
     assert found == {
         "b to a": "0.016", "c to a": "0.032", "a to b": "0.064", "c to b": "0.1", "a to c": "0.2", "b to c": "0.3",
     }  # fmt: skip
@@ -60,8 +64,10 @@ def test_a_delay_line_is_found_by_its_targets_device_and_its_sources_band():
     ],
 )
 def test_a_link_that_was_programmed_anew_is_named_with_what_changed(changed, what):
-    (first,) = [it for it in delay_links(["a", "b"], [line(1, 1, 0.016)]) if it.source == "a"]
-    (now,) = [it for it in delay_links(["a", "b"], [changed] if changed else []) if it.source == "a"]
+    (first,) = [delay_link for delay_link in delay_links(["a", "b"], [line(1, 1, 0.016)]) if delay_link.source == "a"]
+    (now,) = [
+        delay_link for delay_link in delay_links(["a", "b"], [changed] if changed else []) if delay_link.source == "a"
+    ]
     assert what in now.changed_since(first, first)
     assert now.fault_since(first, first, 1.0, 1.0).changed
     assert first.fault_since(first, first, 1.0, 1.0) is None
@@ -90,7 +96,7 @@ def test_a_change_that_was_taken_back_before_anybody_looked_is_known():
     lines = [line(1, 1, 0.016), line(1, 2, 0.016), line(0, 1, 0.016)]
     before, after = (delay_links(["a", "b", "c"], lines, changes) for changes in ([], [change, change]))
     changed = [now.changed_since(then, then) for now, then in zip(after, before, strict=True)]
-    assert [it for it in changed if it] == [f"a to b: {change}"]
+    assert [delay_link for delay_link in changed if delay_link] == [f"a to b: {change}"]
     # And is not held against what came after it.
     assert [now.changed_since(now, then) for now, then in zip(after, before, strict=True)] == [""] * 6
 
@@ -98,7 +104,7 @@ def test_a_change_that_was_taken_back_before_anybody_looked_is_known():
 def test_a_change_of_what_all_paths_to_a_site_share_concerns_all_of_them():
     lines = [line(1, 1, 0.016), line(1, 2, 0.016), line(0, 1, 0.016)]
     (change,) = ["deleted filter dev site1 parent 1: protocol ip pref 1 u32"]
-    changed = [it.shown for it in delay_links(["a", "b", "c"], lines, [change]) if it.changes]
+    changed = [delay_link.shown for delay_link in delay_links(["a", "b", "c"], lines, [change]) if delay_link.changes]
     assert changed == ["a to b", "c to b"]
 
 
@@ -174,5 +180,5 @@ def test_a_console_puts_an_answer_together_however_it_arrives(ends):
 def test_a_console_whose_command_has_ended_says_so(ends):
     console, theirs = ends
     theirs.close()
-    with pytest.raises(NotStanding, match="mini-delft does not answer"):
+    with pytest.raises(TestbedNotUp, match="mini-delft does not answer"):
         console.answer()

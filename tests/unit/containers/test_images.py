@@ -1,11 +1,14 @@
 """Image recipes: a tag that changes with every content and nothing else, and nothing built in but sources."""
 
-import tomllib
+import subprocess
+import sys
 from pathlib import Path
 
+import pytest
+
+from emulator.containers import base_image
 from emulator.containers.images import Recipe, broker_recipe, node_recipe
-from emulator.containers.wheels import broker_requirements
-from emulator.model.house import HOUSE
+from emulator.model.project import PROJECT_ROOT
 
 
 def recipe(folder: Path, content: str, decided_by: str = "") -> Recipe:
@@ -45,6 +48,30 @@ def test_the_broker_holds_no_package_from_a_higher_floor() -> None:
     assert places == {"__init__.py", "model", "policies", "clusters", "fidelity", "broker"}
 
 
-def test_the_brokers_requirements_are_those_of_the_distribution() -> None:
-    project = tomllib.loads((HOUSE / "pyproject.toml").read_text())["project"]
-    assert broker_requirements() == sorted(project["optional-dependencies"]["broker"])
+def test_the_broker_reads_descriptors_with_the_standard_library_alone(tmp_path: Path) -> None:
+    for place, path in broker_recipe("x86_64").files.items():
+        if place.startswith(("source/apps/", "source/emulator/__init__", "source/emulator/model/")):
+            copy = tmp_path / Path(place).relative_to("source")
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(path.read_bytes())
+    script = (
+        "from apps.registry import APPLICATIONS, all_updates, largest_share\n"
+        "for name, descriptor in APPLICATIONS.items():\n"
+        "    assert descriptor.objection(400, 4, {}) is None\n"
+        "    if descriptor.has_grid: assert largest_share(name, 400, 4).updates <= all_updates(name, 400)\n"
+    )
+    # Without -S the packages of this environment would be found.
+    subprocess.run([sys.executable, "-E", "-S", "-c", script], cwd=tmp_path, check=True, timeout=60)
+
+
+def test_the_brokers_pinned_wheels_belong_to_its_images_tag() -> None:
+    assert broker_recipe("x86_64").files["requirements.txt"] == PROJECT_ROOT / "images/broker/requirements.txt"
+    assert broker_recipe("x86_64").tag("base") != broker_recipe("aarch64").tag("base")
+
+
+def test_pinning_the_public_image_changes_the_base(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(base_image.PINNED_BY, raising=False)
+    unpinned = base_image.reference()
+    monkeypatch.setenv(base_image.PINNED_BY, "debian@sha256:" + 64 * "0")
+    assert base_image.public_image() == "debian@sha256:" + 64 * "0"
+    assert base_image.reference() != unpinned

@@ -10,7 +10,7 @@ import pytest
 
 from emulator.containers import readiness
 from emulator.containers.readiness import await_broker, unreached
-from emulator.model.errors import NotStanding
+from emulator.model.errors import TestbedNotUp
 
 NO_ENGINE: Any = None
 
@@ -54,5 +54,5 @@ def test_a_real_cluster_is_waited_for_a_while_and_an_emulated_one_to_the_end(
     lost.append("das")
     await_broker(NO_ENGINE, "broker", url, real=["das"])
     lost.append("north")
-    with pytest.raises(NotStanding, match="did not become ready"):
+    with pytest.raises(TestbedNotUp, match="did not become ready"):
         await_broker(NO_ENGINE, "broker", url, real=["das"])

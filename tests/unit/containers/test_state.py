@@ -8,19 +8,19 @@ import pytest
 from emulator.containers.names import USER
 from emulator.containers.state import (
     ClusterRecord,
-    StandRecord,
+    TestbedRecord,
     exclusive,
     forget,
     remember,
     remembered_names,
-    standing,
+    testbed_state,
     write_secret,
 )
 from emulator.model.catalogue import topology_named
-from emulator.model.errors import InvalidInput, NotStanding, TestbedBusy
-from emulator.model.house import HOUSE
+from emulator.model.errors import InvalidInput, TestbedBusy, TestbedNotUp
+from emulator.model.project import PROJECT_ROOT
 
-MINI = (HOUSE / "compose" / "mini.yaml").read_text()
+MINI = (PROJECT_ROOT / "compose" / "mini.yaml").read_text()
 
 
 @pytest.fixture(autouse=True)
@@ -29,9 +29,9 @@ def state_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def record(name: str = "lab") -> StandRecord:
+def record(name: str = "lab") -> TestbedRecord:
     clusters = (ClusterRecord(name="delft", container=f"{name}-delft", head="10.111.0.10", site="10.111.128.10"),)
-    return StandRecord(
+    return TestbedRecord(
         name=name,
         second_octet=111,
         api_port=8470,
@@ -46,7 +46,7 @@ def record(name: str = "lab") -> StandRecord:
 
 def test_what_was_remembered_is_what_stands() -> None:
     written = remember(record(), MINI)
-    found = standing("lab")
+    found = testbed_state("lab")
     assert (found.record, found.topology) == (record(), topology_named("mini"))
     assert found.api_url == "http://127.0.0.1:8470"
     assert found.token == written.token
@@ -73,8 +73,8 @@ def test_a_secret_that_replaces_a_readable_file_is_the_owners_alone(tmp_path: Pa
 def test_what_was_forgotten_does_not_stand_and_the_error_says_what_to_do() -> None:
     remember(record(), MINI)
     forget("lab")
-    with pytest.raises(NotStanding, match="testbed up"):
-        standing("lab")
+    with pytest.raises(TestbedNotUp, match="testbed up"):
+        testbed_state("lab")
     assert remembered_names() == []
 
 
@@ -82,7 +82,7 @@ def test_damaged_state_is_named() -> None:
     folder = remember(record(), MINI).folder
     (folder / "testbed.json").write_text("{")
     with pytest.raises(InvalidInput, match=r"testbed\.json"):
-        standing("lab")
+        testbed_state("lab")
 
 
 def test_a_second_process_that_brings_it_up_is_refused() -> None:

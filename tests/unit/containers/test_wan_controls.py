@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.containers.addresses import AddressPlan
+from emulator.containers.wan.commands import band_of, connections_handle, edge_script, router_script
 from emulator.containers.wan.controls import LEAST_SPEEDUP, UNLIMITED_HOST_MBIT, Control, speedup
-from emulator.containers.wan.program import band_of, connections_handle, edge_script, router_script, wide_area_program
+from emulator.containers.wan.program import wide_area_program
 from emulator.containers.wan.readback import dilation_of
 from emulator.containers.wan.unshared import CONNECTIONS
 from emulator.model.catalogue import topology_named
@@ -47,12 +48,16 @@ def test_with_latency_every_path_is_as_asked(control):
 @pytest.mark.parametrize("control", [Control.RATE_ALONE, Control.UNSHARED])
 def test_where_connections_do_not_share_every_link_keeps_its_rate(control):
     assert not control.shared
-    assert [it.access_link for it in control.of(MINI, K).clusters] == [it.access_link for it in MINI.clusters]
+    assert [cluster.access_link for cluster in control.of(MINI, K).clusters] == [
+        cluster.access_link for cluster in MINI.clusters
+    ]
 
 
 @given(factor=st.floats(0.1, 10_000))
 def test_unlimited_is_what_the_router_carries_and_never_near_what_was_asked(factor):
-    fastest_mbit = max(it.access_link.up_mbit for it in Control.LATENCY_ALONE.of(DAS2, Dilation(factor)).clusters)
+    fastest_mbit = max(
+        cluster.access_link.up_mbit for cluster in Control.LATENCY_ALONE.of(DAS2, Dilation(factor)).clusters
+    )
     host_mbit = Dilation(factor).host_rate_mbit(fastest_mbit)
     assert host_mbit >= UNLIMITED_HOST_MBIT * 0.999
     assert fastest_mbit >= LEAST_SPEEDUP * 100 * 0.999
@@ -86,9 +91,9 @@ def differences(control: Control, found: tuple[list[list[dict[str, Any]]], list[
 
 
 @pytest.mark.parametrize("programmed", list(Control))
-@pytest.mark.parametrize("asked", list(Control))
-def test_a_control_is_read_back_as_itself_and_as_no_other(programmed, asked):
-    assert (differences(asked, queues_for(programmed)) == []) == (asked is programmed)
+@pytest.mark.parametrize("control", list(Control))
+def test_a_control_is_read_back_as_itself_and_as_no_other(programmed, control):
+    assert (differences(control, queues_for(programmed)) == []) == (control is programmed)
 
 
 @pytest.mark.parametrize("spoil", [list.pop, lambda router: router[-1]["options"]["rate"].update(rate=1)])

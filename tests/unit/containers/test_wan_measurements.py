@@ -18,7 +18,7 @@ from emulator.containers.wan.measurements import (
     rate_measurement,
 )
 from emulator.containers.wan.rounds import (
-    Wide,
+    DilatedTopology,
     both_ways,
     triples_into_each,
     turns_of_disjoint_pairs,
@@ -29,10 +29,10 @@ from emulator.containers.wan.router import Backend
 from emulator.containers.wan.schedule import Arrival, host_rate_together_mbit
 from emulator.model.clock import Dilation
 from emulator.model.documents import read_document
-from emulator.model.house import HOUSE
+from emulator.model.project import PROJECT_ROOT
 from emulator.model.topology import Path, Topology
 
-MINI = read_document(HOUSE / "compose" / "mini.yaml", Topology)
+MINI = read_document(PROJECT_ROOT / "compose" / "mini.yaml", Topology)
 
 
 @pytest.mark.parametrize(("factor", "host_delay_s", "within"), [
@@ -117,9 +117,9 @@ def test_the_short_form_reaches_every_access_link(count: int) -> None:
 
 
 def test_turns_begin_when_the_queues_of_the_turn_before_have_drained() -> None:
-    wide = Wide.at(MINI, Dilation(8), AddressPlan(150))
+    dilated = DilatedTopology.at(MINI, Dilation(8), AddressPlan(150))
     turns = turns_of_disjoint_pairs(MINI.cluster_names, 1)
-    streams = both_ways(wide, turns, flood=True)
+    streams = both_ways(dilated, turns, flood=True)
     for before, after in zip(streams[::2], streams[2::2], strict=False):
         queue_s = 96896 * 8 / 2.5e6
         assert after.host_begin_s >= before.host_end_s + 2 * queue_s
@@ -134,8 +134,8 @@ def test_the_rate_of_two_streams_together_is_that_of_the_link_though_one_is_drop
 
 
 def test_two_sources_are_more_than_their_shared_link_carries_and_the_lesser_fills_no_queue_of_its_own() -> None:
-    wide = Wide.at(MINI, Dilation(1), AddressPlan(150))
-    streams = two_into_one(wide, triples_into_each(MINI.cluster_names))
+    dilated = DilatedTopology.at(MINI, Dilation(1), AddressPlan(150))
+    streams = two_into_one(dilated, triples_into_each(MINI.cluster_names))
     for flood, lesser in zip(streams[::2], streams[1::2], strict=True):
         assert flood.target_index == lesser.target_index
         assert flood.frames_per_host_s * flood.frame_bytes * 8 > 20e6

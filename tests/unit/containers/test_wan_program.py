@@ -8,22 +8,20 @@ from pathlib import Path
 import pytest
 
 from emulator.containers.addresses import AddressPlan
+from emulator.containers.wan.commands import edge_script, router_commands, router_script
+from emulator.containers.wan.handle import WanHandle
 from emulator.containers.wan.program import (
     FRAME_BYTES,
     SMALLEST_FRAME_BYTES,
     edge_program,
-    edge_script,
     kernel_settings,
-    router_commands,
     router_program,
-    router_script,
     wide_area_program,
 )
 from emulator.containers.wan.router import Backend, Router
-from emulator.containers.wan.stand import Stand
 from emulator.model.clock import REAL_TIME, Dilation
 from emulator.model.documents import parse_document, read_document
-from emulator.model.house import HOUSE
+from emulator.model.project import PROJECT_ROOT
 from emulator.model.topology import MAX_CLUSTERS, Topology
 from emulator.model.units import rate_bytes_per_s
 
@@ -32,7 +30,7 @@ ADDRESSES = AddressPlan(150)
 
 @pytest.fixture
 def mini() -> Topology:
-    return read_document(HOUSE / "compose" / "mini.yaml", Topology)
+    return read_document(PROJECT_ROOT / "compose" / "mini.yaml", Topology)
 
 
 def many_clusters(count: int) -> Topology:
@@ -146,7 +144,7 @@ def test_a_topology_of_one_cluster_needs_no_delay_line() -> None:
 def test_every_backend_is_given_the_same_program(mini: Topology) -> None:
     given = {backend: [] for backend in Backend}
 
-    class Recording(Stand):
+    class Recording(WanHandle):
         def execute(self, container, command, environment=None):  # type: ignore[no-untyped-def]
             if command[0] == "cat":
                 return self.testbed
@@ -154,8 +152,8 @@ def test_every_backend_is_given_the_same_program(mini: Topology) -> None:
             return ""
 
     for backend in Backend:
-        stand = Recording(None, backend.value, ("a", "b", "c", "d"), "router", ADDRESSES)  # type: ignore[arg-type]
-        router = Router(stand)
+        handle = Recording(None, backend.value, ("a", "b", "c", "d"), "router", ADDRESSES)  # type: ignore[arg-type]
+        router = Router(handle)
         assert router.backend() is backend
         router.apply(router_program(mini, Dilation(8), ADDRESSES))
     assert given[Backend.KERNEL] == given[Backend.GUEST]
@@ -174,5 +172,5 @@ def test_the_scripts_are_shell(mini: Topology) -> None:
     program = wide_area_program(mini, Dilation(0.3), ADDRESSES)
     for script in (edge_script(program.edges[0]), router_script(program.router)):
         subprocess.run(["sh", "-n"], input=script, text=True, check=True)
-    for file in sorted(Path(HOUSE / "images" / "wan").glob("*.sh")):
+    for file in sorted(Path(PROJECT_ROOT / "images" / "wan").glob("*.sh")):
         subprocess.run(["sh", "-n", str(file)], check=True)

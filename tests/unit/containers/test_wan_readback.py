@@ -11,12 +11,12 @@ from emulator.containers.wan.program import DelayLine, WideAreaProgram, wide_are
 from emulator.containers.wan.readback import dilation_of
 from emulator.model.clock import Dilation
 from emulator.model.documents import read_document
-from emulator.model.house import HOUSE
+from emulator.model.project import PROJECT_ROOT
 from emulator.model.topology import Topology
 from emulator.model.units import rate_bytes_per_s
 
 ADDRESSES = AddressPlan(150)
-MINI = read_document(HOUSE / "compose" / "mini.yaml", Topology)
+MINI = read_document(PROJECT_ROOT / "compose" / "mini.yaml", Topology)
 
 
 def reported(program: WideAreaProgram) -> tuple[list[list[dict[str, Any]]], list[dict[str, Any]]]:

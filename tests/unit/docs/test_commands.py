@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import typer
 from typer.core import TyperGroup
 
-from emulator.cli.main import app
-from emulator.model.house import HOUSE
+from emulator.cli.verbs import VERBS, load_verb
+from emulator.model.project import PROJECT_ROOT
 
-PAGES = [HOUSE / "README.md", *sorted((HOUSE / "docs").rglob("*.md"))]
+PAGES = [PROJECT_ROOT / "README.md", *sorted((PROJECT_ROOT / "docs").rglob("*.md"))]
 ELLIPSIS = "..."
 """What a page writes for options that it said before."""
 
@@ -35,7 +34,8 @@ def verbs_in_sentences(page: Path) -> Iterator[list[str]]:
 
 def leaf(words: list[str]):
     """The verb that `words` begin with, and what follows it."""
-    command = typer.main.get_command(app)
+    assert words[0] in VERBS, f"there is no verb {words[0]!r}"
+    command, words = load_verb(words[0]), words[1:]
     while isinstance(command, TyperGroup):
         assert words, "a verb is missing"
         assert words[0] in command.commands, f"there is no verb {words[0]!r}"

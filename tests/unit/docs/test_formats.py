@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-from emulator.model.house import HOUSE
 from emulator.model.job import JobSpecification
+from emulator.model.project import PROJECT_ROOT
 from emulator.model.records import ROW_FILES
 from workloads.campaign import Campaign
 
-PAGE = (HOUSE / "docs" / "formats.md").read_text(encoding="utf-8")
+PAGE = (PROJECT_ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
 
 
 def without_brackets(text: str) -> str:
@@ -22,7 +22,7 @@ def without_brackets(text: str) -> str:
 
 @pytest.mark.parametrize(("row", "file"), [pytest.param(row, file, id=file) for row, file in ROW_FILES.items()])
 def test_every_column_is_described_and_no_other(row, file):
-    (paragraph,) = (it for it in PAGE.split("\n\n") if it.startswith(f"**`{file}`**"))
+    (paragraph,) = (paragraph for paragraph in PAGE.split("\n\n") if paragraph.startswith(f"**`{file}`**"))
     assert re.findall(r"`([a-z_]+)`", without_brackets(paragraph)) == row.columns()
 
 

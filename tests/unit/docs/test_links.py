@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from emulator.model.house import HOUSE
+from emulator.model.project import PROJECT_ROOT
 
-PAGES = [HOUSE / "README.md", HOUSE / "CHANGELOG.md", *sorted((HOUSE / "docs").rglob("*.md"))]
+PAGES = [*sorted(PROJECT_ROOT.glob("*.md")), *sorted((PROJECT_ROOT / "docs").rglob("*.md"))]
 
 
 def anchors(page: Path) -> set[str]:
@@ -18,7 +18,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(HOUSE)))
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT_ROOT)))
 def test_links_lead_somewhere(page):
     for link in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
         file, _, anchor = link.partition("#")

@@ -3,10 +3,10 @@
 import re
 
 from emulator.model.documents import parse_document
-from emulator.model.house import HOUSE
+from emulator.model.project import PROJECT_ROOT
 from emulator.model.topology import Topology
 
-PAGE = (HOUSE / "docs" / "real-clusters.md").read_text(encoding="utf-8")
+PAGE = (PROJECT_ROOT / "docs" / "real-clusters.md").read_text(encoding="utf-8")
 
 
 def test_the_topology_has_one_emulated_cluster_and_one_real_one():

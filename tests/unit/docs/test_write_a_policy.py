@@ -7,31 +7,31 @@ from pathlib import Path
 
 import pytest
 
-from emulator.campaigns.simulated import Wishes, simulate_workload
-from emulator.model.house import HOUSE
+from emulator.campaigns.simulated import SimulationOptions, simulate_workload
+from emulator.model.project import PROJECT_ROOT
 
 BLOCKS = re.findall(
-    r"```python\n(.*?)```", (HOUSE / "docs" / "write-a-policy.md").read_text(encoding="utf-8"), re.DOTALL
+    r"```python\n(.*?)```", (PROJECT_ROOT / "docs" / "write-a-policy.md").read_text(encoding="utf-8"), re.DOTALL
 )
 
 
 @pytest.fixture
-def own_file(tmp_path: Path) -> Path:
+def custom_file(tmp_path: Path) -> Path:
     path = tmp_path / "mypolicy.py"
     path.write_text(BLOCKS[0] + BLOCKS[1], encoding="utf-8")
     return path
 
 
-def test_the_placement_policy_has_the_promised_length_and_runs(own_file: Path) -> None:
+def test_the_placement_policy_has_the_promised_length_and_runs(custom_file: Path) -> None:
     body = BLOCKS[0].split("class BestFit:")[1]
     assert len([line for line in body.splitlines() if line.strip()]) <= 15
-    _, result = simulate_workload("W2", Wishes(policy=f"{own_file}:BestFit"))
+    _, result = simulate_workload("W2", SimulationOptions(policy=f"{custom_file}:BestFit"))
     assert result.statistics.jobs_finished == 200
 
 
-def test_the_queue_discipline_runs(own_file: Path) -> None:
-    wishes = Wishes(queue=f"{own_file}:SmallestFirst", load=0.8, jobs=3000)
-    _, result = simulate_workload("50-25-25-0", wishes)
+def test_the_queue_discipline_runs(custom_file: Path) -> None:
+    options = SimulationOptions(queue=f"{custom_file}:SmallestFirst", load=0.8, jobs=3000)
+    _, result = simulate_workload("50-25-25-0", options)
     assert result.statistics.jobs_finished == 3000
 
 

@@ -5,11 +5,11 @@ import re
 import pytest
 
 from emulator.model.documents import parse_document, validate
-from emulator.model.house import HOUSE
 from emulator.model.processor import Processor, profile_names
+from emulator.model.project import PROJECT_ROOT
 from emulator.model.topology import Topology
 
-PAGE = (HOUSE / "docs" / "write-a-topology.md").read_text(encoding="utf-8")
+PAGE = (PROJECT_ROOT / "docs" / "write-a-topology.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL)
 
 

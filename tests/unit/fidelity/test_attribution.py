@@ -12,8 +12,8 @@ from emulator.model.errors import InvalidInput
 
 RATIO = 2.0
 times = st.floats(1e-3, 1e3)
-runs = st.lists(st.builds(lambda all_s, share: Timing(all_s, share * all_s), times, st.floats(0, 1)), min_size=2)
-
+timing = st.builds(lambda all_s, share: Timing(all_s, share * all_s), times, st.floats(0, 1))
+runs = st.lists(timing, min_size=2, max_size=6)
 
 left = st.floats(0, 0.5)
 
@@ -23,12 +23,12 @@ def test_the_parts_add_up_to_the_whole_whatever_was_measured(timings, larger):
     found = attribute(timings, larger)
     mean_s = {setting: numpy.mean([run.runtime_s for run in timings[setting]]) for setting in Setting}
     factor = mean_s[Setting.COALLOCATED] / mean_s[Setting.SINGLE]
-    size = sum(abs(it.added) for it in found.parts.values()) + factor
+    size = sum(abs(part.added) for part in found.parts.values()) + factor
     assert found.whole.added == pytest.approx(factor - 1, abs=1e-9 * size)
-    assert sum(it.added for it in found.parts.values()) == pytest.approx(found.whole.added, abs=1e-9 * size)
-    assert sum(it.single for it in found.parts.values()) == pytest.approx(1.0)
-    for it in (*found.parts.values(), found.whole):
-        assert it.low <= it.added <= it.high
+    assert sum(part.added for part in found.parts.values()) == pytest.approx(found.whole.added, abs=1e-9 * size)
+    assert sum(contribution.single for contribution in found.parts.values()) == pytest.approx(1.0)
+    for contribution in (*found.parts.values(), found.whole):
+        assert contribution.low <= contribution.added <= contribution.high
 
 
 class Multicluster:
@@ -104,7 +104,7 @@ def test_parts_that_do_not_influence_each_other_are_recovered(known):
     for part, contribution in found.parts.items():
         assert contribution.added == pytest.approx(known.parts[part], abs=1e-6), part
         assert contribution.low == pytest.approx(contribution.high, abs=1e-6)
-    single = {part: it.single for part, it in found.parts.items()}
+    single = {part: contribution.single for part, contribution in found.parts.items()}
     assert single[Part.COMPUTE] == pytest.approx(known.compute_s / known.single_s)
     assert single[Part.EMULATOR] == pytest.approx(known.emulator_single_s / known.single_s, abs=1e-6)
 
@@ -127,8 +127,8 @@ def test_intervals_cover_the_parts_and_the_whole_as_often_as_they_say():
     for seed in range(trials):
         found = attribute(known.timings(n=4, noise=0.02, seed=seed), known.larger)
         for part, true in {**known.parts, None: sum(known.parts.values())}.items():
-            it = found.whole if part is None else found.parts[part]
-            covered[part] += it.low - 1e-12 <= true <= it.high + 1e-12
+            contribution = found.whole if part is None else found.parts[part]
+            covered[part] += contribution.low - 1e-12 <= true <= contribution.high + 1e-12
     # Of the compute phases' lengths, which do not vary here, only the denominator's spread is left.
     shares = {part: count / trials for part, count in covered.items()}
     assert all(0.92 <= share <= 1.0 for share in shares.values()), shares
@@ -137,7 +137,9 @@ def test_intervals_cover_the_parts_and_the_whole_as_often_as_they_say():
 
 def test_processors_that_compute_longer_show_as_compute():
     timings = Multicluster().timings()
-    timings[Setting.COALLOCATED] = [Timing(it.runtime_s + 1, it.compute_s + 1) for it in timings[Setting.COALLOCATED]]
+    timings[Setting.COALLOCATED] = [
+        Timing(timing.runtime_s + 1, timing.compute_s + 1) for timing in timings[Setting.COALLOCATED]
+    ]
     single_s = Multicluster().single_s
     assert attribute(timings, Larger(RATIO)).parts[Part.COMPUTE].added == pytest.approx(1 / single_s)
     assert attribute(timings, Larger(RATIO)).parts[Part.CONTENTION].added == pytest.approx(0.5 / single_s)

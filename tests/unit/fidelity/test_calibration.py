@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from emulator.campaigns.work import largest_share
-from emulator.fidelity.calibration import Iteration, Work, calibrated, predicted_compute_s, weighed
+from apps.descriptor import Work
+from apps.registry import largest_share
+from emulator.fidelity.calibration import Iteration, calibrated, predicted_compute_s, weighed
 from emulator.model.errors import InvalidInput
 from emulator.model.processor import Processor, processor_named
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.fidelity.conditions import HostSize, conditions_of_job, conditions_of_run, summary
-from emulator.fidelity.processor_use import Spell
+from emulator.fidelity.processor_use import TimeInterval
 from emulator.model.catalogue import topology_named
 from emulator.model.clock import Dilation
 from emulator.model.evidence import EvidenceRow, EvidenceSummary, LinkFaultRow
@@ -39,8 +39,10 @@ def test_a_job_over_several_clusters_crosses_the_wide_area():
 
 def test_other_work_before_and_after_an_execution_is_not_held_against_it():
     rows = [row(host_cpu_s=1.0, host_cpu_wait_s=0.5), row("delft", host_cpu_s=0.2)]
-    busy = [it.model_copy(update={"time_s": 2.0, "host_cpu_s": 2.0 if it.part == "host" else 0.2}) for it in rows]
-    execution = Spell(0.0, 1.25, Dilation(1.0))
+    busy = [
+        usage.model_copy(update={"time_s": 2.0, "host_cpu_s": 2.0 if usage.part == "host" else 0.2}) for usage in rows
+    ]
+    execution = TimeInterval(0.0, 1.25, Dilation(1.0))
     found = conditions_of_job([*rows, *busy], (), HOST, MINI, TWO, execution)
     assert found is not None
     assert found.other_cpu_share == pytest.approx((0.8 + 0.25 * 1.8) / 2.5)
@@ -114,9 +116,9 @@ def test_datagrams_count_that_left_a_cluster_and_brought_no_answer():
     assert of_job([row(), row("amsterdam"), other]).datagram_share is None
 
 
-@pytest.mark.parametrize("asked", [{"loss": 0.01}, {"jitter_s": 0.001}])
-def test_where_loss_or_jitter_is_asked_for_timeouts_are_not_held_against_a_job(asked):
-    lossy = MINI.model_copy(update={"links": tuple(link.model_copy(update=asked) for link in MINI.links)})
+@pytest.mark.parametrize("impairment", [{"loss": 0.01}, {"jitter_s": 0.001}])
+def test_where_loss_or_jitter_is_asked_for_timeouts_are_not_held_against_a_job(impairment):
+    lossy = MINI.model_copy(update={"links": tuple(link.model_copy(update=impairment) for link in MINI.links)})
     rows = [row(), row("amsterdam", timeouts=3), row("delft", timeouts=1)]
     assert of_job(rows, topology=lossy).timeouts is None
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.fidelity.processor_use import Spell, processor_use
+from emulator.fidelity.processor_use import TimeInterval, processor_use
 from emulator.model.clock import Dilation
 from emulator.model.evidence import EvidenceRow
 
@@ -24,10 +24,10 @@ def look(
     stolen_s: float | None = None,
 ) -> list[EvidenceRow]:
     """The rows of a look: the host's, with everything used, and a cluster's."""
-    moment = {"time_s": time_s, "host_interval_s": interval_s}
+    timestamp = {"time_s": time_s, "host_interval_s": interval_s}
     host = {"part": "host", "host_cpu_s": used_s, "host_cpu_wait_s": wait_s, "host_stolen_s": stolen_s}
     cluster = {"part": "amsterdam", "host_cpu_s": testbed_s}
-    return [EvidenceRow.model_validate({**moment, **own}) for own in (host, cluster)]
+    return [EvidenceRow.model_validate({**timestamp, **own}) for own in (host, cluster)]
 
 
 def test_what_the_testbed_did_not_use_others_did() -> None:
@@ -75,19 +75,19 @@ def test_what_is_not_counted_is_not_known() -> None:
     [(0.0, 1.0, 1.0), (0.75, 1.0, 0.5), (0.0, 0.6, 0.2), (0.6, 0.7, 0.2), (1.5, 2.0, 0.0), (-3.0, 9.0, 1.0)],
 )
 def test_a_look_is_covered_by_how_much_of_its_interval_lies_within(began_s: float, ended_s: float, covered: float):
-    assert Spell(began_s, ended_s, TWICE).covers(1.0, 1.0) == pytest.approx(covered)
+    assert TimeInterval(began_s, ended_s, TWICE).covers(1.0, 1.0) == pytest.approx(covered)
 
 
 def test_starting_and_releasing_a_job_is_not_other_work_beside_it() -> None:
     starting = look(0.5, used_s=2.0, wait_s=0.9)
     executing = look(1.0, used_s=0.2, testbed_s=0.2, wait_s=0.0)
     releasing = look(1.5, used_s=2.0, wait_s=0.9)
-    use = processor_use([*starting, *executing, *releasing], PROCESSORS, Spell(0.5, 1.0, TWICE))
+    use = processor_use([*starting, *executing, *releasing], PROCESSORS, TimeInterval(0.5, 1.0, TWICE))
     assert (use.other_cpu_share, use.cpu_pressure) == (0.0, 0.0)
 
 
 def test_looks_that_a_job_lies_between_count_in_full_if_it_took_no_time_at_all() -> None:
-    use = processor_use(look(1.0, used_s=1.0), PROCESSORS, Spell(0.7, 0.7, TWICE))
+    use = processor_use(look(1.0, used_s=1.0), PROCESSORS, TimeInterval(0.7, 0.7, TWICE))
     assert use.other_cpu_share == pytest.approx(0.5)
 
 
@@ -103,11 +103,11 @@ def test_shares_lie_between_those_of_the_looks(
     for interval_s, other, wait in looks:
         time_s += interval_s
         rows += look(time_s, used_s=PROCESSORS * interval_s * other, interval_s=interval_s, wait_s=interval_s * wait)
-    spell = Spell(time_s * min(first, second), time_s * max(first, second), Dilation(1.0))
-    use = processor_use(rows, PROCESSORS, spell)
+    interval = TimeInterval(time_s * min(first, second), time_s * max(first, second), Dilation(1.0))
+    use = processor_use(rows, PROCESSORS, interval)
     assert use.other_cpu_share is not None
     assert use.contending_cpu_share is not None
     assert use.cpu_pressure is not None
-    assert min(it[1] for it in looks) - 1e-6 <= use.other_cpu_share <= max(it[1] for it in looks) + 1e-6
-    assert min(it[2] for it in looks) - 1e-6 <= use.cpu_pressure <= max(it[2] for it in looks) + 1e-6
+    assert min(entry[1] for entry in looks) - 1e-6 <= use.other_cpu_share <= max(entry[1] for entry in looks) + 1e-6
+    assert min(entry[2] for entry in looks) - 1e-6 <= use.cpu_pressure <= max(entry[2] for entry in looks) + 1e-6
     assert use.contending_cpu_share <= use.other_cpu_share + 1e-9

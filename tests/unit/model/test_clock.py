@@ -1,4 +1,4 @@
-"""Emulated time: what K does to durations, rates and moments."""
+"""Emulated time: what K does to durations, rates and timestamps."""
 
 import time
 
@@ -33,9 +33,9 @@ def test_a_transfer_takes_the_same_emulated_time_at_every_dilation(factor, size_
 
 
 @given(factors, st.floats(min_value=0, max_value=1e6))
-def test_moments_survive_the_way_to_the_wall_clock_and_back(factor, moment_s):
+def test_moments_survive_the_way_to_the_wall_clock_and_back(factor, timestamp_s):
     clock = EmulatedClock(Dilation(factor), host_origin_s=1_000.0)
-    assert clock.emulated_moment_s(clock.host_moment_s(moment_s)) == pytest.approx(moment_s, abs=1e-6)
+    assert clock.emulated_timestamp_s(clock.host_timestamp_s(timestamp_s)) == pytest.approx(timestamp_s, abs=1e-6)
 
 
 def test_a_clock_starts_at_zero_and_a_past_moment_needs_no_waiting():

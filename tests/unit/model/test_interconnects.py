@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from apps.interconnect import SHARED_MEMORY as RECORDED_SHARED_MEMORY
 from apps.interconnect import Interconnect as PacedInterconnect
 from emulator.model.catalogue import topology_named
-from emulator.model.documents import parse_document, validate
+from emulator.model.documents import NAME_PATTERN, parse_document, validate
 from emulator.model.errors import InvalidInput
 from emulator.model.interconnects import SHARED_MEMORY, Interconnect, Interconnects
-from emulator.model.names import NAME_PATTERN
 
 BOTH = """
 single_cluster: {name: myrinet, latency_s: 0.00002, rate_mbit: 1000, message_s: 0.000005}

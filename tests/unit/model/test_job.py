@@ -33,12 +33,12 @@ def test_a_fixed_request_names_its_clusters_by_name_and_gets_indices():
     ],
 )
 def test_what_mini_could_never_run_is_refused_before_it_is_queued(text, error, said):
-    def asked() -> tuple:
+    def request_and_queue() -> tuple:
         specification, mini = job(text), topology_named("mini")
         return specification.request_in(mini), specification.queue_in(mini)
 
     with pytest.raises(error, match=said):
-        asked()
+        request_and_queue()
 
 
 def test_a_flexible_job_says_how_it_may_be_split():

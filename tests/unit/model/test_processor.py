@@ -5,8 +5,8 @@ import pytest
 from emulator.model.catalogue import topology_named
 from emulator.model.documents import document_text, parse_document
 from emulator.model.errors import InvalidInput, UnknownName
-from emulator.model.house import HOUSE
 from emulator.model.processor import Processor, processor_named, profile_names
+from emulator.model.project import PROJECT_ROOT
 from emulator.model.topology import Topology
 
 WHOLE = """
@@ -111,6 +111,6 @@ def test_the_profiles_with_and_without_communication_stand_for_the_same_publishe
 
 
 def test_profiles_are_no_topologies():
-    assert not list((HOUSE / "compose").glob("processors.yaml"))
+    assert not list((PROJECT_ROOT / "compose").glob("processors.yaml"))
     with pytest.raises(UnknownName, match="no topology 'native'"):
         topology_named("native")

@@ -5,7 +5,7 @@ import pytest
 from emulator.model.catalogue import topology_named
 from emulator.model.documents import parse_document
 from emulator.model.errors import InvalidInput, UnknownName
-from emulator.model.house import HOUSE
+from emulator.model.project import PROJECT_ROOT
 from emulator.model.topology import Topology
 
 WHOLE = """
@@ -37,7 +37,7 @@ def test_shipped_topologies_have_the_published_sizes(name, sizes):
 
 
 def test_every_shipped_topology_has_a_path_for_each_ordered_pair():
-    for file in sorted((HOUSE / "compose").glob("*.yaml")):
+    for file in sorted((PROJECT_ROOT / "compose").glob("*.yaml")):
         topology = topology_named(str(file))
         assert all(topology.path(*pair).delay_s >= 0 for pair in topology.ordered_pairs)
 

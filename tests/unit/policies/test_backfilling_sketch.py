@@ -16,7 +16,7 @@ import numpy
 from emulator.model.placement import Component, Placement
 from emulator.model.request import JobRequest, RequestKind
 from emulator.policies.protocols import Arrival, Departure, PlacementPolicy, QueueDiscipline, Start, WaitingJob
-from emulator.policies.state import ClusterState, NodeState, RunningJob, Surroundings, SystemState
+from emulator.policies.state import NodeState, RunningJob, Surroundings, SystemState
 
 GIGABYTE = 10**9
 SHARE_BESIDE_LOCAL_USERS = 0.5
@@ -54,7 +54,7 @@ def joined(state: SystemState, job: int, request: JobRequest, placement: Placeme
         nodes[index] = replace(node, jobs=(*node.jobs, job), free_memory_bytes=free)
     running = RunningJob(job, placement, time_s, time_s + request.estimate_s)
     surroundings = replace(state.surroundings, nodes=(tuple(nodes),), running=(*state.surroundings.running, running))
-    return SystemState(state.clusters, state.time_s, surroundings)
+    return SystemState(state.processors, state.idle, state.time_s, surroundings)
 
 
 def without(state: SystemState, gone: Sequence[RunningJob], memory_bytes: int) -> SystemState:
@@ -69,7 +69,8 @@ def without(state: SystemState, gone: Sequence[RunningJob], memory_bytes: int) -
         for node in state.surroundings.nodes[0]
     )
     running = tuple(job for job in state.surroundings.running if job.id not in ids)
-    return SystemState(state.clusters, state.time_s, replace(state.surroundings, nodes=(nodes,), running=running))
+    surroundings = replace(state.surroundings, nodes=(nodes,), running=running)
+    return SystemState(state.processors, state.idle, state.time_s, surroundings)
 
 
 class Backfill:
@@ -131,7 +132,7 @@ class Backfill:
 def four_nodes(**of_first) -> SystemState:
     idle = NodeState(processors=1, free_memory_bytes=GIGABYTE)
     nodes = (replace(idle, **of_first), idle, idle, idle)
-    return SystemState((ClusterState(4, 4),), 0.0, Surroundings(nodes=(nodes,)))
+    return SystemState((4,), (4,), 0.0, Surroundings(nodes=(nodes,)))
 
 
 def job(number: int, tasks: int, estimate_s: float) -> WaitingJob:

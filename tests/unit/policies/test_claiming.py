@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.model.claiming import StatedClaiming
 from emulator.model.errors import InvalidInput
-from emulator.policies.claiming import ClaimingProcedure
+from emulator.model.scheduling import StatedClaiming
+from emulator.policies.claiming_procedure import ClaimingProcedure
 
 PAPER = StatedClaiming()
 ROUNDING_S = 1e-6
@@ -25,9 +25,9 @@ def failing(procedure: ClaimingProcedure, tries: int) -> list[ClaimingProcedure]
 def test_the_papers_example_a_job_placed_at_100_with_80_seconds_of_transfer():
     """JPT = 100, FTT = 80: JST 180; tries at 160, 175, 178.75."""
     tries = failing(ClaimingProcedure.begun(PAPER, 100, 80), 3)
-    assert [it.claim_s for it in tries] == [160, 175, 178.75]
-    assert {it.start_s for it in tries} == {180}
-    assert [it.number for it in tries] == [1, 2, 3]
+    assert [attempt.claim_s for attempt in tries] == [160, 175, 178.75]
+    assert {attempt.start_s for attempt in tries} == {180}
+    assert [attempt.number for attempt in tries] == [1, 2, 3]
 
 
 def test_the_papers_example_when_the_first_try_succeeds_three_times_as_much_is_gained_as_wasted():
@@ -39,7 +39,7 @@ def test_the_papers_example_when_the_first_try_succeeds_three_times_as_much_is_g
 def test_contradiction_x2_a_least_step_brings_the_tries_to_the_start_itself():
     """By L alone they would converge on 180 and never reach it; the last is there, and then the start is put off."""
     tries = failing(ClaimingProcedure.begun(PAPER, 100, 80), 6)
-    assert [it.claim_s for it in tries[3:]] == [179.75, 180, 360]
+    assert [attempt.claim_s for attempt in tries[3:]] == [179.75, 180, 360]
     assert tries[5].start_s == 420
     assert tries[5].additional_s == 240
 
@@ -89,7 +89,7 @@ def test_whatever_is_stated_tries_go_forward_and_none_is_after_its_planned_start
         assert following is not None
         assert following.claim_s >= tries[-1].claim_s + delay_s - ROUNDING_S
         tries.append(following)
-    assert all(it.claim_s <= it.start_s for it in tries)
+    assert all(attempt.claim_s <= attempt.start_s for attempt in tries)
     for earlier, later in pairwise(tries):
         assert later.claim_s - earlier.claim_s >= least_step_s - ROUNDING_S or later.claim_s == later.start_s
         assert later.start_s - later.additional_s == pytest.approx(transfer_s, abs=ROUNDING_S)

@@ -8,18 +8,18 @@ from hypothesis import strategies as st
 from emulator.model.errors import UnknownName
 from emulator.model.placement import Component, Placement
 from emulator.model.request import JobRequest, RequestKind
-from emulator.model.scanning import Scanning
+from emulator.model.scheduling import Scanning
 from emulator.policies.placement.worst_fit import WorstFit
 from emulator.policies.protocols import Arrival, Departure, Reject, Scan, Start, WaitingJob, Withdrawal
 from emulator.policies.queues.placement_queue import PlacementQueue
 from emulator.policies.registry import placement_policy, queue_discipline
-from emulator.policies.state import ClusterState, SystemState
+from emulator.policies.state import SystemState
 
 RNG = numpy.random.default_rng(0)
 
 
 def state_at(time_s: float, *idle: int) -> SystemState:
-    return SystemState(tuple(ClusterState(16, free) for free in idle), time_s)
+    return SystemState((16,) * len(idle), tuple(idle), time_s)
 
 
 def job(number: int, *components: int) -> WaitingJob:
@@ -125,10 +125,10 @@ POLICIES = {
 
 @pytest.mark.parametrize("name", POLICIES)
 @given(st.lists(SIZES, max_size=12), st.lists(st.integers(0, 16), min_size=1, max_size=4))
-def test_a_scan_decides_as_one_that_asks_the_policy_about_every_job(name, asked, idle):
+def test_a_scan_decides_as_one_that_asks_the_policy_about_every_job(name, requests, idle):
     policy, queue = placement_policy(name), PlacementQueue()
     jobs = {}
-    for number, sizes in enumerate(asked):
+    for number, sizes in enumerate(requests):
         components = (sum(sizes),) if name == "fcm" else tuple(sizes)
         jobs[number] = WaitingJob(number, JobRequest(POLICIES[name], components))
         queue.decide(Arrival(jobs[number]), state_at(0, *(0 for _ in idle)), policy, RNG)

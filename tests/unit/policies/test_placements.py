@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from emulator.model.errors import InvalidInput, UnknownName
 from emulator.model.placement import Component, Placement
 from emulator.model.request import JobRequest, RequestKind
-from emulator.policies.adaptation import as_taken, as_total
 from emulator.policies.placement.by_kind import ByKind
 from emulator.policies.placement.close_to_files import CloseToFiles, every_pair
 from emulator.policies.placement.cluster_minimization import ClusterMinimization
@@ -18,7 +17,8 @@ from emulator.policies.placement.flexible_cluster_minimization import FlexibleCl
 from emulator.policies.placement.quota import Quota
 from emulator.policies.placement.worst_fit import WorstFit
 from emulator.policies.placement.worst_fit_distinct import WorstFitDistinct
-from emulator.policies.state import ClusterState, FileState, Surroundings, SystemState
+from emulator.policies.request_kinds import as_taken, as_total
+from emulator.policies.state import FileState, Surroundings, SystemState
 
 A, B, C, D = range(4)
 MEGABYTE = 1e6
@@ -27,7 +27,7 @@ idles = st.lists(st.integers(0, 16), min_size=1, max_size=4)
 
 
 def state_with(*idle, surroundings=None):
-    return SystemState(tuple(ClusterState(40, free) for free in idle), 0.0, surroundings or Surroundings())
+    return SystemState((40,) * len(idle), tuple(idle), 0.0, surroundings or Surroundings())
 
 
 def unordered(*components):
@@ -47,7 +47,9 @@ def clusters_of(placement):
 
 
 def parts(placement):
-    return None if placement is None else [(it.cluster, it.processors) for it in placement.components]
+    if placement is None:
+        return None
+    return [(component.cluster, component.processors) for component in placement.components]
 
 
 # Worst fit without repetition.
@@ -64,7 +66,7 @@ def test_wf_distinct_example_16_16_4():
 )
 def test_wf_distinct_published_example_job_of_64_on_four_by_32(components, second_fits, left):
     """Under size limit 24 a second job of 64 does not fit beside the first; under 16 and 32 it does."""
-    empty = SystemState(tuple(ClusterState(32, 32) for _ in range(4)))
+    empty = SystemState((32,) * 4, (32,) * 4)
     first = WorstFitDistinct().place(unordered(*components), empty)
     after = empty.after(first)
     assert sorted(after.idle) == left
@@ -81,7 +83,7 @@ def test_wf_distinct_is_complete_and_never_repeats_a_cluster(components, idle):
     assert (placement is not None) == some_exists
     if placement is not None:
         assert len(set(clusters_of(placement))) == len(components)
-        assert tuple(it.processors for it in placement.components) == components
+        assert tuple(component.processors for component in placement.components) == components
         assert min(state_with(*idle).after(placement).idle) >= 0
 
 
@@ -105,7 +107,7 @@ def test_cm_takes_nothing_when_a_later_component_does_not_fit():
 def test_wf_and_cm_keep_the_request_and_never_over_allocate(policy, components, idle):
     placement = policy.place(non_fixed(*components), state_with(*idle))
     if placement is not None:
-        assert tuple(it.processors for it in placement.components) == components
+        assert tuple(component.processors for component in placement.components) == components
         assert min(state_with(*idle).after(placement).idle) >= 0
     if len(components) == 1:
         assert (placement is None) == (max(idle) < components[0])
@@ -187,9 +189,16 @@ def test_quota_counts_at_home_too():
     assert policy.place(JobRequest(RequestKind.FIXED, (5,), (0,)), state_with(24, 40)) is None
 
 
-def test_quota_refuses_a_share_that_is_none():
+@pytest.mark.parametrize("share", [0, -0.1, 1.5, float("nan")])
+def test_quota_refuses_a_share_that_is_none(share):
     with pytest.raises(InvalidInput, match="quota"):
-        Quota(WorstFit(), 1.5)
+        Quota(WorstFit(), share)
+
+
+def test_a_quota_of_29_percent_of_100_processors_is_29():
+    state = SystemState((100,), (100,))
+    assert Quota(WorstFit(), 0.29).place(non_fixed(29), state) is not None
+    assert Quota(WorstFit(), 0.29).place(non_fixed(30), state) is None
 
 
 # Close-to-Files.
@@ -273,7 +282,7 @@ def test_values_read_well():
     ],
 )
 def test_by_kind_places_every_request_as_the_policy_of_its_kind_does(request_, like):
-    state = SystemState(tuple(ClusterState(32, idle) for idle in (20, 12, 9)))
+    state = SystemState((32,) * 3, (20, 12, 9))
     placement = ByKind().place(request_, state)
     assert placement is not None
     assert placement == like.place(request_, state)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.model.errors import InvalidInput, UnknownName
-from emulator.model.scanning import Scanning
+from emulator.model.scheduling import Scanning
 from emulator.policies.protocols import Arrival, Departure, Scan, Withdrawal
 from emulator.policies.queues.placement_queue import PlacementQueue
 from emulator.policies.registry import QUEUE_DISCIPLINES, default_policy, placement_policy, queue_discipline

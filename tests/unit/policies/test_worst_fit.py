@@ -7,14 +7,14 @@ from emulator.model.job import Component, Placement
 from emulator.model.request import JobRequest, RequestKind
 from emulator.policies.placement.fixed import AcceptingFixed, place_fixed
 from emulator.policies.placement.worst_fit import WorstFit
-from emulator.policies.state import ClusterState, SystemState
+from emulator.policies.state import SystemState
 
 sizes = st.lists(st.integers(1, 20), min_size=1, max_size=6).map(tuple)
 idles = st.lists(st.integers(0, 40), min_size=1, max_size=6)
 
 
 def state_with(*idle: int) -> SystemState:
-    return SystemState(tuple(ClusterState(processors=64, idle=free) for free in idle))
+    return SystemState((64,) * len(idle), tuple(idle))
 
 
 def non_fixed(*components: int) -> JobRequest:

@@ -94,7 +94,7 @@ def test_directions_are_missing_where_all_borders_go_at_once():
 
 def test_programs_get_each_total_with_its_processes():
     objects = communication_objects([total(synchronized=False), total()], processes())
-    assert [len(it["border_exchange"]) for it in objects] == [0, 16]
+    assert [len(cell["border_exchange"]) for cell in objects] == [0, 16]
     assert objects[1]["border_exchange"][3]["right_s"] == 0.04
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from emulator.campaigns.run_directory import RunDirectory, RunRecords, read_run
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
 from emulator.model.records import JobRow, Manifest, RunKind
 from emulator.reports.exports.batsim import COLUMNS, batsim_files, interval_set
 from emulator.reports.exports.gwf import FIELDS, gwf_lines
 from emulator.reports.exports.swf import component_lines, swf_log
+from emulator.runs.run_directory import RunDirectory, RunRecords, read_run
 from workloads.swf import MISSING, read_swf, write_swf
 
 TOPOLOGY = topology_named("mini")
@@ -25,16 +25,16 @@ MANIFEST = Manifest(
 
 def row(number: int, submitted_s: float, *, places: dict[str, int], start_s: float | None = None, run_s: float = 10.0,
         state: str = "finished", application: str = "poisson") -> JobRow:  # fmt: skip
-    moments: dict[str, float] = {}
+    timestamps: dict[str, float] = {}
     if start_s is not None:
-        moments = {
+        timestamps = {
             "started_s": start_s, "finished_s": start_s + run_s, "wait_time_s": start_s - submitted_s,
             "execution_time_s": run_s, "response_time_s": start_s + run_s - submitted_s,
         }  # fmt: skip
     return JobRow(
         job=number, name=f"job-{number}", application=application, request="non-fixed", state=state,
         components=tuple(places.values()), processors=sum(places.values()), submitted_s=submitted_s, verdict="valid",
-        execution_clusters=tuple(places) if start_s is not None else (), **moments,
+        execution_clusters=tuple(places) if start_s is not None else (), **timestamps,
     )  # fmt: skip
 
 
@@ -66,10 +66,12 @@ def test_a_log_reads_back_as_the_runs_jobs_in_order_of_submission(run: RunRecord
     header, records = swf_log(run)
     write_swf(header, records, tmp_path / "jobs.swf")
     log = read_swf(tmp_path / "jobs.swf")
-    assert [(it.job, it.submit_s, it.wait_s, it.run_s, it.requested_processors, it.status) for it in log.records] == [
+    assert [
+        (row.job, row.submit_s, row.wait_s, row.run_s, row.requested_processors, row.status) for row in log.records
+    ] == [
         (1, 0.5, 1.5, 10, 16, 1), (2, 4, 5, 20, 6, 0), (3, 5, MISSING, MISSING, 8, 5), (4, 6, 6, 8, 8, 1),
     ]  # fmt: skip
-    assert [it.allocated_processors for it in log.records] == [16, 6, MISSING, 8]
+    assert [record.allocated_processors for record in log.records] == [16, 6, MISSING, 8]
     assert [str(remark) for remark in log.remarks] == ["line 14: run_s: the execution time is missing"]
 
 
@@ -77,7 +79,7 @@ def test_the_header_says_what_the_numbers_mean(run: RunRecords) -> None:
     header, records = swf_log(run)
     assert {"Version: 2.2", "MaxJobs: 4", "MaxNodes: 32", "MaxProcs: 64"} <= set(header)
     assert {"Executable: 1 heat", "Executable: 2 poisson"} <= set(header)
-    assert [it.executable for it in records] == [2, 1, 2, 2]
+    assert [record.executable for record in records] == [2, 1, 2, 2]
 
 
 def test_components_stand_beside_the_log(run: RunRecords) -> None:
@@ -112,8 +114,8 @@ def test_the_grid_log_names_applications_clusters_and_components(run: RunRecords
 
 
 def test_the_grid_log_says_which_clusters_were_asked_for(tmp_path: Path) -> None:
-    asked = JOBS[0].model_copy(update={"requested_clusters": ("delft",)})
-    (found,) = grid_log(run_of([asked], tmp_path))
+    job_row = JOBS[0].model_copy(update={"requested_clusters": ("delft",)})
+    (found,) = grid_log(run_of([job_row], tmp_path))
     assert found["ReqResources"] == "delft:6"
 
 
@@ -140,8 +142,8 @@ def test_batsims_outcomes_are_the_runs_moments(run: RunRecords) -> None:
 
 
 def test_processors_are_of_the_right_cluster_and_held_by_one_job_at_a_time(run: RunRecords) -> None:
-    # Amsterdam's are 0 to 15, Delft's 16 to 31; job 4 starts at the moment at which job 1 ends.
-    assert {job: it["allocated_resources"] for job, it in outcomes(run).items()} == {
+    # Amsterdam's are 0 to 15, Delft's 16 to 31; job 4 starts at the time at which job 1 ends.
+    assert {job: outcome["allocated_resources"] for job, outcome in outcomes(run).items()} == {
         "1": "0-7 16-23", "2": "24-29", "4": "16-23",
     }  # fmt: skip
 

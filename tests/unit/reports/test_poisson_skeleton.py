@@ -32,10 +32,10 @@ def job(grid: int = 400, processes: int = 16, clusters: int = 2, iterations: int
 JOBS = [job(), job(grid=401), job(processes=7, clusters=1), job(grid=50, clusters=4), job(processes=64, clusters=4)]
 
 
-@pytest.mark.parametrize("asked", JOBS, ids=lambda it: f"{it.grid}-{it.components}")
-def test_points_costs_and_borders_add_up(asked):
-    found = poisson_parameters(DAS2, ETHERNET, asked)
-    assert sum(found["points"]) == asked.grid**2
+@pytest.mark.parametrize("requested", JOBS, ids=lambda requested: f"{requested.grid}-{requested.components}")
+def test_points_costs_and_borders_add_up(requested):
+    found = poisson_parameters(DAS2, ETHERNET, requested)
+    assert sum(found["points"]) == requested.grid**2
     assert [8 * points for points in found["points"]] == [
         rows * columns / 8 for rows, columns in zip(found["row_bytes"], found["column_bytes"], strict=True)
     ]
@@ -54,9 +54,9 @@ def test_a_flop_is_an_update_in_cache_and_one_out_of_cache_costs_more():
     assert out_of_cache["compute_flops"] == pytest.approx([points * dearer for points in out_of_cache["points"]])
 
 
-@pytest.mark.parametrize("asked", JOBS, ids=lambda it: f"{it.grid}-{it.components}")
-def test_who_sends_is_received_from_and_borders_are_as_long_on_both_sides(asked):
-    found = poisson_parameters(DAS2, ETHERNET, asked)
+@pytest.mark.parametrize("requested", JOBS, ids=lambda requested: f"{requested.grid}-{requested.components}")
+def test_who_sends_is_received_from_and_borders_are_as_long_on_both_sides(requested):
+    found = poisson_parameters(DAS2, ETHERNET, requested)
     for towards, back, length in (("top", "bottom", "row_bytes"), ("left", "right", "column_bytes")):
         for rank, neighbour in enumerate(found[towards]):
             if neighbour != NOBODY:
@@ -65,17 +65,17 @@ def test_who_sends_is_received_from_and_borders_are_as_long_on_both_sides(asked)
     assert sum(rank != NOBODY for rank in found["top"]) == sum(rank != NOBODY for rank in found["bottom"])
 
 
-@pytest.mark.parametrize("asked", JOBS, ids=lambda it: f"{it.grid}-{it.components}")
-def test_all_report_to_rank_0_and_each_other_cluster_once_across_the_wide_area(asked):
-    found = poisson_parameters(DAS2, ETHERNET, asked)
+@pytest.mark.parametrize("requested", JOBS, ids=lambda requested: f"{requested.grid}-{requested.components}")
+def test_all_report_to_rank_0_and_each_other_cluster_once_across_the_wide_area(requested):
+    found = poisson_parameters(DAS2, ETHERNET, requested)
     parents, clusters = found["reports_to"], found["cluster"]
-    for rank in range(asked.processes):
+    for rank in range(requested.processes):
         steps = 0
         while rank != 0:
             rank, steps = parents[rank], steps + 1
-            assert steps < asked.processes
+            assert steps < requested.processes
     across = [rank for rank, parent in enumerate(parents) if rank and clusters[rank] != clusters[parent]]
-    assert len(across) == len(asked.components) - 1
+    assert len(across) == len(requested.components) - 1
 
 
 def test_messages_inside_a_cluster_cost_their_sender_what_the_interconnect_says():
@@ -92,7 +92,7 @@ def test_processes_are_on_the_first_processors_of_their_clusters_in_the_order_of
 
 def test_borders_go_in_steps_unless_asked_otherwise():
     found = [poisson_parameters(DAS2, ETHERNET, job(exchange=mode)) for mode in ("steps", "overlapped")]
-    assert [it["overlapped"] for it in found] == [0, 1]
+    assert [parameters["overlapped"] for parameters in found] == [0, 1]
 
 
 def test_the_program_reads_no_parameter_that_is_not_written():
@@ -109,21 +109,21 @@ def test_the_parameters_are_as_flat_as_the_program_takes_them():
     text = simgrid_files(DAS2, ETHERNET, job())[PARAMETERS_FILE]
     for key, value in json.loads(text).items():
         assert text.count(f'"{key}":') == 1
-        assert isinstance(value, str | int | float) or all(isinstance(it, int | float) for it in value)
+        assert isinstance(value, str | int | float) or all(isinstance(number, int | float) for number in value)
 
 
 def test_the_commands_use_the_files_and_run_every_process():
-    asked = job()
-    files = simgrid_files(DAS2, ETHERNET, asked)
-    compiling, running = commands(asked)
+    requested = job()
+    files = simgrid_files(DAS2, ETHERNET, requested)
+    compiling, running = commands(requested)
     assert files.keys() == {PLATFORM_FILE, HOSTS_FILE, PARAMETERS_FILE, SKELETON_FILE, COMMANDS_FILE}
     assert compiling.startswith("smpicc ")
     assert SKELETON_FILE in compiling
     assert f"-np 16 -hostfile {HOSTS_FILE} -platform {PLATFORM_FILE}" in running
     assert running.endswith(PARAMETERS_FILE)
-    assert files[HOSTS_FILE].count("\n") == asked.processes
+    assert files[HOSTS_FILE].count("\n") == requested.processes
     lines = files[COMMANDS_FILE].splitlines()
-    assert [lines.index(command) for command in commands(asked)] == [len(lines) - 2, len(lines) - 1]
+    assert [lines.index(command) for command in commands(requested)] == [len(lines) - 2, len(lines) - 1]
     assert all(host in files[PLATFORM_FILE] for host in files[HOSTS_FILE].split())
 
 

@@ -66,7 +66,7 @@ def test_every_shipped_topology_has_all_its_processors_and_paths(name):
 
 
 def test_each_ordered_pair_crosses_one_access_link_up_its_own_delay_and_the_others_link_down():
-    routes = {(it.attrib["src"], it.attrib["dst"]): it for it in platform().iter("zoneRoute")}
+    routes = {(route.attrib["src"], route.attrib["dst"]): route for route in platform().iter("zoneRoute")}
     assert routes.keys() == {(f"{a}.cluster", f"{b}.cluster") for a, b in TOPOLOGY.ordered_pairs}
     for source, target in TOPOLOGY.ordered_pairs:
         route = routes[f"{source}.cluster", f"{target}.cluster"]
@@ -95,14 +95,14 @@ def test_inside_a_cluster_a_message_meets_the_interconnects_latency_once_and_its
     port = found["north.0.0.port"]
     assert (port["bandwidth"], port["sharing_policy"]) == ("40.0Mbps", "SPLITDUPLEX")
     assert 2 * float(port["latency"].removesuffix("s")) == ETHERNET.latency_s
-    routes = {(it.attrib["src"], it.attrib["dst"]): crossed(it) for it in root.iter("route")}
+    routes = {(route.attrib["src"], route.attrib["dst"]): crossed(route) for route in root.iter("route")}
     assert routes["north.0.0", "north.switch"] == [("north.0.0.port", "UP")]
     assert routes["north.switch", "north.2.1"] == [("north.2.1.port", "DOWN")]
 
 
 def test_what_leaves_a_cluster_meets_no_interconnect_and_no_message_inside_takes_that_way():
     root = platform()
-    routes = {(it.attrib["src"], it.attrib["dst"]): crossed(it) for it in root.iter("route")}
+    routes = {(route.attrib["src"], route.attrib["dst"]): crossed(route) for route in root.iter("route")}
     for host in (host.attrib["id"] for host in root.iter("host")):
         cluster = host.split(".")[0]
         outwards, inwards = routes[host, f"{cluster}.gateway"], routes[f"{cluster}.gateway", host]
@@ -116,12 +116,12 @@ def test_what_leaves_a_cluster_meets_no_interconnect_and_no_message_inside_takes
 
 def test_routes_cross_links_that_exist_and_no_name_stands_for_two_things():
     root = platform()
-    named = [it.attrib["id"] for kind in ("zone", "host", "router", "link") for it in root.iter(kind)]
+    named = [element.attrib["id"] for kind in ("zone", "host", "router", "link") for element in root.iter(kind)]
     assert len(named) == len(set(named))
-    assert {it.attrib["id"] for it in root.iter("link_ctn")} <= set(links(root))
+    assert {link.attrib["id"] for link in root.iter("link_ctn")} <= set(links(root))
     # A link both ways is named with its direction, as the format asks; others have none.
-    for it in root.iter("link_ctn"):
-        assert ("direction" in it.attrib) == it.attrib["id"].endswith(".port")
+    for link in root.iter("link_ctn"):
+        assert ("direction" in link.attrib) == link.attrib["id"].endswith(".port")
 
 
 def test_where_no_interconnect_is_stated_messages_are_free():

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from emulator.campaigns.run_directory import RunDirectory, read_run
 from emulator.model.catalogue import topology_named
 from emulator.model.records import ExtensionFactorRow, JobRow, Manifest, RunKind, UtilizationRow
 from emulator.reports.summary import factors_by_clusters, gross_utilization, summarize
 from emulator.reports.tables import factor_table, measured_factor_table, run_object, summary_table
+from emulator.runs.run_directory import RunDirectory, read_run
 
 
 def usage(time_s: float, cluster: str, executing: int) -> UtilizationRow:

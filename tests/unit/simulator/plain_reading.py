@@ -1,7 +1,7 @@
-"""A second implementation of the simulation studies' model, for the tests: slow, plain, and sharing nothing with ours.
+"""A second, slow and simple implementation of the simulation studies' model, for tests; it shares no code with ours.
 
-It follows the text of "Scheduling Policies for Processor Coallocation in Multicluster Systems" with explicit enabled
-queues, tries every departure and arrival in one loop over all events, and places by sorting.
+It follows the text of "Scheduling Policies for Processor Coallocation in Multicluster Systems". It has explicit enabled
+queues, one loop over all arrivals and departures, and placement by sorting.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class PlainJob:
-    """A job of the list, and where and when it ran."""
+    """A job of the list, with the place and the times of its execution."""
 
     id: int
     arrival_s: float
@@ -24,7 +24,7 @@ class PlainJob:
 
 
 class PlainSimulation:
-    """Clusters of `sizes` under the discipline called `name`; `factor` extends jobs of several components."""
+    """A simulation of clusters of `sizes` under the discipline `name`; `factor` extends jobs of several components."""
 
     def __init__(self, name: str, sizes: list[int], factor: float = 1.0) -> None:
         self.name, self.sizes, self.factor = name, sizes, factor
@@ -37,7 +37,7 @@ class PlainSimulation:
         self.running: list[PlainJob] = []
 
     def run(self, jobs: list[PlainJob]) -> list[PlainJob]:
-        """All jobs, each with its life."""
+        """Simulate all jobs; return them with their start, finish and clusters."""
         coming = list(jobs)
         while coming or self.running:
             leaving = min((job.finish_s for job in self.running), default=float("inf"))
@@ -81,7 +81,9 @@ class PlainSimulation:
         if self.name == "ls-do":
             return [index for index in self.last_disabled if index in local]
         if self.name == "ls-ro":
-            parts = sorted(zip(departed.components, departed.clusters, strict=True), key=lambda it: (-it[0], it[1]))
+            parts = sorted(
+                zip(departed.components, departed.clusters, strict=True), key=lambda part: (-part[0], part[1])
+            )
             first = [cluster for _, cluster in parts]
             return [index for index in first if index in local] + [index for index in local if index not in first]
         if self.name == "gp":

@@ -8,7 +8,6 @@ import pytest
 from emulator.model.request import JobRequest, RequestKind
 from emulator.model.stream import StreamJob
 from emulator.simulator import simulate
-from emulator.simulator.estimates import interval
 from emulator.simulator.statistics import MOST_BATCHES, Batches
 
 FOUR_BY_32 = [32, 32, 32, 32]
@@ -109,11 +108,6 @@ def test_batches_join_neighbours_when_they_are_full():
     assert batches.jobs[:96] == [4] * 96
     assert sum(batches.jobs) == 3 * MOST_BATCHES
     assert batches.response_s[1] == 4 + 5 + 6 + 7
-
-
-def test_an_interval_is_students():
-    around = interval([1.0, 2.0, 3.0])
-    assert (around.mean, around.high) == (2.0, pytest.approx(2 + 4.302653 / math.sqrt(3)))
 
 
 def test_warm_up_is_left_out_by_arrivals_and_the_window_ends_with_the_last_one():

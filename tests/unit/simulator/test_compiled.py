@@ -23,7 +23,7 @@ for queue in ("gs", "ls-do", "ls-rd", "lp-rd", "gp", "placement"):
 def test_compiled_and_interpreted_sources_agree_to_the_last_byte():
     """Where nothing has been compiled, two processes that interpret them do."""
     ran = subprocess.run(
-        [sys.executable, "-c", INTERPRETED], cwd=compiled.HOUSE, capture_output=True, text=True, check=True
+        [sys.executable, "-c", INTERPRETED], cwd=compiled.PROJECT_ROOT, capture_output=True, text=True, check=True
     )
     for line, queue in zip(ran.stdout.splitlines(), ("gs", "ls-do", "ls-rd", "lp-rd", "gp", "placement"), strict=True):
         result = simulate(random_jobs(9), clusters=[32] * 4, queue=queue, runtime=1.25, keep_jobs=True, seed=4)
@@ -31,12 +31,12 @@ def test_compiled_and_interpreted_sources_agree_to_the_last_byte():
 
 
 def test_the_fingerprint_is_that_of_the_sources(tmp_path, monkeypatch):
-    for source in (*compiled.SOURCES, "emulator/policies/adaptation.py"):
+    for source in (*compiled.SOURCES, "emulator/policies/request_kinds.py"):
         target = tmp_path / source
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes((compiled.HOUSE / source).read_bytes())
+        target.write_bytes((compiled.PROJECT_ROOT / source).read_bytes())
     here = compiled.fingerprint()
-    monkeypatch.setattr(compiled, "HOUSE", tmp_path)
+    monkeypatch.setattr(compiled, "PROJECT_ROOT", tmp_path)
     assert compiled.fingerprint() == here
     with (tmp_path / compiled.SOURCES[-1]).open("a") as text:
         text.write("# changed\n")

@@ -28,7 +28,10 @@ def job(number, arrival_s, service_s, components, queue=0, application=""):
 def lives(jobs, clusters=FOUR_BY_32, **options):
     """Per job: start, finish, clusters."""
     finished = simulate(jobs, clusters=clusters, keep_jobs=True, **options).finished
-    return {it.id: (it.start_s, it.finish_s, it.clusters) for it in finished}
+    return {
+        finished_job.id: (finished_job.start_s, finished_job.finish_s, finished_job.clusters)
+        for finished_job in finished
+    }
 
 
 def random_jobs(seed, count=400, whole_times=False):
@@ -45,20 +48,28 @@ def random_jobs(seed, count=400, whole_times=False):
 @pytest.mark.parametrize("whole_times", [False, True])
 @pytest.mark.parametrize("name", DETERMINISTIC)
 def test_job_by_job_as_a_plain_second_implementation(name, whole_times):
-    """Whole moments make departures and arrivals coincide, so that ties are compared too."""
+    """Whole timestamps make departures and arrivals coincide, so that ties are compared too."""
     for seed in range(4):
         jobs = random_jobs(seed, whole_times=whole_times)
-        plain = [PlainJob(it.id, it.arrival_s, it.service_s, list(it.request.components), it.queue) for it in jobs]
+        plain = [
+            PlainJob(each.id, each.arrival_s, each.service_s, list(each.request.components), each.queue)
+            for each in jobs
+        ]
         PlainSimulation(name, list(FOUR_BY_32), 1.25).run(plain)
-        expected = {it.id: (it.start_s, it.finish_s, tuple(it.clusters)) for it in plain}
+        expected = {
+            plain_job.id: (plain_job.start_s, plain_job.finish_s, tuple(plain_job.clusters)) for plain_job in plain
+        }
         assert lives(jobs, queue=name, runtime=1.25) == expected
 
 
 def test_sc_is_gs_with_totals_on_one_cluster():
     jobs = random_jobs(7)
-    totals = [PlainJob(it.id, it.arrival_s, it.service_s, [it.request.processors], 0) for it in jobs]
+    totals = [
+        PlainJob(stream_job.id, stream_job.arrival_s, stream_job.service_s, [stream_job.request.processors], 0)
+        for stream_job in jobs
+    ]
     PlainSimulation("sc", [128]).run(totals)
-    expected = {it.id: (it.start_s, it.finish_s, (0,)) for it in totals}
+    expected = {plain_job.id: (plain_job.start_s, plain_job.finish_s, (0,)) for plain_job in totals}
     assert lives(jobs, queue="sc", runtime=1.25) == expected
 
 
@@ -66,7 +77,8 @@ def test_sc_is_gs_with_totals_on_one_cluster():
 def test_identity_only_single_component_jobs(seed):
     """GP, LP and LS coincide, and so do the variants of LS."""
     jobs = [
-        replace(it, request=JobRequest(RequestKind.UNORDERED, it.request.components[:1])) for it in random_jobs(seed)
+        replace(stream_job, request=JobRequest(RequestKind.UNORDERED, stream_job.request.components[:1]))
+        for stream_job in random_jobs(seed)
     ]
     names = ["gp", "lp-lf", "lp-gf", "lp-rd", "ls-or", "ls-rd", "ls-ro", "ls-do"]
     first, *others = [lives(jobs, queue=name) for name in names]
@@ -76,7 +88,7 @@ def test_identity_only_single_component_jobs(seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_identity_only_multicomponent_jobs(seed):
     """GP, LP and GS coincide."""
-    jobs = [it for it in random_jobs(seed) if len(it.request.components) > 1]
+    jobs = [stream_job for stream_job in random_jobs(seed) if len(stream_job.request.components) > 1]
     first, *others = [lives(jobs, queue=name) for name in ("gs", "gp", "lp-lf", "lp-gf", "lp-rd")]
     assert all(other == first for other in others)
 
@@ -85,14 +97,14 @@ def test_identity_only_multicomponent_jobs(seed):
 
 
 def events_of(jobs, **options):
-    told = []
+    decisions = []
 
     def log(time_s, event, answers, idle):
         kind = {Arrival: "arrival", Departure: "departure", Scan: "scan"}[type(event)]
-        told.append((time_s, kind, [answer.job_id for answer in answers], idle))
+        decisions.append((time_s, kind, [answer.job_id for answer in answers], idle))
 
     simulate(jobs, log=log, **options)
-    return told
+    return decisions
 
 
 def test_at_equal_moments_departures_precede_arrivals_and_arrivals_scans():
@@ -125,11 +137,13 @@ def test_a_job_without_service_departs_before_the_next_arrival_of_its_moment():
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=30))
 def test_time_does_not_drift(arrivals):
-    """Each moment is what it is by itself: the arrival, and arrival plus service, to the last bit."""
+    """Each timestamp is the arrival, or arrival plus service, to the last bit: no error adds up."""
     jobs = [job(number, arrival_s, 0.1, (1,)) for number, arrival_s in enumerate(sorted(arrivals))]
     assert all(
-        (start_s, finish_s) == (it.arrival_s, it.arrival_s + 0.1)
-        for it, (start_s, finish_s, _) in zip(jobs, lives(jobs, clusters=[64], queue="gs").values(), strict=True)
+        (start_s, finish_s) == (stream_job.arrival_s, stream_job.arrival_s + 0.1)
+        for stream_job, (start_s, finish_s, _) in zip(
+            jobs, lives(jobs, clusters=[64], queue="gs").values(), strict=True
+        )
     )
 
 
@@ -258,12 +272,12 @@ def test_a_run_ends_early_when_too_many_jobs_wait():
 def test_never_more_processors_in_use_than_there_are_and_nobody_is_lost(name, seed):
     jobs = random_jobs(seed, count=60)
     result = simulate(jobs, clusters=FOUR_BY_32, queue=name, keep_jobs=True)
-    assert sorted(it.id for it in result.finished) == [it.id for it in jobs]
-    moments = sorted({it.start_s for it in result.finished})
-    for moment in moments:
+    assert sorted(finished_job.id for finished_job in result.finished) == [stream_job.id for stream_job in jobs]
+    timestamps = sorted({finished_job.start_s for finished_job in result.finished})
+    for timestamp in timestamps:
         in_use = [0] * 4
-        for it in result.finished:
-            if it.start_s <= moment < it.finish_s:
-                for cluster, size in zip(it.clusters, it.components, strict=True):
+        for finished_job in result.finished:
+            if finished_job.start_s <= timestamp < finished_job.finish_s:
+                for cluster, size in zip(finished_job.clusters, finished_job.components, strict=True):
                     in_use[cluster] += size
         assert max(in_use) <= 32

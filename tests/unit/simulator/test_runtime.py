@@ -100,8 +100,8 @@ def test_a_factor_must_be_one():
 
 def finishes(jobs, runtime):
     return {
-        it.id: it.finish_s
-        for it in simulate(jobs, clusters=[32] * 4, queue="gs", runtime=runtime, keep_jobs=True).finished
+        finished_job.id: finished_job.finish_s
+        for finished_job in simulate(jobs, clusters=[32] * 4, queue="gs", runtime=runtime, keep_jobs=True).finished
     }
 
 

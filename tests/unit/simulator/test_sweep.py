@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from emulator.model.errors import InvalidInput, RunFailed
-from emulator.simulator.studies.catalogue import Chart, Measures, Study
-from emulator.simulator.studies.conduct import Scale, conduct
 from emulator.simulator.sweep import Outcome, Sweep, SweepProgress, Workforce
+from emulator.studies.catalogue import Chart, Measures, Study
+from emulator.studies.simulation_study import Scale, conduct
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,15 @@ def client() -> Iterator[Any]:
 
 
 def test_outcomes_come_in_the_order_of_the_cases_and_progress_is_told(client: Any, tmp_path: Path) -> None:
-    told: list[SweepProgress] = []
+    reports: list[SweepProgress] = []
     cases = [Square(number, tmp_path / "marks") for number in (3, 1, 2, 3)]
-    assert [it["square"] for it in Sweep(client, tell=told.append).outcomes(cases)] == [9, 1, 4, 9]
-    assert [(it.done, it.total) for it in told] == [(0, 3), (1, 3), (2, 3), (3, 3)]
+    assert [outcome["square"] for outcome in Sweep(client, report_progress=reports.append).outcomes(cases)] == [
+        9,
+        1,
+        4,
+        9,
+    ]
+    assert [(progress.done, progress.total) for progress in reports] == [(0, 3), (1, 3), (2, 3), (3, 3)]
 
 
 def test_a_sweep_that_was_interrupted_runs_only_what_is_missing(client: Any, tmp_path: Path) -> None:
@@ -58,7 +63,8 @@ def test_a_sweep_that_was_interrupted_runs_only_what_is_missing(client: Any, tmp
     with store.open("a") as lines:
         lines.write('{"case": "square 3", "outc')
     resumed = Sweep(client, store)
-    assert [it["square"] for it in resumed.outcomes([Square(number, marks) for number in (1, 2, 3)])] == [1, 4, 9]
+    found = resumed.outcomes([Square(number, marks) for number in (1, 2, 3)])
+    assert [outcome["square"] for outcome in found] == [1, 4, 9]
     assert sorted(marks.read_text().split()) == ["1", "2", "3"]
 
 

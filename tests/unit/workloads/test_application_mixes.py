@@ -59,9 +59,9 @@ def test_the_exact_constants(mix: str) -> None:
     shares, ratios, rates_per_s = CONSTANTS[mix]
     coallocating = [application_mix(mix, rule) for rule in (Coallocation.CO, Coallocation.RCO, Coallocation.FCO)]
     every = [application_mix(mix, Coallocation.NO), *coallocating]
-    assert [100 * it.multicomponent_share for it in coallocating] == pytest.approx(shares, abs=0.0101)
-    assert [it.gross_over_net(measured_extension) for it in coallocating] == pytest.approx(ratios, abs=5e-5)
-    found_per_s = [it.arrival_rate_per_s(1.0, SYSTEM_PROCESSORS, measured_extension) for it in every]
+    assert [100 * each.multicomponent_share for each in coallocating] == pytest.approx(shares, abs=0.0101)
+    assert [each.gross_over_net(measured_extension) for each in coallocating] == pytest.approx(ratios, abs=5e-5)
+    found_per_s = [each.arrival_rate_per_s(1.0, SYSTEM_PROCESSORS, measured_extension) for each in every]
     assert found_per_s == pytest.approx(rates_per_s, rel=5e-6 / 0.5)
 
 
@@ -73,8 +73,8 @@ def test_mean_sizes_do_not_depend_on_the_rule(mix: str, mean: float, rule: Coall
 
 def test_the_largest_extension_factor_is_that_of_poisson_on_32_processors_in_four() -> None:
     factors = {
-        (it.request.processors, len(it.request.components)): measured_extension(it)
-        for it in application_mix("poisson", Coallocation.CO).classes
+        (job_class.request.processors, len(job_class.request.components)): measured_extension(job_class)
+        for job_class in application_mix("poisson", Coallocation.CO).classes
     }
     assert max(factors, key=lambda key: factors[key]) == (32, 4)
     assert factors[32, 4] == pytest.approx(1.2325, abs=5e-5)

@@ -28,10 +28,10 @@ def test_the_shipped_campaign_first_is_as_published_here() -> None:
 @settings(max_examples=50)
 def test_arrivals_are_sorted_and_jobs_are_of_the_allowed_shapes(seed: int, jobs: int) -> None:
     arrivals = schedule(FIRST.changed(jobs=jobs), seed)
-    moments_s = [arrival.arrival_s for arrival in arrivals]
+    timestamps_s = [arrival.arrival_s for arrival in arrivals]
     assert len(arrivals) == jobs
-    assert moments_s == sorted(moments_s)
-    assert moments_s[0] > 0
+    assert timestamps_s == sorted(timestamps_s)
+    assert timestamps_s[0] > 0
     for arrival in arrivals:
         components = arrival.specification.components
         assert len(components) in FIRST.component_counts

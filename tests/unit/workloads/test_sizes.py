@@ -90,7 +90,10 @@ def test_no_job_has_more_components_than_processors() -> None:
 )
 def test_shares_by_number_of_components_under_each_limit(limit: int, shares: tuple[float, ...]) -> None:
     mix = das_mix(DAS_S_128_SURROGATE, limit)
-    found = [sum(it.probability for it in mix.classes if len(it.request.components) == n) for n in (1, 2, 3, 4)]
+    found = [
+        sum(job_class.probability for job_class in mix.classes if len(job_class.request.components) == n)
+        for n in (1, 2, 3, 4)
+    ]
     assert found == pytest.approx(shares)
     assert mix.multicomponent_share == pytest.approx(1 - shares[0])
 

@@ -1,0 +1,80 @@
+"""One scheduling decision: the clusters' occupancy becomes the policy's state, and the discipline answers.
+
+The result is a `Decision`, from which the same decision can be made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from emulator.broker.state.jobs import LiveJob
+from emulator.broker.state.runs import Run
+from emulator.clusters.protocol import Occupancy
+from emulator.model.errors import InvalidInput
+from emulator.model.topology import Topology
+from emulator.policies.answer_checks import check_answers
+from emulator.policies.decisions import SNAPSHOT_EVERY, Decision
+from emulator.policies.protocols import SchedulingEvent, Start
+from emulator.policies.state import NOTHING_ELSE, Surroundings, SystemState
+
+
+def system_state(
+    occupancies: Sequence[Occupancy | None],
+    placed: Sequence[LiveJob],
+    topology: Topology,
+    time_s: float,
+    surroundings: Surroundings = NOTHING_ELSE,
+) -> SystemState:
+    """Return the state that a policy decides on: the idle processors less those claimed but not yet granted.
+
+    No processor counts as idle that was busy when its manager was asked. Some idle ones may be missed: processors of an
+    allocation that was granted, but whose event has not arrived, are subtracted twice. `CapacityPoller` finds them
+    later.
+    """
+    idle = [occupancy.idle if occupancy else 0 for occupancy in occupancies]
+    for job in placed:
+        for cluster, size in job.unclaimed(topology).items():
+            idle[cluster] = max(0, idle[cluster] - size)
+    processors = tuple(cluster.processors for cluster in topology.clusters)
+    usable = tuple(min(free, size) for free, size in zip(idle, processors, strict=True))
+    return SystemState(processors, usable, time_s, surroundings)
+
+
+def nothing_idle(topology: Topology, time_s: float) -> SystemState:
+    """Return a state without idle processors, in which a discipline can place nothing."""
+    processors = tuple(cluster.processors for cluster in topology.clusters)
+    return SystemState(processors, (0,) * len(processors), time_s)
+
+
+def decide(run: Run, event: SchedulingEvent, state: SystemState) -> Decision:
+    """Have the run's discipline decide on `event`; returns what it decided, and on what.
+
+    Raises:
+        InvalidInput: if a user's discipline or policy fails, or an answer cannot be carried out.
+    """
+    snapshot = run.deciders.snapshot() if run.decisions % SNAPSHOT_EVERY == 0 else None
+    answers = run.deciders.decide(event, state)
+    check_answers(answers, state.idle, run.requested_by_waiting)
+    waiting = len(run.discipline.waiting())
+    decision = Decision(
+        run.decisions, state.time_s, event, state.idle, tuple(answers), waiting, state.surroundings, snapshot
+    )
+    run.note_decision(decision)
+    for answer in answers:
+        run.jobs[answer.job_id].answered = True
+    return decision
+
+
+def decide_all(run: Run, events: Sequence[SchedulingEvent], state: SystemState) -> tuple[list[Decision], str]:
+    """Decide on `events` one after another; returns the decisions, and the reason if the run's own code failed."""
+    decisions: list[Decision] = []
+    for event in events:
+        try:
+            decision = decide(run, event, state)
+        except InvalidInput as error:
+            return decisions, str(error)
+        decisions.append(decision)
+        for answer in decision.answers:
+            if isinstance(answer, Start):
+                state = state.after(answer.placement)
+    return decisions, ""

@@ -1,0 +1,9 @@
+"""The broker's HTTP interface, version 1.
+
+api          the routes
+files        the routes of files
+limits       the token, and limits of a request's size
+strict_json  JSON without ambiguity
+event_feed   pages and streams of events
+metrics      counters and gauges for Prometheus
+"""

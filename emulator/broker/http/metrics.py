@@ -1,0 +1,170 @@
+"""Metrics for Prometheus.
+
+Counters follow the journal's events, including those of former brokers, so that a restart loses no count. Gauges
+(queues, processors) are read at each request. Durations are emulated seconds of their run.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from emulator.broker.state.journal import Journal
+from emulator.broker.status import BrokerStatus
+from emulator.model.job import Timeline
+from emulator.model.views import DEFAULT_RUN, DEFAULT_RUN_REQUEST, EventKind, EventView, JobView, RunRequest
+
+BUCKETS_S = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000)
+BY_POLICY = ("policy", "queue")
+Labels = tuple[str, str]
+
+
+class Metrics:
+    """Metrics that follow `journal` from its first event on."""
+
+    media_type = CONTENT_TYPE_LATEST
+
+    def __init__(self, journal: Journal) -> None:
+        self._registry = CollectorRegistry()
+        self._counters = _Counters(self._registry)
+        self._gauges = _Gauges(self._registry)
+        self._labels: dict[int, Labels] = {DEFAULT_RUN: _labels(DEFAULT_RUN_REQUEST)}
+        self._lock = threading.Lock()
+        with journal.transaction():  # no event is written between reading the past and observing the future
+            for event in journal.all_events():
+                self._note(event)
+            journal.observe(self._note)
+
+    def text(self, status: BrokerStatus) -> bytes:
+        """Return all metrics as text; the gauges show `status`."""
+        with self._lock:
+            self._gauges.set(status)
+            return generate_latest(self._registry)
+
+    def _note(self, event: EventView) -> None:
+        with self._lock:
+            if event.kind is EventKind.RUN_STARTED and isinstance(request := event.detail.get("request"), dict):
+                self._labels[event.run] = (str(request.get("policy", "")), str(request.get("queue", "")))
+            if event.job is not None:
+                self._counters.note(event.kind, event.job, event.time_s, self._labels.get(event.run, ("", "")))
+
+
+class _Counters:
+    """Metrics that only grow."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        def counter(name: str, meaning: str, labels: tuple[str, ...] = BY_POLICY) -> Counter:
+            return Counter(f"testbed_{name}", meaning, labels, registry=registry)
+
+        def histogram(name: str, meaning: str) -> Histogram:
+            return Histogram(f"testbed_{name}", meaning, BY_POLICY, registry=registry, buckets=BUCKETS_S)
+
+        self._submissions = counter("submissions", "Jobs submitted.")
+        self._placements = counter("placements", "Jobs placed.")
+        self._finished = counter("jobs_finished", "Jobs that finished.")
+        self._failures = counter("failures", "Jobs that failed.")
+        self._cancellations = counter("cancellations", "Jobs that were cancelled.")
+        self._failed_claims = counter("failed_claims", "ClaimingTry of which not all processors were given.")
+        self._tries = counter("placement_tries", "Placement tries of jobs that were placed or given up.")
+        self._wait = histogram("wait_seconds", "Submission to start of jobs, in emulated seconds.")
+        self._execution = histogram("execution_seconds", "Start to finish of jobs, in emulated seconds.")
+        self._response = histogram("response_seconds", "Submission to finish of jobs, in emulated seconds.")
+        self._processor_seconds = counter(
+            "processor_seconds", "Emulated processor seconds that jobs held, by what they did.", ("cluster", "kind")
+        )
+
+    def note(self, kind: EventKind, job: JobView, time_s: float, labels: Labels) -> None:
+        """Count an event of `job` at `time_s`; `labels` are those of its run."""
+        match kind:
+            case EventKind.SUBMITTED:
+                self._submissions.labels(*labels).inc()
+            case EventKind.PLACED:
+                self._placements.labels(*labels).inc()
+                self._tries.labels(*labels).inc(job.placement_tries)
+            case EventKind.FINISHED:
+                self._finished.labels(*labels).inc()
+            case EventKind.FAILED:
+                self._count_failure(job, labels)
+            case EventKind.CLAIM_FAILED:
+                self._failed_claims.labels(*labels).inc()
+                self._count_wasted(job, time_s)
+            case EventKind.CANCELLED:
+                self._cancellations.labels(*labels).inc()
+            case _:
+                return
+        if job.state.final:
+            self._observe_times(job, labels)
+            self._count_processors(job)
+
+    def _count_failure(self, job: JobView, labels: Labels) -> None:
+        self._failures.labels(*labels).inc()
+        if job.placed_s is None:
+            self._tries.labels(*labels).inc(job.placement_tries)
+
+    def _observe_times(self, job: JobView, labels: Labels) -> None:
+        times = Timeline(job.submitted_s, job.placed_s, job.claimed_s, job.started_s, job.finished_s)
+        observed = (
+            (self._wait, times.wait_time_s),
+            (self._execution, times.execution_time_s),
+            (self._response, times.response_time_s),
+        )
+        for histogram, duration_s in observed:
+            if duration_s is not None:
+                histogram.labels(*labels).observe(duration_s)
+
+    def _count_wasted(self, job: JobView, released_s: float) -> None:
+        """Count the processors that a failed claiming try held, until their release."""
+        for part in job.components:
+            if part.claimed_s is not None:
+                wasted_s = max(0.0, released_s - part.claimed_s)
+                self._processor_seconds.labels(part.cluster, "wasted").inc(part.processors * wasted_s)
+
+    def _count_processors(self, job: JobView) -> None:
+        executed_s = 0.0
+        if job.started_s is not None and (ended_s := job.finished_s or job.released_s) is not None:
+            executed_s = max(0.0, ended_s - job.started_s)
+        for part in job.components:
+            if part.claimed_s is None or job.released_s is None:
+                continue
+            wasted_s = max(0.0, job.released_s - part.claimed_s - executed_s)
+            self._processor_seconds.labels(part.cluster, "coallocation").inc(part.processors * executed_s)
+            self._processor_seconds.labels(part.cluster, "wasted").inc(part.processors * wasted_s)
+
+
+class _Gauges:
+    """Metrics of the present status."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        def gauge(name: str, meaning: str, labels: tuple[str, ...]) -> Gauge:
+            return Gauge(f"testbed_{name}", meaning, labels, registry=registry)
+
+        self._queue = gauge("queue_length", "Jobs that wait.", BY_POLICY)
+        self._unfinished = gauge("unfinished_jobs", "Jobs that wait, are claimed, start or run.", BY_POLICY)
+        self._processors = gauge("processors", "Processors of a cluster.", ("cluster",))
+        self._utilization = gauge(
+            "utilization_ratio",
+            "Share of a cluster's processors: background (others'), coallocation (jobs execute), wasted (only held).",
+            ("cluster", "kind"),
+        )
+        self._reachable = gauge("cluster_reachable", "Whether the cluster answers (1) or not (0).", ("cluster",))
+
+    def set(self, status: BrokerStatus) -> None:
+        """Set all gauges to `status`."""
+        self._queue.clear()
+        self._unfinished.clear()
+        for labels, jobs in status.waiting.items():
+            self._queue.labels(*labels).set(jobs)
+        for labels, jobs in status.unfinished.items():
+            self._unfinished.labels(*labels).set(jobs)
+        for cluster in status.clusters:
+            self._processors.labels(cluster.cluster).set(cluster.processors)
+            self._reachable.labels(cluster.cluster).set(cluster.reachable)
+            kinds = {"background": cluster.background, "coallocation": cluster.executing, "wasted": cluster.wasted}
+            for kind, used in kinds.items():
+                # A partition may have no nodes, for instance while its machines are replaced.
+                self._utilization.labels(cluster.cluster, kind).set(used / max(1, cluster.processors))
+
+
+def _labels(request: RunRequest) -> Labels:
+    return request.policy, request.queue

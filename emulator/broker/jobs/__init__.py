@@ -1,0 +1,14 @@
+"""The execution of placed jobs, each on a thread of its own.
+
+supervisor      launches placed jobs and records what their executions report
+launch          what an execution needs, made of run, specification and placement
+execution       claim, wait for all components, start, follow, release
+claiming_try    one allocation per cluster of a placement, all or none
+reports         the events that an execution reports to the broker's loop
+runner          the protocol of what starts and follows a job's processes
+mpi_runner      MPI ranks across clusters
+mpirun_script   the script that starts MPI ranks across clusters
+rank_command    the command line of each rank
+plain_runner    programs without MPI: one process per processor
+outputs         what jobs write, on disk, of limited size
+"""

@@ -1,0 +1,201 @@
+"""The execution of a placed job, on a thread of its own: claim, barrier, start, follow, release.
+
+The thread owns no state of the broker: it follows the claiming procedure, reports each event with its timestamp, and
+ends with exactly one `Ended`, after everything it held has been released.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from emulator.broker.jobs.claiming_try import ClaimingTry
+from emulator.broker.jobs.reports import AllClaimed, ClaimTried, ClaimTryFailed, ComponentClaimed, Ended, ExecutionEvent
+from emulator.broker.jobs.runner import Runner
+from emulator.clusters.protocol import AllocationEvent, LocalResourceManager
+from emulator.model.clock import EmulatedClock
+from emulator.model.errors import ClaimFailed, NotGranted, TestbedError
+from emulator.model.job import JobState, Placement
+from emulator.policies.claiming_procedure import ClaimingProcedure
+
+
+class Preparation(Protocol):
+    """What happens beside claiming from placement to start: a job's files are brought to its clusters."""
+
+    def begin(self) -> None:
+        """Begin, and return at once."""
+        ...
+
+    def complete(self) -> None:
+        """Wait until it is done or has been ended.
+
+        Raises:
+            TestbedError: if it failed; the job then fails for that reason.
+        """
+        ...
+
+    def end(self) -> None:
+        """End it, from any thread, and release what it holds; also called when the job has ended."""
+        ...
+
+
+class NoPreparation:
+    """The preparation of a job without files."""
+
+    def begin(self) -> None:
+        """Do nothing."""
+
+    def complete(self) -> None:
+        """Do nothing: there is nothing to wait for."""
+
+    def end(self) -> None:
+        """Do nothing: there is nothing to release."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchSpec:
+    """All that a job's execution needs.
+
+    `overhead_s` is the middleware's overhead from the successful claiming try to the start; None if it is not paced.
+    """
+
+    label: str
+    placement: Placement
+    procedure: ClaimingProcedure
+    runner: Runner
+    clock: EmulatedClock
+    run_time_limit_s: float
+    host_grant_limit_s: float
+    overhead_s: float | None = None
+    preparation: Preparation = field(default_factory=NoPreparation)
+
+    def start_s(self, procedure: ClaimingProcedure) -> float | None:
+        """Return when the processes begin if the try of `procedure` succeeds; None means as soon as they can."""
+        if self.overhead_s is None and procedure.start_s <= procedure.claim_s:
+            return None
+        return max(procedure.start_s, procedure.claim_s + (self.overhead_s or 0.0))
+
+
+class JobExecution:
+    """The execution of one placed job, from claim to release."""
+
+    def __init__(
+        self, spec: LaunchSpec, managers: Sequence[LocalResourceManager], report: Callable[[ExecutionEvent], None]
+    ) -> None:
+        self._spec = spec
+        self._managers = managers
+        self._report = report
+        self._claims: ClaimingTry | None = None
+        self._stopping = threading.Event()
+        self._stop_state: JobState | None = None
+        self._stop_reason = ""
+        self._thread = threading.Thread(target=self._execute, name=f"job-{spec.label}", daemon=True)
+
+    @property
+    def label(self) -> str:
+        """The job's name in the names of its claims."""
+        return self._spec.label
+
+    def begin(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def note_event(self, event: AllocationEvent) -> bool:
+        """Pass an allocation's event on to the present try; returns whether it is of one of its claims."""
+        return self._claims is not None and self._claims.note_event(event)
+
+    def stop(self, state: JobState, reason: str) -> None:
+        """End the job early in `state`; returns at once, and `Ended` is reported when everything is released."""
+        if self._stop_state is None:
+            self._stop_state, self._stop_reason = state, reason
+            self._stopping.set()
+            threading.Thread(target=self._abandon, args=(reason,), daemon=True).start()
+
+    def _abandon(self, reason: str) -> None:
+        if self._claims is not None:
+            self._claims.abandon(reason)
+        self._spec.preparation.end()
+        self._spec.runner.close()
+
+    def _execute(self) -> None:
+        try:
+            ended = self._run()
+        except TestbedError as error:
+            ended = Ended(JobState.FAILED, str(error))
+        except Exception as error:
+            ended = Ended(JobState.FAILED, f"The broker failed while it ran the job ({error!r}).")
+        if self._claims is not None:
+            self._claims.release()
+        self._spec.preparation.end()
+        if self._stop_state is not None and ended.state is not JobState.FINISHED:
+            ended = Ended(self._stop_state, self._stop_reason, ended.exit_code)
+        self._report(ended)
+
+    def _run(self) -> Ended:
+        spec = self._spec
+        spec.preparation.begin()
+        claims, procedure = self._claim()
+        spec.preparation.complete()
+        self._check_not_stopped()
+        start_s = spec.start_s(procedure)
+        limit = self._time_limit(start_s)
+        limit.start()
+        try:
+            return spec.runner.run(
+                claims, spec.clock.host_timestamp_s(start_s) if start_s is not None else None, self._report
+            )
+        finally:
+            limit.cancel()
+
+    def _time_limit(self, start_s: float | None) -> threading.Timer:
+        """Return the timer that ends the job at its run-time limit, counted from the planned start."""
+        clock = self._spec.clock
+        end_s = max(start_s or 0.0, clock.now_s()) + self._spec.run_time_limit_s
+        host_wait_s = min(clock.host_remaining_s(end_s), threading.TIMEOUT_MAX)
+        limit = threading.Timer(host_wait_s, self.stop, (JobState.FAILED, "The run-time limit was reached."))
+        limit.daemon = True
+        return limit
+
+    def _claim(self) -> tuple[ClaimingTry, ClaimingProcedure]:
+        """Try to claim at each time of the procedure until a try succeeds; returns that try."""
+        procedure = self._spec.procedure
+        while True:
+            self._stopping.wait(self._spec.clock.host_remaining_s(procedure.claim_s))
+            claims = self._claims = ClaimingTry(
+                self._spec.label, procedure.number, self._spec.placement, self._managers
+            )
+            self._check_not_stopped()
+            self._report(ClaimTried(procedure))
+            try:
+                self._claim_once(claims)
+            except ClaimFailed as failure:
+                procedure = self._next_try(failure, claims, procedure)
+            else:
+                return claims, procedure
+
+    def _next_try(self, failure: ClaimFailed, claims: ClaimingTry, procedure: ClaimingProcedure) -> ClaimingProcedure:
+        """Return the next try; raise `failure` if it is final, was the last try's, or the job is stopped."""
+        claims.release()
+        self._check_not_stopped()
+        following = procedure.after_failure(self._spec.clock.now_s()) if isinstance(failure, NotGranted) else None
+        self._report(ClaimTryFailed(failure.cluster, str(failure), following))
+        if following is None:
+            raise failure
+        return following
+
+    def _claim_once(self, claims: ClaimingTry) -> None:
+        claims.claim_all()
+        timestamps: list[float] = []
+
+        def claimed(cluster: str, allocation: str, host_timestamp_s: float) -> None:
+            timestamps.append(host_timestamp_s)
+            self._report(ComponentClaimed(cluster, allocation, host_timestamp_s))
+
+        claims.await_all(self._spec.host_grant_limit_s, claimed)
+        self._report(AllClaimed(max(timestamps)))
+
+    def _check_not_stopped(self) -> None:
+        if self._stopping.is_set():
+            raise ClaimFailed(self._stop_reason)

@@ -1,0 +1,97 @@
+"""What a job's execution needs, made of the run's request, the job's specification and its placement.
+
+All methods run on the broker's loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from emulator.broker.files.replicas import Replicas
+from emulator.broker.files.transfers import FileArrived
+from emulator.broker.jobs.execution import LaunchSpec, NoPreparation, Preparation
+from emulator.broker.jobs.mpi_runner import MpiRunner
+from emulator.broker.jobs.outputs import Outputs
+from emulator.broker.jobs.plain_runner import PlainRunner
+from emulator.broker.jobs.rank_command import command_line
+from emulator.broker.jobs.runner import Runner
+from emulator.broker.state.jobs import LiveJob
+from emulator.broker.state.runs import Run
+from emulator.model.errors import TestbedNotUp
+from emulator.model.job import JobKind, JobSpecification, Placement
+from emulator.model.settings import BrokerSettings
+from emulator.model.topology import Topology
+
+
+class LaunchSpecBuilder:
+    """Builds launch specs of placed jobs; input files come from `replicas`, output goes to `outputs`.
+
+    `on_file_arrived` is called with every successful transfer for a job.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        settings: BrokerSettings,
+        replicas: Replicas,
+        outputs: Outputs,
+        on_file_arrived: Callable[[Run, LiveJob, FileArrived], None],
+    ) -> None:
+        self._topology = topology
+        self._settings = settings
+        self._replicas = replicas
+        self._outputs = outputs
+        self._on_file_arrived = on_file_arrived
+
+    def build(self, run: Run, job: LiveJob) -> LaunchSpec:
+        """Build the launch spec of `job`, and order its input file to the clusters that lack it.
+
+        Raises:
+            TestbedNotUp: if the job is not placed.
+            UnknownName: if there is no such input file.
+        """
+        placement, procedure = job.placement, job.claiming
+        if run.clock is None or placement is None or procedure is None:
+            raise TestbedNotUp(f"Run {run.id} is {run.state.value}, and job {job.id} of it is not placed.")
+        label = f"{run.id}-{job.id}"
+        return LaunchSpec(
+            label=label,
+            placement=placement,
+            procedure=procedure,
+            runner=self._runner(run, job, label),
+            clock=run.clock,
+            run_time_limit_s=job.specification.run_time_limit_s,
+            host_grant_limit_s=self._settings.host_grant_limit_s,
+            overhead_s=self._overhead_s(run, job),
+            preparation=self._preparation(run, job, placement),
+        )
+
+    def _preparation(self, run: Run, job: LiveJob, placement: Placement) -> Preparation:
+        """Order the job's input file to every cluster of the placement that lacks it."""
+        if job.request.file is None:
+            return NoPreparation()
+        names = self._topology.cluster_names
+        clusters = [component.cluster for component in placement.components]
+        # A policy that ignores files names no file sites; the file then comes from any of its replicas.
+        sites = zip(clusters, placement.file_sites or clusters, strict=True)
+        sources = {names[cluster]: names[site] for cluster, site in sites}
+        on_arrived = partial(self._on_file_arrived, run, job)
+        return self._replicas.deliver(job.id, job.request.file, sources, run.dilation, on_arrived)
+
+    def _runner(self, run: Run, job: LiveJob, label: str) -> Runner:
+        output = self._outputs.open(job.id)
+        if job.specification.kind is JobKind.PLAIN:
+            return PlainRunner(label, job.specification.command, output)
+        return MpiRunner(label, partial(self._command, run, job.specification), self._settings, output)
+
+    def _overhead_s(self, run: Run, job: LiveJob) -> float | None:
+        middleware = self._topology.middleware
+        if middleware is None or not run.request.paced_middleware:
+            return None
+        return middleware.divided(run.request.time_scale).overhead_s(len(job.request.components))
+
+    def _command(
+        self, run: Run, specification: JobSpecification, part_sizes: Sequence[int], host_start_timestamp_s: float | None
+    ) -> list[str]:
+        return command_line(specification, part_sizes, self._topology, run.dilation, host_start_timestamp_s)

@@ -1,0 +1,72 @@
+"""The output of jobs, on disk beside the journal by job number, of limited size.
+
+The last part of each stream is kept, at least half of the limit: a file that has grown to half of it replaces the older
+one. Output can be read at once, while the job runs, and also after the broker was killed.
+"""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Final
+
+LIMIT_BYTES: Final = 1_048_576
+"""Limit of one stream of one job."""
+
+
+class LimitedStream:
+    """One stream of one job, of limited size; any thread may write."""
+
+    def __init__(self, path: Path, limit_bytes: int = LIMIT_BYTES) -> None:
+        self._path = path
+        self._older = path.with_name(f"{path.name}.older")
+        self._half_bytes = limit_bytes // 2
+        self._lock = threading.Lock()
+
+    def write_line(self, line: str) -> None:
+        """Add a line; of a line longer than half of the limit, only its end."""
+        content = (line + "\n").encode(errors="replace")[-self._half_bytes :]
+        with self._lock:
+            if self._size() + len(content) > self._half_bytes:
+                self._path.replace(self._older)
+            with self._path.open("ab") as file:
+                file.write(content)
+
+    def read(self) -> str:
+        """Return what is kept of the stream."""
+        with self._lock:
+            parts = [path.read_bytes() for path in (self._older, self._path) if path.exists()]
+        return b"".join(parts).decode(errors="replace")
+
+    def _size(self) -> int:
+        return self._path.stat().st_size if self._path.exists() else 0
+
+
+class JobOutput:
+    """The standard output and the standard error of one job."""
+
+    def __init__(self, folder: Path, job: int) -> None:
+        self.output = LimitedStream(folder / f"{job}.output")
+        self.error = LimitedStream(folder / f"{job}.error")
+
+
+class Outputs:
+    """The outputs of all jobs, in `folder`."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self._open: dict[int, JobOutput] = {}
+
+    def open(self, job: int) -> JobOutput:
+        """Return where `job` is to write."""
+        return self._open.setdefault(job, JobOutput(self._folder, job))
+
+    def close(self, job: int) -> None:
+        """Forget the open output of `job`, which has ended."""
+        self._open.pop(job, None)
+
+    def read(self, job: int) -> tuple[str, str]:
+        """Return what is kept of the standard output and error of `job`; empty if it wrote nothing."""
+        kept = self._open.get(job) or JobOutput(self._folder, job)
+        return kept.output.read(), kept.error.read()

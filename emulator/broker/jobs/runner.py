@@ -1,0 +1,42 @@
+"""The protocol of what starts and follows a job's processes, and the reasons why they failed.
+
+A runner uses the local resource managers only; it reports the start, and returns the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from emulator.broker.jobs.claiming_try import ClaimingTry
+from emulator.broker.jobs.reports import Ended, Started
+
+EARLY_END_HOST_S = 1.0
+
+
+class Runner(Protocol):
+    """Runs one job, once."""
+
+    def run(
+        self, claims: ClaimingTry, host_start_timestamp_s: float | None, on_started: Callable[[Started], None]
+    ) -> Ended:
+        """Start the processes and follow them to the end; they begin together, at `host_start_timestamp_s` if given.
+
+        Raises:
+            ClusterUnreachable: if a head does not answer.
+        """
+        ...
+
+    def close(self) -> None:
+        """Stop following, from any thread; the release of the allocations ends the processes."""
+        ...
+
+
+def early_end_reason(cluster: str, code: int) -> str:
+    """Return the reason of a failure whose cause is an allocation that ended early."""
+    return f"The allocation in cluster {cluster!r} ended while the job ran (exit code {code})."
+
+
+def first_line(error: str) -> str:
+    """Return the first line of an error output that has words."""
+    return next((line for line in error.splitlines() if line.strip(" -*")), "no error output")

@@ -1,0 +1,177 @@
+"""The supervision of placed jobs: each gets an execution, and what the execution reports is recorded.
+
+All methods run on the broker's loop.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final
+
+from emulator.broker.files.replicas import Replicas
+from emulator.broker.files.transfers import FileArrived
+from emulator.broker.jobs.claiming_try import job_label
+from emulator.broker.jobs.execution import JobExecution
+from emulator.broker.jobs.launch import LaunchSpecBuilder
+from emulator.broker.jobs.outputs import Outputs
+from emulator.broker.jobs.reports import (
+    AllClaimed,
+    ClaimTried,
+    ClaimTryFailed,
+    ComponentClaimed,
+    Ended,
+    ExecutionEvent,
+    Started,
+)
+from emulator.broker.state.jobs import LiveJob
+from emulator.broker.state.recording import EventRecorder
+from emulator.broker.state.runs import Run
+from emulator.clusters.protocol import AllocationEvent, AllocationEventKind, LocalResourceManager
+from emulator.model.errors import TestbedError
+from emulator.model.job import JobState
+from emulator.model.settings import BrokerSettings
+from emulator.model.topology import Topology
+from emulator.model.units import rate_mbit
+from emulator.model.views import EventKind
+from emulator.policies.claiming_procedure import ClaimingProcedure
+
+log = logging.getLogger(__name__)
+OUTPUTS_FOLDER: Final = "outputs"
+"""Beside the journal."""
+FINAL_EVENTS = {
+    JobState.FINISHED: EventKind.FINISHED,
+    JobState.FAILED: EventKind.FAILED,
+    JobState.CANCELLED: EventKind.CANCELLED,
+}
+
+
+class JobSupervisor:
+    """Launches placed jobs on `managers` and follows them; `on_ended` is called when one has ended and is released."""
+
+    def __init__(
+        self,
+        topology: Topology,
+        managers: Sequence[LocalResourceManager],
+        settings: BrokerSettings,
+        replicas: Replicas,
+        recorder: EventRecorder,
+        on_ended: Callable[[Run, LiveJob, Ended], None],
+    ) -> None:
+        self._managers = managers
+        self._replicas = replicas
+        self._recorder = recorder
+        self._on_ended = on_ended
+        self.outputs = Outputs(settings.journal_file.parent / OUTPUTS_FOLDER)
+        self._specs = LaunchSpecBuilder(topology, settings, replicas, self.outputs, self._on_file_arrived)
+        self._launched: dict[str, LiveJob] = {}
+        self._post: Callable[[Callable[[], object]], None] = lambda work: None
+        self._opened_host_s = time.time()
+
+    def open(self, post: Callable[[Callable[[], object]], None]) -> None:
+        """Hand what executions report to the loop by `post` from now on."""
+        self._post, self._opened_host_s = post, time.time()
+
+    def launch(self, run: Run, job: LiveJob) -> None:
+        """Start the execution of a placed job; if that fails the job fails, and no other job with it."""
+        try:
+            spec = self._specs.build(run, job)
+            job.execution = JobExecution(
+                spec, self._managers, lambda event: self._post(partial(self._on_execution_event, run, job, event))
+            )
+            self._launched[spec.label] = job
+            job.execution.begin()
+        except Exception as error:
+            reason = (
+                str(error) if isinstance(error, TestbedError) else f"The broker could not launch the job ({error!r})."
+            )
+            log.warning("job %d could not be launched", job.id, exc_info=error)
+            # Posted, so that the other jobs of this decision are launched before the discipline is asked again.
+            self._post(partial(self._on_ended, run, job, Ended(JobState.FAILED, reason)))
+
+    def relaunch(self, run: Run, job: LiveJob) -> None:
+        """Claim again, at the same placement, for a job that a former broker was claiming for; nothing is held."""
+        if job.claimed:
+            reason = "The broker was killed during a claiming try; its claims were released, and the job claims again."
+            self._on_claim_failed(run, job, next(iter(job.claimed)), reason, job.claiming)
+        self.launch(run, job)
+
+    def finish(self, run: Run, job: LiveJob, ended: Ended) -> None:
+        """Record that a job, placed or waiting, has ended and holds nothing any more."""
+        job.state, job.reason, job.exit_code = ended.state, ended.reason, ended.exit_code
+        job.result = ended.result
+        if ended.host_finished_s is not None:
+            job.timeline.finished_s = run.timestamp_s(ended.host_finished_s)
+        if job.execution is not None:
+            self._launched.pop(job.execution.label, None)
+        self.outputs.close(job.id)
+        run.waiting_files.pop(job.id, None)
+        try:
+            self._replicas.release_job(job.id)
+        except sqlite3.Error:
+            # Its replicas are removed when the broker restarts; the job has ended in any case.
+            log.exception("the files of job %d could not be released", job.id)
+        self._recorder.record(run, FINAL_EVENTS[ended.state], job)
+
+    def on_allocation(self, manager: LocalResourceManager, event: AllocationEvent) -> None:
+        """Pass an event of `manager` on to the job of its claim; an allocation without a job is released."""
+        job = self._launched.get(job_label(event.claim))
+        if job is not None and job.execution is not None and job.execution.note_event(event):
+            return
+        if event.kind is AllocationEventKind.CLAIMED and event.host_moment_s > self._opened_host_s:
+            # A former broker claimed it and was killed; it was made after this broker had released all others.
+            threading.Thread(target=_release, args=(manager, event.allocation), daemon=True).start()
+
+    def _on_execution_event(self, run: Run, job: LiveJob, event: ExecutionEvent) -> None:
+        match event:
+            case ClaimTried(procedure):
+                job.claiming, job.claiming_tries = procedure, procedure.number
+            case ClaimTryFailed(cluster, reason, procedure):
+                self._on_claim_failed(run, job, cluster, reason, procedure)
+            case ComponentClaimed(cluster, allocation, host_timestamp_s):
+                job.claimed[cluster] = (allocation, run.timestamp_s(host_timestamp_s))
+                self._recorder.record(run, EventKind.COMPONENT_CLAIMED, job, {"cluster": cluster})
+            case AllClaimed(host_timestamp_s):
+                job.state, job.timeline.claimed_s = JobState.STARTING, run.timestamp_s(host_timestamp_s)
+                self._recorder.record(run, EventKind.CLAIMED, job)
+                run.poller.poll_soon()
+            case Started(host_timestamp_s, host_late_s):
+                job.state, job.timeline.started_s = JobState.RUNNING, run.timestamp_s(host_timestamp_s)
+                job.overhead_late_s = run.dilation.emulated_duration_s(host_late_s)
+                self._recorder.record(run, EventKind.STARTED, job)
+            case Ended():
+                self._on_ended(run, job, event)
+
+    def _on_claim_failed(
+        self, run: Run, job: LiveJob, cluster: str, reason: str, procedure: ClaimingProcedure | None
+    ) -> None:
+        """Record a failed claiming try; the job keeps its placement, and `procedure` says when the next try is.
+
+        The event holds what had been claimed, since that was held in vain until now.
+        """
+        job.claiming = procedure or job.claiming
+        detail: dict[str, object] = {"cluster": cluster, "reason": reason, "claiming_try": job.claiming_tries}
+        self._recorder.record(run, EventKind.CLAIM_FAILED, job, detail)
+        job.claimed = {}
+
+    def _on_file_arrived(self, run: Run, job: LiveJob, arrived: FileArrived) -> None:
+        detail: dict[str, object] = {
+            "file": arrived.file,
+            "source": arrived.source,
+            "target": arrived.target,
+            "size_bytes": arrived.size_bytes,
+            "began_s": run.timestamp_s(arrived.host_began_s),
+            "arrived_s": run.timestamp_s(arrived.host_arrived_s),
+            "rate_mbit": rate_mbit(arrived.bytes_per_s, 1.0),
+        }
+        self._recorder.record(run, EventKind.FILE_ARRIVED, job, detail)
+
+
+def _release(manager: LocalResourceManager, allocation: str) -> None:
+    with contextlib.suppress(TestbedError):
+        manager.release(allocation)

@@ -1,0 +1,9 @@
+"""What the broker knows, in memory and on disk.
+
+journal    every event, numbered, on disk
+recording  events of runs and jobs, written into the journal
+jobs       a job: its request, its state and its timestamps
+runs       a run: its clock, its discipline and policy, and its jobs
+registry   runs and jobs by their numbers
+restore    runs and jobs restored from the journal
+"""

@@ -1,0 +1,140 @@
+"""A run of the broker: its clock, its queue discipline and placement policy, and its jobs.
+
+The default run, at dilation 1, exists from the start, for jobs that belong to no measurement or campaign.
+
+Disciplines that are never scanned decide at arrivals and departures only. On a live system processors also come free
+without either: other users of a cluster leave, a local manager counts an ended allocation a while longer, an allocation
+is granted before its event arrives. While jobs wait, a run therefore polls the clusters, soon after each decision and
+then at longer intervals; freed processors reach the discipline as a synthetic departure.
+"""
+
+from __future__ import annotations
+
+from emulator.broker.capacity import CapacityPoller
+from emulator.broker.state.jobs import LiveJob
+from emulator.model.clock import Dilation, EmulatedClock
+from emulator.model.errors import InvalidInput
+from emulator.model.job import JobState
+from emulator.model.topology import Topology
+from emulator.model.views import RunRequest, RunState, RunView
+from emulator.policies.admission import Admitting
+from emulator.policies.decisions import Decision
+from emulator.policies.factory import check_live, deciders
+from emulator.policies.protocols import PlacementPolicy, QueueDiscipline
+
+
+class Run:
+    """A run's clock, discipline, policy and jobs; `waiting_files` holds the input files of waiting jobs.
+
+    Nothing is decided in it any more once `failure` holds the reason why its discipline or policy failed, or while
+    `is_ending`. `undecided_departures` holds placed jobs that ended without a decision on their departure: while the
+    run was ending, or right before the broker was killed.
+
+    Raises:
+        UnknownName: if the request names a policy or queue that is neither the testbed's nor in its sources.
+        InvalidInput: if one of them is simulated only or cannot be loaded, the queue cannot be scanned as requested, or
+            the dilation is invalid.
+    """
+
+    def __init__(self, number: int, request: RunRequest, topology: Topology) -> None:
+        sources = request.sources
+        check_live(request.queue, request.policy, sources)
+        self.id = number
+        self.request = request
+        self.state = RunState.PREPARING
+        self.dilation = Dilation(request.dilation)
+        self.clock: EmulatedClock | None = None
+        self.deciders = deciders(request.queue, request.policy, request.scanning, request.seed, sources, request.quota)
+        self.admitting = Admitting(topology, request.queue, request.policy, request.rules, sources, request.quota)
+        self.jobs: dict[int, LiveJob] = {}
+        self.decisions = 0
+        self.failure = ""
+        self.is_ending = False
+        self.poller = CapacityPoller()
+        self.waiting_files: dict[int, str] = {}
+        self.undecided_departures: tuple[LiveJob, ...] = ()
+
+    def start(self) -> EmulatedClock:
+        """Set the clock to zero now; a second call has no effect."""
+        if self.clock is None:
+            self.clock = EmulatedClock.starting_now(self.dilation)
+            self.state = RunState.RUNNING
+        return self.clock
+
+    def resume_clock(self, host_origin_s: float) -> None:
+        """Resume the clock of a former broker, which read zero at `host_origin_s`."""
+        self.clock, self.state = EmulatedClock(self.dilation, host_origin_s), RunState.RUNNING
+
+    @property
+    def discipline(self) -> QueueDiscipline:
+        """The queue discipline, which decides which job is next."""
+        return self.deciders.discipline
+
+    @property
+    def policy(self) -> PlacementPolicy:
+        """The placement policy, which decides where a job goes."""
+        return self.deciders.policy
+
+    @property
+    def is_scanned(self) -> bool:
+        """Whether the discipline wants a scan; true if asking it fails, since a scan then meets the same error."""
+        try:
+            return self.discipline.next_scan_s() is not None
+        except InvalidInput:
+            return True
+
+    def note_decision(self, decision: Decision) -> None:
+        """Count a decision, and have the poller take note of it."""
+        self.decisions += 1
+        self.poller.note_decision(decision, is_scanned=self.discipline.next_scan_s() is not None)
+
+    def host_until_due_s(self) -> float | None:
+        """Get the host seconds until the next scan of the queue or poll of the clusters; None if none is due."""
+        if self.failure or self.is_ending:
+            return None
+        try:
+            scan_s = self.discipline.next_scan_s()
+        except InvalidInput:
+            return 0.0  # the decision that is due meets the same error, and fails the run
+        if scan_s is not None:
+            return self.clock.host_remaining_s(scan_s) if self.clock else None
+        return self.poller.host_until_due_s()
+
+    def add(self, job: LiveJob) -> None:
+        """Add a job that was submitted to this run, now or to a former broker."""
+        self.jobs[job.id] = job
+        if job.request.file is not None and job.state is JobState.QUEUED:
+            self.waiting_files[job.id] = job.request.file
+
+    def remove(self, job: LiveJob) -> None:
+        """Remove a job that did not become durable, so that it was never submitted."""
+        self.jobs.pop(job.id, None)
+        self.waiting_files.pop(job.id, None)
+
+    def requested_by_waiting(self, job_id: int) -> int | None:
+        """Return the processors that a job waiting for an answer requested; None for any other job."""
+        job = self.jobs.get(job_id)
+        return job.request.processors if job and job.state is JobState.QUEUED and not job.answered else None
+
+    @property
+    def unfinished(self) -> list[LiveJob]:
+        """The jobs that have not ended."""
+        return [job for job in self.jobs.values() if not job.state.final]
+
+    @property
+    def placed(self) -> list[LiveJob]:
+        """The jobs that have been placed and have not ended."""
+        return [job for job in self.jobs.values() if job.placement is not None and not job.state.final]
+
+    def now_s(self) -> float:
+        """Get the emulated seconds since the run's start; zero before."""
+        return self.clock.now_s() if self.clock else 0.0
+
+    def timestamp_s(self, host_moment_s: float) -> float:
+        """Convert a timestamp of the host's wall clock to emulated seconds since the run's start."""
+        return self.clock.emulated_timestamp_s(host_moment_s) if self.clock else 0.0
+
+    def view(self) -> RunView:
+        """Return the run as the API shows it."""
+        origin = self.clock.host_origin_s if self.clock else None
+        return RunView(id=self.id, state=self.state, request=self.request, host_origin_s=origin)

@@ -1,0 +1,196 @@
+"""The verb ``calibrate``: a processor profile from a published, a known or a measured runtime."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from emulator.calibration.measurements import CalibrationTrial
+from emulator.calibration.profile import (
+    Finding,
+    KnownIteration,
+    check_solvable,
+    from_host,
+    from_measured_overhead,
+    from_stated_overhead,
+)
+from emulator.calibration.profile_files import profile_in, profile_name, write_profile
+from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption, OutOption, run_path
+from emulator.cli.progress import run_progress
+from emulator.cli.tables import show_rows
+from emulator.containers.state import testbed_state
+from emulator.model.documents import document_text, validate
+from emulator.model.errors import InvalidInput, TestbedNotUp
+from emulator.model.processor import Processor, processor_named
+from emulator.runs.container_testbed import testbed_named
+from emulator.runs.matrix import DEFAULT_DILATION, DEFAULT_REPEAT
+from emulator.studies.published_runtimes import published_runtime
+
+DEFAULT_PROFILE: Final = "das2-pentium3"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb of this file to `app`."""
+    app.command("calibrate")(calibrate)
+
+
+def calibrate(
+    application: Annotated[str, typer.Option("--app", help="The application whose runtime is known.")] = "poisson",
+    grid: Annotated[int, typer.Option(help="Its grid points along a side.")] = 400,
+    processors: Annotated[int, typer.Option(help="Its processors, in one cluster.")] = 16,
+    iteration_s: Annotated[float | None, typer.Option(help="Known: seconds of an iteration.")] = None,
+    runtime_s: Annotated[float | None, typer.Option(help="Known: seconds of --iterations iterations.")] = None,
+    iterations: Annotated[int | None, typer.Option(help="Iterations that took --runtime-s.")] = None,
+    from_published: Annotated[
+        bool, typer.Option("--from-published", help="Take the runtime that was published for this job on DAS-2.")
+    ] = False,
+    on_this_host: Annotated[
+        bool,
+        typer.Option("--from-host", help="Measure this host: poisson's cost of a point, another application's weight."),
+    ] = False,
+    overhead_s: Annotated[
+        float | None,
+        typer.Option(help="Seconds of an iteration that are not computation; by default the testbed measures them."),
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option(help="Profile to start from; else that of --into, or of the testbed.")
+    ] = None,
+    into: Annotated[
+        Path | None, typer.Option(help="Topology or profile to write into; a new file is a profile's.")
+    ] = None,
+    called: Annotated[str | None, typer.Option("--as", help="What to call the calibrated profile.")] = None,
+    dilation: Annotated[float, typer.Option(help="Host seconds per emulated second.")] = DEFAULT_DILATION,
+    repeat: Annotated[int, typer.Option(help="Runs of what the testbed measures.")] = DEFAULT_REPEAT,
+    out: OutOption = None,
+    name: NameOption = DEFAULT_NAME,
+    as_json: JsonOption = False,
+) -> None:
+    """Derive a processor profile: the cost of a grid-point update, or the weight of an application other than poisson.
+
+    Example: testbed calibrate --app poisson --grid 400 --processors 16 --iteration-s 0.001298
+    """
+    stated = {
+        "application": application, "grid": grid, "processors": processors, "repeat": repeat, "dilation": dilation,
+    }  # fmt: skip
+    trial = validate(stated, CalibrationTrial, source="calibrate")
+    known = _known(trial, iteration_s, runtime_s, iterations, from_published, on_this_host)
+    if known is None and overhead_s is not None:
+        raise InvalidInput("--overhead-s: with --from-host only kernels are compared; leave it out.")
+    base = _base(profile, into, _testbed_processor(name, known) if overhead_s is None else None)
+    called = profile_name(called, into, base)
+    finding = _find(base, trial, known, overhead_s, name, run_path(out, f"calibrate-{application}"))
+    named = finding.calibration.processor.model_copy(update={"name": called})
+    if into is not None:
+        write_profile(into, named)
+    _show(trial, finding, named, into, as_json)
+
+
+def _known(
+    trial: CalibrationTrial,
+    iteration_s: float | None,
+    runtime_s: float | None,
+    iterations: int | None,
+    from_published: bool,
+    on_this_host: bool,
+) -> KnownIteration | None:
+    """Return what is known of an iteration; None if the host is to be measured instead.
+
+    Raises:
+        InvalidInput: unless exactly one source of it is named.
+    """
+    given = [iteration_s is not None, runtime_s is not None, from_published, on_this_host]
+    if sum(given) != 1:
+        raise InvalidInput("Say one of --iteration-s, --runtime-s, --from-published and --from-host.")
+    if (runtime_s is None) != (iterations is None):
+        raise InvalidInput("--runtime-s and --iterations go together: so many seconds for so many iterations.")
+    if on_this_host:
+        return None
+    if from_published:
+        published = published_runtime(trial.application, trial.grid, trial.processors)
+        return KnownIteration(published.iteration_s, f"published: {published.source}")
+    if iteration_s is not None:
+        return KnownIteration(iteration_s, "--iteration-s")
+    if runtime_s is None or iterations is None or iterations < 1:
+        raise InvalidInput(f"--iterations: must be at least 1, not {iterations}.")
+    return KnownIteration(runtime_s / iterations, f"--runtime-s over {iterations} iterations")
+
+
+def _testbed_processor(name: str, known: KnownIteration | None) -> Processor:
+    """Return the profile of the running testbed that measures.
+
+    Raises:
+        TestbedNotUp: if it does not run; the message says what it would measure.
+    """
+    try:
+        return testbed_state(name).topology.processor
+    except TestbedNotUp as error:
+        if known is None:
+            raise
+        raise TestbedNotUp(
+            f"{str(error).rstrip('.')}: it would measure what of an iteration is not computation "
+            "(or state it by --overhead-s; 0 counts everything as computation)."
+        ) from error
+
+
+def _base(profile: str | None, into: Path | None, of_testbed: Processor | None) -> Processor:
+    """Return the profile to start from: as asked, else that of the file to write into, of the testbed, or of DAS-2."""
+    if profile is not None:
+        return processor_named(profile)
+    in_file = profile_in(into) if into is not None else None
+    return in_file or of_testbed or processor_named(DEFAULT_PROFILE)
+
+
+def _find(
+    base: Processor,
+    trial: CalibrationTrial,
+    known: KnownIteration | None,
+    overhead_s: float | None,
+    name: str,
+    path: Path,
+) -> Finding:
+    if known is not None and overhead_s is not None:
+        return from_stated_overhead(base, trial, known, overhead_s)
+    check_solvable(base, trial, known)
+    with testbed_named(name) as testbed, run_progress() as report_progress:
+        if known is None:
+            return from_host(testbed, base, trial, path, report_progress)
+        return from_measured_overhead(testbed, base, trial, known, path, report_progress)
+
+
+def _show(trial: CalibrationTrial, finding: Finding, profile: Processor, into: Path | None, as_json: bool) -> None:
+    iteration, solved = finding.iteration, finding.calibration
+    row = {
+        "application": trial.application,
+        "grid": trial.grid,
+        "processors": trial.processors,
+        "iteration_s": None if iteration is None else iteration.iteration_s,
+        "overhead_s": None if iteration is None else iteration.overhead_s,
+        "compute_s": None if iteration is None else iteration.compute_s,
+        "key": solved.key,
+        "before": solved.before,
+        "after": solved.after,
+        "verdict": finding.verdict,
+    }
+    if as_json:
+        beside = {
+            "source": finding.source,
+            "overhead_source": finding.overhead_source,
+            "verdict_reasons": list(finding.reasons),
+            "profile": profile.model_dump(mode="json", exclude_none=True),
+            "into": None if into is None else str(into),
+        }
+        show_rows([row | beside], as_json=True)
+    else:
+        show_rows([row], as_json=False, title="Calibration")
+        print(f"iteration   {finding.source}")
+        if finding.overhead_source:
+            print(f"overhead    {finding.overhead_source}")
+        for reason in finding.reasons:
+            print(f"  {reason}")
+        if into is None:
+            print(f"\n{document_text(profile)}", end="")
+    if into is not None:
+        print(f"Written: {profile.name} in {into} (a running testbed keeps its profile).", file=sys.stderr)

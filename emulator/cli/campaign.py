@@ -1,0 +1,149 @@
+"""The verbs of campaigns: ``campaign run``, ``campaign list`` and ``campaign stop``."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from emulator.campaigns.live import planned, run_campaign
+from emulator.cli.dilations import (
+    EvenIfHopelessOption,
+    announce,
+    keep_and_show,
+    parse_dilation,
+    settle,
+)
+from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption, OutOption, run_path
+from emulator.cli.progress import run_progress
+from emulator.cli.report import show_summaries
+from emulator.cli.tables import show_rows
+from emulator.model.errors import TestbedNotUp
+from emulator.planning.planned_runs import planned_campaign
+from emulator.reports.summary import summarize
+from emulator.runs.container_testbed import testbed_named
+from emulator.runs.holding import give_back
+from emulator.runs.run_directory import read_run
+from workloads.campaign import campaign_named, shipped_campaigns
+from workloads.custom_sources import carrying_sources
+
+campaigns = typer.Typer(
+    help="Run, list and stop campaigns: streams of jobs on a running testbed.", no_args_is_help=True
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verbs of this file to `app`."""
+    app.add_typer(campaigns, name="campaign")
+
+
+PolicyOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Placement policy, instead of the campaign's or, with another queue, what goes with it: a name, or "
+        "mypolicy.py:Mine."
+    ),
+]
+QueueOption = Annotated[
+    str | None, typer.Option(help="Queue discipline, instead of the campaign's: a name, or mypolicy.py:Mine.")
+]
+QuotaOption = Annotated[
+    float | None, typer.Option(help="Share of each cluster that its jobs may fill, instead of the campaign's.")
+]
+ScanIntervalOption = Annotated[
+    float | None,
+    typer.Option(metavar="S", help="Emulated seconds between scans of the queue, instead of the campaign's."),
+]
+TriesThresholdOption = Annotated[
+    int | None, typer.Option(metavar="N", help="A job tried more often is given up, instead of the campaign's.")
+]
+ScanAtDeparturesOption = Annotated[
+    bool | None, typer.Option(help="Try all waiting jobs also at once when another departs, instead of the campaign's.")
+]
+CampaignDilationOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="K|auto", help="Host seconds per emulated second; auto: as planned. [the campaign's, or auto]"
+    ),
+]
+TimeScaleOption = Annotated[
+    float | None, typer.Option(metavar="S", help="Divides times and files, not the links. [the campaign's, or 1]")
+]
+
+
+@campaigns.command()
+def run(
+    campaign: Annotated[str, typer.Argument(help="Name of a campaign, or the path of a campaign file.")],
+    policy: PolicyOption = None,
+    queue: QueueOption = None,
+    quota: QuotaOption = None,
+    scan_interval: ScanIntervalOption = None,
+    tries_threshold: TriesThresholdOption = None,
+    scan_at_departures: ScanAtDeparturesOption = None,
+    jobs: Annotated[int | None, typer.Option(help="Number of jobs, instead of the campaign's.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
+    dilation: CampaignDilationOption = None,
+    time_scale: TimeScaleOption = None,
+    even_if_hopeless: EvenIfHopelessOption = False,
+    out: OutOption = None,
+    name: NameOption = DEFAULT_NAME,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a campaign and record it.
+
+    Example: testbed campaign run first --jobs 20 --seed 1
+    """
+    requested = None if dilation is None else parse_dilation(dilation)
+    scheduled = carrying_sources(campaign_named(campaign).scheduled(queue, policy))
+    chosen = scheduled.changed(
+        jobs=jobs,
+        dilation=requested,
+        time_scale=time_scale,
+        scan_interval_s=scan_interval,
+        tries_threshold=tries_threshold,
+        scans_at_departures=scan_at_departures,
+        quota=quota,
+    )
+    if dilation is None and chosen.states_dilation:
+        requested = chosen.dilation
+    path = run_path(out, chosen.name)
+    with testbed_named(name) as testbed, run_progress() as report_progress:
+        planned_run = planned_campaign(chosen, planned(testbed, chosen, seed), seed, testbed.topology)
+        choice = settle(planned_run, requested, report_progress, even_if_hopeless=even_if_hopeless)
+        announce(choice, planned=requested is None)
+        run_campaign(
+            testbed, chosen.changed(dilation=choice.dilation), seed=seed, path=path, report_progress=report_progress
+        )
+    keep_and_show(choice, path, as_json=as_json)
+    show_summaries([summarize(read_run(path))], as_json=as_json)
+    print(f"Records: {path}", file=sys.stderr)
+
+
+@campaigns.command("list")
+def list_campaigns(as_json: JsonOption = False) -> None:
+    """List the campaigns that come with the testbed.
+
+    Example: testbed campaign list
+    """
+    rows = [
+        {"name": name, "topology": found.topology, "jobs": found.jobs, "description": found.description}
+        for name, found in shipped_campaigns().items()
+    ]
+    show_rows(rows, as_json=as_json)
+
+
+@campaigns.command()
+def stop(name: NameOption = DEFAULT_NAME) -> None:
+    """Release a testbed still held by a stale run.
+
+    Example: testbed campaign stop
+    """
+    with testbed_named(name) as testbed:
+        run = testbed.client.current_run()
+        if run is None:
+            raise TestbedNotUp("No run holds the testbed, so there is nothing to stop.")
+        for failure in give_back(testbed, run):
+            raise failure
+    Console().print(f"Run {run.id} ({run.request.name}) is ended; the testbed is free.")

@@ -1,0 +1,70 @@
+"""Compiling the simulator before it is used for the first time."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from contextlib import suppress
+from importlib.util import find_spec
+from typing import Final
+
+from rich.console import Console
+
+from emulator import compiled
+from emulator.model.project import PROJECT_ROOT
+
+COMPILE_VARIABLE: Final = "TESTBED_COMPILE"
+"""The environment variable that keeps the simulator interpreted where it says ``no`` and nothing is compiled yet."""
+
+_COMPILING: Final = "compiling the simulator, once and for about a minute"
+
+
+def compile_simulator() -> None:
+    """Compile policies and engine unless that is done, and let this process import the compiled modules.
+
+    Call it before any of them is imported; if one has been, nothing is done. Where they cannot be compiled they run
+    interpreted, and stderr says why.
+    """
+    if compiled.in_use() or any(module in sys.modules for module in compiled.MODULES):
+        return
+    if not compiled.built_folder().is_dir():
+        if os.environ.get(COMPILE_VARIABLE) == "no":
+            return
+        reason = _what_lacks() or _compile()
+        if reason:
+            print(f"The simulator runs interpreted, three to four times as long: {reason}", file=sys.stderr)
+            return
+    compiled.install()
+
+
+def _what_lacks() -> str:
+    """Return a sentence about what the compiling needs and this host lacks; empty if it lacks nothing."""
+    if not (find_spec("mypyc") and find_spec("setuptools")):
+        return "compiling it needs the extra 'sim' (pip install --editable '.[sim]')."
+    compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
+    return "" if shutil.which(compiler) else f"there is no C compiler {compiler!r} (on Debian: `apt-get install gcc`)."
+
+
+def _compile() -> str:
+    """Compile in another process, and return a sentence about why that failed; empty if it did not.
+
+    A failure is remembered for as long as the sources stay as they are, because it takes nearly as long as a success.
+    """
+    failure = compiled.built_folder().with_suffix(".failed")
+    if failure.is_file():
+        return failure.read_text(encoding="utf-8")
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        print(_COMPILING, file=sys.stderr, flush=True)
+    command = [sys.executable, "-m", "emulator.simulator.compile"]
+    with console.status(_COMPILING):
+        done = subprocess.run(command, cwd=PROJECT_ROOT, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return ""
+    said = (done.stderr.strip().splitlines() or ["the compiler failed without a reason."])[-1]
+    with suppress(OSError):
+        failure.write_text(f"{said} Try again with `python -m emulator.simulator.compile`.", encoding="utf-8")
+    return said

@@ -1,0 +1,178 @@
+"""The verb ``export``: a topology or a run in the formats of other tools (`emulator.reports.exports`), in a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from apps.descriptor import ExchangeMode
+from apps.grid import equal_components
+from emulator.cli.options import JsonOption, make_folder, run_path
+from emulator.cli.tables import show_rows
+from emulator.model.catalogue import topology_named
+from emulator.model.errors import ImpossibleRequest, UnknownName
+from emulator.model.interconnects import Interconnect, WhichInterconnect
+from emulator.model.topology import Topology
+from emulator.reports.exports.batsim import batsim_files
+from emulator.reports.exports.gwf import gwf_lines
+from emulator.reports.exports.poisson_skeleton import SkeletonJob
+from emulator.reports.exports.simgrid import COMMANDS_FILE, commands, simgrid_files
+from emulator.reports.exports.swf import component_lines, swf_log
+from emulator.runs.run_directory import check_free, read_manifest, read_run
+from workloads.swf import write_swf
+from workloads.whole_files import written_whole
+
+DEFAULT_ITERATIONS: Final = 20
+LOG_FILE: Final = "jobs.swf"
+GRID_LOG_FILE: Final = "jobs.gwf"
+COMPONENTS_FILE: Final = "components.csv"
+
+
+class Exchange(StrEnum):
+    """How the Poisson application exchanges borders."""
+
+    STEPS = "steps"
+    OVERLAPPED = "overlapped"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb of this file to `app`."""
+    app.command("export")(export)
+
+
+def export(
+    source: Annotated[str, typer.Argument(help="A topology, or a run's directory.", metavar="TOPOLOGY|RUN_DIR")],
+    format_name: Annotated[str, typer.Option("--format", help="simgrid; or, of a run, swf, gwf or batsim.")],
+    grid: Annotated[int, typer.Option(help="simgrid: the Poisson job's grid points along a side.")] = 400,
+    processors: Annotated[int, typer.Option(help="Its processors.")] = 16,
+    clusters: Annotated[int, typer.Option(help="The clusters that it is spread over, in equal components.")] = 1,
+    on: Annotated[str | None, typer.Option(help="Those clusters by name, in order, joined by commas.")] = None,
+    interconnect: Annotated[
+        WhichInterconnect | None,
+        typer.Option(help="The interconnect inside clusters; by default that of a job over so many."),
+    ] = None,
+    exchange: Annotated[Exchange, typer.Option(help="Borders one after another, or all at once.")] = Exchange.STEPS,
+    iterations: Annotated[int, typer.Option(help="Iterations to predict.")] = DEFAULT_ITERATIONS,
+    out: Annotated[
+        Path | None, typer.Option(help="Where to write: a directory, new or empty; by default one in ./runs.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write files for other tools: a Poisson job on a topology for SimGrid's SMPI to predict, or the jobs of a run.
+
+    Example: testbed export das2 --format simgrid --grid 4000 --processors 16 --clusters 2 --out smpi
+    """
+    job = _Job(grid, processors, clusters, on, interconnect, exchange.value, iterations)
+    if format_name not in _FORMATS:
+        raise UnknownName.among("export format", format_name, sorted(_FORMATS))
+    _FORMATS[format_name](source, job, out, as_json)
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """The job that is to be predicted, as it was asked for."""
+
+    grid: int
+    processors: int
+    clusters: int
+    on: str | None
+    interconnect: WhichInterconnect | None
+    exchange: ExchangeMode
+    iterations: int
+
+    def on_topology(self, topology: Topology) -> SkeletonJob:
+        """Return the job on the named clusters of `topology`, or on its first ones.
+
+        Raises:
+            ImpossibleRequest: if there are too few clusters, or the processors cannot be divided equally.
+        """
+        names = topology.cluster_names if self.on is None else self.on.split(",")
+        if not 1 <= self.clusters <= len(names):
+            raise ImpossibleRequest(f"The job needs 1 to {len(names)} clusters, not {self.clusters}.")
+        if self.processors % self.clusters:
+            raise ImpossibleRequest(
+                f"{self.processors} processors cannot be divided over {self.clusters} clusters: take a multiple."
+            )
+        components = equal_components(self.processors, self.clusters)
+        return SkeletonJob(self.grid, self.iterations, components, tuple(names[: self.clusters]), self.exchange)
+
+    def interconnect_of(self, topology: Topology) -> Interconnect | None:
+        """Return the interconnect that carries its messages inside clusters."""
+        return topology.interconnects.of(self.clusters, self.interconnect)
+
+
+def _topology_of(source: str) -> Topology:
+    """Return the topology with that name or in that file, or the topology of the run in that directory."""
+    return read_manifest(Path(source)).topology if Path(source).is_dir() else topology_named(source)
+
+
+def _export_simgrid(source: str, stated: _Job, out: Path | None, as_json: bool) -> None:
+    topology = _topology_of(source)
+    job = stated.on_topology(topology)
+    files = simgrid_files(topology, stated.interconnect_of(topology), job)
+    folder = _folder(out, f"simgrid-{topology.name}")
+    _write(folder, files)
+    _show(folder, list(files), as_json, {"commands": commands(job)})
+    if not as_json:
+        print("With SimGrid (Debian: libsimgrid-dev), in that folder:")
+        for command in commands(job):
+            print(f"  {command}")
+        print(f"or both at once: sh {folder / COMMANDS_FILE}")
+
+
+def _export_swf(source: str, stated: _Job, out: Path | None, as_json: bool) -> None:
+    run = read_run(Path(source))
+    header, records = swf_log(run)
+    folder = _folder(out, f"swf-{run.manifest.name}")
+    write_swf(header, records, folder / LOG_FILE)
+    _write(folder, {COMPONENTS_FILE: "".join(f"{line}\n" for line in component_lines(run))})
+    _show(folder, [LOG_FILE, COMPONENTS_FILE], as_json)
+
+
+def _export_gwf(source: str, stated: _Job, out: Path | None, as_json: bool) -> None:
+    run = read_run(Path(source))
+    content = "".join(f"{line}\n" for line in gwf_lines(run))
+    folder = _folder(out, f"gwf-{run.manifest.name}")
+    _write(folder, {GRID_LOG_FILE: content})
+    _show(folder, [GRID_LOG_FILE], as_json)
+
+
+def _export_batsim(source: str, stated: _Job, out: Path | None, as_json: bool) -> None:
+    run = read_run(Path(source))
+    files = batsim_files(run)
+    folder = _folder(out, f"batsim-{run.manifest.name}")
+    _write(folder, files)
+    _show(folder, list(files), as_json)
+
+
+def _folder(out: Path | None, name: str) -> Path:
+    """Make the folder to write into, new or empty."""
+    folder = run_path(out, name)
+    check_free(folder)
+    return make_folder(folder)
+
+
+def _write(folder: Path, files: Mapping[str, str]) -> None:
+    for name, content in files.items():
+        with written_whole(folder / name) as text:
+            text.write(content)
+
+
+def _show(folder: Path, files: list[str], as_json: bool, beside: Mapping[str, object] | None = None) -> None:
+    if as_json:
+        show_rows([{"folder": str(folder), "files": files, **(beside or {})}], as_json=True)
+    else:
+        print(f"Written: {', '.join(files)} in {folder}.")
+
+
+_FORMATS: Final[Mapping[str, Callable[[str, _Job, Path | None, bool], None]]] = {
+    "simgrid": _export_simgrid,
+    "swf": _export_swf,
+    "gwf": _export_gwf,
+    "batsim": _export_batsim,
+}

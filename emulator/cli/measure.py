@@ -1,0 +1,165 @@
+"""The verb ``measure``: extension factors over a matrix of configurations, and what communication costs in each."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from emulator.cli.dilations import (
+    AUTO,
+    DilationOption,
+    EvenIfHopelessOption,
+    announce,
+    keep_and_show,
+    parse_dilation,
+    settle,
+)
+from emulator.cli.matrix_options import (
+    ApplicationsOption,
+    ClustersOption,
+    GridsOption,
+    ProcessorsOption,
+    SettingsOption,
+    described_cells,
+    given_options,
+    names,
+)
+from emulator.cli.measured_tables import show_measured
+from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption, OutOption, run_path
+from emulator.cli.progress import run_progress
+from emulator.measurement.extension import Measured, measure, resume
+from emulator.model.documents import validate
+from emulator.model.errors import InvalidInput, RunFailed, TestbedError
+from emulator.model.topology import Topology
+from emulator.planning.planned_runs import planned_layout
+from emulator.runs.container_testbed import testbed_named
+from emulator.runs.control_runs import control_runs_of
+from emulator.runs.matrix import DEFAULT_REPEAT, Matrix, lay_out
+from emulator.runs.resuming import is_unfinished
+
+RepeatOption = Annotated[int, typer.Option(help="Runs of each cell.")]
+LengthOption = Annotated[
+    int | None, typer.Option(help="Length of a run: iterations, heat's steps, ensflow's days; chosen by default.")
+]
+OnOption = Annotated[str, typer.Option(help="Names of the clusters to use, in order, for instance delft,leiden.")]
+CommunicationOption = Annotated[
+    bool, typer.Option("--communication", help="Measure border exchange too, synchronized and not.")
+]
+AsCoallocatedOption = Annotated[
+    bool, typer.Option("--as-coallocated", help="One cluster also over the interconnect of co-allocated jobs.")
+]
+TimeScaleOption = Annotated[float, typer.Option(help="Divides what computing takes; times stay scaled.")]
+AttributeOption = Annotated[
+    bool, typer.Option("--attribute", help="Split each factor into its parts, by control runs.")
+]
+CheckOption = Annotated[bool, typer.Option("--check", help="Repeat all at twice the dilation, which must agree.")]
+ResumeOption = Annotated[
+    Path | None, typer.Option("--resume", metavar="DIR", help="Run what an interrupted measurement still lacks.")
+]
+
+_WITH_RESUME: Final = {"resume_directory", "name", "as_json"}
+"""The options that go with --resume; all else is in the run's manifest."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb of this file to `app`."""
+    app.command("measure")(measure_factors)
+
+
+def measure_factors(
+    context: typer.Context,
+    applications: ApplicationsOption = "poisson",
+    grids: GridsOption = "400",
+    processors: ProcessorsOption = "16",
+    clusters: ClustersOption = "1,2,4",
+    repeat: RepeatOption = DEFAULT_REPEAT,
+    iterations: LengthOption = None,
+    dilation: DilationOption = AUTO,
+    even_if_hopeless: EvenIfHopelessOption = False,
+    on: OnOption = "",
+    settings: SettingsOption = None,
+    communication: CommunicationOption = False,
+    as_coallocated: AsCoallocatedOption = False,
+    time_scale: TimeScaleOption = 1.0,
+    attribute: AttributeOption = False,
+    check: CheckOption = False,
+    resume_directory: ResumeOption = None,
+    out: OutOption = None,
+    name: NameOption = DEFAULT_NAME,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure extension factors: how much longer a job takes when it is spread over clusters.
+
+    Lists make a matrix; combinations that are impossible are left out, each with a sentence.
+
+    Example: testbed measure --app poisson --grid 100,400 --processors 8,16 --clusters 1,2,4
+    """
+    if resume_directory is not None:
+        if given_options(context) - _WITH_RESUME:
+            raise InvalidInput("--resume takes the whole matrix from the run's manifest: leave out what describes one.")
+        _resume(resume_directory, name, as_json)
+        return
+    factor = parse_dilation(dilation)
+    stated = described_cells(applications, grids, processors, clusters, iterations, settings) | {
+        "repeat": repeat, "on": names(on), "communication": communication, "as_coallocated": as_coallocated,
+        "time_scale": time_scale, "attribute": attribute, "check": check,
+        **({} if factor is None else {"dilation": factor}),
+    }  # fmt: skip
+    matrix = validate(stated, Matrix, source="measure")
+    _measure(matrix, out, name, as_json, planned=factor is None, even_if_hopeless=even_if_hopeless)
+
+
+def _measure(
+    matrix: Matrix, out: Path | None, name: str, as_json: bool, *, planned: bool, even_if_hopeless: bool
+) -> None:
+    """Measure at the dilation of `matrix` or, if it is to be `planned`, at the planner's."""
+    with testbed_named(name) as testbed:
+        layout = lay_out(matrix, testbed.topology)
+        for sentence in layout.left_out:
+            print(f"left out: {sentence}", file=sys.stderr)
+        path = run_path(out, matrix.name)
+        with _resumable(path), run_progress() as report_progress:
+            run = planned_layout(layout, testbed.topology, control_runs_of(matrix))
+            choice = settle(
+                run, None if planned else matrix.dilation, report_progress, even_if_hopeless=even_if_hopeless
+            )
+            announce(choice, planned=planned)
+            measured = measure(testbed, matrix.model_copy(update={"dilation": choice.dilation}), path, report_progress)
+        keep_and_show(choice, path, as_json=as_json)
+        _report(measured, path, testbed.topology, as_json)
+
+
+def _resume(path: Path, name: str, as_json: bool) -> None:
+    with testbed_named(name) as testbed:
+        with _resumable(path), run_progress() as report_progress:
+            measured = resume(testbed, path, report_progress)
+        _report(measured, path, testbed.topology, as_json)
+
+
+@contextmanager
+def _resumable(path: Path) -> Iterator[None]:
+    """If what is done in the context ends early and leaves finished jobs in `path`, say how to resume it."""
+    try:
+        yield
+    except (KeyboardInterrupt, TestbedError):
+        if is_unfinished(path):
+            print(f"What has finished is kept: `testbed measure --resume {path}` runs the rest.", file=sys.stderr)
+        raise
+
+
+def _report(measured: Measured, path: Path, topology: Topology, as_json: bool) -> None:
+    show_measured(measured, path, topology, as_json=as_json)
+    if measured.failures:
+        count = len(measured.failures)
+        raise RunFailed(
+            f"{'A cell was' if count == 1 else f'{count} cells were'} given up: {measured.failures[0]} "
+            f"(try again with `testbed measure --resume {path}`)."
+        )
+    if measured.defects:
+        more = f" (And {len(measured.defects) - 1} more.)" if len(measured.defects) > 1 else ""
+        raise RunFailed(f"A figure does not hold. {measured.defects[0]} (report it as a defect).{more}")

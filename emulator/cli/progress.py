@@ -1,0 +1,99 @@
+"""Progress on standard error, so that tables and JSON on standard output stay clean.
+
+On a screen a line moves; where output goes to a file, plain lines are printed now and then.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+if TYPE_CHECKING:
+    from emulator.containers.progress import ProgressStep
+    from emulator.runs.progress import ProgressReport, ReportProgress
+    from emulator.simulator import sweep
+
+
+def step_printer() -> Callable[[ProgressStep], None]:
+    """Return an observer that prints each step, with the seconds since the first."""
+    begun = time.monotonic()
+    console = Console(stderr=True, highlight=False)
+
+    def print_step(step: ProgressStep) -> None:
+        console.print(f"[dim]{time.monotonic() - begun:6.1f} s[/dim]  {step.stage}: {step.detail}")
+
+    return print_step
+
+
+@contextmanager
+def run_progress() -> Iterator[ReportProgress]:
+    """Show the progress of a run as long as the context lasts."""
+    if sys.stderr.isatty():
+        with Console(stderr=True).status("starting") as status:
+            yield lambda progress: status.update(_run_line(progress))
+    else:
+        yield _RunLines()
+
+
+@contextmanager
+def sweep_progress(name: str) -> Iterator[sweep.ReportSweep]:
+    """Show the progress of the simulations of `name` as long as the context lasts."""
+    if not sys.stderr.isatty():
+        yield _SweepLines(name)
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    case = TextColumn("{task.fields[case]}")
+    columns = (TextColumn(name), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), case)
+    with Progress(*columns, console=Console(stderr=True)) as bars:
+        bar = bars.add_task(name, case="")
+        yield lambda progress: bars.update(bar, completed=progress.done, total=progress.total, case=progress.key)
+
+
+class _RunLines:
+    """Prints a line for each stage, and one for each job that ends."""
+
+    def __init__(self) -> None:
+        self._last: tuple[str, int] | None = None
+
+    def __call__(self, progress: ProgressReport) -> None:
+        now = (progress.stage, progress.finished + progress.failed)
+        if now != self._last:
+            self._last = now
+            print(_run_line(progress), file=sys.stderr, flush=True)
+
+
+class _SweepLines:
+    """Prints a line for every tenth of a sweep."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._last: tuple[int, int] | None = None
+
+    def __call__(self, progress: sweep.SweepProgress) -> None:
+        now = (progress.total, 10 * progress.done // max(1, progress.total))
+        if now != self._last:
+            self._last = now
+            print(f"{self._name}: {progress.done} of {progress.total} simulations", file=sys.stderr, flush=True)
+
+
+def _run_line(progress: ProgressReport) -> str:
+    if progress.time_s is None:
+        return progress.stage
+    counts = f"{progress.finished} of {progress.expected} jobs finished, {progress.running} running"
+    failed = f", {progress.failed} failed or cancelled" if progress.failed else ""
+    left = "" if progress.host_left_s is None else f", {_rounded(progress.host_left_s)} left"
+    return f"{progress.stage}: {counts}{failed} at {progress.time_s:.0f} s{left}"
+
+
+def _rounded(host_s: float) -> str:
+    """Return an estimated duration, rounded to what an estimate can say."""
+    if host_s < 90:
+        return f"about {max(5, round(host_s / 5) * 5)} s"
+    minutes = round(host_s / 60)
+    return f"about {minutes} min" if minutes < 90 else f"about {minutes / 60:.1f} h"

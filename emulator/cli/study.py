@@ -1,0 +1,90 @@
+"""The verb ``study``: a published simulation study run again, its figure drawn and its claims decided."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from emulator.cli.compiling import compile_simulator
+from emulator.cli.options import JsonOption, make_folder
+from emulator.cli.progress import sweep_progress
+from emulator.cli.tables import show_rows
+
+if TYPE_CHECKING:
+    from emulator.studies.simulation_study import StudyResult
+
+SHOWN: Final = ("claim", "verdict", "parts shown", "says")
+DEFAULT_JOBS: Final = 50_000
+DEFAULT_REPLICATIONS: Final = 10
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to `app`."""
+    app.command("study")(study)
+
+
+def study(
+    name: Annotated[str, typer.Argument(help="The study; `list` names them all, `all` runs them all.")],
+    jobs: Annotated[int, typer.Option(help="Arrivals in each simulation.")] = DEFAULT_JOBS,
+    replications: Annotated[int, typer.Option(help="Replications of each simulation.")] = DEFAULT_REPLICATIONS,
+    workers: Annotated[int | None, typer.Option(help="Processes; by default one per processor.")] = None,
+    scheduler: Annotated[str | None, typer.Option(help="A dask scheduler elsewhere, host:port.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Directory of the results; one used before is resumed.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a published simulation study again and decide its claims.
+
+    Example: testbed study compositions --workers 2 --out runs/compositions
+    """
+    if name != "list":
+        compile_simulator()
+    from emulator.reports.study_pages import write_study
+    from emulator.simulator.sweep import Sweep, Workforce
+    from emulator.studies.catalogue import STUDIES, study_named
+    from emulator.studies.simulation_study import Scale, conduct
+
+    if name == "list":
+        rows = [{"name": known.name, "figures": known.figures, "title": known.title} for known in STUDIES.values()]
+        show_rows(rows, as_json=as_json)
+        return
+    chosen = list(STUDIES.values()) if name == "all" else [study_named(name)]
+    scale = Scale(jobs, replications)
+    folder = make_folder(out or Path("runs") / f"study-{name}-{datetime.now():%Y%m%d-%H%M%S}")
+    results: list[StudyResult] = []
+    with Workforce(workers, scheduler).assembled() as client:
+        for one in chosen:
+            with sweep_progress(one.name) as report_progress:
+                sweep = Sweep(client, folder / f"{one.name}.outcomes.jsonl", report_progress)
+                results.append(conduct(one, scale, sweep))
+                sweep.tidy()
+            write_study(results[-1], folder)
+    _show(results, as_json=as_json)
+    print(f"Results: {folder}", file=sys.stderr)
+
+
+def _show(results: list[StudyResult], *, as_json: bool) -> None:
+    from emulator.reports.study_tables import claim_table, found_table, part_table
+
+    if not as_json:
+        for result in results:
+            rows = [{column: row[column] for column in SHOWN} for row in claim_table(result)]
+            show_rows(rows, as_json=False, title=result.study.title)
+        return
+    found = [
+        {
+            "study": result.study.name,
+            "jobs": result.scale.jobs,
+            "replications": result.scale.replications,
+            "headline": result.headline,
+            "claims": claim_table(result),
+            "parts": part_table(result),
+            "found": found_table(result),
+        }
+        for result in results
+    ]
+    print(json.dumps(found, indent=2))

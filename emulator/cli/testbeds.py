@@ -1,0 +1,77 @@
+"""The running testbed that a verb works on: its topology's file, its broker, and its state as people read it.
+
+Modules that import Docker's are imported inside functions, so that the help of a verb does not wait for them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from emulator.cli.tables import show_rows
+from emulator.model.errors import TestbedNotUp
+from emulator.model.project import PROJECT_ROOT, locate
+
+if TYPE_CHECKING:
+    from emulator.client import BrokerClient
+    from emulator.containers.inspection import TestbedStatus
+    from emulator.containers.state import TestbedState
+
+
+def broker_of(name: str) -> BrokerClient:
+    """Return a client of the broker of the testbed `name`; the caller closes it.
+
+    Raises:
+        TestbedNotUp: if no testbed of that name runs.
+    """
+    from emulator.client import BrokerClient
+    from emulator.containers.state import testbed_state
+
+    state = testbed_state(name)
+    return BrokerClient(state.api_url, state.token)
+
+
+def topology_file(topology: str) -> Path:
+    """Return the file of the topology with this name or path."""
+    return Path(locate("topology", topology, PROJECT_ROOT / "compose"))
+
+
+def show_testbed(state: TestbedState, *, as_json: bool) -> None:
+    """Print the clusters of a running testbed, its router and its API.
+
+    Raises:
+        TestbedNotUp: if a part of it does not run, after everything is printed.
+    """
+    from emulator.containers import engine
+    from emulator.containers.inspection import inspect
+
+    found = inspect(engine.connect(), state)
+    rows = [
+        {
+            "name": cluster.name,
+            "nodes": cluster.nodes,
+            "processors": cluster.processors,
+            "idle": cluster.idle,
+            "container": cluster.container,
+            "state": cluster.container_state,
+        }
+        for cluster in found.clusters
+    ]
+    show_rows(rows, as_json=as_json)
+    if not as_json:
+        _show_surroundings(state, found)
+    if found.faults:
+        raise TestbedNotUp(" ".join(found.faults))
+
+
+def _show_surroundings(state: TestbedState, found: TestbedStatus) -> None:
+    print(f"topology    {state.topology.name}")
+    print(f"processors  {state.topology.processor.described}")
+    print(f"messages    inside a cluster: {state.topology.interconnects.described}")
+    if state.topology.emulated:
+        print(f"router      {found.router_backend or 'unknown'} (asked: {state.record.router_backend})")
+        print(f"dilation    {'unknown' if found.dilation is None else f'{found.dilation:g}'}")
+    if state.topology.real_clusters:
+        real = ", ".join(cluster.name for cluster in state.topology.real_clusters)
+        print(f"unshaped    the links of {real}, which are real")
+    print(f"API         {found.api_url}  (token: {state.folder / 'token'})")

@@ -1,0 +1,91 @@
+"""Take a testbed down: remove everything that carries its label, whatever state the host remembers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+import docker
+import docker.errors
+from docker.models.containers import Container
+
+from emulator.containers import engine, state
+from emulator.containers.names import PartNames
+from emulator.containers.progress import Observer, ProgressStep, ignore
+from emulator.model.errors import EngineUnavailable, TestbedNotUp
+
+_REMOVERS: Final = 16
+_REMOVAL_ROUNDS: Final = 5
+_LISTED_BY_KIND: Final[tuple[tuple[str, Callable[..., Sequence[engine.Part]]], ...]] = (
+    ("containers", engine.containers_of),
+    ("networks", engine.networks_of),
+    ("volumes", engine.volumes_of),
+)
+
+
+def take_down(name: str, observe: Observer = ignore) -> None:
+    """Remove a testbed's containers, networks, volumes and state, even if it is incomplete.
+
+    Raises:
+        TestbedNotUp: if there is nothing of it.
+        EngineUnavailable: if Docker does not answer.
+    """
+    PartNames(name)
+    client = engine.connect()
+    with state.exclusive(name, wait=False):
+        if not remove_parts(client, name, observe) and state.remembered(name) is None:
+            raise TestbedNotUp(f"No testbed called {name!r} is running, so there is nothing to take down.")
+        state.forget(name)
+
+
+def take_all_down(observe: Observer = ignore) -> list[str]:
+    """Take every testbed of this host down; return their names."""
+    names = testbeds(engine.connect())
+    for name in names:
+        take_down(name, observe)
+    return names
+
+
+def testbeds(client: docker.DockerClient) -> list[str]:
+    """Return the names of all testbeds of which this host has any part."""
+    parts = [*engine.containers_of(client, None), *engine.networks_of(client, None), *engine.volumes_of(client, None)]
+    return sorted(engine.testbeds_seen(parts) | set(state.remembered_names()))
+
+
+def remove_parts(client: docker.DockerClient, name: str, observe: Observer) -> bool:
+    """Remove everything that carries the testbed's label; return whether there was anything.
+
+    Looks again until nothing is found, because the engine may still be creating what an interrupted start asked for.
+    """
+    found = False
+    for _ in range(_REMOVAL_ROUNDS):
+        removed = [_remove_kind(client, name, kind, listed, observe) for kind, listed in _LISTED_BY_KIND]
+        found = found or any(removed)
+        if not any(removed):
+            break
+    return found
+
+
+def _remove_kind(
+    client: docker.DockerClient, name: str, kind: str, listed: Callable[..., Sequence[engine.Part]], observe: Observer
+) -> bool:
+    parts = listed(client, name)
+    if parts:
+        observe(ProgressStep("removing", f"{len(parts)} {kind} of {name}"))
+        with ThreadPoolExecutor(_REMOVERS) as pool:
+            list(pool.map(_remove_part, parts))
+    return bool(parts)
+
+
+def _remove_part(part: engine.Part) -> None:
+    try:
+        if isinstance(part, Container):
+            part.remove(force=True, v=True)
+        else:
+            part.remove()
+    except docker.errors.NotFound:
+        pass
+    except docker.errors.APIError as error:
+        if "in progress" not in str(error):
+            raise EngineUnavailable(f"{part.name} could not be removed: {error.explanation or error}.") from error

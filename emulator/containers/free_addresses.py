@@ -1,0 +1,107 @@
+"""A private subnet and a port of the host that nothing uses, for a new testbed."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import docker
+import psutil
+
+from emulator.containers.addresses import HIGHEST_SECOND_OCTET, LOWEST_SECOND_OCTET, AddressPlan
+from emulator.containers.state import TestbedState, remembered, remembered_names
+from emulator.model.errors import TestbedAlreadyUp
+
+FIRST_PORT: Final = 8460
+_PORTS_TRIED: Final = 200
+_LOOPBACK: Final = "127.0.0.1"
+
+Network = ipaddress.IPv4Network
+
+
+def free_addresses(client: docker.DockerClient) -> AddressPlan:
+    """Find an address plan whose subnet overlaps no Docker network, interface, route or other testbed.
+
+    Raises:
+        TestbedAlreadyUp: if every subnet is taken.
+    """
+    taken = [*_docker_subnets(client), *_interface_subnets(), *_routes(Path("/proc/net/route")), *_remembered_subnets()]
+    for octet in range(LOWEST_SECOND_OCTET, HIGHEST_SECOND_OCTET + 1):
+        plan = AddressPlan(octet)
+        if not any(Network(plan.whole).overlaps(network) for network in taken):
+            return plan
+    raise TestbedAlreadyUp(
+        f"Every subnet from 10.{LOWEST_SECOND_OCTET}.0.0/16 to 10.{HIGHEST_SECOND_OCTET}.0.0/16 is in use on this host "
+        "(remove unused Docker networks, or take another testbed down)."
+    )
+
+
+def free_port(requested: int | None) -> int:
+    """Return the port asked for, or find the first free one from 8460 on the host's loopback.
+
+    Raises:
+        TestbedAlreadyUp: if the port asked for is in use, or none is free.
+    """
+    claimed = {state.record.api_port for state in _remembered()}
+    if requested is not None:
+        if requested in claimed or not _is_free(requested):
+            raise TestbedAlreadyUp(f"Port {requested} of {_LOOPBACK} is in use (choose another with --port, or none).")
+        return requested
+    for port in range(FIRST_PORT, FIRST_PORT + _PORTS_TRIED):
+        if port not in claimed and _is_free(port):
+            return port
+    raise TestbedAlreadyUp(
+        f"No port from {FIRST_PORT} to {FIRST_PORT + _PORTS_TRIED - 1} is free (name one by --port)."
+    )
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((_LOOPBACK, port))
+        except OSError:
+            return False
+        return True
+
+
+def _docker_subnets(client: docker.DockerClient) -> Iterator[Network]:
+    for network in client.networks.list():
+        configurations: Iterable[dict[str, Any]] = (network.attrs.get("IPAM") or {}).get("Config") or ()
+        for configuration in configurations:
+            subnet = configuration.get("Subnet", "")
+            if "." in subnet:
+                yield Network(subnet, strict=False)
+
+
+def _interface_subnets() -> Iterator[Network]:
+    for addresses in psutil.net_if_addrs().values():
+        for address in addresses:
+            if address.family == socket.AF_INET and address.netmask:
+                yield Network(f"{address.address}/{address.netmask}", strict=False)
+
+
+def _routes(table: Path) -> Iterator[Network]:
+    """Yield the destinations of the kernel's routing table without the default route; none if there is no such file."""
+    if not table.is_file():
+        return
+    for line in table.read_text().splitlines()[1:]:
+        fields = line.split()
+        destination, mask = (socket.ntohl(int(fields[index], 16)) for index in (1, 7))
+        if mask:
+            yield Network((destination, mask.bit_count()), strict=False)
+
+
+def _remembered_subnets() -> Iterator[Network]:
+    for state in _remembered():
+        yield Network(state.addresses.whole)
+
+
+def _remembered() -> Iterator[TestbedState]:
+    for name in remembered_names():
+        state = remembered(name)
+        if state is not None:
+            yield state

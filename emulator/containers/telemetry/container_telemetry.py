@@ -1,0 +1,161 @@
+"""The telemetry of a running testbed: counters of the host, of its containers and of its links.
+
+Reading counters takes a millisecond or two, because they are files of the host. Reading links takes a short command in
+each container and in the router's guest, so links are read less often.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import docker
+import docker.errors
+
+from emulator.containers.names import PartNames
+from emulator.containers.telemetry.consoles import Console
+from emulator.containers.telemetry.control_groups import ControlGroups
+from emulator.containers.telemetry.counters import Counters, host_counters, missing_counters
+from emulator.containers.telemetry.link_counts import LinkCount, Queue, delay_links, edge_links, parsed_queues
+from emulator.containers.telemetry.standstills import Standstills, listening
+from emulator.containers.wan.router import RUN
+from emulator.model.errors import TestbedNotUp
+from emulator.model.evidence import BROKER_PART, HOST_PART, ROUTER_PART
+
+QUEUES: Final = "tc -s -j qdisc show"
+_ATTEMPTS: Final = 2
+_CHANGES: Final = "--changes--"
+
+# In a cluster's container, the shell of the console watches itself.
+_WATCH_EDGE: Final = "changes=/tmp/changes.$$; tc monitor >$changes 2>/dev/null </dev/null & watcher=$!"
+_LEAVE_EDGE: Final = "kill $watcher; rm -f $changes"
+
+# The router's kernel may be a guest, which writes what the container reads at /run/wan to its own /mnt, and writes it
+# at once only where a file is closed.
+_GUEST_FOLDER: Final = "d=/run/wan; (: >$d/changes) 2>/dev/null || d=/mnt; : >$d/changes"
+_WATCH_ROUTER: Final = (
+    f"{_GUEST_FOLDER}; {{ tc monitor & echo $! >$d/watcher; wait; }} 2>/dev/null </dev/null"
+    " | while read -r change; do echo $change >>$d/changes; done >/dev/null 2>&1 &"
+)
+_LEAVE_ROUTER: Final = "kill $(cat /run/wan/watcher)"
+
+
+@dataclass
+class ContainerTelemetry:
+    """The telemetry of a testbed; `containers` by part, the clusters first and in the topology's order."""
+
+    client: docker.DockerClient
+    clusters: tuple[str, ...]
+    containers: Mapping[str, str]
+    standstills: Standstills
+    groups: dict[str, ControlGroups] = field(default_factory=dict)
+    untold: dict[str, None] = field(default_factory=dict)
+    _consoles: dict[str, Console] = field(default_factory=dict)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What this host does not report, or did not at some time, a phrase each."""
+        return tuple(self.untold)
+
+    def look(self) -> dict[str, Counters]:
+        """Return the present counters of the host and of every part."""
+        found = {HOST_PART: host_counters()}
+        found |= {part: self._of(part, groups) for part, groups in self.groups.items()}
+        return found
+
+    def links(self) -> list[LinkCount]:
+        """Return the present counts of every link that could be read."""
+        parts = [*self.clusters, ROUTER_PART]
+        answering = {part: console for part in parts if (console := self._answering_console(part)) is not None}
+        found: list[LinkCount] = []
+        for part, console in answering.items():
+            queues = self._queues(part, console)
+            if queues is not None:
+                is_router = part == ROUTER_PART
+                found += delay_links(self.clusters, *queues) if is_router else edge_links(part, *queues)
+        return found
+
+    def close(self) -> None:
+        """Close the consoles."""
+        for console in self._consoles.values():
+            with suppress(OSError):
+                console.close()
+        self._consoles.clear()
+
+    def _of(self, part: str, groups: ControlGroups) -> Counters:
+        host_stopped_s = self.standstills.host_stopped_s(self.containers[part])
+        return replace(groups.counters(), host_stopped_s=host_stopped_s)
+
+    def _answering_console(self, part: str) -> Console | None:
+        """Ask the console of a part and return it; open it again if it was lost."""
+        for _ in range(_ATTEMPTS):
+            with suppress(TestbedNotUp):
+                console = self._consoles.get(part) or self._opened(part)
+                console.ask()
+                return console
+            self._consoles.pop(part, None)
+        self.untold[f"the queues of {part}"] = None
+        return None
+
+    def _opened(self, part: str) -> Console:
+        try:
+            container = self.client.containers.get(self.containers[part])
+        except docker.errors.DockerException as error:
+            raise TestbedNotUp(f"The container {self.containers[part]} does not run ({error}).") from error
+        if part == ROUTER_PART:
+            show, watch, leave = map(_in_router, (QUEUES, _WATCH_ROUTER, _LEAVE_ROUTER))
+            changes = "/run/wan/changes"
+        else:
+            show, watch, leave, changes = QUEUES, _WATCH_EDGE, _LEAVE_EDGE, "$changes"
+        answer = f"{show}; echo; echo {_CHANGES}; cat {changes}"
+        self._consoles[part] = Console.opened(container, answer, watch, leave)
+        return self._consoles[part]
+
+    def _queues(self, part: str, console: Console) -> tuple[list[Queue], list[str]] | None:
+        """Read the queues and their changes; after an invalid answer the console is opened anew next time."""
+        with suppress(TestbedNotUp):
+            shown, _, changes = console.answer().partition(_CHANGES)
+            queues = parsed_queues(shown)
+            if queues is not None:
+                return queues, [" ".join(line.split()) for line in changes.splitlines() if line.strip()]
+        self.untold[f"the queues of {part}, at some time"] = None
+        self._consoles.pop(part).close()
+        return None
+
+
+@contextmanager
+def container_telemetry(
+    client: docker.DockerClient, names: PartNames, clusters: tuple[str, ...]
+) -> Iterator[ContainerTelemetry]:
+    """Open the telemetry of the testbed of `names`, its `clusters` in the topology's order."""
+    containers = {cluster: names.cluster(cluster) for cluster in clusters}
+    containers |= {ROUTER_PART: names.router, BROKER_PART: names.broker}
+    with listening(client, containers.values()) as standstills:
+        telemetry = ContainerTelemetry(client, clusters, containers, standstills)
+        for part, container in containers.items():
+            groups = _groups(client, container)
+            if groups is None:
+                telemetry.untold["the containers' counters: this host does not show their processes"] = None
+            else:
+                telemetry.groups[part] = groups
+        telemetry.untold |= dict.fromkeys(missing_counters(telemetry.look(), HOST_PART))
+        try:
+            yield telemetry
+        finally:
+            telemetry.close()
+
+
+def _in_router(script: str) -> str:
+    """Return the shell command that runs `script` in the kernel that forwards."""
+    return f"SCRIPT={shlex.quote(script)} {' '.join(RUN)}"
+
+
+def _groups(client: docker.DockerClient, name: str) -> ControlGroups | None:
+    try:
+        container = client.containers.get(name)
+    except docker.errors.DockerException:
+        return None
+    return ControlGroups.of(int(container.attrs["State"]["Pid"]), str(container.id))

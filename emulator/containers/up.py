@@ -1,0 +1,171 @@
+"""Bring a testbed up.
+
+The steps are images, addresses, keys, the Compose file, containers, readiness, routes, the wide area and a short check
+of it. If a step fails, everything that was started is removed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Final
+
+import docker
+
+from emulator.containers import engine, keys, state
+from emulator.containers.compose import ImageReferences, Rendering, broker_settings, render
+from emulator.containers.concurrency import run_concurrently
+from emulator.containers.down import remove_parts
+from emulator.containers.free_addresses import free_addresses, free_port
+from emulator.containers.images import ensure_images
+from emulator.containers.names import USER, PartNames
+from emulator.containers.progress import Observer, ProgressStep, ignore
+from emulator.containers.readiness import CLUSTER_READY, ROUTER_READY, await_file, await_testbed_broker
+from emulator.containers.repair import find_running
+from emulator.containers.state import ClusterRecord, TestbedRecord, TestbedSpec, TestbedState
+from emulator.containers.wan.handle import wan_handle
+from emulator.containers.wan.measurements import WideAreaReport
+from emulator.containers.wan.verify import check_wide_area
+from emulator.containers.wan.wide_area import program_wide_area
+from emulator.model.clock import REAL_TIME
+from emulator.model.documents import document_text, read_document
+from emulator.model.errors import InvalidInput
+from emulator.model.topology import Topology
+
+ROUTER_BACKENDS: Final = ("auto", "kernel", "uml")
+
+
+@dataclass(frozen=True, slots=True)
+class UpResult:
+    """A testbed after `bring_up`, and how long that took on the host.
+
+    `wide_area` is the short check of the links. It is None if the testbed was already running (`was_running`), because
+    a measurement would disturb a run that holds it, and None if all clusters are real.
+    """
+
+    state: TestbedState
+    wide_area: WideAreaReport | None
+    host_duration_s: float
+    was_running: bool
+
+
+def bring_up(spec: TestbedSpec, observe: Observer = ignore) -> UpResult:
+    """Bring a testbed up, or check the one that runs; if it fails, nothing is left half-started.
+
+    Raises:
+        InvalidInput: if the topology, the name or the backend is invalid.
+        TestbedAlreadyUp: if another topology runs under that name, or the port is in use.
+        EngineUnavailable: if Docker or Compose is missing, stopped or fails.
+        ClusterUnreachable: if a cluster does not come up.
+        TestbedBusy: if another process is bringing it up or down.
+    """
+    began_host_s = time.monotonic()
+    topology = read_document(spec.topology_file, Topology)
+    names = _checked_names(spec, topology)
+    client = engine.connect()
+    with state.exclusive(spec.name, wait=False):
+        testbed = find_running(client, spec, topology, observe)
+        was_running, report = testbed is not None, None
+        if testbed is None:
+            testbed, report = _create(client, spec, topology, names, observe)
+    return UpResult(testbed, report, time.monotonic() - began_host_s, was_running)
+
+
+def _checked_names(spec: TestbedSpec, topology: Topology) -> PartNames:
+    names = PartNames(spec.name)
+    for cluster in topology.clusters:
+        names.cluster(cluster.name)
+    if spec.router_backend not in ROUTER_BACKENDS:
+        raise InvalidInput(f"The router's backend is auto, kernel or uml, not {spec.router_backend!r}.")
+    return names
+
+
+def _create(
+    client: docker.DockerClient, spec: TestbedSpec, topology: Topology, names: PartNames, observe: Observer
+) -> tuple[TestbedState, WideAreaReport | None]:
+    images = ensure_images(client, observe)
+    try:
+        with state.exclusive("addresses", wait=True):
+            record = _new_record(client, spec, topology, names, images)
+            # Whole: a profile that the topology names may change later, and the broker has no profiles.
+            testbed = state.remember(record, document_text(topology))
+        _start(client, testbed, images, spec.known_heads, observe)
+        _make_ready(client, testbed, observe)
+        report = None
+        if (emulated := testbed.topology.emulated) is not None:
+            observe(ProgressStep("wide area", "measuring delays and rates"))
+            report = check_wide_area(wan_handle(client, testbed), emulated, REAL_TIME)
+    except BaseException:
+        observe(ProgressStep("failed", "taking down what was started"))
+        remove_parts(client, spec.name, ignore)
+        state.forget(spec.name)
+        raise
+    return testbed, report
+
+
+def _new_record(
+    client: docker.DockerClient, spec: TestbedSpec, topology: Topology, names: PartNames, images: ImageReferences
+) -> TestbedRecord:
+    plan = free_addresses(client)
+    clusters = tuple(
+        ClusterRecord(
+            name=cluster.name,
+            container=names.cluster(cluster.name),
+            head=plan.head(index),
+            site=plan.site_address(index),
+        )
+        for index, cluster in enumerate(topology.emulated.clusters if topology.emulated else ())
+    )
+    return TestbedRecord(
+        name=spec.name,
+        second_octet=plan.second_octet,
+        api_port=free_port(spec.port),
+        router_backend=spec.router_backend,
+        user=USER,
+        control_network=plan.control_network,
+        all_sites=plan.all_sites,
+        clusters=clusters,
+        images=asdict(images),
+    )
+
+
+def _start(
+    client: docker.DockerClient,
+    testbed: TestbedState,
+    images: ImageReferences,
+    known_heads: Sequence[str],
+    observe: Observer,
+) -> None:
+    observe(ProgressStep("keys", "making SSH keys"))
+    keys.make_keys(client, testbed, images.node, known_heads)
+    rendering = Rendering(
+        topology=testbed.topology,
+        names=testbed.names,
+        addresses=testbed.addresses,
+        images=images,
+        state_folder=testbed.folder,
+        api_port=testbed.record.api_port,
+        router_backend=testbed.record.router_backend,
+    )
+    testbed.compose_file.write_text(render(rendering), encoding="utf-8")
+    settings = broker_settings(rendering).model_dump_json(indent=2)
+    (testbed.folder / "broker.json").write_text(settings + "\n", encoding="utf-8")
+    observe(ProgressStep("containers", f"starting {', '.join(testbed.containers)}"))
+    engine.compose_up(testbed.names.compose_project, testbed.compose_file)
+
+
+def _make_ready(client: docker.DockerClient, testbed: TestbedState, observe: Observer) -> None:
+    """Wait for every part at once while the wide area is programmed; raise the first failure."""
+    observe(ProgressStep("readiness", "waiting for Slurm, SSH, the router and the broker"))
+
+    def program_when_routing(emulated: Topology) -> None:
+        await_file(client, testbed.names.router, ROUTER_READY)
+        program_wide_area(wan_handle(client, testbed), emulated, REAL_TIME)
+
+    emulated = testbed.topology.emulated
+    waits: list[Callable[[], None]] = [partial(program_when_routing, emulated)] if emulated else []
+    waits += [partial(await_file, client, cluster.container, CLUSTER_READY) for cluster in testbed.record.clusters]
+    waits.append(partial(await_testbed_broker, client, testbed))
+    run_concurrently(waits)

@@ -1,0 +1,104 @@
+"""The containers that make up a wide area, and commands run in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import docker
+from docker.errors import APIError, NotFound
+from docker.models.containers import Container
+
+from emulator.containers.addresses import AddressPlan
+from emulator.containers.names import PartNames
+from emulator.containers.readiness import is_running
+from emulator.containers.state import TestbedState
+from emulator.model.errors import TestbedNotUp, WideAreaUnfaithful
+
+_READ_ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class WanHandle:
+    """The handle of a running testbed's wide area.
+
+    `cluster_containers` are in the topology's order; the helper containers that program the edges are made from
+    `router_container`'s image and carry the testbed's label.
+    """
+
+    client: docker.DockerClient
+    testbed: str
+    cluster_containers: tuple[str, ...]
+    router_container: str
+    addresses: AddressPlan
+
+    @classmethod
+    def of(
+        cls, client: docker.DockerClient, names: PartNames, clusters: Sequence[str], addresses: AddressPlan
+    ) -> WanHandle:
+        """Return the handle of the testbed that `names` belongs to, with its `clusters` in the topology's order."""
+        return cls(client, names.testbed, tuple(map(names.cluster, clusters)), names.router, addresses)
+
+    def container(self, name: str) -> Container:
+        """Return the container called `name`.
+
+        Raises:
+            TestbedNotUp: if there is none.
+        """
+        try:
+            return self.client.containers.get(name)
+        except NotFound as error:
+            raise TestbedNotUp(f"The container {name} does not exist: bring the testbed up again.") from error
+
+    def require_running(self) -> None:
+        """Check that every container of the wide area runs.
+
+        Raises:
+            TestbedNotUp: if one does not exist or does not run.
+        """
+        for name in (*self.cluster_containers, self.router_container):
+            if not is_running(self.client, name):
+                raise TestbedNotUp(f"The container {name} does not run (`testbed up` repairs it).")
+
+    def execute(self, container: str, command: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
+        """Run `command` in a container and return its output.
+
+        Raises:
+            TestbedNotUp: if the container does not run.
+            WideAreaUnfaithful: if the command fails; the message holds what it printed last.
+        """
+        try:
+            result = self.container(container).exec_run(list(command), environment=dict(environment or {}))
+        except APIError as error:
+            raise TestbedNotUp(f"The container {container} does not run ({error.explanation or error}).") from error
+        output = str(result.output.decode(errors="replace"))
+        if result.exit_code != 0:
+            raise WideAreaUnfaithful(f"A command of the wide area failed in {container}: {last_line(output)}.")
+        return output
+
+    def read(self, container: str, command: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
+        """Run `command`, which always prints something and may be repeated, in a container and return its output.
+
+        Docker sometimes loses all output of a command that ends quickly. The command is then run again.
+
+        Raises:
+            TestbedNotUp: if the container does not run.
+            WideAreaUnfaithful: if the command fails, or repeatedly prints nothing.
+        """
+        for _ in range(_READ_ATTEMPTS):
+            output = self.execute(container, command, environment)
+            if output.strip():
+                return output
+        raise WideAreaUnfaithful(f"A command of the wide area prints nothing in {container}: {' '.join(command)[:60]}.")
+
+
+def wan_handle(client: docker.DockerClient, testbed: TestbedState) -> WanHandle:
+    """Return the handle of a testbed's wide area, which joins its emulated clusters."""
+    clusters = [cluster.name for cluster in testbed.record.clusters]
+    return WanHandle.of(client, testbed.names, clusters, testbed.addresses)
+
+
+def last_line(output: str) -> str:
+    """Return the last line of a command's output, without its full stop."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return lines[-1].rstrip(".") if lines else "it printed nothing"

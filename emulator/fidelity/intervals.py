@@ -1,0 +1,105 @@
+"""Means and ratios of means with 95% confidence intervals: all intervals of the project are worked out here.
+
+They are Student's t; where several means meet, Welch's. Ratios and positive means have the interval of their logarithm.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+CONFIDENCE: Final = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value and its 95% confidence interval; `low` and `high` are None where there are too few values."""
+
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+
+
+def mean(values: Sequence[float]) -> Estimate:
+    """Return the mean of independent `values`, at least one, with its interval by Student's t.
+
+    The values may be batch means of one simulation, or one value from each replication.
+    """
+    average = statistics.fmean(values)
+    if len(values) < 2:
+        return Estimate(average, None, None, len(values))
+    quantile = student_quantile(len(values) - 1)
+    half = quantile * statistics.stdev(values) / math.sqrt(len(values))
+    return Estimate(average, average - half, average + half, len(values))
+
+
+def mean_of_positive(values: Sequence[float]) -> Estimate | None:
+    """Return the mean of positive values with a positive interval; None without values or if one is not positive.
+
+    The interval is that of Student's t on the logarithm of the mean, by the delta method.
+    """
+    if not values or min(values) <= 0:
+        return None
+    average = statistics.fmean(values)
+    if len(values) < 2:
+        return Estimate(average, None, None, len(values))
+    spread = math.exp(student_quantile(len(values) - 1) * math.sqrt(_log_mean_variance(values)))
+    return Estimate(average, average / spread, average * spread, len(values))
+
+
+def ratio_of_means(numerators: Sequence[float], denominators: Sequence[float]) -> Estimate | None:
+    """Return the ratio of two independent means of positive values; None if either is empty or not positive.
+
+    The interval is that of Welch's t on the logarithm of the ratio: the variance of the logarithm of a mean is, by
+    the delta method, that of the mean over its square; degrees of freedom are Welch and Satterthwaite's.
+    """
+    return ratio_of_products([numerators], [denominators])
+
+
+def ratio_of_products(
+    numerators: Sequence[Sequence[float]], denominators: Sequence[Sequence[float]]
+) -> Estimate | None:
+    """Return the product of the means of `numerators` over that of `denominators`, as `ratio_of_means`."""
+    samples = [*numerators, *denominators]
+    if not all(samples) or min(map(min, samples)) <= 0:
+        return None
+    ratio = math.prod(map(statistics.fmean, numerators)) / math.prod(map(statistics.fmean, denominators))
+    n = len(numerators[0])
+    if any(len(values) < 2 for values in samples):
+        return Estimate(ratio, None, None, n)
+    variances = [_log_mean_variance(values) for values in samples]
+    total = sum(variances)
+    if total == 0:
+        return Estimate(ratio, ratio, ratio, n)
+    spread = math.exp(student_quantile(pooled_freedom(variances, list(map(len, samples)))) * math.sqrt(total))
+    return Estimate(ratio, ratio / spread, ratio * spread, n)
+
+
+def _log_mean_variance(values: Sequence[float]) -> float:
+    return statistics.variance(values) / len(values) / statistics.fmean(values) ** 2
+
+
+@lru_cache
+def student_quantile(freedom: float) -> float:
+    """Return how many standard errors an interval reaches to either side, by Student's t."""
+    # Imported late, and from scipy.special: an import of scipy.stats would take longer than most commands.
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
+
+
+def pooled_freedom(variances: Sequence[float], counts: Sequence[int]) -> float:
+    """Return Welch and Satterthwaite's degrees of freedom of a sum of means with these variances and counts.
+
+    Raises:
+        ZeroDivisionError: if all variances are zero.
+    """
+    # Relative to the largest: the square of a very small variance would be zero.
+    largest = max(variances)
+    shares = [variance / largest for variance in variances]
+    return float(sum(shares) ** 2 / sum(share**2 / (count - 1) for share, count in zip(shares, counts, strict=True)))

@@ -1,0 +1,84 @@
+"""Job admission: the kind of request, the run's rules, the queue, and whether the job could ever start.
+
+The broker checks a job when it is submitted. A campaign checks all its jobs before it begins, so impossible jobs are
+reported before the testbed is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from emulator.model.errors import InvalidInput
+from emulator.model.job import JobSpecification
+from emulator.model.request import JobRequest
+from emulator.model.rules import StatedRules
+from emulator.model.scheduling import Scanning
+from emulator.model.topology import Topology
+from emulator.policies.factory import deciders
+from emulator.policies.feasibility import Feasibility
+from emulator.policies.protocols import WaitingJob
+from emulator.policies.state import NOTHING_ELSE, Surroundings
+
+
+class Admitting:
+    """The admission check of a run on `topology` under a queue, a policy, a `quota` and rules.
+
+    `sources` holds the source text of a researcher's own policy files, by file name.
+
+    Raises:
+        UnknownName: if there is no such queue or policy.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        queue: str,
+        policy: str,
+        rules: StatedRules,
+        sources: Mapping[str, str] | None = None,
+        quota: float | None = None,
+    ) -> None:
+        made = deciders(queue, policy, Scanning(), 0, sources, quota)
+        self._topology = topology
+        self._queue = queue
+        self._policy = policy
+        self._rules = rules.on(topology)
+        self._takes = made.policy.accepts
+        self._feasibility = Feasibility(
+            [cluster.processors for cluster in topology.clusters], made.discipline, made.policy
+        )
+        self.has_local_queues: bool = getattr(made.discipline, "has_local_queues", False)
+        self._needs_queue_always: bool = getattr(made.discipline, "has_local_queues_only", False)
+
+    def admit(
+        self, number: int, specification: JobSpecification, surroundings: Surroundings = NOTHING_ELSE
+    ) -> WaitingJob:
+        """Check a job and return it as the discipline sees it, with `number` as its identity.
+
+        `surroundings` must contain the job's input file, if it has one.
+
+        Raises:
+            UnknownName: if the job names a cluster that does not exist.
+            InvalidInput: if the run does not accept such a job; the message names the field.
+            ImpossibleRequest: if the job could never start.
+        """
+        request, queue = specification.request_in(self._topology), specification.queue_in(self._topology)
+        if request.kind not in self._takes:
+            raise InvalidInput(
+                f"request: policy {self._policy!r} does not place {request.kind} requests "
+                f"(it places {', '.join(sorted(self._takes))})."
+            )
+        self._rules.check_request(request)
+        self._check_queue(request, queue)
+        job = WaitingJob(number, request, queue)
+        self._feasibility.check(job, request.components, surroundings)
+        return job
+
+    def _check_queue(self, request: JobRequest, queue: int | None) -> None:
+        if queue is not None and not self.has_local_queues:
+            raise InvalidInput(f"queue: {self._queue!r} has one queue for all jobs, so leave this out.")
+        if queue is None and (self._needs_queue_always or (self.has_local_queues and request.single_component)):
+            raise InvalidInput(
+                f"queue: {self._queue!r} has a queue per cluster, so name the one that the job is submitted to "
+                f"({', '.join(self._topology.cluster_names)})."
+            )

@@ -1,0 +1,130 @@
+"""The discipline, policy and random numbers of a run, made from its run request.
+
+The broker makes them here for a live run, and replay makes them here from the run's records, so the same request gives
+the same decisions. The simulator gets its disciplines and random numbers here, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy
+from numpy.random import Generator
+
+from emulator.model.errors import InvalidInput, UnknownName
+from emulator.model.scheduling import Scanning
+from emulator.policies.placement.fixed import AcceptingFixed
+from emulator.policies.placement.quota import Quota
+from emulator.policies.protocols import PlacementPolicy, QueueDiscipline, Reject, SchedulingEvent, Start
+from emulator.policies.registry import (
+    PLACEMENT_POLICIES,
+    QUEUE_DISCIPLINES,
+    SCANNING_DISCIPLINES,
+    custom_file,
+    placement_policy,
+    queue_discipline,
+)
+from emulator.policies.state import SystemState
+
+DISCIPLINE_STREAM: Final = 0x51
+"""Second part of the discipline's seed; it separates its random numbers from those of workloads with the same seed."""
+
+SIMULATED_ONLY: Final = {"sc": "it needs one cluster as large as all of them together"}
+"""Disciplines that cannot run live, and the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deciders:
+    """The discipline, policy and random numbers that make a run's decisions, given events and states."""
+
+    discipline: QueueDiscipline
+    policy: PlacementPolicy
+    rng: Generator
+
+    def decide(self, event: SchedulingEvent, state: SystemState) -> Sequence[Start | Reject]:
+        """Return the discipline's answers to `event`."""
+        return list(self.discipline.decide(event, state, self.policy, self.rng))
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return all internal state that the next decision depends on, as plain values for `restore`."""
+        return {"discipline": self.discipline.snapshot(), "rng": self.rng.bit_generator.state}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Restore the state that `snapshot` describes."""
+        self.discipline.restore(snapshot["discipline"])
+        self.rng.bit_generator.state = snapshot["rng"]
+
+
+def deciders(
+    queue: str,
+    policy: str,
+    scanning: Scanning,
+    seed: int,
+    sources: Mapping[str, str] | None = None,
+    quota: float | None = None,
+) -> Deciders:
+    """Make the deciders of a run; under every policy a fixed request is placed on the clusters it names.
+
+    Raises:
+        UnknownName: if there is no such queue or policy.
+        InvalidInput: if `scanning` has options that the queue does not support, a file of `sources` cannot be used, or
+            `quota` is not a share of a cluster.
+    """
+    return Deciders(
+        discipline_scanned(queue, scanning, sources),
+        accepting_fixed(placement_policy(policy, sources), quota),
+        discipline_generator(seed),
+    )
+
+
+def accepting_fixed(policy: PlacementPolicy, quota: float | None) -> PlacementPolicy:
+    """Return `policy` extended to fixed requests, which go where they say, and limited to `quota` if it is given.
+
+    Raises:
+        InvalidInput: if `quota` does not lie in 0 (excluded) to 1.
+    """
+    accepting = AcceptingFixed(policy)
+    return accepting if quota is None else Quota(accepting, quota)
+
+
+def discipline_scanned(queue: str, scanning: Scanning, sources: Mapping[str, str] | None = None) -> QueueDiscipline:
+    """Return the discipline named `queue` with the options in `scanning`.
+
+    Raises:
+        UnknownName: if there is no such queue.
+        InvalidInput: if `scanning` has options that the queue does not support.
+    """
+    if queue in QUEUE_DISCIPLINES and queue not in SCANNING_DISCIPLINES:
+        stated = {
+            "adaptive_scans": scanning.adaptive,
+            "tries_threshold": scanning.tries_threshold is not None,
+            "scans_at_departures": scanning.at_departures,
+        }
+        for key, is_stated in stated.items():
+            if is_stated:
+                raise InvalidInput(f"{key}: queue {queue!r} is never scanned, so this means nothing; leave it out.")
+    return queue_discipline(queue, scanning, sources)
+
+
+def discipline_generator(seed: int) -> Generator:
+    """Return the random number generator of a discipline in a run with this seed."""
+    return numpy.random.default_rng([seed, DISCIPLINE_STREAM])
+
+
+def check_live(queue: str, policy: str, sources: Mapping[str, str]) -> None:
+    """Check that a queue and a policy can run on a testbed.
+
+    A class in a file passes if the file is in `sources`; `deciders` checks later that the class can be used.
+
+    Raises:
+        UnknownName: if the queue or the policy comes neither with the testbed nor with the request.
+        InvalidInput: if the queue or the policy can only be simulated.
+    """
+    for kind, name, known in (("policy", policy, list(PLACEMENT_POLICIES)), ("queue", queue, list(QUEUE_DISCIPLINES))):
+        if name in SIMULATED_ONLY:
+            raise InvalidInput(f"{kind}: {name!r} is simulated only: {SIMULATED_ONLY[name]} (use `testbed simulate`).")
+        if name not in known and custom_file(name) not in sources:
+            live = [each for each in known if each not in SIMULATED_ONLY]
+            raise UnknownName.among(f"live {kind}", name, live)

@@ -1,0 +1,63 @@
+"""Whether a system could ever run a job: whether the job would start if it were the only job.
+
+A job that can never fit would wait forever and, in most disciplines, block all jobs behind it. The broker therefore
+refuses such a job when it is submitted, and the simulator when it arrives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, final
+
+from emulator.model.errors import ImpossibleRequest
+from emulator.policies.placement.quota import Quota
+from emulator.policies.protocols import PlacementPolicy, WaitingJob
+from emulator.policies.state import NOTHING_ELSE, Surroundings, SystemState
+
+
+@final
+class Feasibility:
+    """The feasibility check of jobs on idle clusters with `processors` each, under a discipline and a policy.
+
+    A discipline that restricts where its jobs may run implements a method `could_start`. `discipline` must not be used
+    for scheduling, because a check may change its state.
+    """
+
+    def __init__(
+        self,
+        processors: Sequence[int],
+        discipline: Any,
+        policy: PlacementPolicy,
+        surroundings: Surroundings = NOTHING_ELSE,
+    ) -> None:
+        self._idle = SystemState(tuple(processors), tuple(processors), 0.0, surroundings)
+        self._discipline = discipline
+        self._policy = policy
+
+    def could_start(self, job: WaitingJob, surroundings: Surroundings | None = None) -> bool:
+        """Return whether `job` would start on the idle system; `surroundings`, if given, replace the default ones.
+
+        Raises:
+            InvalidInput: if the job lacks the queue that the discipline needs.
+        """
+        idle = self._idle
+        if surroundings is not None:
+            idle = SystemState(idle.processors, idle.idle, 0.0, surroundings)
+        if hasattr(self._discipline, "could_start"):
+            return bool(self._discipline.could_start(job, idle, self._policy))
+        return self._policy.place(job.request, idle) is not None
+
+    def check(self, job: WaitingJob, components: Sequence[int], surroundings: Surroundings | None = None) -> None:
+        """Check that a job could start; the error message names `components`, the sizes that the user asked for.
+
+        Raises:
+            InvalidInput: if the job lacks the queue that the discipline needs.
+            ImpossibleRequest: if it could not start even if the system were idle.
+        """
+        if not self.could_start(job, surroundings):
+            within = f" within a quota of {self._policy.share:g}" if isinstance(self._policy, Quota) else ""
+            queue = "" if job.queue is None else f" from queue {job.queue}"
+            raise ImpossibleRequest(
+                f"Job {job.id}: components: {list(components)} can never be placed on clusters of "
+                f"{list(self._idle.idle)} processors{within}{queue}."
+            )

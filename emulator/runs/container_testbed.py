@@ -1,0 +1,177 @@
+"""A running testbed of containers as a run uses it: its broker, its wide area, its containers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+from emulator.client import BrokerClient
+from emulator.containers import engine
+from emulator.containers.image_contents import image_records
+from emulator.containers.progress import Observer, ProgressStep, ignore
+from emulator.containers.readiness import RUNNING
+from emulator.containers.state import testbed_state
+from emulator.containers.telemetry.container_telemetry import container_telemetry
+from emulator.containers.wan.controls import Control
+from emulator.containers.wan.handle import WanHandle, wan_handle
+from emulator.containers.wan.measurements import LinkMeasurement, Quantity, WideAreaReport
+from emulator.containers.wan.verify import check_wide_area, verify_wide_area
+from emulator.containers.wan.wide_area import program_wide_area, programmed_wide_area
+from emulator.model.clock import Dilation
+from emulator.model.documents import validate
+from emulator.model.errors import InvalidInput, WideAreaUnfaithful
+from emulator.model.evidence import LinkCheck, LinkFault
+from emulator.model.records import LinkRow
+from emulator.model.topology import Topology
+from emulator.model.views import RunRequest
+from emulator.runs.holding import Testbed, held
+
+WHOLLY_WRONG: Final = 1.0
+"""The relative error of what could not be measured, or should be zero and is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerWideArea:
+    """The wide area between the clusters' containers, or what a control leaves of it."""
+
+    handle: WanHandle
+    topology: Topology
+    control: Control = Control.AS_ASKED
+
+    def under(self, control: Control) -> ContainerWideArea:
+        """Return this wide area with what `control` leaves of it."""
+        return replace(self, control=control)
+
+    def program(self, dilation: Dilation) -> str:
+        """Set every link to `dilation`, and return the kind of router that carries the links."""
+        topology, shared = self.control.of(self.topology, dilation), self.control.shared
+        return program_wide_area(self.handle, topology, dilation, shared=shared).shown
+
+    def check(self, dilation: Dilation, moment: str) -> tuple[LinkCheck, list[LinkRow]]:
+        """Read back the program of the links, then measure every link briefly."""
+        topology, shared = self.control.of(self.topology, dilation), self.control.shared
+        try:
+            programmed = programmed_wide_area(self.handle, topology, shared=shared)
+            report = check_wide_area(self.handle, topology, dilation, shared=shared)
+        except WideAreaUnfaithful as failure:
+            # What was measured so far is kept; its verdict says that the state of the links is unknown.
+            return LinkCheck(moment, (LinkFault(f"the check itself ({str(failure).rstrip('.')})", WHOLLY_WRONG),)), []
+        rows = [link_row(measurement, dilation, moment) for measurement in report.measurements]
+        if programmed.is_for(dilation):
+            return link_check(report, moment), rows
+        first = next(iter(programmed.differences), f"not at dilation {dilation.factor:g}")
+        return LinkCheck(moment, (LinkFault(f"the program of the links ({first.rstrip('.')})", WHOLLY_WRONG),)), rows
+
+
+@dataclass(frozen=True, slots=True)
+class UnshapedWideArea:
+    """The wide area where all clusters are real: nothing of it is programmed or measured."""
+
+    def under(self, control: Control) -> UnshapedWideArea:
+        """Return this wide area if `control` changes nothing.
+
+        Raises:
+            InvalidInput: if `control` changes anything: real links cannot be changed.
+        """
+        if control is not Control.AS_ASKED:
+            raise InvalidInput(f"All clusters are real: nothing of their links can be {control.value}.")
+        return self
+
+    def program(self, dilation: Dilation) -> str:
+        """Do nothing: there is no router."""
+        return "none: all links are real"
+
+    def check(self, dilation: Dilation, moment: str) -> tuple[LinkCheck, list[LinkRow]]:
+        """Return a check without measurements and faults."""
+        return LinkCheck(moment, ()), []
+
+
+@contextmanager
+def testbed_named(name: str) -> Iterator[Testbed]:
+    """Yield the testbed called `name`, ready for a run.
+
+    Raises:
+        NotStanding: if it does not stand.
+        EngineUnavailable: if Docker does not answer.
+    """
+    state = testbed_state(name)
+    docker_client = engine.connect()
+    images = image_records(docker_client, state.record.images)
+
+    def stopped_containers() -> list[str]:
+        found = engine.containers_of(docker_client, name)
+        running = {container.name for container in found if container.status in RUNNING}
+        return [part for part in state.containers if part not in running]
+
+    with BrokerClient(state.api_url, state.token) as client:
+        if (emulated := state.topology.emulated) is None:
+            yield Testbed(name, client, state.topology, UnshapedWideArea(), stopped_containers, images=images)
+            return
+        wide_area = ContainerWideArea(wan_handle(docker_client, state), emulated)
+        observed = partial(container_telemetry, docker_client, state.names, tuple(emulated.cluster_names))
+        yield Testbed(name, client, state.topology, wide_area, stopped_containers, observed, images)
+
+
+def verify(name: str, factor: float, observe: Observer = ignore) -> WideAreaReport:
+    """Hold the testbed called `name`, and measure every link at a dilation of `factor` against its topology.
+
+    Raises:
+        InvalidInput: if `factor` is no dilation, or all clusters are real.
+        TestbedBusy: if a run holds the testbed.
+        WideAreaUnfaithful: if the wide area cannot be programmed or measured at all.
+    """
+    request = validate({"name": "verify", "dilation": factor}, RunRequest, source="verify")
+    with testbed_named(name) as testbed:
+        emulated = testbed.topology.emulated
+        if emulated is None:
+            raise InvalidInput(
+                f"All clusters of the testbed {name!r} are real: no link is emulated, none can be verified."
+            )
+        for cluster in testbed.topology.real_clusters:
+            observe(ProgressStep("unshaped", f"the links of {cluster.name} are real: nothing is measured of them"))
+        with held(testbed, request):
+            handle = wan_handle(engine.connect(), testbed_state(name))
+            return verify_wide_area(handle, emulated, Dilation(factor), observe)
+
+
+def link_row(measurement: LinkMeasurement, dilation: Dilation, moment: str) -> LinkRow:
+    """Return the row of one measurement; a value that could not be measured is missing."""
+    unit = next(unit for unit in ("s", "mbit", "loss") if measurement.quantity.value.endswith(unit))
+    measured = None if math.isnan(measurement.measured) else measurement.measured
+    return LinkRow.model_validate(
+        {
+            "moment": moment,
+            "dilation": dilation.factor,
+            "source": measurement.source,
+            "target": measurement.target,
+            "quantity": measurement.quantity.name.lower(),
+            f"asked_{unit}": measurement.asked,
+            f"measured_{unit}": measured,
+            "within": measurement.within,
+        }
+    )
+
+
+def link_check(report: WideAreaReport, moment: str) -> LinkCheck:
+    """Return the faults that a check found, as the verdict needs them."""
+    faults = tuple(fault for failure in report.failures for fault in _faults(failure))
+    return LinkCheck(moment, faults, report.carries_asked)
+
+
+def _faults(failure: LinkMeasurement) -> list[LinkFault]:
+    """Return the faults of a failed measurement: a wrong rate concerns jobs at either end, all else those between."""
+    source, target, error = failure.source, failure.target, _relative_error(failure)
+    what = f"{failure.quantity.name.lower().replace('_', ' ')} from {source} to {target}"
+    if failure.quantity is Quantity.RATE:
+        return [LinkFault(what, error, source=source), LinkFault(what, error, target=target)]
+    return [LinkFault(what, error, source, target)]
+
+
+def _relative_error(measurement: LinkMeasurement) -> float:
+    if math.isnan(measurement.measured) or measurement.asked == 0:
+        return WHOLLY_WRONG
+    return abs(measurement.error) / measurement.asked

@@ -1,0 +1,91 @@
+"""Following a run's events until its end, and noticing at once when the run can no longer go on.
+
+A cluster that the broker lost, a container that stopped, a broker that does not answer: each ends the run with one
+sentence that says why and where the finished records are.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from emulator.model.errors import RunFailed, TestbedNotUp
+from emulator.model.job import JobState
+from emulator.model.views import EventKind, EventView
+from emulator.runs.holding import Testbed
+from emulator.runs.recording import Recorder
+
+HOST_LOOK_ROUND_S: Final = 2.0
+"""Host seconds without an event after which a run checks that its containers and its load generator still run."""
+
+
+HOST_PATIENCE_S: Final = 90.0
+"""Host seconds for which a broker whose container runs may leave requests unanswered: a busy host is no failure."""
+
+
+def follow_until(
+    done: Callable[[], bool],
+    testbed: Testbed,
+    run: int,
+    recorder: Recorder,
+    report: Callable[[EventView], None],
+) -> None:
+    """Record each event of `run` and pass it to `report` until `done`, which is asked after every batch of events.
+
+    Raises:
+        RunFailed: if the testbed can no longer carry the run.
+    """
+    while not done():
+        events = _events(testbed, run, recorder)
+        for event in events:
+            recorder.record(event)
+            report(event)
+        for event in events:
+            if event.kind is EventKind.CLUSTER_LOST:
+                raise _lost(testbed, recorder, event)
+            if event.kind is EventKind.POLICY_FAILED:
+                reason = str(event.detail.get("reason", "")).rstrip(".")
+                raise RunFailed(f"The run ended early because its policy failed ({reason}); {kept(recorder)}.")
+        if not events:
+            _check_containers(testbed, recorder)
+
+
+def record_rest(testbed: Testbed, run: int, recorder: Recorder) -> None:
+    """Record the remaining events of a run, without waiting for more."""
+    while events := testbed.client.events(run, after=recorder.last_sequence, host_wait_s=0.0):
+        for event in events:
+            recorder.record(event)
+
+
+def _events(testbed: Testbed, run: int, recorder: Recorder) -> list[EventView]:
+    """Return the next events; wait for a slow broker as long as its container runs."""
+    host_deadline_s = time.monotonic() + HOST_PATIENCE_S
+    while True:
+        try:
+            return testbed.client.events(run, after=recorder.last_sequence, host_wait_s=HOST_LOOK_ROUND_S)
+        except TestbedNotUp as error:
+            _check_containers(testbed, recorder)
+            if time.monotonic() > host_deadline_s:
+                raise RunFailed(f"The run ended early because the broker does not answer; {kept(recorder)}.") from error
+            time.sleep(HOST_LOOK_ROUND_S)
+
+
+def _check_containers(testbed: Testbed, recorder: Recorder) -> None:
+    stopped = testbed.stopped_containers()
+    if stopped:
+        raise RunFailed(f"The run ended early because container {', '.join(stopped)} does not run; {kept(recorder)}.")
+
+
+def _lost(testbed: Testbed, recorder: Recorder, event: EventView) -> RunFailed:
+    stopped = ", ".join(testbed.stopped_containers())
+    why = f"container {stopped} does not run" if stopped else str(event.detail.get("reason", "")).rstrip(".")
+    return RunFailed(
+        f"The run ended early because cluster {event.detail.get('cluster')!r} was lost ({why}); {kept(recorder)}."
+    )
+
+
+def kept(recorder: Recorder) -> str:
+    """Return where the records are of a run that ended early, as a phrase."""
+    finished = recorder.count(JobState.FINISHED)
+    return f"{finished} finished {'record is' if finished == 1 else 'records are'} in {recorder.directory.path}"

@@ -1,0 +1,99 @@
+"""Taking the testbed for one run, and giving it back whatever happens in between.
+
+A run owns the dilation. Giving the testbed back ends the run at the broker (which cancels unfinished jobs) and programs
+real time again, also when the run fails or is interrupted. A `Testbed` is what a run needs of a testbed;
+`container_testbed` makes one of running containers.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from emulator.client import BrokerClient
+from emulator.containers.wan.controls import Control
+from emulator.model.clock import REAL_TIME, Dilation
+from emulator.model.errors import TestbedError
+from emulator.model.evidence import LinkCheck
+from emulator.model.records import ImageRecord, LinkRow
+from emulator.model.topology import Topology
+from emulator.model.views import RunRequest, RunView
+from emulator.runs.telemetry import TelemetryFactory, unobserved
+
+
+class WideArea(Protocol):
+    """The wide area of a running testbed, as a run uses it."""
+
+    def under(self, control: Control) -> WideArea:
+        """Return this wide area with what `control` leaves of it; later programs and checks are for that."""
+
+    def program(self, dilation: Dilation) -> str:
+        """Set every link to `dilation`, and return the kind of router that carries the links."""
+
+    def check(self, dilation: Dilation, moment: str) -> tuple[LinkCheck, list[LinkRow]]:
+        """Measure every link briefly at the dilation it is programmed to; `moment` is *before* or *after* the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Testbed:
+    """A running testbed: its broker, its topology, its links, its stopped containers, and its telemetry."""
+
+    name: str
+    client: BrokerClient
+    topology: Topology
+    wide_area: WideArea
+    stopped_containers: Callable[[], list[str]]
+    observed: TelemetryFactory = unobserved
+    images: Mapping[str, ImageRecord] = field(default_factory=dict)
+
+
+@contextmanager
+def held(testbed: Testbed, request: RunRequest) -> Iterator[RunView]:
+    """Hold `testbed` for the run of `request`, with its links at the run's dilation; do not start the run.
+
+    Raises:
+        TestbedBusy: if another run holds it.
+        WideAreaUnfaithful: if the links cannot be programmed.
+    """
+    run = testbed.client.take_run(request)
+    try:
+        yield run
+    except BaseException:
+        give_back(testbed, run)
+        raise
+    for failure in give_back(testbed, run):
+        raise failure
+
+
+def give_back(testbed: Testbed, run: RunView) -> list[TestbedError]:
+    """End the run and restore real time, each even if the other fails; return what failed."""
+    steps: tuple[Callable[[], object], ...] = (
+        lambda: testbed.client.end_run(run.id),
+        lambda: testbed.wide_area.program(REAL_TIME),
+    )
+    failures: list[TestbedError] = []
+    with uninterrupted():
+        for step in steps:
+            try:
+                step()
+            except TestbedError as failure:
+                failures.append(failure)
+    return failures
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ignore interrupts inside the context, which gives the testbed back."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,314 @@
+"""What a measurement covers: a matrix of applications, grids, processors and numbers of clusters, laid out as cells.
+
+A *problem* is an application with its grid on a number of processors; its *cells* are its variants over clusters. An
+impossible combination is left out with a sentence; a contradictory matrix is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Annotated, Any, Final, Self
+
+from pydantic import Field, PositiveInt, field_validator, model_validator
+
+from apps.descriptor import ApplicationDescriptor
+from apps.registry import application_named, check_program, largest_share
+from emulator.fidelity.calibration import predicted_compute_s
+from emulator.model.documents import DocumentModel, validate
+from emulator.model.errors import ImpossibleRequest, InvalidInput
+from emulator.model.interconnects import WhichInterconnect
+from emulator.model.job import MAX_COMPONENT_PROCESSORS, ArgumentName, JobName, JobSpecification, TimeScale
+from emulator.model.processor import Processor
+from emulator.model.request import RequestKind
+from emulator.model.topology import Name, Topology
+
+DEFAULT_DILATION: Final = 8.0
+DEFAULT_REPEAT: Final = 3
+SYNCHRONIZED: Final = "synchronized"
+"""The argument by which an application passes a barrier before it communicates."""
+
+MAX_REPEAT: Final = 1000
+_COMPUTE_AIM_S: Final = 4.0
+_FEWEST_ITERATIONS, _MOST_ITERATIONS = 20, 120
+
+Values = dict[ArgumentName, int | float | bool | JobName]
+Count = Annotated[PositiveInt, Field(le=MAX_COMPONENT_PROCESSORS)]
+Counts = Annotated[tuple[Count, ...], Field(min_length=1)]
+
+
+class Matrix(DocumentModel):
+    """What to measure: every combination of its lists, `repeat` times each, at one dilation.
+
+    `iterations` is the length of each run in the application's own unit (None: chosen for each problem). `on` names the
+    clusters in the order in which cells use them; empty: the topology's order. `arguments` go to every application,
+    `own_arguments` to the one named. With `communication` every cell is run synchronized too, with `as_coallocated` one
+    cluster also over the interconnect of co-allocated jobs. `time_scale` divides what computing takes. With `attribute`
+    the control runs are made that split each extension factor into parts, with `check` all is repeated at twice the
+    dilation.
+    """
+
+    applications: Annotated[tuple[Name, ...], Field(min_length=1)]
+    grids: Counts
+    processors: Counts
+    clusters: Counts
+    repeat: Annotated[PositiveInt, Field(le=MAX_REPEAT)] = DEFAULT_REPEAT
+    iterations: PositiveInt | None = None
+    dilation: Annotated[float, Field(gt=0, le=10_000)] = DEFAULT_DILATION
+    on: tuple[Name, ...] = ()
+    arguments: Values = Field(default_factory=dict)
+    own_arguments: dict[Name, Values] = Field(default_factory=dict)
+    communication: bool = False
+    as_coallocated: bool = False
+    time_scale: TimeScale = 1.0
+    attribute: bool = False
+    check: bool = False
+
+    @field_validator("applications", "grids", "processors", "clusters", "on")
+    @classmethod
+    def _names_nothing_twice(cls, values: tuple[object, ...]) -> tuple[object, ...]:
+        twice = [value for value in values if values.count(value) > 1]
+        if twice:
+            raise ValueError(f"{twice[0]!r} is named twice")
+        return values
+
+    @model_validator(mode="after")
+    def _sets_arguments_of_its_own_applications(self) -> Self:
+        for application in self.own_arguments:
+            if application not in self.applications:
+                raise ValueError(f"own_arguments: {application!r} is not among the applications measured")
+        return self
+
+    @model_validator(mode="after")
+    def _attributes_factors(self) -> Self:
+        if self.attribute and not (1 in self.clusters and max(self.clusters) > 1):
+            raise ValueError("attribute: there is a factor to attribute where 1 cluster is measured and another number")
+        return self
+
+    @property
+    def name(self) -> str:
+        """The name of a run of this matrix."""
+        return "-".join(["communication" if self.communication else "measure", *self.applications])[:64]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An application with its grid (points along a side; None if it has none) on a number of processors."""
+
+    application: str
+    grid: int | None
+    processors: int
+
+    @property
+    def shown(self) -> str:
+        """The problem in words."""
+        grid = "" if self.grid is None else f" grid {self.grid}"
+        return f"{self.application}{grid} on {self.processors} processors"
+
+    @property
+    def name(self) -> str:
+        """The beginning of the name of its jobs."""
+        grid = "" if self.grid is None else f"-{self.grid}"
+        return f"{self.application}{grid}-on-{self.processors}"
+
+
+@dataclass(frozen=True, slots=True)
+class CellVariant:
+    """A variant of a problem: the number of clusters, synchronized or not, and the interconnect inside clusters."""
+
+    clusters: int
+    synchronized: bool = False
+    interconnect: WhichInterconnect | None = None
+
+    @property
+    def is_single(self) -> bool:
+        """Whether extension factors are relative to this variant: an ordinary job in one cluster, not synchronized."""
+        return self.clusters == 1 and not self.synchronized and self.interconnect is None
+
+    @property
+    def suffix(self) -> str:
+        """The end of the name of its jobs."""
+        as_coallocated = "" if self.interconnect is None else f"-as-{self.interconnect.value}"
+        return f"-over-{self.clusters}{as_coallocated}{f'-{SYNCHRONIZED}' if self.synchronized else ''}"
+
+    @property
+    def shown(self) -> str:
+        """The variant in words."""
+        as_coallocated = "" if self.interconnect is None else f" as {self.interconnect.value}"
+        return f"{_over(self.clusters)}{as_coallocated}{', synchronized' if self.synchronized else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A problem in one variant, and the job that is run repeatedly for it."""
+
+    problem: Problem
+    variant: CellVariant
+    specification: JobSpecification
+
+    @property
+    def clusters(self) -> int:
+        """How many clusters it is spread over."""
+        return self.variant.clusters
+
+    @property
+    def synchronized(self) -> bool:
+        """Whether a barrier precedes each border exchange."""
+        return self.variant.synchronized
+
+    @property
+    def name(self) -> str:
+        """The name of its jobs."""
+        return self.specification.name
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The columns that identify a cell in any table of cells."""
+        problem = self.problem
+        return {
+            "application": problem.application,
+            "grid": problem.grid,
+            "processors": problem.processors,
+            "components": self.specification.components,
+            "clusters": self.clusters,
+        }
+
+    @property
+    def shown(self) -> str:
+        """The cell in words."""
+        return f"{self.problem.shown} {self.variant.shown}"
+
+
+def _over(clusters: int) -> str:
+    return f"over {clusters} cluster{'s' if clusters > 1 else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The cells of a matrix by problem, in the order of running, and why the other combinations are left out."""
+
+    problems: tuple[tuple[Cell, ...], ...]
+    left_out: tuple[str, ...]
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """All cells in order."""
+        return tuple(cell for cells in self.problems for cell in cells)
+
+
+def lay_out(matrix: Matrix, topology: Topology) -> Layout:
+    """Return the cells of `matrix` on `topology`.
+
+    Raises:
+        UnknownName: if there is no such application or cluster.
+        InvalidInput: if an argument is not the user's to set.
+        ImpossibleRequest: if no combination can be run.
+    """
+    left_out: list[str] = []
+    problems: list[tuple[Cell, ...]] = []
+    for application in matrix.applications:
+        known = application_named(application)
+        _check_arguments(matrix, application, known)
+        for problem in _problems(matrix, application, known):
+            cells = _cells(matrix, problem, known, topology, left_out)
+            if cells:
+                problems.append(cells)
+    if not problems:
+        also = f" (Nor is any of {len(left_out) - 1} other combinations possible.)" if len(left_out) > 1 else ""
+        raise ImpossibleRequest(f"{left_out[0]}{also}")
+    return Layout(tuple(problems), tuple(left_out))
+
+
+def _check_arguments(matrix: Matrix, application: str, known: ApplicationDescriptor) -> None:
+    given = {**matrix.arguments, **matrix.own_arguments.get(application, {})}
+    options = {"grid": "--grid", known.length: "--iterations", SYNCHRONIZED: "--communication"}
+    for argument, option in options.items():
+        if argument in given and (argument != "grid" or known.has_grid):
+            raise InvalidInput(f"{argument}: say it with {option}, not with --set.")
+    if matrix.communication and not known.synchronizes:
+        raise InvalidInput(f"The border exchange of {application!r} is not recorded: measure poisson's communication.")
+
+
+def _problems(matrix: Matrix, application: str, known: ApplicationDescriptor) -> list[Problem]:
+    grids: Sequence[int | None] = matrix.grids if known.has_grid else (None,)
+    return [Problem(application, grid, processors) for grid, processors in product(grids, matrix.processors)]
+
+
+def _cells(
+    matrix: Matrix, problem: Problem, known: ApplicationDescriptor, topology: Topology, left_out: list[str]
+) -> tuple[Cell, ...]:
+    """Return the possible cells of `problem`; add a sentence for each other combination to `left_out`."""
+    arguments = {**known.fixed, **matrix.arguments, **matrix.own_arguments.get(problem.application, {})}
+    objection = known.objection(problem.grid or 0, problem.processors, arguments)
+    if objection is not None:
+        left_out.append(f"{problem.shown}: {objection}")
+        return ()
+    if problem.grid is not None:
+        arguments["grid"] = problem.grid
+    arguments[known.length] = (
+        matrix.iterations or known.default_length or default_iterations(problem, topology.processor)
+    )
+    cells: list[Cell] = []
+    for variant in _variants(matrix):
+        stated = {**arguments, SYNCHRONIZED: True} if variant.synchronized else arguments
+        try:
+            specification = _specification(matrix, problem, variant, stated, topology)
+        except ImpossibleRequest as error:
+            if variant == CellVariant(variant.clusters):
+                left_out.append(f"{problem.shown} {variant.shown}: {error}")
+            continue
+        cells.append(Cell(problem, variant, specification))
+    return tuple(cells)
+
+
+def _variants(matrix: Matrix) -> list[CellVariant]:
+    """Return the variants of each problem, in order."""
+    found: list[CellVariant] = []
+    for clusters in matrix.clusters:
+        as_coallocated = matrix.as_coallocated and clusters == 1
+        for interconnect in (None, WhichInterconnect.COALLOCATED) if as_coallocated else (None,):
+            modes = (False, True) if matrix.communication else (False,)
+            found += [CellVariant(clusters, synchronized, interconnect) for synchronized in modes]
+    return found
+
+
+def _specification(
+    matrix: Matrix, problem: Problem, variant: CellVariant, arguments: Values, topology: Topology
+) -> JobSpecification:
+    """Return the job of a cell: equal components on the first clusters."""
+    clusters = variant.clusters
+    names = list(matrix.on) or topology.cluster_names
+    if clusters > len(names):
+        where = "named by --on" if matrix.on else f"of topology {topology.name!r}"
+        raise ImpossibleRequest(f"The job cannot spread over {clusters} clusters: {len(names)} are {where}.")
+    if problem.processors % clusters:
+        raise ImpossibleRequest(
+            f"{problem.processors} processors do not divide equally among {clusters} clusters (choose a multiple)."
+        )
+    specification = validate(
+        {
+            "name": f"{problem.name}{variant.suffix}",
+            "application": problem.application,
+            "arguments": arguments,
+            "components": (problem.processors // clusters,) * clusters,
+            "request": RequestKind.FIXED,
+            "clusters": tuple(names[:clusters]),
+            "interconnect": variant.interconnect,
+            "time_scale": matrix.time_scale,
+        },
+        JobSpecification,
+        source="measure",
+    )
+    check_program(specification.application, specification.arguments)
+    specification.request_in(topology)
+    return specification
+
+
+def default_iterations(problem: Problem, processor: Processor) -> int:
+    """Return iterations that compute for some emulated seconds: enough for a mean, short enough to wait."""
+    if processor.unpaced or problem.grid is None:
+        return _MOST_ITERATIONS
+    work = largest_share(problem.application, problem.grid, problem.processors)
+    compute_s = predicted_compute_s(processor, problem.application, work)
+    return round(min(max(_COMPUTE_AIM_S / compute_s, _FEWEST_ITERATIONS), _MOST_ITERATIONS))

@@ -1,0 +1,132 @@
+"""The steps of every recorded run, whatever its jobs: manifest, recorder, checks of the links, conclusion.
+
+A run is, in this order: `held`, `recorded`, `checked_links` around its jobs, and `conclude`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from emulator.fidelity.measures import RunMeasures
+from emulator.fidelity.verdict import Judgement, Verdict, judge_run
+from emulator.model.clock import Dilation
+from emulator.model.errors import TestbedError
+from emulator.model.evidence import LinkCheck
+from emulator.model.job import JobState
+from emulator.model.records import Manifest, RunKind, RunProgress
+from emulator.model.views import RunRequest, RunView
+from emulator.runs.evidence import gathering
+from emulator.runs.following import record_rest
+from emulator.runs.holding import Testbed, uninterrupted
+from emulator.runs.progress import ProgressReport, ReportProgress
+from emulator.runs.recording import Recorder
+from emulator.runs.run_directory import RunDirectory
+from emulator.runs.surroundings import host, host_now, host_size, versions
+
+
+def begun_manifest(
+    testbed: Testbed, kind: RunKind, request: RunRequest, workload: dict[str, object], jobs: int
+) -> Manifest:
+    """Return the manifest of a run that begins now: void until the run has ended, in case it dies."""
+    return Manifest(
+        kind=kind,
+        name=request.name,
+        verdict=Judgement.VOID,
+        verdict_reasons=("the run has not ended",),
+        topology=testbed.topology,
+        workload=workload,
+        jobs=jobs,
+        policy=request.policy,
+        queue=request.queue,
+        seed=request.seed,
+        dilation=request.dilation,
+        paced_middleware=request.paced_middleware,
+        time_scale=request.time_scale,
+        unshaped_clusters=tuple(cluster.name for cluster in testbed.topology.real_clusters),
+        host_began_at=host_now(),
+        host=host(),
+        versions=versions(),
+        images=dict(testbed.images),
+    )
+
+
+@contextmanager
+def recorded(testbed: Testbed, run: RunView, manifest: Manifest, path: Path) -> Iterator[Recorder]:
+    """Yield a recorder into a new run directory at `path`.
+
+    If the run ends early, its unfinished jobs are cancelled and recorded as such, and the manifest says why.
+    """
+    with RunDirectory(path, manifest) as directory:
+        recorder = Recorder(directory, testbed.topology, Dilation(manifest.dilation))
+        try:
+            yield recorder
+        except BaseException as error:
+            with uninterrupted():
+                with suppress(TestbedError):
+                    testbed.client.end_run(run.id)
+                    record_rest(testbed, run.id, recorder)
+                _complete(recorder, RunProgress.INCOMPLETE, Verdict(Judgement.VOID, (_reason(error),)))
+            raise
+
+
+@contextmanager
+def checked_links(testbed: Testbed, recorder: Recorder, report_progress: ReportProgress) -> Iterator[list[LinkCheck]]:
+    """Program the links to the run's dilation, and check them before the jobs and (unless the run fails) after them.
+
+    Evidence is gathered inside the context.
+    """
+    checks: list[LinkCheck] = []
+
+    def check(moment: str) -> None:
+        report_progress(ProgressReport(f"checking the wide area {moment} the run"))
+        made, rows = testbed.wide_area.check(recorder.dilation, moment)
+        checks.append(made)
+        for row in rows:
+            recorder.directory.append(row)
+        recorder.directory.update_manifest({"link_checks": tuple(checks)})
+
+    report_progress(ProgressReport(f"programming the wide area to dilation {recorder.dilation.factor:g}"))
+    recorder.directory.update_manifest({"router_backend": testbed.wide_area.program(recorder.dilation)})
+    check("before")
+    recorder.link_checks = checks
+    with evidence_gathered(testbed, recorder):
+        yield checks
+    check("after")
+
+
+@contextmanager
+def evidence_gathered(testbed: Testbed, recorder: Recorder) -> Iterator[None]:
+    """Gather evidence inside the context, for the manifest and for the verdicts on the jobs of `recorder`."""
+    with (
+        testbed.observed() as telemetry,
+        gathering(telemetry, recorder.directory, testbed.topology, host_size()) as recorder.evidence,
+    ):
+        yield
+
+
+def conclude(testbed: Testbed, run: RunView, recorder: Recorder, checks: list[LinkCheck], expected: int) -> Verdict:
+    """End the run, record its last events, judge it and complete its manifest; return the verdict."""
+    ended = testbed.client.end_run(run.id)
+    record_rest(testbed, run.id, recorder)
+    measures = RunMeasures(tuple(checks), expected, recorder.count(JobState.FAILED), recorder.count(JobState.CANCELLED))
+    verdict = judge_run(measures, list(recorder.verdicts.values()))
+    recorder.directory.update_manifest({"host_origin_s": ended.host_origin_s})
+    _complete(recorder, RunProgress.COMPLETE, verdict)
+    return verdict
+
+
+def _complete(recorder: Recorder, progress: RunProgress, verdict: Verdict) -> None:
+    recorder.directory.update_manifest(
+        {
+            "progress": progress,
+            "verdict": verdict.judgement,
+            "verdict_reasons": verdict.reasons,
+            "host_ended_at": host_now(),
+        }
+    )
+
+
+def _reason(error: BaseException) -> str:
+    return str(error) if isinstance(error, TestbedError) else "the run was interrupted"

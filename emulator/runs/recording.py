@@ -1,0 +1,222 @@
+"""Recording the broker's events as rows of a run's directory, one event at a time.
+
+The event that ends a job holds its whole record, so a row is complete when it is written. The use of the clusters
+follows from the components that jobs claim and give back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from emulator.fidelity.measures import JobMeasures
+from emulator.fidelity.verdict import Judgement, Verdict, judge_job, judge_links, judge_real, judge_unfinished
+from emulator.model.clock import Dilation, EmulatedClock
+from emulator.model.evidence import LinkCheck
+from emulator.model.job import JobState, Timeline
+from emulator.model.records import ComponentRow, JobRow, UtilizationRow
+from emulator.model.topology import Topology
+from emulator.model.views import EventKind, EventView, JobView
+from emulator.runs.evidence import Gathering
+from emulator.runs.run_directory import RunDirectory
+
+_REASONS_JOINED_BY: Final = "; "
+
+_RESULT_COLUMNS: Final = ("iterations", "runtime_s", "iteration_s", "phases", "late_phases", "host_cpu_s")
+"""The columns of a job's row that carry the names of their fields in the job's result."""
+
+
+class EndedJob(JobView):
+    """A job that has ended, and the verdict on it."""
+
+    verdict: Verdict
+
+    @classmethod
+    def of(cls, job: JobView, verdict: Verdict) -> EndedJob:
+        """Return `job` with that verdict."""
+        return cls.model_construct(**dict(job), verdict=verdict)
+
+
+@dataclass(slots=True)
+class Recorder:
+    """The recorder of one run's events into `directory`, with the state of its jobs.
+
+    `ended` holds every job that ended, by id, `verdicts` the verdict on each that finished; `last_sequence` is the
+    number of the last event recorded. A job is judged by what its record says, by the `evidence` of its time, and by
+    the `link_checks` made until then.
+    """
+
+    directory: RunDirectory
+    topology: Topology
+    dilation: Dilation
+    last_sequence: int = 0
+    submitted: int = 0
+    running: set[int] = field(default_factory=set)
+    ended: dict[int, EndedJob] = field(default_factory=dict)
+    verdicts: dict[int, Verdict] = field(default_factory=dict)
+    evidence: Gathering | None = None
+    link_checks: Sequence[LinkCheck] = ()
+    _held: dict[int, JobView] = field(default_factory=dict)
+    _usage: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def record(self, event: EventView) -> None:
+        """Write the rows of `event`; ignore an event that was recorded before."""
+        if event.sequence <= self.last_sequence:
+            return
+        self.last_sequence = event.sequence
+        self.directory.append_event(event)
+        if event.kind is EventKind.RUN_STARTED:
+            self._write_usage(event.time_s)
+            if self.evidence is not None:
+                host_origin_s = event.host_moment_s - self.dilation.host_duration_s(event.time_s)
+                self.evidence.begin(EmulatedClock(self.dilation, host_origin_s))
+        if event.kind is EventKind.SUBMITTED:
+            self.submitted += 1
+        if event.kind is EventKind.PLACED and self.evidence is not None:
+            self.evidence.look_at_links_after(event.time_s)
+        if event.job is not None:
+            self._follow(event.job, event.time_s)
+
+    def count(self, state: JobState) -> int:
+        """Return how many jobs ended in `state`."""
+        return sum(1 for job in self.ended.values() if job.state is state)
+
+    def _follow(self, job: JobView, time_s: float) -> None:
+        if job.state.final:
+            self._held.pop(job.id, None)
+            self.running.discard(job.id)
+            if job.id not in self.ended:
+                self._end(job)
+        elif job.id not in self.ended:
+            self._held[job.id] = job
+            if job.state is JobState.RUNNING and job.id not in self.running:
+                self.running.add(job.id)
+                if self.evidence is not None and job.started_s is not None:
+                    self.evidence.look_after(job.started_s)
+        self._write_usage(time_s)
+
+    def _end(self, job: JobView) -> None:
+        if job.state is JobState.FINISHED:
+            verdict = self.verdicts[job.id] = self._judged(job)
+        else:
+            verdict = judge_unfinished(job.state, job.reason)
+        self.ended[job.id] = EndedJob.of(job, verdict)
+        for row in component_rows(job):
+            self.directory.append(row)
+        self.directory.append(job_row(job, verdict))
+
+    def _judged(self, job: JobView) -> Verdict:
+        clusters = {part.cluster for part in job.components}
+        conditions = None
+        if self.evidence is not None and job.started_s is not None and job.finished_s is not None:
+            self.evidence.look_after(job.finished_s)
+            self.evidence.look_at_links_after(job.finished_s)
+            conditions = self.evidence.conditions(job.started_s, job.finished_s, clusters)
+            under_way = [held.started_s for held in self._held.values() if held.started_s is not None]
+            self.evidence.forget_before(min(under_way, default=job.finished_s))
+        by_record_and_evidence = judge_job(JobMeasures.of(job, self.dilation, conditions))
+        real = clusters & {cluster.name for cluster in self.topology.real_clusters}
+        return Verdict.worst_of([judge_links(self.link_checks, clusters), judge_real(real), by_record_and_evidence])
+
+    def _write_usage(self, time_s: float) -> None:
+        """Write a row for each cluster whose use changed."""
+        for cluster in self.topology.clusters:
+            usage = self._usage_of(cluster.name)
+            if self._usage.get(cluster.name) != usage:
+                self._usage[cluster.name] = usage
+                self.directory.append(
+                    UtilizationRow(
+                        time_s=time_s,
+                        cluster=cluster.name,
+                        processors=cluster.processors,
+                        claimed_processors=usage[0],
+                        executing_processors=usage[1],
+                    )
+                )
+
+    def _usage_of(self, cluster: str) -> tuple[int, int]:
+        claimed = executing = 0
+        for job in self._held.values():
+            held = sum(
+                part.processors for part in job.components if part.cluster == cluster and part.claimed_s is not None
+            )
+            claimed += held
+            executing += held if job.state is JobState.RUNNING else 0
+        return claimed, executing
+
+
+def job_row(job: JobView, verdict: Verdict) -> JobRow:
+    """Return the row of a job that has ended."""
+    specification, times = job.specification, _timeline(job)
+    result: dict[str, Any] = job.result or {}
+    return JobRow(
+        job=job.id,
+        name=specification.name,
+        application=specification.application,
+        arguments=json.dumps(specification.arguments),
+        request=specification.request,
+        components=specification.components,
+        requested_clusters=specification.clusters,
+        file=specification.file or "",
+        processors=sum(specification.components),
+        state=job.state,
+        reason=job.reason,
+        placement_tries=job.placement_tries,
+        claiming_tries=job.claiming_tries,
+        execution_clusters=tuple(part.cluster for part in job.components),
+        clusters=len({part.cluster for part in job.components}) or None,
+        intended_arrival_s=job.intended_arrival_s,
+        submitted_s=job.submitted_s,
+        placed_s=job.placed_s,
+        estimated_transfer_s=job.estimated_transfer_s,
+        claim_due_s=job.claim_due_s,
+        planned_start_s=job.planned_start_s,
+        additional_claiming_s=job.additional_claiming_s,
+        claimed_s=job.claimed_s,
+        started_s=job.started_s,
+        finished_s=job.finished_s,
+        released_s=job.released_s,
+        queue_time_s=times.queue_time_s,
+        overhead_s=times.overhead_s,
+        processor_gained_time_s=times.processor_gained_time_s,
+        processor_wasted_time_s=times.processor_wasted_time_s,
+        wait_time_s=times.wait_time_s,
+        execution_time_s=times.execution_time_s,
+        response_time_s=times.response_time_s,
+        overhead_late_s=job.overhead_late_s,
+        exit_code=job.exit_code,
+        **{column: result.get(column) for column in _RESULT_COLUMNS},
+        interconnects=result.get("interconnects", ""),
+        host_lateness_s=result.get("host_critical_lateness_s"),
+        verdict=verdict.judgement,
+        verdict_reasons="" if verdict.judgement is Judgement.VALID else _REASONS_JOINED_BY.join(verdict.reasons),
+    )
+
+
+def verdict_in(row: JobRow) -> Verdict:
+    """Return the verdict that the row of a job holds."""
+    reasons = tuple(reason for reason in row.verdict_reasons.split(_REASONS_JOINED_BY) if reason)
+    return Verdict(Judgement(row.verdict), reasons)
+
+
+def component_rows(job: JobView) -> list[ComponentRow]:
+    """Return the rows of the components of a job; none if it was never placed."""
+    return [
+        ComponentRow(
+            job=job.id,
+            component=number,
+            cluster=part.cluster,
+            processors=part.processors,
+            allocation=part.allocation,
+            placed_s=job.placed_s,
+            claimed_s=part.claimed_s,
+            released_s=job.released_s,
+        )
+        for number, part in enumerate(job.components)
+    ]
+
+
+def _timeline(job: JobView) -> Timeline:
+    return Timeline(job.submitted_s, job.placed_s, job.claimed_s, job.started_s, job.finished_s)

@@ -1,0 +1,98 @@
+"""Reading what earlier attempts at a measurement left: the matrix, the finished jobs, and the checks of the links.
+
+The jobs are read back from the events that ended them, which hold the application's whole record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from emulator.model.documents import first_fault, validate
+from emulator.model.errors import InvalidInput
+from emulator.model.evidence import LinkCheck
+from emulator.model.job import JobState
+from emulator.model.records import DECISIONS_FILE, JobRow, RunKind, RunProgress
+from emulator.model.topology import Topology
+from emulator.model.views import EventKind, EventView, JobView
+from emulator.runs.cell_runs import Finished
+from emulator.runs.matrix import Layout, Matrix
+from emulator.runs.recording import EndedJob, verdict_in
+from emulator.runs.run_directory import attempts, read_manifest, read_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """The remains of earlier attempts at a measurement: finished `jobs`, in order, and all `checks` of the links."""
+
+    matrix: Matrix
+    jobs: tuple[JobView, ...]
+    checks: tuple[LinkCheck, ...]
+
+    def finished(self, layout: Layout, repeat: int) -> Finished:
+        """Return the finished jobs of each cell, at most `repeat`, with the specification that the cell has now."""
+        return {
+            cell.name: [job for job in self.jobs if job.specification == cell.specification][:repeat]
+            for cell in layout.cells
+        }
+
+
+def read_earlier(path: Path, topology: Topology) -> Earlier:
+    """Read what earlier attempts at the measurement in `path` left, to continue it on `topology`.
+
+    Raises:
+        InvalidInput: if it is no measurement, is complete, was made on another topology, or cannot be read.
+    """
+    manifest = read_manifest(path)
+    if manifest.kind is not RunKind.MEASUREMENT:
+        raise InvalidInput(f"{path}: is a {manifest.kind.value}; only measurements are resumed.")
+    if manifest.progress is RunProgress.COMPLETE:
+        raise InvalidInput(f"{path}: is complete, nothing is left to run (`testbed report {path}` shows it).")
+    if manifest.topology != topology:
+        raise InvalidInput(
+            f"{path}: was measured on topology {manifest.topology.name!r} as it then was, which is not what runs "
+            f"({topology.name!r}): measure anew."
+        )
+    return read_attempts(path)
+
+
+def read_attempts(path: Path) -> Earlier:
+    """Read what all attempts left so far at the measurement in `path`, or at a control run of one.
+
+    Raises:
+        InvalidInput: if it cannot be read.
+    """
+    folders = attempts(path)
+    checks = [check for folder in folders for check in read_manifest(folder).link_checks]
+    matrix = validate(read_manifest(path).workload, Matrix, source=f"{path}: workload")
+    return Earlier(matrix, tuple(job for folder in folders for job in _finished_jobs(folder)), tuple(checks))
+
+
+def is_unfinished(path: Path) -> bool:
+    """Return whether `path` holds an incomplete measurement of which at least one job finished."""
+    try:
+        manifest, folders = read_manifest(path), attempts(path)
+    except InvalidInput:
+        return False
+    if manifest.kind is not RunKind.MEASUREMENT or manifest.progress is RunProgress.COMPLETE:
+        return False
+    return any(job.state == JobState.FINISHED for folder in folders for job in read_rows(folder, JobRow))
+
+
+def _finished_jobs(folder: Path) -> Iterator[EndedJob]:
+    """Return the jobs that finished by the events in `folder`; a torn last line is left out."""
+    verdicts = {row.job: verdict_in(row) for row in read_rows(folder, JobRow)}
+    path = folder / DECISIONS_FILE
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    for number, line in enumerate(text.split("\n")[:-1], start=1):
+        try:
+            event = EventView.model_validate_json(line)
+        except ValidationError as error:
+            raise InvalidInput(f"{path}, line {number}: {first_fault(error)}") from error
+        job = event.job
+        # The event is written before the row: a job without a row was never judged, and does not count as finished.
+        if event.kind is EventKind.FINISHED and job is not None and job.result is not None and job.id in verdicts:
+            yield EndedJob.of(job, verdicts[job.id])

@@ -1,0 +1,218 @@
+"""A run's directory: each row appended in one write, the manifest replaced whole; a crash loses one row at most.
+
+`RunDirectory` writes one, `read_run` reads one back without a torn last line. A run that was resumed holds a folder
+`resumed-N` for each time, itself a run's directory, whose jobs and links are read as the run's own.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count, takewhile
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TextIO, TypeVar
+
+from pydantic import ValidationError
+
+from emulator.model.comparison_rows import AttributionRow, InvarianceRow
+from emulator.model.documents import first_fault
+from emulator.model.errors import InvalidInput
+from emulator.model.records import (
+    DECISIONS_FILE,
+    MANIFEST_FILE,
+    ROW_FILES,
+    BorderExchangeRow,
+    CommunicationRow,
+    ComponentRow,
+    ExtensionFactorRow,
+    JobRow,
+    LinkRow,
+    Manifest,
+    UtilizationRow,
+)
+from emulator.model.rows import Row
+from emulator.model.views import EventView
+
+AnyRow = TypeVar("AnyRow", bound=Row)
+
+
+def check_free(path: Path) -> None:
+    """Raise `InvalidInput` unless `path` may become a run's directory: it is absent, or an empty directory."""
+    if path.exists() and not path.is_dir():
+        raise InvalidInput(f"{path}: is no directory (choose another with --out).")
+    if path.is_dir() and any(path.iterdir()):
+        raise InvalidInput(f"{path}: is not empty, and no run is written over another (choose another with --out).")
+
+
+class RunDirectory:
+    """The writer of the files of one run; a context manager that closes them."""
+
+    def __init__(self, path: Path, manifest: Manifest) -> None:
+        check_free(path)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InvalidInput(f"{path}: cannot be made ({error.strerror or error}).") from error
+        self.path = path
+        self.manifest = manifest
+        self._files: dict[str, TextIO] = {}
+        self.update_manifest({})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for file in self._files.values():
+            file.close()
+        self._files.clear()
+
+    def update_manifest(self, changes: Mapping[str, object]) -> None:
+        """Replace the manifest by one with `changes`; a reader sees the old one or the new one, whole."""
+        self.manifest = self.manifest.model_copy(update=dict(changes))
+        replace_manifest(self.path, self.manifest)
+
+    def append(self, row: Row) -> None:
+        """Append one row to the file of its type, in one write."""
+        name = ROW_FILES[type(row)]
+        file = self._files.get(name)
+        if file is None:
+            file = self._open(name)
+            file.write(_line(row.columns()))
+        file.write(_line(row.cells()))
+        file.flush()
+
+    def write_through(self, row_type: type[Row]) -> bool:
+        """Write all rows of a type through to the disk; return False if there are none yet."""
+        file = self._files.get(ROW_FILES[row_type])
+        if file is None:
+            return False
+        os.fsync(file.fileno())
+        return True
+
+    def append_event(self, event: EventView) -> None:
+        """Append one event, with its decision or job, to the decisions' file."""
+        file = self._files.get(DECISIONS_FILE) or self._open(DECISIONS_FILE)
+        file.write(event.model_dump_json(exclude_none=True) + "\n")
+        file.flush()
+
+    def _open(self, name: str) -> TextIO:
+        file = (self.path / name).open("x", encoding="utf-8", newline="")
+        self._files[name] = file
+        return file
+
+
+def replace_manifest(directory: Path, manifest: Manifest) -> None:
+    """Replace the manifest of the run in `directory`."""
+    _replace(directory / MANIFEST_FILE, manifest.model_dump_json(indent=2, by_alias=True) + "\n")
+
+
+def replace_rows(directory: Path, row_type: type[AnyRow], rows: Sequence[AnyRow]) -> None:
+    """Replace all rows of one type in `directory` by `rows`; without rows there is no file."""
+    path = directory / ROW_FILES[row_type]
+    if rows:
+        _replace(path, "".join([_line(row_type.columns()), *(_line(row.cells()) for row in rows)]))
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _replace(path: Path, text: str) -> None:
+    unfinished = path.with_name(f".{path.name}")
+    with unfinished.open("w", encoding="utf-8", newline="") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.replace(path)
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecords:
+    """The content of a run's directory; `utilization` is that from before the run was resumed, if it was."""
+
+    path: Path
+    manifest: Manifest
+    jobs: list[JobRow]
+    components: list[ComponentRow]
+    utilization: list[UtilizationRow]
+    links: list[LinkRow]
+    extension_factors: list[ExtensionFactorRow]
+    communication: list[CommunicationRow]
+    border_exchange: list[BorderExchangeRow]
+    attribution: list[AttributionRow]
+    invariance: list[InvarianceRow]
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Read the manifest of the run directory at `path`.
+
+    Raises:
+        InvalidInput: if there is no run directory, or the manifest holds what it should not.
+    """
+    manifest = path / MANIFEST_FILE
+    if not manifest.is_file():
+        raise InvalidInput(f"{path}: is no run's directory (it has no {MANIFEST_FILE}).")
+    try:
+        return Manifest.model_validate_json(manifest.read_text(encoding="utf-8"))
+    except ValidationError as error:
+        raise InvalidInput(f"{manifest}: {first_fault(error)}") from error
+
+
+def attempts(path: Path) -> list[Path]:
+    """Return the directories with a run's records: its own, then one for each time that it was resumed."""
+    folders = (path / f"resumed-{number}" for number in count(1))
+    return [path, *takewhile(lambda folder: (folder / MANIFEST_FILE).is_file(), folders)]
+
+
+def next_attempt(path: Path) -> Path:
+    """Return the directory for the records of a run in `path` that is resumed now."""
+    return path / f"resumed-{len(attempts(path))}"
+
+
+def read_run(path: Path) -> RunRecords:
+    """Read everything in the run directory at `path`; a file that was not written counts as empty.
+
+    Raises:
+        InvalidInput: if there is no run directory, or one of its files holds what it should not.
+    """
+    manifest, folders = read_manifest(path), attempts(path)
+
+    def everywhere(row_type: type[AnyRow]) -> list[AnyRow]:
+        return [row for folder in folders for row in read_rows(folder, row_type)]
+
+    return RunRecords(
+        path,
+        manifest,
+        everywhere(JobRow),
+        everywhere(ComponentRow),
+        read_rows(path, UtilizationRow),
+        everywhere(LinkRow),
+        read_rows(path, ExtensionFactorRow),
+        read_rows(path, CommunicationRow),
+        read_rows(path, BorderExchangeRow),
+        read_rows(path, AttributionRow),
+        read_rows(path, InvarianceRow),
+    )
+
+
+def read_rows(directory: Path, row_type: type[AnyRow]) -> list[AnyRow]:
+    """Read the rows of one type in a run's directory; columns are found by their header."""
+    path = directory / ROW_FILES[row_type]
+    if not path.is_file():
+        return []
+    text = path.read_text(encoding="utf-8")
+    whole = text[: text.rfind("\n") + 1]
+    try:
+        return [row_type.from_cells(cells) for cells in csv.DictReader(io.StringIO(whole, newline=""))]
+    except ValidationError as error:
+        raise InvalidInput(f"{path}: {first_fault(error)}") from error
+
+
+def _line(cells: list[str]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow([" ".join(cell.splitlines()) for cell in cells])
+    return line.getvalue()

@@ -1,0 +1,164 @@
+"""Claims C25 to C28, of the measurement study on DAS-2, stated on what a reproduction measured.
+
+Each part of a claim is a measured value and the range in which the claim says it lies. What a reproduction did not
+measure is left out of its claims. `claims` decides them.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from emulator.fidelity.intervals import Estimate
+from emulator.fidelity.verdict import Judgement
+from emulator.model.comparison_rows import ReproductionRow
+from emulator.model.records import BorderExchangeRow
+from emulator.studies.published_runtimes import Setup
+from emulator.studies.reproduction import Reproduced
+from emulator.studies.reproduction_rows import COMMUNICATION, RUNTIME
+from emulator.studies.statements import Claim, Range, ValuePart
+
+ALIKE: Final = 0.15
+"""The largest difference between Ensflow's runs in several clusters and in one: up to 14% in the study itself."""
+
+EFFICIENCY: Final = (60, 0.6, 0.8)
+"""Processors, and the range of Ensflow's efficiency on them relative to 12 processors, "about 0.7"."""
+
+VANISHED: Final = 1.25
+"""The extension factor from which on co-allocation does not pay (Ernemann et al.): below it a penalty is small."""
+
+SYNCHRONIZED_RATIOS: Final = (9.8, 36.7)
+"""Globus-2 and Globus-4 over PBS, synchronized, in Table 10; the text says 10 to 35."""
+
+OTHER_RATIOS: Final = (4.6, 18.4)
+"""The same where processes are not synchronized; the text says about 13."""
+
+HELPS: Final = 1.2
+
+
+def reproduction_claims(reproduced: Reproduced, rows: Sequence[ReproductionRow]) -> tuple[Claim, ...]:
+    """Return the claims that `rows`, those of `reproduced`, and its border exchanges can decide."""
+    borders = [row for records in reproduced.parts for row in records.border_exchange]
+    claims = (
+        Claim(
+            "C25", "section 4.2", "Ensflow over several clusters takes about what it takes in one; relative to 12 "
+            "processors its efficiency falls to about 0.7 on 60.", tuple(_ensflow(rows)),
+        ),
+        Claim(
+            "C26", "Fig. 4", "The penalty of several clusters vanishes as Poisson's grid grows.",
+            tuple(_vanishing(rows)),
+        ),
+        Claim(
+            "C27", "Fig. 9", "Over two clusters, the columns beside the wide area communicate longest, relatively far "
+            "more at grid 100 than at grid 4000.", tuple(_columns(borders)),
+        ),
+        Claim(
+            "C28", "Table 10", "Synchronized, one cluster communicates 10 to 35 times faster than several, otherwise "
+            "about 13 times; desynchronizing helps several clusters at large grids, and not PBS.",
+            tuple(_desynchronizing(rows)),
+        ),
+    )  # fmt: skip
+    return tuple(claim for claim in claims if claim.parts)
+
+
+def _ensflow(rows: Sequence[ReproductionRow]) -> Iterator[ValuePart]:
+    runs = [row for row in rows if row.application == "ensflow" and row.quantity == RUNTIME]
+    for row in runs:
+        if row.factor is not None and row.published_s is not None:
+            says = f"{row.setup} on {row.processors} processors takes as long as pbs-1, within {ALIKE:.0%}"
+            yield _within(says, _factor(row), 1 / (1 + ALIKE), 1 + ALIKE, [row])
+    single = {row.processors: row for row in runs if row.setup == Setup.PBS_1}
+    most, low, high = EFFICIENCY
+    if {12, most} <= single.keys():
+        efficiency = 12 * single[12].iteration_s / (most * single[most].iteration_s)
+        says = f"efficiency of {most} processors relative to 12, {low:g} to {high:g}"
+        yield _within(says, Estimate(efficiency, None, None, 1), low, high, [single[12], single[most]])
+
+
+def _vanishing(rows: Sequence[ReproductionRow]) -> Iterator[ValuePart]:
+    runs = [row for row in rows if (row.application, row.quantity) == ("poisson", RUNTIME) and row.factor is not None]
+    for processors in dict.fromkeys(row.processors for row in runs):
+        for setup in (Setup.GLOBUS_2, Setup.GLOBUS_4):
+            by_grid = sorted(
+                (row for row in runs if (row.processors, row.setup) == (processors, setup)),
+                key=lambda row: row.grid or 0,
+            )
+            for smaller, larger in pairwise(by_grid):
+                says = f"{setup} on {processors} processors: factor at grid {larger.grid} below that at {smaller.grid}"
+                yield _within(says, _quotient(_factor(larger), _factor(smaller)), 0.0, 1.0, [smaller, larger])
+            if len(by_grid) > 1:
+                says = f"{setup} on {processors} processors: factor at grid {by_grid[-1].grid} below {VANISHED}"
+                yield _within(says, _factor(by_grid[-1]), 0.0, VANISHED, by_grid[-1:])
+
+
+def _columns(borders: Sequence[BorderExchangeRow]) -> Iterator[ValuePart]:
+    """Compare mean times of processes beside the wide area with those of the others, Globus-2, synchronized."""
+    ratios: dict[int, float] = {}
+    for grid in sorted({row.grid for row in borders if row.grid is not None}):
+        cell = [row for row in borders if (row.grid, row.clusters, row.synchronized) == (grid, 2, True)]
+        beside = _beside(cell)
+        times_s = [[row.total_s for row in cell if (row.column in beside) is is_beside] for is_beside in (True, False)]
+        if all(times_s):
+            ratios[grid] = statistics.fmean(times_s[0]) / statistics.fmean(times_s[1])
+    for grid, ratio in ratios.items():
+        says = f"grid {grid}: columns beside the wide area over the others, above 1"
+        yield _within(says, Estimate(ratio, None, None, 1), 1.0, math.inf)
+    for smaller, larger in pairwise(ratios):
+        relative = Estimate(ratios[smaller] / ratios[larger], None, None, 1)
+        yield _within(f"the same at grid {smaller} over that at {larger}, above 1", relative, 1.0, math.inf)
+
+
+def _beside(cell: Sequence[BorderExchangeRow]) -> set[int]:
+    """Return the columns next to one of another component."""
+    component = {row.column: row.component for row in cell}
+    return {
+        column
+        for column in component
+        if any(component.get(other, component[column]) != component[column] for other in (column - 1, column + 1))
+    }
+
+
+def _desynchronizing(rows: Sequence[ReproductionRow]) -> Iterator[ValuePart]:
+    found = {(row.grid, row.setup, row.quantity): row for row in rows if row.quantity in COMMUNICATION.values()}
+    grids = sorted({row.grid for row in found.values() if row.grid is not None})
+    for synchronized, (low, high) in ((True, SYNCHRONIZED_RATIOS), (False, OTHER_RATIOS)):
+        for grid in grids:
+            for setup in (Setup.GLOBUS_2, Setup.GLOBUS_4):
+                row = found.get((grid, setup, COMMUNICATION[synchronized]))
+                if row is not None and row.factor is not None:
+                    says = f"{COMMUNICATION[synchronized]}, grid {grid}: {setup} over pbs-1, {low:g} to {high:g}"
+                    yield _within(says, _factor(row), low, high, [row])
+    for setup, low, high in (
+        (Setup.GLOBUS_2, HELPS, math.inf), (Setup.GLOBUS_4, HELPS, math.inf), (Setup.PBS_1, 0.0, HELPS),
+    ):  # fmt: skip
+        modes = (
+            [found.get((grids[-1], setup, COMMUNICATION[synchronized])) for synchronized in (True, False)]
+            if grids
+            else []
+        )
+        both = [row for row in modes if row is not None]
+        if len(both) == 2:
+            ratio = Estimate(both[0].iteration_s / both[1].iteration_s, None, None, 1)
+            end = f"above {HELPS:g}" if low else f"below {HELPS:g}"
+            yield _within(f"grid {grids[-1]}, {setup}: synchronized over not, {end}", ratio, low, high, both)
+
+
+def _factor(row: ReproductionRow) -> Estimate:
+    return Estimate(row.factor or math.nan, row.ci_low, row.ci_high, row.n)
+
+
+def _quotient(above: Estimate, below: Estimate) -> Estimate:
+    """Return the ratio of two independent values, with an interval from those of their logarithms."""
+    ratio = above.value / below.value
+    if above.low is None or above.high is None or below.low is None or below.high is None:
+        return Estimate(ratio, None, None, min(above.n, below.n))
+    half = math.hypot(math.log(above.high / above.low) / 2, math.log(below.high / below.low) / 2)
+    return Estimate(ratio, ratio * math.exp(-half), ratio * math.exp(half), min(above.n, below.n))
+
+
+def _within(says: str, value: Estimate, low: float, high: float, rows: Sequence[ReproductionRow] = ()) -> ValuePart:
+    """State that `value` lies between `low` and `high`; void if a row behind it is."""
+    return ValuePart(says, value, Range(low, high), void=any(row.verdict == Judgement.VOID for row in rows))

@@ -1,0 +1,121 @@
+"""A placed job's execution with files on their way: claimed at the procedure's timestamp, started when all is there."""
+
+import queue
+
+import pytest
+
+from emulator.broker.jobs.execution import JobExecution, LaunchSpec
+from emulator.broker.jobs.reports import AllClaimed, ClaimTried, ComponentClaimed, Ended
+from emulator.model.clock import Dilation, EmulatedClock
+from emulator.model.errors import RunFailed
+from emulator.model.job import Component, JobState, Placement
+from emulator.model.scheduling import StatedClaiming
+from emulator.policies.claiming_procedure import ClaimingProcedure
+from tests.unit.broker.scripted_cluster import ScriptedCluster
+
+FAST = Dilation(0.001)
+TRANSFER_S = 80.0
+
+
+class Steps:
+    """A preparation and a runner that note what they are events, in its order."""
+
+    def __init__(self, problem: str = "") -> None:
+        self.taken: list[str] = []
+        self.host_start_timestamp_s = None
+        self._problem = problem
+
+    def begin(self) -> None:
+        self.taken.append("begin")
+
+    def complete(self) -> None:
+        self.taken.append("complete")
+        if self._problem:
+            raise RunFailed(self._problem)
+
+    def end(self) -> None:
+        self.taken.append("end")
+
+    def run(self, claims, host_start_timestamp_s, on_started) -> Ended:
+        self.taken.append("run")
+        self.host_start_timestamp_s = host_start_timestamp_s
+        return Ended(JobState.FINISHED)
+
+    def close(self) -> None:
+        self.taken.append("close")
+
+
+class ReportedExecution:
+    """The execution of a job of one component on a scripted cluster, and the events that it reports."""
+
+    def __init__(self, steps: Steps, *, transfer_s: float = TRANSFER_S, overhead_s: float | None = None) -> None:
+        self.cluster = ScriptedCluster("east", 8)
+        self.clock = EmulatedClock.starting_now(FAST)
+        self._reported: queue.SimpleQueue[object] = queue.SimpleQueue()
+        spec = LaunchSpec(
+            label="0-1",
+            placement=Placement((Component(0, 8),)),
+            procedure=ClaimingProcedure.begun(StatedClaiming(), 0.0, transfer_s),
+            runner=steps,
+            clock=self.clock,
+            run_time_limit_s=1e6,
+            host_grant_limit_s=5.0,
+            overhead_s=overhead_s,
+            preparation=steps,
+        )
+        self.execution = JobExecution(spec, [self.cluster], self._reported.put)
+        self.cluster.watch(self.execution.note_event, lambda reachable, reason: None)
+        self.execution.begin()
+
+    def events(self) -> list[object]:
+        events = [self._reported.get(timeout=10)]
+        while not isinstance(events[-1], Ended):
+            events.append(self._reported.get(timeout=10))
+        return events
+
+
+def test_a_job_with_files_is_claimed_after_its_share_of_the_transfer_and_waits_for_its_planned_start():
+    steps = Steps()
+    job = ReportedExecution(steps)
+    tried, component, claimed, ended = job.events()
+    assert isinstance(tried, ClaimTried)
+    assert isinstance(component, ComponentClaimed)
+    assert isinstance(claimed, AllClaimed)
+    assert ended.state is JobState.FINISHED
+    assert job.clock.emulated_timestamp_s(claimed.host_timestamp_s) >= 0.75 * TRANSFER_S
+    assert steps.host_start_timestamp_s == pytest.approx(job.clock.host_timestamp_s(TRANSFER_S), abs=1e-6)
+    assert steps.taken == ["begin", "complete", "run", "end"]
+    assert job.cluster.held == {}
+
+
+def test_the_middleware_s_overhead_counts_from_the_try_that_succeeded():
+    steps = Steps()
+    job = ReportedExecution(steps, overhead_s=50)
+    job.events()
+    assert steps.host_start_timestamp_s == pytest.approx(job.clock.host_timestamp_s(0.75 * TRANSFER_S + 50), abs=1e-6)
+
+
+def test_without_files_and_overhead_the_processes_start_as_soon_as_they_can():
+    steps = Steps()
+    ReportedExecution(steps, transfer_s=0).events()
+    assert steps.host_start_timestamp_s is None
+
+
+def test_a_job_whose_files_do_not_come_fails_for_that_reason_and_holds_nothing():
+    steps = Steps(problem="File 'input' has no replica any more.")
+    job = ReportedExecution(steps)
+    ended = job.events()[-1]
+    assert (ended.state, ended.reason) == (JobState.FAILED, "File 'input' has no replica any more.")
+    assert "run" not in steps.taken
+    assert steps.taken[-1] == "end"
+    assert job.cluster.held == {}
+
+
+def test_a_job_cancelled_before_its_first_claiming_try_claims_nothing():
+    steps = Steps()
+    job = ReportedExecution(steps, transfer_s=1e6)
+    job.execution.stop(JobState.CANCELLED, "Cancelled while it was claiming.")
+    (ended,) = job.events()
+    assert (ended.state, ended.reason) == (JobState.CANCELLED, "Cancelled while it was claiming.")
+    assert job.cluster.claims == []
+    assert "end" in steps.taken

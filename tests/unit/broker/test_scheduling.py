@@ -1,0 +1,230 @@
+"""Every discipline and policy through the broker, over simulated local managers; what it records can be made again."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+from fastapi.testclient import TestClient
+from pydantic import ValidationError
+
+from emulator.broker.http.api import create_app
+from emulator.model.errors import ImpossibleRequest, InvalidInput
+from emulator.model.job import JobState
+from emulator.model.views import RunRequest
+from emulator.policies.decisions import NOBODY
+from emulator.policies.factory import SIMULATED_ONLY, deciders
+from emulator.policies.registry import PLACEMENT_POLICIES, QUEUE_DISCIPLINES, SCANNING_DISCIPLINES
+from emulator.policies.replay import replay
+from tests.unit.broker.broker_setup import BrokerSetup, begin_fast_run, finish_all, recorded_decisions, recorded_request
+
+DISCIPLINES = [name for name in QUEUE_DISCIPLINES if name not in SIMULATED_ONLY]
+POLICIES = [name for name in PLACEMENT_POLICIES if name not in SIMULATED_ONLY]
+LOCAL = [name for name in DISCIPLINES if name[:2] in ("ls", "gp", "lp")]
+"""Disciplines with a queue per cluster."""
+EVENT_DRIVEN = [name for name in DISCIPLINES if name not in SCANNING_DISCIPLINES]
+KIND_OF = {"wf-distinct": "unordered", "fcm": "flexible"}
+
+
+def replayed(setup: BrokerSetup, run: int, request: RunRequest):
+    made = deciders(request.queue, request.policy, request.scanning, request.seed, quota=request.quota)
+    return replay(recorded_decisions(setup, run), made, [8, 8])
+
+
+@pytest.mark.parametrize("queue", DISCIPLINES)
+def test_every_discipline_runs_all_its_jobs_and_can_be_replayed(setup, queue):
+    run = begin_fast_run(setup, queue=queue, policy="wf-distinct", seed=7)
+    jobs = []
+    for number in range(6):
+        at = {"queue": ("east", "west")[number % 2]} if queue in LOCAL else {}
+        sizes = (6,) if number % 3 else (5, 5)
+        jobs.append(setup.submit(*sizes, run=run, request="unordered", **at))
+    finish_all(setup, jobs)
+    assert [setup.broker.job(job).state for job in jobs] == [JobState.FINISHED] * 6
+    assert setup.nothing_is_held
+    found = replayed(setup, run, recorded_request(setup, run))
+    assert (found.differences, found.decisions) == ((), len(recorded_decisions(setup, run)))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_every_policy_places_the_kinds_it_takes(setup, policy):
+    run = begin_fast_run(setup, policy=policy)
+    sizes = (10,) if policy == "fcm" else (5, 5)
+    job = setup.submit(*sizes, run=run, request=KIND_OF.get(policy, "non-fixed"))
+    fixed = setup.submit(3, run=run, request="fixed", clusters=("west",))
+    finish_all(setup, [job, fixed])
+    assert sum(part.processors for part in setup.broker.job(job).components) == 10
+    assert [part.cluster for part in setup.broker.job(fixed).components] == ["west"]
+    assert replayed(setup, run, recorded_request(setup, run)).differences == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "sizes", "more"),
+    [
+        ("fixed", (4, 4), {"clusters": ("west", "east")}),
+        ("non-fixed", (4, 4), {}),
+        ("unordered", (4, 4), {}),
+        ("total", (8,), {}),
+        ("flexible", (12,), {"least_component": 4, "most_components": 2}),
+        ("flexible", (12,), {"splits": ((8, 4), (6, 6))}),
+    ],
+)
+def test_jobs_outside_of_runs_take_every_kind_of_request(setup, kind, sizes, more):
+    job = setup.submit(*sizes, request=kind, **more)
+    setup.until_state(job, JobState.STARTING)
+    assert sum(part.processors for part in setup.broker.job(job).components) == sum(sizes)
+
+
+@pytest.mark.parametrize("queue", LOCAL)
+def test_a_single_component_job_runs_at_the_cluster_whose_queue_it_was_submitted_to(setup, queue):
+    run = begin_fast_run(setup, queue=queue, policy="wf-distinct")
+    job = setup.submit(3, run=run, request="unordered", queue="west")
+    setup.until_state(job, JobState.STARTING)
+    assert [part.cluster for part in setup.broker.job(job).components] == ["west"]
+    with pytest.raises(InvalidInput, match=r"queue: '.*' has a queue per cluster, so name the one .* \(east, west\)"):
+        setup.submit(3, run=run, request="unordered")
+
+
+def test_a_job_that_could_never_start_is_refused_and_blocks_nobody(setup):
+    run = begin_fast_run(setup, queue="gs", policy="wf-distinct")
+    with pytest.raises(ImpossibleRequest, match="can never be placed"):
+        setup.submit(5, 4, 4, run=run, request="unordered")
+    job = setup.submit(5, 4, run=run, request="unordered")
+    setup.until_state(job, JobState.STARTING)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"components": [5, 4, 4], "request": "unordered"}, "components: [5, 4, 4] can never be placed"),
+        ({"components": [12], "request": "flexible", "splits": [[9, 3]]}, "can never be placed"),
+        ({"components": [12], "request": "flexible", "splits": [[7, 4]]}, "splits: [7, 4] does not divide the total"),
+        ({"components": [12], "request": "flexible", "splits": [[]]}, "splits.0"),
+        ({"components": [12], "request": "flexible", "splits": {"a": 1}}, "splits"),
+        ({"components": [12], "request": "flexible", "most_components": "two"}, "most_components"),
+        ({"components": [8], "least_component": 2}, "least_component: a non-fixed request states its components"),
+        ({"components": [8], "queue": "east; rm -rf /"}, "queue"),
+        ({"components": [8], "queue": "east"}, "queue: 'placement' has one queue for all jobs"),
+    ],
+)
+def test_a_request_that_cannot_be_meant_is_answered_with_422_and_the_field(setup, body, said):
+    headers = {"authorization": "Bearer right"}
+    client = TestClient(create_app(setup.broker, setup.journal, "right"), headers=headers)
+    answer = client.post("/v1/jobs", json={"specification": {"application": "poisson", **body}})
+    assert answer.status_code == 422
+    assert said in answer.json()["error"]
+    assert setup.broker.jobs(None) == []
+
+
+def test_rules_are_the_run_s_and_refuse_at_submission(setup):
+    run = begin_fast_run(setup, rules={"coallocation": "rco", "total_limit": 9})
+    with pytest.raises(InvalidInput, match="the rule rco admits components of at most 4 processors, half a cluster"):
+        setup.submit(6, run=run)
+    with pytest.raises(InvalidInput, match="12 processors exceed the limit of 9 for a job"):
+        setup.submit(4, 4, 4, run=run)
+    assert setup.submit(4, 4, run=run)
+
+
+def test_a_job_is_given_up_after_its_tries(setup):
+    run = begin_fast_run(setup, scan_interval_s=1, tries_threshold=2)
+    first = setup.submit(8, 8, run=run)
+    setup.until_state(first, JobState.STARTING)
+    second = setup.submit(8, run=run)
+    setup.until_state(second, JobState.FAILED)
+    view = setup.broker.job(second)
+    assert (view.placement_tries, view.reason) == (3, "Given up: not placed in 3 placement tries.")
+
+
+def test_a_run_keeps_within_its_quota_and_replays_within_it(setup):
+    run = begin_fast_run(setup, quota=0.5)
+    with pytest.raises(ImpossibleRequest, match=r"can never be placed on clusters of \[8, 8\] .* a quota of 0\.5"):
+        setup.submit(5, run=run)
+    jobs = [setup.submit(4, run=run) for _ in range(2)]
+    for job in jobs:
+        setup.until_state(job, JobState.STARTING)
+    jobs.append(setup.submit(4, run=run))
+    assert setup.broker.job(jobs[2]).state is JobState.QUEUED
+    finish_all(setup, jobs)
+    request = recorded_request(setup, run)
+    assert request.quota == 0.5
+    assert replayed(setup, run, request).differences == ()
+    assert replayed(setup, run, request.model_copy(update={"quota": None})).differences != ()
+
+
+@pytest.mark.parametrize("quota", [0, 1.01, float("nan")])
+def test_a_quota_that_is_no_share_is_no_request(quota):
+    with pytest.raises(ValidationError, match="quota"):
+        RunRequest(name="r", quota=quota)
+
+
+def test_a_departure_has_the_queue_scanned_at_once_if_it_is_to(setup):
+    run = begin_fast_run(setup, dilation=1, scan_interval_s=3600, scans_at_departures=True)
+    first = setup.submit(8, 8, run=run)
+    setup.started(first, setup.east)
+    second = setup.submit(8, run=run)
+    setup.until(lambda: len(recorded_decisions(setup, run)) == 2)
+    setup.east.programs[-1].finish()
+    setup.until_state(second, JobState.STARTING)
+
+
+@pytest.mark.parametrize("queue", EVENT_DRIVEN)
+def test_processors_counted_twice_while_a_claim_is_under_way_are_found_once_it_has_settled(setup, queue):
+    """The local manager has given what its event does not yet say: four of eight processors seem to be missing."""
+    run = begin_fast_run(setup, queue=queue, policy="wf-distinct")
+    at = {"queue": "east"} if queue in LOCAL else {}
+    fixed = {"request": "fixed", "clusters": ("east",), "run": run, **at}
+    setup.east.holds_back = True
+    first = setup.submit(4, **fixed)
+    setup.until(lambda: setup.east.held)
+    second = setup.submit(4, **fixed)
+    setup.until(lambda: len(recorded_decisions(setup, run)) >= 2)
+    assert setup.broker.job(second).state is JobState.QUEUED
+    setup.east.report_all()
+    setup.until_state(first, JobState.STARTING)
+    setup.until(lambda: len(setup.east.held) == 2)
+    assert any(getattr(decision.event, "job_id", None) == NOBODY for decision in recorded_decisions(setup, run))
+    assert replayed(setup, run, recorded_request(setup, run)).differences == ()
+
+
+@pytest.mark.parametrize("queue", EVENT_DRIVEN)
+def test_a_job_starts_when_other_users_leave_though_no_job_of_ours_departs(setup, queue):
+    setup.east.others = setup.west.others = 8
+    run = begin_fast_run(setup, queue=queue, policy="wf-distinct")
+    at = {"queue": "east"} if queue in LOCAL else {}
+    job = setup.submit(4, run=run, request="unordered", **at)
+    setup.until(lambda: recorded_decisions(setup, run))
+    assert setup.broker.job(job).state is JobState.QUEUED
+    setup.east.others = 0
+    setup.until_state(job, JobState.STARTING)
+
+
+def test_the_first_decision_and_one_in_a_thousand_hold_what_was_remembered(setup):
+    run = begin_fast_run(setup, queue="lp-rd", policy="wf-distinct")
+    setup.submit(4, 4, run=run, request="unordered")
+    setup.submit(4, 4, run=run, request="unordered")
+    setup.until(lambda: len(recorded_decisions(setup, run)) == 2)
+    first, second = recorded_decisions(setup, run)
+    assert first.snapshot is not None
+    assert second.snapshot is None
+
+
+def test_a_job_that_cannot_be_launched_fails_and_no_other_with_it(setup, monkeypatch):
+    specs = setup.broker._scheduling.supervisor._specs
+    build = specs.build
+
+    def failing(run, job):
+        if job.id == 2:
+            raise sqlite3.OperationalError("disk full")
+        return build(run, job)
+
+    monkeypatch.setattr(specs, "build", failing)
+    run = setup.broker.begin_run(RunRequest(name="r", queue="gs", policy="wf-distinct", paced_middleware=False)).id
+    setup.broker.start_run(run)
+    all_of_it = setup.submit(8, 8, run=run, request="unordered")
+    setup.until_state(all_of_it, JobState.STARTING)
+    failed, other, waits = (setup.submit(size, run=run, request="unordered") for size in (8, 8, 8))
+    setup.broker.cancel(all_of_it)
+    setup.until_state(failed, JobState.FAILED)
+    assert setup.broker.job(failed).reason == "The broker could not launch the job (OperationalError('disk full'))."
+    setup.until_state(other, JobState.STARTING)
+    setup.until_state(waits, JobState.STARTING)

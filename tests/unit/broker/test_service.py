@@ -1,0 +1,233 @@
+"""The broker's promises: all components or none, the timeline from the events, everything released whatever happens."""
+
+import sqlite3
+import time
+
+import pytest
+
+from emulator.broker.service import Broker
+from emulator.model.errors import (
+    ClusterUnreachable,
+    ImpossibleRequest,
+    InvalidInput,
+    TestbedBusy,
+    TestbedNotUp,
+    UnknownName,
+)
+from emulator.model.job import JobSpecification, JobState
+from emulator.model.views import EventKind, RunRequest, Submission
+from tests.unit.broker.broker_setup import BrokerSetup
+
+
+def test_a_job_goes_from_submission_to_release_and_its_times_follow_one_another(setup):
+    job = setup.submit(6, 6)
+    setup.started(job, setup.east)
+    assert {len(setup.east.held), len(setup.west.held)} == {1}
+    setup.east.programs[-1].finish()
+    setup.until_state(job, JobState.FINISHED)
+    view = setup.broker.job(job)
+    timestamps = [view.submitted_s, view.placed_s, view.claimed_s, view.started_s, view.finished_s, view.released_s]
+    assert timestamps == sorted(timestamps)
+    assert (view.overhead_late_s, view.result, view.exit_code) == (0.25, {"runtime_s": 1.0}, 0)
+    assert [component.cluster for component in view.components] == ["east", "west"]
+    assert setup.nothing_is_held
+    assert setup.kinds() == [
+        EventKind.SUBMITTED,
+        EventKind.PLACED,
+        EventKind.COMPONENT_CLAIMED,
+        EventKind.COMPONENT_CLAIMED,
+        EventKind.CLAIMED,
+        EventKind.STARTED,
+        EventKind.FINISHED,
+    ]
+
+
+def test_the_ranks_start_is_paced_to_base_plus_one_second_per_component(setup):
+    job = setup.submit(6, 6)
+    setup.started(job, setup.east)
+    script = setup.east.scripts[-1]
+    start_at = float(script.split("--start-at ")[1].split()[0])
+    placed = next(event for event in setup.journal.read(0, 0) if event.kind is EventKind.PLACED)
+    assert start_at == pytest.approx(placed.host_moment_s + 7, abs=0.1)
+    assert "-H east:6,west:6 -n 12" in script
+    assert "--components 6,6" in script
+
+
+def test_components_on_one_cluster_share_an_allocation(setup):
+    job = setup.submit(4, 3, request="fixed", clusters=("west", "west"))
+    setup.started(job, setup.west)
+    assert next(iter(setup.west.held.values()))[1] == 7
+    assert "-H west:7 -n 7" in setup.west.scripts[-1]
+    assert "--components 7" in setup.west.scripts[-1]
+
+
+def test_when_one_cluster_refuses_every_other_claim_is_released(setup):
+    setup.west.refuses = True
+    job = setup.submit(6, 6)
+    setup.until_state(job, JobState.FAILED)
+    assert "refused 6 processors" in setup.broker.job(job).reason
+    assert setup.nothing_is_held
+
+
+def test_no_rank_starts_before_all_components_hold_their_processors(setup):
+    setup.west.holds_back = True
+    job = setup.submit(6, 6)
+    setup.until(lambda: setup.west.held)
+    time.sleep(0.05)
+    assert setup.broker.job(job).state is JobState.CLAIMING
+    assert setup.east.scripts == []
+    setup.broker.cancel(job)
+    setup.until_state(job, JobState.CANCELLED)
+    assert setup.nothing_is_held
+
+
+def test_processors_asked_for_but_not_given_are_not_placed_on_again(setup):
+    setup.east.holds_back = setup.west.holds_back = True
+    setup.submit(8)
+    second = setup.submit(8)
+    third = setup.submit(8)
+    setup.until(lambda: setup.broker.job(second).state is JobState.CLAIMING)
+    assert setup.broker.job(third).state is JobState.QUEUED
+
+
+@pytest.mark.parametrize("state", [JobState.QUEUED, JobState.CLAIMING, JobState.STARTING, JobState.RUNNING])
+def test_a_job_can_be_cancelled_in_every_state_and_leaves_nothing(setup, state):
+    if state is JobState.QUEUED:
+        setup.east.silent = setup.west.silent = True
+    setup.east.holds_back = state is JobState.CLAIMING
+    job = setup.submit(8)
+    if state is JobState.RUNNING:
+        setup.started(job, setup.east)
+    setup.until_state(job, state)
+    setup.broker.cancel(job)
+    setup.until_state(job, JobState.CANCELLED)
+    assert state.value in setup.broker.job(job).reason
+    assert setup.nothing_is_held
+
+
+def test_a_job_whose_ranks_fail_is_failed_with_the_application_s_own_sentence(setup):
+    job = setup.submit(8)
+    setup.started(job, setup.east)
+    setup.east.programs[-1].say(event="failed", reason="--grid must be at least 1 point along a side, not 0.")
+    setup.east.programs[-1].end(3, "mpirun noise")
+    setup.until_state(job, JobState.FAILED)
+    view = setup.broker.job(job)
+    assert (view.reason, view.exit_code) == ("--grid must be at least 1 point along a side, not 0.", 3)
+    assert setup.nothing_is_held
+
+
+def test_losing_a_cluster_fails_the_jobs_on_it_and_no_others(setup):
+    on_west = setup.submit(4, request="fixed", clusters=("west",))
+    setup.started(on_west, setup.west)
+    on_east = setup.submit(4, request="fixed", clusters=("east",))
+    setup.started(on_east, setup.east)
+    setup.west.fall_silent()
+    setup.until_state(on_west, JobState.FAILED)
+    assert "'west' stopped answering" in setup.broker.job(on_west).reason
+    assert EventKind.CLUSTER_LOST in setup.kinds()
+    setup.east.programs[-1].finish()
+    setup.until_state(on_east, JobState.FINISHED)
+
+
+@pytest.mark.parametrize(
+    "failure", [ClusterUnreachable("It stopped answering."), sqlite3.OperationalError("disk full")]
+)
+def test_a_cluster_that_could_not_be_swept_when_it_was_found_is_found_later(tmp_path, failure):
+    class Unswept(BrokerSetup):
+        def make_broker(self, *arguments) -> Broker:
+            self.west.sweeps_failing = [failure, failure]
+            return super().make_broker(*arguments)
+
+    setup = Unswept(tmp_path)
+    assert setup.west.sweeps_failing == []
+    setup.started(setup.submit(6, 6), setup.east)
+    setup.close()
+
+
+def test_a_waiting_job_starts_at_the_scan_after_room_appears(setup):
+    run = setup.broker.begin_run(RunRequest(name="fast", dilation=0.05)).id
+    setup.broker.start_run(run)
+    first = setup.submit(8, 8, run=run)
+    setup.started(first, setup.east)
+    second = setup.submit(8, run=run)
+    setup.east.programs[-1].finish()
+    setup.until_state(second, JobState.STARTING)
+    view = setup.broker.job(second)
+    assert view.placement_tries >= 2
+    assert view.placed_s >= setup.broker.job(first).finished_s
+
+
+def test_one_run_holds_the_testbed_and_the_default_run_waits(setup):
+    run = setup.broker.begin_run(RunRequest(name="first", dilation=2))
+    with pytest.raises(TestbedBusy, match="Run 1 \\(first\\) holds the testbed"):
+        setup.broker.begin_run(RunRequest(name="second"))
+    with pytest.raises(TestbedBusy):
+        setup.submit(4)
+    with pytest.raises(TestbedNotUp, match="preparing"):
+        setup.submit(4, run=run.id)
+    setup.broker.start_run(run.id)
+    job = setup.submit(4, run=run.id)
+    setup.until_state(job, JobState.STARTING)
+    setup.broker.end_run(run.id)
+    assert setup.broker.job(job).state is JobState.CANCELLED
+    assert setup.nothing_is_held
+    assert setup.broker.current_run() is None
+    assert setup.kinds(run.id)[-1] is EventKind.RUN_ENDED
+
+
+def test_a_run_cannot_begin_while_a_job_outside_of_runs_is_unfinished(setup):
+    job = setup.submit(4)
+    with pytest.raises(TestbedBusy, match="await them first, or `testbed cancel` them"):
+        setup.broker.begin_run(RunRequest(name="first"))
+    setup.broker.cancel(job)
+    setup.until_state(job, JobState.CANCELLED)
+    setup.broker.begin_run(RunRequest(name="first"))
+
+
+def test_a_run_s_timestamps_are_in_its_own_emulated_seconds(setup):
+    run = setup.broker.begin_run(RunRequest(name="slow", dilation=0.01))
+    setup.broker.start_run(run.id)
+    time.sleep(0.05)
+    job = setup.submit(4, run=run.id)
+    assert setup.broker.job(job).submitted_s >= 5
+
+
+@pytest.mark.parametrize(
+    ("more", "error", "said"),
+    [
+        ({"application": "quake"}, UnknownName, "no application 'quake' \\(known: poisson, laplace, "),
+        ({"arguments": {"dilation": 1}}, InvalidInput, "arguments.dilation"),
+        ({"components": (9,)}, ImpossibleRequest, "a component of 9 processors"),
+        ({"components": (6, 5, 5), "request": "unordered"}, ImpossibleRequest, "can never be placed on clusters of"),
+        ({"queue": "east"}, InvalidInput, "queue: 'placement' has one queue for all jobs"),
+        ({"queue": "north"}, UnknownName, "no cluster 'north'"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_at_submission(setup, more, error, said):
+    specification = JobSpecification(**({"application": "poisson", "components": (8,)} | more))
+    with pytest.raises(error, match=said):
+        setup.broker.submit(Submission(specification=specification))
+    assert setup.broker.jobs(None) == []
+
+
+def test_unknown_policies_jobs_and_runs_are_named(setup):
+    with pytest.raises(UnknownName, match="no live policy 'best'"):
+        setup.broker.begin_run(RunRequest(name="r", policy="best"))
+    with pytest.raises(UnknownName, match="no job 7"):
+        setup.broker.cancel(7)
+    with pytest.raises(UnknownName, match="no run 7"):
+        setup.broker.start_run(7)
+
+
+@pytest.mark.parametrize(
+    ("stated", "said"),
+    [
+        ({"queue": "sc"}, "queue: 'sc' is simulated only: it needs one cluster as large as all"),
+        ({"queue": "gs", "tries_threshold": 3}, "tries_threshold: queue 'gs' is never scanned"),
+        ({"queue": "lifo"}, "no live queue 'lifo' \\(known: placement, placement-adaptive, gs, ls-or, .*lp-rd\\)"),
+    ],
+)
+def test_what_does_not_run_live_is_refused_with_the_reason(setup, stated, said):
+    with pytest.raises(InvalidInput, match=said):
+        setup.broker.begin_run(RunRequest(name="r", **stated))
+    assert setup.broker.current_run() is None

@@ -1,0 +1,92 @@
+"""The simulator is compiled before its first use, once, and runs interpreted where that cannot be."""
+
+from __future__ import annotations
+
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import pytest
+
+from emulator import compiled
+from emulator.cli import compiling
+from emulator.cli.study import DEFAULT_JOBS, DEFAULT_REPLICATIONS
+from emulator.simulator import compile as compiler
+from emulator.studies.simulation_study import Scale
+
+
+@pytest.fixture
+def fresh(tmp_path, monkeypatch):
+    """A process that has imported and compiled nothing; notes what it runs and installs."""
+    seen = SimpleNamespace(commands=[], installed=0, returncode=0, errors="")
+    monkeypatch.delenv(compiling.COMPILE_VARIABLE, raising=False)
+    monkeypatch.setattr(compiled, "MODULES", ("no.such.module",))
+    monkeypatch.setattr(compiled, "in_use", lambda: False)
+    monkeypatch.setattr(compiled, "built_folder", lambda: tmp_path / "0123abcd")
+    monkeypatch.setattr(compiled, "install", lambda: setattr(seen, "installed", seen.installed + 1))
+
+    def run(command, **options):
+        seen.commands.append(command)
+        return SimpleNamespace(returncode=seen.returncode, stderr=seen.errors)
+
+    monkeypatch.setattr(compiling.subprocess, "run", run)
+    monkeypatch.setattr(compiling, "_what_lacks", lambda: "")
+    return seen
+
+
+def test_it_is_compiled_with_a_line_of_progress_and_then_used(fresh, capsys):
+    compiling.compile_simulator()
+    assert fresh.commands == [[sys.executable, "-m", "emulator.simulator.compile"]]
+    assert fresh.installed == 1
+    said = capsys.readouterr()
+    assert (said.out, "compiling the simulator, once" in said.err) == ("", True)
+
+
+def test_what_is_compiled_already_is_used_at_once(fresh, tmp_path, capsys):
+    (tmp_path / "0123abcd").mkdir()
+    compiling.compile_simulator()
+    assert (fresh.commands, fresh.installed) == ([], 1)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_process_that_runs_them_interpreted_goes_on_so(fresh, monkeypatch):
+    monkeypatch.setattr(compiled, "MODULES", ("sys",))
+    compiling.compile_simulator()
+    assert (fresh.commands, fresh.installed) == ([], 0)
+
+
+def test_without_a_compiler_one_sentence_says_so(fresh, monkeypatch, capsys):
+    monkeypatch.setattr(compiling, "_what_lacks", lambda: "there is no C compiler 'cc'.")
+    compiling.compile_simulator()
+    assert (fresh.commands, fresh.installed) == ([], 0)
+    assert capsys.readouterr().err.endswith("three to four times as long: there is no C compiler 'cc'.\n")
+
+
+def test_a_failure_is_said_and_not_repeated(fresh, capsys):
+    fresh.returncode, fresh.errors = 1, "warning\nThe sources could not be compiled (no Python.h)."
+    compiling.compile_simulator()
+    compiling.compile_simulator()
+    assert (len(fresh.commands), fresh.installed) == (1, 0)
+    assert capsys.readouterr().err.count("no Python.h") == 2
+
+
+def test_two_processes_at_once_compile_once(tmp_path, monkeypatch):
+    built = []
+
+    def build(made, objects):
+        built.append(made)
+        time.sleep(0.2)
+        made.mkdir()
+
+    monkeypatch.setattr(compiler, "_build", build)
+    monkeypatch.setattr(compiler, "built_folder", lambda: tmp_path / ".compiled" / "0123abcd")
+    with ThreadPoolExecutor(2) as both:
+        folders = list(both.map(lambda _: compiler.compile_sources(lambda sentence: None), range(2)))
+    assert folders[0] == folders[1]
+    assert folders[0].is_dir()
+    assert len(built) == 1
+
+
+def test_the_options_of_study_default_to_its_scale():
+    assert Scale() == Scale(DEFAULT_JOBS, DEFAULT_REPLICATIONS)

@@ -1,0 +1,53 @@
+"""The table of verbs: its lines are the verbs' own, and its modules are loaded only where they are needed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from emulator.cli import verbs
+from emulator.cli.main import app
+from emulator.cli.verbs import VERBS, PackageMissing, load_verb
+from emulator.model.project import PROJECT_ROOT
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_the_line_of_a_verb_begins_its_own_help(name):
+    assert load_verb(name).help.split("\n\n")[0].replace("\n", " ") == VERBS[name].line
+
+
+def test_help_names_every_verb_and_imports_none_of_them():
+    script = (
+        "import sys; from typer.testing import CliRunner; from emulator.cli.main import app\n"
+        "print(CliRunner().invoke(app, ['--help']).stdout)\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    found = subprocess.run([sys.executable, "-c", script], cwd=PROJECT_ROOT, capture_output=True, text=True, check=True)
+    assert all(f" {name} " in found.stdout for name in VERBS)
+    loaded = set(found.stderr.split())
+    assert not loaded & {"docker", "matplotlib", "numpy", "pandas", "pydantic", "scipy"}
+    assert not loaded & {f"emulator.cli.{name}" for name in VERBS}
+
+
+@pytest.mark.parametrize("words", [["-h"], ["status", "-h"], ["campaign", "run", "-h"]])
+def test_h_is_help(words):
+    shown = CliRunner().invoke(app, words)
+    assert (shown.exit_code, "Usage:" in shown.output) == (0, True)
+
+
+def test_an_unknown_verb_is_refused_with_what_was_meant():
+    refused = CliRunner().invoke(app, ["simulat"])
+    assert refused.exit_code == 2
+    assert "simulate" in refused.output
+
+
+def test_a_missing_package_is_named_with_the_extra_that_installs_it(monkeypatch):
+    monkeypatch.setattr(verbs, "import_module", lambda name: __import__("distributed_elsewhere"))
+    with pytest.raises(PackageMissing, match=r"`testbed study` needs .*'distributed_elsewhere'.*\.\[sim\]"):
+        CliRunner().invoke(app, ["study", "list"], catch_exceptions=False)
+    monkeypatch.setattr(verbs, "import_module", lambda name: __import__("emulator.nothing"))
+    with pytest.raises(ModuleNotFoundError):
+        CliRunner().invoke(app, ["study", "list"], catch_exceptions=False)

@@ -1,0 +1,78 @@
+"""Intervals cover what they should as often as they say, and say nothing where there is too little to tell."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+
+from emulator.fidelity.intervals import mean, mean_of_positive, pooled_freedom, ratio_of_means, ratio_of_products
+
+
+def test_a_mean_has_students_interval() -> None:
+    estimate = mean([1.0, 2.0, 3.0, 4.0])
+    assert estimate.value == 2.5
+    assert estimate.low == pytest.approx(2.5 - 3.1824 * 1.29099 / 2, abs=1e-3)
+    assert estimate.high == pytest.approx(2.5 + 3.1824 * 1.29099 / 2, abs=1e-3)
+
+
+def test_one_value_has_no_interval_and_nothing_positive_has_no_estimate() -> None:
+    single = mean([3.0])
+    assert (single.value, single.low, single.high) == (3.0, None, None)
+    assert mean_of_positive([]) is None
+    assert ratio_of_means([], [1.0]) is None
+    assert ratio_of_means([0.0], [1.0]) is None
+
+
+def test_a_mean_of_positive_values_has_a_positive_interval_that_covers_the_truth() -> None:
+    spread = mean_of_positive([1.0, 9.0])
+    assert spread is not None
+    assert spread.low is not None
+    assert spread.high is not None
+    assert 0 < spread.low < spread.value == 5.0 < spread.high
+    assert mean_of_positive([0.0, 1.0]) is None
+    generator = numpy.random.default_rng(2)
+    estimates = [mean_of_positive(list(generator.normal(10, 1, 3))) for _ in range(1_000)]
+    covered = sum(
+        estimate is not None
+        and estimate.low is not None
+        and estimate.high is not None
+        and estimate.low <= 10 <= estimate.high
+        for estimate in estimates
+    )
+    assert 0.93 <= covered / 1_000 <= 0.97
+
+
+def test_a_ratio_of_exact_repetitions_is_exact() -> None:
+    estimate = ratio_of_means([2.0, 2.0], [1.0, 1.0])
+    assert estimate is not None
+    assert (estimate.value, estimate.low, estimate.high) == (2.0, 2.0, 2.0)
+
+
+def test_the_interval_of_a_ratio_covers_the_truth_about_95_times_in_100() -> None:
+    generator = numpy.random.default_rng(1)
+    covered = 0
+    for _ in range(1_000):
+        estimate = ratio_of_means(list(generator.normal(12, 0.6, 4)), list(generator.normal(10, 0.3, 4)))
+        assert estimate is not None
+        assert estimate.low is not None
+        assert estimate.high is not None
+        covered += estimate.low <= 1.2 <= estimate.high
+    assert 0.93 <= covered / 1_000 <= 0.98
+
+
+def test_a_ratio_of_ratios_covers_the_truth_as_often_as_it_says() -> None:
+    rng = numpy.random.default_rng(5)
+    covered = 0
+    for _ in range(1000):
+        samples = [true * (1 + 0.03 * rng.standard_normal(4)) for true in (12.0, 3.0, 11.0, 3.0)]
+        again, single_again, first, single = map(list, samples)
+        estimate = ratio_of_products([again, single], [single_again, first])
+        assert estimate is not None
+        assert estimate.low is not None
+        assert estimate.high is not None
+        covered += estimate.low <= 12 / 11 <= estimate.high
+    assert 0.93 <= covered / 1000 <= 0.98
+
+
+def test_degrees_of_freedom_do_not_depend_on_the_unit_not_even_where_squares_would_be_zero() -> None:
+    assert pooled_freedom([1e-200, 3e-200], [2, 3]) == pytest.approx(pooled_freedom([1.0, 3.0], [2, 3]))

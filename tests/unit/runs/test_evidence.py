@@ -1,0 +1,186 @@
+"""Evidence of a run: written as it is gathered, found again for a job, and summed up; the lookout is scripted."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from emulator.containers.telemetry.counters import Counters
+from emulator.containers.telemetry.link_counts import LinkCount
+from emulator.fidelity.conditions import HostSize
+from emulator.measurement.extension import measure
+from emulator.model.clock import REAL_TIME, EmulatedClock
+from emulator.model.evidence import EvidenceRow, LinkFaultRow
+from emulator.runs.evidence import HOST_LEAST_INTERVAL_S, Gathering
+from emulator.runs.matrix import Matrix
+from emulator.runs.run_directory import read_rows, read_run
+
+TWO = ("amsterdam", "delft")
+MATRIX = Matrix(
+    applications=("poisson",), grids=(400,), processors=(16,), clusters=(1, 2), repeat=1, iterations=100, dilation=0.05
+)
+
+
+@dataclass
+class Scripted:
+    """A host whose counters grow as told from one look to the next."""
+
+    missing: tuple[str, ...] = ("swapping",)
+    grows_by: Counters = field(default_factory=lambda: Counters(host_cpu_s=0.2, killed_processes=0))
+    delay: str = "0.016"
+    now: Counters = field(default_factory=lambda: Counters(host_cpu_s=0.0, killed_processes=0))
+
+    def look(self):
+        grown = {name: getattr(self.now, name) + (getattr(self.grows_by, name) or 0)
+                 for name in ("host_cpu_s", "killed_processes")}  # fmt: skip
+        self.now = Counters(**grown)
+        return {"host": self.now, "amsterdam": Counters(host_cpu_s=0.0), "delft": Counters(host_cpu_s=0.0)}
+
+    def links(self):
+        return [LinkCount("amsterdam", "delft", {"netem delay": self.delay}, 10, 0)]
+
+    @contextmanager
+    def looking(self):
+        yield self
+
+
+@pytest.fixture
+def scripted() -> Scripted:
+    return Scripted()
+
+
+@pytest.fixture
+def observed(testbed, scripted):
+    return replace(testbed, observed=scripted.looking)
+
+
+def silent(progress):
+    pass
+
+
+def test_a_run_keeps_its_evidence_and_says_what_was_missing(observed, tmp_path):
+    measure(observed, MATRIX, tmp_path / "run", silent)
+    rows = read_rows(tmp_path / "run", EvidenceRow)
+    assert {row.part for row in rows} == {"host", "amsterdam", "delft"}
+    assert all(row.time_s >= 0 for row in rows)
+    kept = read_run(tmp_path / "run").manifest.evidence
+    assert kept is not None
+    assert kept.looks == sum(1 for row in rows if row.part == "host") > 0
+    assert kept.missing == ("swapping",)
+
+
+def test_a_testbed_that_nobody_can_look_at_says_so(testbed, tmp_path):
+    measured = measure(testbed, MATRIX, tmp_path / "run", silent)
+    kept = read_run(tmp_path / "run").manifest.evidence
+    assert kept is not None
+    assert (kept.looks, kept.missing) == (0, ("anything: nobody looked at this testbed",))
+    assert measured.verdict.judgement == "valid"
+
+
+def test_a_disturbance_reaches_the_job_its_cell_and_the_run(observed, broker, scripted, tmp_path):
+    def disturbed(job):
+        if len(job.specification.components) == 2:
+            scripted.grows_by = Counters(host_cpu_s=0.0, killed_processes=2)
+            scripted.delay = "0.064"
+            time.sleep(2 * HOST_LEAST_INTERVAL_S)
+        broker.finish(job)
+
+    broker.on_submit = disturbed
+    measured = measure(observed, MATRIX, tmp_path / "run", silent)
+    single, double = read_run(tmp_path / "run").jobs
+    assert single.verdict == "valid"
+    assert double.verdict == "void"
+    assert "a link was programmed anew meanwhile: amsterdam to delft: netem delay 0.016 to 0.064" in (
+        double.verdict_reasons
+    )
+    assert "processes killed for want of memory" in double.verdict_reasons
+    assert [cell.row.verdict for cell in measured.cells] == ["valid", "void"]
+    assert measured.verdict.judgement == "void"
+    assert read_rows(tmp_path / "run", LinkFaultRow)[0].target == "delft"
+
+
+class Run:
+    """A gathering into a directory, at real time."""
+
+    def __init__(self, testbed, scripted, directory) -> None:
+        self.gathering = Gathering(scripted, directory, testbed.topology, HostSize(2, 1000))
+        self.host_origin_s = time.time()
+        self.gathering.begin(EmulatedClock(REAL_TIME, self.host_origin_s))
+
+    def now_s(self) -> float:
+        return time.time() - self.host_origin_s
+
+
+class Rows:
+    """Takes rows as a run's directory does."""
+
+    def __init__(self) -> None:
+        self.rows = []
+
+    def append(self, row) -> None:
+        self.rows.append(row)
+
+    def write_through(self, row_type) -> bool:
+        return bool(self.rows)
+
+
+def test_a_job_is_judged_on_the_looks_of_its_own_time(testbed, scripted):
+    run = Run(testbed, scripted, Rows())
+    intervals = []
+    for killed in (0, 3, 0):
+        time.sleep(HOST_LEAST_INTERVAL_S)
+        began_s = run.now_s()
+        run.gathering.look_after(began_s)
+        scripted.grows_by = Counters(host_cpu_s=0.1, killed_processes=killed)
+        time.sleep(HOST_LEAST_INTERVAL_S + 0.01)
+        ended_s = run.now_s()
+        run.gathering.look_after(ended_s)
+        scripted.grows_by = Counters(host_cpu_s=0.1, killed_processes=0)
+        intervals.append((began_s + 0.001, ended_s))
+    found = [run.gathering.conditions(*interval, TWO) for interval in intervals]
+    assert [evidence and evidence.killed_processes for evidence in found] == [0, 3, 0]
+
+
+def test_what_no_job_under_way_can_ask_for_is_forgotten_and_stays_in_the_files(testbed, scripted):
+    directory = Rows()
+    run = Run(testbed, scripted, directory)
+    ends = []
+    for _ in range(3):
+        time.sleep(HOST_LEAST_INTERVAL_S + 0.01)
+        ends.append(run.now_s())
+        run.gathering.look_after(ends[-1])
+    whole = run.gathering.conditions(0.0, ends[-1], TWO)
+    run.gathering.forget_before(ends[1])
+    rest = run.gathering.conditions(0.0, ends[-1], TWO)
+    assert whole is not None
+    assert rest is not None
+    assert rest.host_duration_s < whole.host_duration_s
+    last = (ends[1] + 0.05, ends[-1])
+    assert run.gathering.conditions(*last, TWO) is not None
+    assert sum(1 for row in directory.rows if row.part == "host") == 3
+
+
+@pytest.mark.timed
+def test_looks_that_are_asked_for_are_not_too_close(testbed, scripted):
+    directory = Rows()
+    run = Run(testbed, scripted, directory)
+    time.sleep(HOST_LEAST_INTERVAL_S)
+    for _ in range(50):
+        run.gathering.look_after(run.now_s())
+    assert sum(1 for row in directory.rows if row.part == "host") == 1
+
+
+def test_before_the_run_began_and_after_it_ended_nothing_is_seen(testbed, scripted):
+    directory = Rows()
+    gathering = Gathering(scripted, directory, testbed.topology, HostSize(2, 1000))
+    gathering.look_after(0.0)
+    assert gathering.conditions(0.0, 1.0, TWO) is None
+    gathering.begin(EmulatedClock(REAL_TIME, time.time()))
+    gathering.end()
+    rows = len(directory.rows)
+    time.sleep(HOST_LEAST_INTERVAL_S)
+    gathering.look_after(10.0)
+    assert len(directory.rows) == rows

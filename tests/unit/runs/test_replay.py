@@ -1,0 +1,118 @@
+"""`testbed replay`: a run's directory in, how many decisions were made again and which differ out."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from emulator.cli.main import app
+from emulator.model.errors import InvalidInput
+from emulator.model.records import RunKind
+from emulator.model.request import JobRequest, RequestKind
+from emulator.model.views import EventKind, EventView, RunRequest
+from emulator.policies.decisions import Decision, decision_record
+from emulator.policies.factory import deciders
+from emulator.policies.protocols import Arrival, Scan, Start, WaitingJob
+from emulator.runs.recorded_run import begun_manifest
+from emulator.runs.replay import replay_run
+from emulator.runs.run_directory import RunDirectory
+
+REQUEST = RunRequest(name="r", queue="placement", scan_interval_s=2, tries_threshold=9, seed=3)
+
+
+def events(processors: list[int], broken: bool = False, request: RunRequest = REQUEST) -> list[EventView]:
+    """Jobs of 10 processors on each cluster until none fits, and a scan that places nothing."""
+    made = deciders(request.queue, request.policy, request.scanning, request.seed, quota=request.quota)
+    idle, found = list(processors), []
+    arrivals = [
+        Arrival(WaitingJob(job, JobRequest(RequestKind.NON_FIXED, (10,)))) for job in range(1, len(processors) + 2)
+    ]
+    for number, event in enumerate([*arrivals, Scan()]):
+        snapshot = made.snapshot() if number == 0 else None
+        decision = Decision(number, 0.3 * number, event, tuple(idle), (), 0, snapshot=snapshot)
+        answers = tuple(made.decide(event, decision.state(processors)))
+        for answer in answers:
+            assert isinstance(answer, Start)
+            for cluster, size in answer.placement.by_cluster().items():
+                idle[cluster] -= size
+        waiting = len(made.discipline.waiting()) + (broken and number == 2)
+        found.append(Decision(number, decision.time_s, event, decision.idle, answers, waiting, snapshot=snapshot))
+    started = {"request": request.model_dump(mode="json")}
+    details = [
+        (EventKind.RUN_STARTED, started),
+        *((EventKind.DECISION, decision_record(decision)) for decision in found),
+    ]
+    return [
+        EventView(sequence=number, run=1, kind=kind, time_s=0.0, host_moment_s=0.0, detail=detail)
+        for number, (kind, detail) in enumerate(details, start=1)
+    ]
+
+
+def write(testbed, path, written: list[EventView]) -> None:
+    manifest = begun_manifest(testbed, RunKind.CAMPAIGN, REQUEST, {}, 1)
+    with RunDirectory(path, manifest) as directory:
+        for event in written:
+            directory.append_event(event)
+
+
+@pytest.fixture
+def processors(testbed) -> list[int]:
+    return [cluster.processors for cluster in testbed.topology.clusters]
+
+
+def replay(*arguments: object):
+    return CliRunner().invoke(app, ["replay", *map(str, arguments)])
+
+
+def test_a_run_is_replayed_with_no_difference(testbed, processors, tmp_path):
+    write(testbed, tmp_path / "run", events(processors))
+    ended = replay(tmp_path / "run")
+    assert (ended.exit_code, ended.stdout) == (0, f"{len(processors) + 2} decisions replayed, 0 differences\n")
+
+
+def test_a_run_within_a_quota_is_replayed_within_the_same(testbed, processors, tmp_path):
+    """A quota of 0.7 of 16 processors holds a job of 10, one of 0.5 does not."""
+    within = REQUEST.model_copy(update={"quota": 0.7})
+    written = events(processors, request=within)
+    write(testbed, tmp_path / "run", written)
+    assert replay_run(tmp_path / "run").differences == ()
+    tight = {"request": REQUEST.model_copy(update={"quota": 0.5}).model_dump(mode="json")}
+    write(testbed, tmp_path / "other", [written[0].model_copy(update={"detail": tight}), *written[1:]])
+    assert "answers" in {difference.what for difference in replay_run(tmp_path / "other").differences}
+
+
+def test_a_run_whose_record_says_otherwise_ends_with_what_differs(testbed, processors, tmp_path):
+    write(testbed, tmp_path / "run", events(processors, broken=True))
+    ended = replay(tmp_path / "run", "--json")
+    said = json.loads(ended.stdout)
+    assert (ended.exit_code, said["decisions"], said["differences"]) == (1, len(processors) + 2, 1)
+    assert said["first"] == [{"number": 2, "time_s": 0.6, "what": "waiting", "recorded": "1", "replayed": "0"}]
+    assert "1 differences" in replay(tmp_path / "run").stdout
+
+
+def test_each_part_of_a_resumed_run_is_replayed_by_itself(testbed, processors, tmp_path):
+    write(testbed, tmp_path / "run", events(processors))
+    write(testbed, tmp_path / "run" / "resumed-1", events(processors))
+    found = replay_run(tmp_path / "run")
+    assert (found.decisions, found.differences) == (2 * len(processors) + 4, ())
+
+
+def test_a_torn_last_line_is_left_out_and_a_broken_one_is_named(testbed, processors, tmp_path):
+    write(testbed, tmp_path / "run", events(processors))
+    file = tmp_path / "run" / "decisions.jsonl"
+    whole = file.read_text()
+    file.write_text(whole + '{"sequence": 9')
+    assert replay_run(tmp_path / "run").differences == ()
+    file.write_text(whole + "nothing\n")
+    with pytest.raises(InvalidInput, match=f"decisions.jsonl, line {len(whole.splitlines()) + 1}: "):
+        replay_run(tmp_path / "run")
+
+
+def test_what_is_no_run_or_lacks_its_request_is_refused_in_one_sentence(testbed, processors, tmp_path):
+    with pytest.raises(InvalidInput, match=r"is no run's directory"):
+        replay_run(tmp_path)
+    write(testbed, tmp_path / "run", events(processors)[1:])
+    with pytest.raises(InvalidInput, match="holds decisions, but not the request of their run"):
+        replay_run(tmp_path / "run")

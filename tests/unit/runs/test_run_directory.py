@@ -1,0 +1,138 @@
+"""A run's directory reads back as written, survives a crash in mid-row, and is never written over another."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emulator.model.errors import InvalidInput
+from emulator.model.records import ExtensionFactorRow, JobRow, Manifest, RunKind, UtilizationRow
+from emulator.model.views import RunRequest
+from emulator.runs.recorded_run import begun_manifest
+from emulator.runs.run_directory import RunDirectory, next_attempt, read_rows, read_run, replace_rows
+
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+texts = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), max_size=20)
+
+
+@pytest.fixture
+def manifest(testbed) -> Manifest:
+    return begun_manifest(testbed, RunKind.CAMPAIGN, RunRequest(name="first", dilation=2), {"name": "first"}, 3)
+
+
+def job_row(**changes: object) -> JobRow:
+    return JobRow.model_validate(
+        {
+            "job": 1, "name": "a", "application": "poisson", "request": "non-fixed", "components": (4, 8),
+            "processors": 12, "state": "finished", "submitted_s": 0.1, "verdict": "valid", **changes,
+        }
+    )  # fmt: skip
+
+
+@given(submitted_s=numbers, reason=texts, sizes=st.lists(st.integers(1, 99), min_size=1).map(tuple))
+def test_a_row_survives_the_way_to_text_and_back(submitted_s, reason, sizes):
+    row = job_row(submitted_s=submitted_s, reason=reason, components=sizes, execution_clusters=("a", "b"))
+    assert JobRow.from_cells(dict(zip(JobRow.columns(), row.cells(), strict=True))) == row
+
+
+def test_missing_values_are_empty_cells():
+    assert job_row().cells()[JobRow.columns().index("finished_s")] == ""
+
+
+def test_the_published_columns_of_extension_factors():
+    assert ExtensionFactorRow.columns() == [
+        "application",
+        "grid",
+        "processors",
+        "components",
+        "clusters",
+        "interconnect_single",
+        "interconnect_coallocated",
+        "dilation",
+        "runtime_s",
+        "iteration_s",
+        "extension_factor",
+        "ci_low",
+        "ci_high",
+        "n",
+        "verdict",
+    ]
+
+
+def test_a_directory_reads_back_as_written(tmp_path, manifest):
+    rows = [job_row(), job_row(job=2, reason="two\nlines, and a comma")]
+    with RunDirectory(tmp_path / "run", manifest) as directory:
+        for row in rows:
+            directory.append(row)
+    records = read_run(tmp_path / "run")
+    assert records.manifest == manifest
+    assert records.jobs[0] == rows[0]
+    assert records.jobs[1].reason == "two lines, and a comma"
+    assert records.links == []
+
+
+def test_rows_that_are_replaced_leave_nothing_of_the_old_ones(tmp_path, manifest):
+    row = ExtensionFactorRow(
+        application="poisson",
+        processors=16,
+        components=(8, 8),
+        clusters=2,
+        dilation=8,
+        runtime_s=1,
+        n=3,
+        verdict="valid",
+    )
+    with RunDirectory(tmp_path / "run", manifest):
+        replace_rows(tmp_path / "run", ExtensionFactorRow, [row, row])
+        replace_rows(tmp_path / "run", ExtensionFactorRow, [row])
+        assert read_run(tmp_path / "run").extension_factors == [row]
+        replace_rows(tmp_path / "run", ExtensionFactorRow, [])
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["manifest.json"]
+
+
+def test_the_jobs_of_a_resumed_run_are_read_with_those_of_before(tmp_path, manifest):
+    for path, number in ((tmp_path / "run", 1), (tmp_path / "run" / "resumed-1", 7)):
+        with RunDirectory(path, manifest) as directory:
+            directory.append(job_row(job=number))
+    assert [job.job for job in read_run(tmp_path / "run").jobs] == [1, 7]
+    assert next_attempt(tmp_path / "run") == tmp_path / "run" / "resumed-2"
+
+
+def test_rows_are_on_disk_before_the_directory_is_closed(tmp_path, manifest):
+    with RunDirectory(tmp_path / "run", manifest) as directory:
+        directory.append(job_row())
+        assert len(read_rows(tmp_path / "run", JobRow)) == 1
+
+
+def test_a_torn_last_row_is_left_out(tmp_path, manifest):
+    with RunDirectory(tmp_path / "run", manifest) as directory:
+        directory.append(
+            UtilizationRow(time_s=1, cluster="a", processors=4, claimed_processors=1, executing_processors=0)
+        )
+        directory.append(
+            UtilizationRow(time_s=2, cluster="a", processors=4, claimed_processors=2, executing_processors=0)
+        )
+    file = tmp_path / "run" / "utilization.csv"
+    file.write_text(file.read_text()[:-4])
+    assert [row.time_s for row in read_rows(tmp_path / "run", UtilizationRow)] == [1]
+
+
+def test_a_run_that_never_ended_is_void(tmp_path, manifest):
+    with RunDirectory(tmp_path / "run", manifest):
+        pass
+    assert read_run(tmp_path / "run").manifest.verdict == "void"
+
+
+def test_no_run_is_written_over_anything(tmp_path, manifest):
+    (tmp_path / "notes").write_text("mine")
+    with pytest.raises(InvalidInput, match="is not empty"):
+        RunDirectory(tmp_path, manifest)
+    with pytest.raises(InvalidInput, match="is no directory"):
+        RunDirectory(tmp_path / "notes", manifest)
+    assert (tmp_path / "notes").read_text() == "mine"
+
+
+def test_what_is_no_run_is_refused(tmp_path):
+    with pytest.raises(InvalidInput, match=r"no run's directory \(it has no manifest.json\)"):
+        read_run(tmp_path)

@@ -1,0 +1,78 @@
+"""The published studies: every claim is decidable from what its study simulates, and loads mean what they say."""
+
+from __future__ import annotations
+
+import pytest
+
+from emulator.model.errors import InvalidInput, UnknownName
+from emulator.simulator.study_streams import study_workload
+from emulator.studies.cases import ResponseCase, SaturationCase
+from emulator.studies.catalogue import STUDIES, claims_about, study_named
+from emulator.studies.claims import ClaimOutcome, decide_part
+from emulator.studies.simulation_study import Scale
+from emulator.studies.statements import RatioPart, ValuePart
+
+
+@pytest.mark.parametrize("name", list(STUDIES))
+def test_every_claim_is_about_what_its_study_simulates(name: str) -> None:
+    needed = {
+        (case.workload, case.queue)
+        for claim in claims_about(name)
+        for part in claim.parts
+        if isinstance(part, RatioPart)
+        for case in part.cases
+    }
+    assert needed <= set(STUDIES[name].cells)
+
+
+def test_each_of_the_published_claims_belongs_to_one_study() -> None:
+    found = [claim.id for name in STUDIES for claim in claims_about(name)]
+    assert sorted(found, key=lambda name: int(name[1:])) == [f"C{number}" for number in range(1, 25)]
+
+
+def test_the_constants_that_need_no_simulation_hold() -> None:
+    parts = [part for claim in claims_about("gross-and-net") for part in claim.parts]
+    constants = [part for part in parts if isinstance(part, ValuePart)]
+    assert len(constants) == 7
+    assert {decide_part(part).verdict for part in constants} == {ClaimOutcome.SHOWN}
+
+
+@pytest.mark.parametrize("load", [0.3, 0.5])
+@pytest.mark.parametrize(
+    ("workload", "queue"), [("50-0-0-50", "ls-do"), ("das-128-16", "gs"), ("poisson-rco", "lp-gf")]
+)
+def test_a_load_is_the_gross_utilization_that_the_simulation_measures(workload: str, queue: str, load: float) -> None:
+    outcome = ResponseCase(workload, queue, load, jobs=20_000, seed=1).run()
+    assert outcome["gross_utilization"] == pytest.approx(load, rel=0.10)  # three deviations of the log's work
+    assert outcome["gross_over_net"] == pytest.approx(study_workload(workload).gross_over_net(queue), rel=0.01)
+    assert not outcome["saturated"]
+
+
+def test_only_multicomponent_jobs_make_all_global_disciplines_one() -> None:
+    found = {queue: SaturationCase("0-0-0-100", queue, jobs=4000, seed=1).run() for queue in ("gs", "gp", "lp-gf")}
+    assert found["gs"] == found["gp"] == found["lp-gf"]
+    assert 0.5 < found["gs"]["maximal_gross"] < 1.0
+
+
+def test_only_single_component_jobs_make_all_local_disciplines_one() -> None:
+    found = {
+        queue: ResponseCase("100-0-0-0", queue, 0.7, jobs=4000, seed=1).run() for queue in ("ls-do", "lp-lf", "gp")
+    }
+    assert found["ls-do"] == found["lp-lf"] == found["gp"]
+
+
+def test_a_case_depends_on_nothing_but_itself() -> None:
+    case = ResponseCase("80-0-0-20-unbalanced", "lp-rd", 0.6, jobs=3000, seed=5)
+    assert case.run() == case.run()
+    assert case.run() != ResponseCase("80-0-0-20-unbalanced", "lp-rd", 0.6, jobs=3000, seed=6).run()
+
+
+def test_unknown_names_and_scales_too_small_are_refused() -> None:
+    with pytest.raises(UnknownName, match="'fig-2'"):
+        study_named("fig-2")
+    with pytest.raises(UnknownName, match="'100'"):
+        study_workload("100")
+    with pytest.raises(InvalidInput, match="--jobs"):
+        Scale(jobs=10)
+    with pytest.raises(InvalidInput, match="--replications"):
+        Scale(replications=1)
