@@ -2,7 +2,7 @@
 
 names, addresses        what every part is called, and where it is
 compose                 a topology as a Compose file (pure)
-images, base_image      what the containers are made of; wheels and image_contents belong to them
+images, base_image      what the containers are made of; wheels, image_contents, mmdebstrap belong to them
 engine                  Docker as this project needs it
 free_addresses, keys    a free subnet and port; the SSH keys
 state                   what the host remembers of a testbed

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Final
 import docker
 import docker.errors
 
+from emulator.containers import mmdebstrap
 from emulator.containers.image_contents import BASE_LABEL, IMAGE_LABEL, label_contents
 from emulator.containers.names import IMAGE_REPOSITORY
 from emulator.containers.progress import Observer, ProgressStep
@@ -56,8 +56,8 @@ def ensure(client: docker.DockerClient, observe: Observer) -> str:
     """Return the base's reference, and make the base if it does not exist.
 
     Raises:
-        EngineUnavailable: if Debian's image cannot be pulled and mmdebstrap is missing or fails; if an image is pinned
-            and cannot be pulled.
+        EngineUnavailable: if Debian's image cannot be pulled and mmdebstrap cannot be fetched or fails; if an image is
+            pinned and cannot be pulled.
     """
     image_name = reference()
     try:
@@ -104,17 +104,15 @@ def _build_on_public_image(client: docker.DockerClient, tag: str) -> str:
 
 def _bootstrap(client: docker.DockerClient, tag: str) -> str:
     """Make the base by mmdebstrap; return what made it."""
-    if shutil.which("mmdebstrap") is None:
-        raise EngineUnavailable(
-            f"{public_image()} cannot be pulled, and mmdebstrap, which would make it, is not installed "
-            "(reach a registry, or `apt-get install mmdebstrap`)."
-        )
+    program = mmdebstrap.ensure()
     with tempfile.TemporaryDirectory(dir=cache_folder()) as folder:
         archive = Path(folder) / "base.tar"
         excluded = [f"--dpkgopt=path-exclude={pattern}" for pattern in _UNNEEDED]
-        command = ["mmdebstrap", "--quiet", "--variant=minbase", *excluded]
+        command = [str(program), "--quiet", "--variant=minbase", *excluded]
         command += [f"--include={','.join(packages())}", SUITE, str(archive)]
-        answer = subprocess.run(command, capture_output=True, text=True, check=False)
+        # It calls programs of its own package.
+        path = f"{program.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+        answer = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PATH": path}, check=False)
         if answer.returncode != 0:
             words = (answer.stderr.strip().splitlines() or ["it gave no reason"])[-1]
             raise EngineUnavailable(f"mmdebstrap could not make the base image: {words}.")

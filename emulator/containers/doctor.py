@@ -16,7 +16,7 @@ import docker
 import docker.errors
 import psutil
 
-from emulator.containers import base_image, engine
+from emulator.containers import base_image, engine, mmdebstrap
 from emulator.model.errors import EngineUnavailable
 from emulator.model.finding import Finding
 
@@ -79,14 +79,15 @@ def _registry(client: docker.DockerClient) -> Finding:
     try:
         client.images.get_registry_data(base_image.public_image())
     except (docker.errors.APIError, OSError):
-        remedy = "none needed where mmdebstrap is installed, which makes the base image instead"
+        remedy = "none needed on Debian, where mmdebstrap makes the base image instead"
         return Finding("registry", False, f"{base_image.public_image()} cannot be pulled", remedy)
     return Finding("registry", True, f"{base_image.public_image()} can be pulled")
 
 
 def _mmdebstrap(*, needed: bool) -> Finding:
-    found = shutil.which("mmdebstrap")
-    return Finding("mmdebstrap", found is not None, found or "none", "apt-get install mmdebstrap", needed)
+    missing = mmdebstrap.missing_programs()
+    found = shutil.which("mmdebstrap") or (f"{missing[0]} is missing" if missing else "fetched when it is needed")
+    return Finding("mmdebstrap", not missing, found, "install mmdebstrap", needed)
 
 
 def _kernel(client: docker.DockerClient) -> Iterable[Finding]:

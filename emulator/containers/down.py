@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Final
 
 import docker
@@ -16,7 +18,8 @@ from emulator.containers.progress import Observer, ProgressStep, ignore
 from emulator.model.errors import EngineUnavailable, TestbedNotUp
 
 _REMOVERS: Final = 16
-_REMOVAL_ROUNDS: Final = 5
+_REMOVE_WITHIN_HOST_S: Final = 60.0
+_LOOK_EVERY_HOST_S: Final = 0.5
 _LISTED_BY_KIND: Final[tuple[tuple[str, Callable[..., Sequence[engine.Part]]], ...]] = (
     ("containers", engine.containers_of),
     ("networks", engine.networks_of),
@@ -56,29 +59,49 @@ def testbeds(client: docker.DockerClient) -> list[str]:
 def remove_parts(client: docker.DockerClient, name: str, observe: Observer) -> bool:
     """Remove everything that carries the testbed's label; return whether there was anything.
 
-    Looks again until nothing is found, because the engine may still be creating what an interrupted start asked for.
+    Look again until nothing is found, because the engine may still be creating what an interrupted start asked for, and
+    refuses to remove a network or volume while it does.
+
+    Raises:
+        EngineUnavailable: if a part is still there after a minute.
     """
-    found = False
-    for _ in range(_REMOVAL_ROUNDS):
-        removed = [_remove_kind(client, name, kind, listed, observe) for kind, listed in _LISTED_BY_KIND]
-        found = found or any(removed)
-        if not any(removed):
-            break
-    return found
+    found, give_up = False, time.monotonic() + _REMOVE_WITHIN_HOST_S
+    while True:
+        parts = [part for kind, listed in _LISTED_BY_KIND for part in _remove_kind(client, name, kind, listed, observe)]
+        if not parts:
+            return found
+        found = True
+        if any(not part.removed for part in parts):
+            if time.monotonic() > give_up:
+                stuck = next(part for part in parts if not part.removed)
+                raise EngineUnavailable(f"{stuck.name} could not be removed: {stuck.reason}.")
+            time.sleep(_LOOK_EVERY_HOST_S)
+
+
+@dataclass(frozen=True, slots=True)
+class _Removal:
+    """The attempt to remove one part; `reason` says why the engine refused."""
+
+    name: str
+    reason: str | None = None
+
+    @property
+    def removed(self) -> bool:
+        return self.reason is None
 
 
 def _remove_kind(
     client: docker.DockerClient, name: str, kind: str, listed: Callable[..., Sequence[engine.Part]], observe: Observer
-) -> bool:
+) -> list[_Removal]:
     parts = listed(client, name)
-    if parts:
-        observe(ProgressStep("removing", f"{len(parts)} {kind} of {name}"))
-        with ThreadPoolExecutor(_REMOVERS) as pool:
-            list(pool.map(_remove_part, parts))
-    return bool(parts)
+    if not parts:
+        return []
+    observe(ProgressStep("removing", f"{len(parts)} {kind} of {name}"))
+    with ThreadPoolExecutor(_REMOVERS) as pool:
+        return list(pool.map(_remove_part, parts))
 
 
-def _remove_part(part: engine.Part) -> None:
+def _remove_part(part: engine.Part) -> _Removal:
     try:
         if isinstance(part, Container):
             part.remove(force=True, v=True)
@@ -88,4 +111,5 @@ def _remove_part(part: engine.Part) -> None:
         pass
     except docker.errors.APIError as error:
         if "in progress" not in str(error):
-            raise EngineUnavailable(f"{part.name} could not be removed: {error.explanation or error}.") from error
+            return _Removal(str(part.name), str(error.explanation or error))
+    return _Removal(str(part.name))

@@ -72,13 +72,23 @@ def compose_version(command: Sequence[str]) -> str | None:
 def compose_up(project: str, compose_file: Path) -> None:
     """Create and start everything that a Compose file describes.
 
+    An interrupt waits until Compose has ended, so that nothing is created after whoever cleans up has looked.
+
     Raises:
         EngineUnavailable: with the reason that Compose gives, if it fails.
     """
     command = [*compose_command(), "-p", project, "-f", str(compose_file), "up", "--detach", "--no-build"]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False)
-    if answer.returncode != 0:
-        raise EngineUnavailable(f"Docker Compose could not start the containers: {_reason(answer.stderr)}.")
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as compose:
+        try:
+            _, errors = compose.communicate()
+        except BaseException:
+            compose.terminate()
+            compose.communicate()
+            raise
+    if compose.returncode != 0:
+        raise EngineUnavailable(f"Docker Compose could not start the containers: {_reason(errors)}.")
 
 
 def _reason(output: str) -> str:
