@@ -7,8 +7,11 @@ a job has only while it waits, use `mini`.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from emulator.client import BrokerClient
 from emulator.containers import engine
@@ -20,6 +23,7 @@ from tests.live.command_line import QUICK_FILE, TWO_SITES_FILE, CommandLine
 from tests.live.grid import Grid
 from tests.live.node_container import NodeContainer, node_container
 from tests.live.resident_world import ResidentWorld
+from tests.live.turns import alone, beside_others
 from tests.unit.planning import planned_host
 
 QUICK_NAME = "livetest"
@@ -28,13 +32,34 @@ MINI_NAME = "livetest-mini"
 
 
 FILES_OF = {
+    "node": (
+        "test_ensflow.py", "test_failing.py", "test_heat.py", "test_laplace.py", "test_messages.py", "test_poisson.py",
+        "test_resident_world.py", "test_start.py", "test_synthetic.py",
+    ),
     "mini": ("test_mini.py", "test_killed_broker.py"),
-    "two_sites": ("test_calibrate.py", "test_disturbances.py", "test_files.py", "test_measure.py", "test_plan.py"),
+    "two_sites": (
+        "test_attribution.py", "test_calibrate.py", "test_disturbances.py", "test_files.py", "test_measure.py",
+        "test_plan.py",
+    ),
     "das": ("test_real_cluster.py",),
-}
-"""The files whose tests share a testbed, by the fixture that brings it up; all others share `testbed`."""
+}  # fmt: skip
+"""The files whose tests share a testbed or the node's container, by its fixture; all others share `testbed`."""
 
 TESTBED_OF = {file: testbed for testbed, files in FILES_OF.items() for file in files}
+
+
+class TestbedScheduling(LoadScopeScheduling):
+    """Distribution of the tests to processes: all that share a testbed, or the node's container, go to one."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = Path(nodeid.partition("::")[0]).name
+        return TESTBED_OF.get(file, "testbed")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> TestbedScheduling:
+    """Let pytest-xdist distribute tests by testbed."""
+    return TestbedScheduling(config, log)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -45,6 +70,13 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker("node")
     shared = used & {*FILES_OF, "testbed"}
     assert shared <= {TESTBED_OF.get(item.path.name, "testbed")}, f"{item.nodeid} uses the testbed of other files"
+
+
+@pytest.fixture(autouse=True)
+def turn(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Give a test that is marked `timed` the host alone, and let the others run beside those of other processes."""
+    with alone() if request.node.get_closest_marker("timed") else beside_others():
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -60,7 +92,8 @@ def brought_up(name: str, topology: str) -> Iterator[CommandLine]:
     testbed = CommandLine(name)
     if testbed.left_over():
         testbed.succeed("down")
-    testbed.succeed("up", "--topology", topology)
+    with alone():
+        testbed.succeed("up", "--topology", topology)
     yield testbed
     testbed.succeed("down")
     assert testbed.left_over() == []

@@ -21,9 +21,9 @@ ITERATIONS = 20
 
 
 @pytest.fixture
-def wide_area(testbed: CommandLine) -> Iterator[WideArea]:
+def wide_area(two_sites: CommandLine) -> Iterator[WideArea]:
     """Yield the wide area of the running testbed, and restore it afterwards."""
-    with containers.testbed_named(testbed.name) as held:
+    with containers.testbed_named(two_sites.name) as held:
         yield held.wide_area
         held.wide_area.program(REAL_TIME)
 
@@ -41,18 +41,16 @@ def test_a_control_is_programmed_measured_as_asked_and_told_from_the_whole(wide_
     check, rows = controlled.check(Dilation(K), "before")
     assert check.faults == ()
     assert {row.quantity for row in rows} == {"delay", "rate"}
-    again, _ = controlled.check(Dilation(K), "after")
-    assert again.faults == ()
     as_asked, _ = wide_area.check(Dilation(K), "after")
     assert "the program of the links" in as_asked.faults[0].what
 
 
 @pytest.mark.long
 @pytest.mark.timed
-def test_the_parts_make_up_the_factor_and_latency_is_at_least_the_round_trips(testbed: CommandLine, tmp_path: Path):
+def test_the_parts_make_up_the_factor_and_latency_is_at_least_the_round_trips(two_sites: CommandLine, tmp_path: Path):
     out = tmp_path / "run"
     asked = ("--grid", "200", "--processors", "8", "--clusters", "1,2", "--iterations", str(ITERATIONS))
-    ended = testbed(
+    ended = two_sites(
         "measure", *asked, "--repeat", "2", "--dilation", str(K), "--even-if-hopeless", "--attribute", "--check",
         "--json", "--out", str(out),
     )  # fmt: skip
@@ -63,7 +61,7 @@ def test_the_parts_make_up_the_factor_and_latency_is_at_least_the_round_trips(te
     assert added == pytest.approx(spread["extension_factor"] - 1)
     assert parts[WHOLE]["ci_low"] <= added <= parts[WHOLE]["ci_high"]
     assert sum(parts[part.value]["single_share"] for part in Part) == pytest.approx(1.0)
-    one_way_s = read_run(out).manifest.topology.path("amsterdam", "delft").delay_s
+    one_way_s = read_run(out).manifest.topology.path("east", "west").delay_s
     assert parts["latency"]["added_s"] > 2 * ITERATIONS * one_way_s * 0.9
     assert parts["compute"]["added"] == pytest.approx(0.0, abs=0.01)
     assert (out / "attribution.png").stat().st_size > 1000

@@ -7,6 +7,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from emulator.containers import engine
 from emulator.model.job import JobState
 from emulator.model.records import DECISIONS_FILE, SCHEDULE_FILE, RunProgress
@@ -45,58 +47,47 @@ def replayed_decisions(testbed: CommandLine, run: Path) -> int:
     return int(said.split()[0])
 
 
-def test_a_campaign_over_local_queues_runs_is_recorded_and_every_decision_can_be_made_again(
-    testbed: CommandLine, tmp_path: Path
-):
+def test_a_campaign_over_local_queues_goes_on_after_its_broker_was_killed_and_its_decisions_can_be_made_again(
+    grid: Grid, tmp_path: Path
+) -> None:
+    """The record has no gap and no duplicate; jobs that ran when the broker was killed have failed, all others run."""
     file, out = tmp_path / "local.yaml", tmp_path / "run"
     file.write_text(SMALL.replace("jobs: 4", "jobs: 6").replace("sizes: [4]", "sizes: [12]") + "request: unordered\n")
     options = ("--queue", "ls-do", "--policy", "wf-distinct", "--seed", "2", *ANYWAY, "--out", str(out))
-    printed = testbed.succeed("campaign", "run", str(file), *options, "--json")
-    records = read_run(out)
-    assert records.manifest.progress is RunProgress.COMPLETE
-    assert [job.state for job in records.jobs] == ["finished"] * 6
-    for job in records.jobs:
-        timestamps = [job.submitted_s, job.placed_s, job.claimed_s, job.started_s, job.finished_s]
-        assert timestamps == sorted(timestamps)
-        assert job.iterations == 60
-    homes = {planned.specification.name: planned.specification.queue for planned in read_schedule(out / SCHEDULE_FILE)}
-    singles = [job for job in records.jobs if len(job.components) == 1]
-    assert [job.execution_clusters for job in singles] == [(homes[job.name],) for job in singles]
-    assert len(records.components) == sum(len(job.components) for job in records.jobs)
-    assert all(component.allocation for component in records.components)
-    assert {link.moment for link in records.links} == {"before", "after"}
-    assert {row.claimed_processors for row in records.utilization} >= {0, 12}
-    assert printed.as_json()[0]["finished"] == 6
-    status = testbed.succeed("status", "--json").as_json()
-    assert [cluster["idle"] for cluster in status] == [cluster["processors"] for cluster in status]
-    assert replayed_decisions(testbed, out) >= 2 * 6
-
-
-def test_a_campaign_goes_on_after_its_broker_was_killed_and_its_record_has_no_gap_and_no_duplicate(
-    grid: Grid, tmp_path: Path
-) -> None:
-    file, out = tmp_path / "small.yaml", tmp_path / "run"
-    file.write_text(SMALL)
-    arguments = ("campaign", "run", str(file), "--seed", "1", *ANYWAY, "--out", str(out))
     with ThreadPoolExecutor() as pool:
-        ended = pool.submit(grid.testbed, *arguments)
+        ended = pool.submit(grid.testbed, "campaign", "run", str(file), *options, "--json")
         until(lambda: (run := grid.client.current_run()) and run.id)
         run = grid.client.current_run().id
         until(lambda: any(job.state is JobState.RUNNING for job in grid.client.jobs(run)))
         grid.kill_broker()
-        ended.result()
+        printed = ended.result()
     records = read_run(out)
-    assert records.manifest.progress is RunProgress.COMPLETE, ended.result().errors
-    states = {job.job: job.state for job in records.jobs}
-    assert len(states) == len(records.jobs) == 4
-    assert set(states.values()) == {"finished", "failed"}
+    assert records.manifest.progress is RunProgress.COMPLETE, printed.errors
+    assert len({job.job for job in records.jobs}) == len(records.jobs) == 6
+    finished = [job for job in records.jobs if job.state == "finished"]
+    assert 0 < len(finished) < 6
+    assert {job.state for job in records.jobs} == {"finished", "failed"}
+    assert printed.as_json()[0]["finished"] == len(finished)
+    for job in finished:
+        timestamps = [job.submitted_s, job.placed_s, job.claimed_s, job.started_s, job.finished_s]
+        assert timestamps == sorted(timestamps)
+        assert job.iterations == 60
+    homes = {planned.specification.name: planned.specification.queue for planned in read_schedule(out / SCHEDULE_FILE)}
+    singles = [job for job in finished if len(job.components) == 1]
+    assert [job.execution_clusters for job in singles] == [(homes[job.name],) for job in singles]
+    assert len(records.components) == sum(len(job.components) for job in records.jobs)
+    assert {link.moment for link in records.links} == {"before", "after"}
+    assert {row.claimed_processors for row in records.utilization} >= {0, 12}
     recorded = [json.loads(line)["sequence"] for line in (out / DECISIONS_FILE).read_text().splitlines()]
     assert recorded == [event.sequence for event in grid.client.events(run, host_wait_s=0)][: len(recorded)]
-    assert len(recorded) > 4 * 3
-    assert replayed_decisions(grid.testbed, out) >= 4
+    assert len(recorded) > 6 * 3
+    assert replayed_decisions(grid.testbed, out) >= 6
+    status = grid.testbed.succeed("status", "--json").as_json()
+    assert [cluster["idle"] for cluster in status] == [cluster["processors"] for cluster in status]
 
 
-def test_a_killed_cluster_ends_the_campaign_and_keeps_what_had_finished(testbed: CommandLine, tmp_path: Path):
+@pytest.mark.timed
+def test_a_killed_cluster_ends_the_campaign_is_named_and_repaired_by_up(testbed: CommandLine, tmp_path: Path):
     file, out = tmp_path / "long.yaml", tmp_path / "run"
     file.write_text(SMALL.replace("iterations: 60", "iterations: 100000").replace("name: small", "name: long"))
     victim = engine.connect().containers.get(f"{testbed.name}-leiden")
@@ -106,9 +97,16 @@ def test_a_killed_cluster_ends_the_campaign_and_keeps_what_had_finished(testbed:
             await_text(out / "decisions.jsonl", '"kind":"started"')
             victim.kill()
             ended = running.result()
+            status, refused = testbed("status", "--json"), testbed("verify")
         finally:
             testbed.succeed("up", "--topology", str(QUICK_FILE))
     assert ended.exit_code == 1
     assert f"container {testbed.name}-leiden does not run" in ended.sentence
     assert str(out) in ended.sentence
     assert read_run(out).manifest.verdict == "void"
+    assert status.exit_code == 1
+    assert [part["state"] for part in status.as_json()] == ["running", "running", "exited", "running"]
+    assert f"{testbed.name}-leiden is exited" in status.sentence
+    assert refused.exit_code == 1
+    assert f"{testbed.name}-leiden does not run (`testbed up` repairs it)." in refused.sentence
+    testbed.succeed("status")

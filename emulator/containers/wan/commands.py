@@ -44,28 +44,37 @@ commands
 
 
 def pinned_neighbours(neighbours: Sequence[tuple[str, str]]) -> str:
-    """Return shell lines that resolve the hardware addresses of (address, device) pairs now and permanently.
+    """Return shell lines that resolve the hardware addresses of (address, device) pairs permanently, unless they are.
 
-    A real link needs no address resolution, and a reply dropped from a full queue would cut a cluster off.
+    A real link needs no address resolution, and a reply dropped from a full queue would cut a cluster off. A guest
+    takes a tenth of a second to start a program, so what is permanent already is not resolved again.
     """
-    deletions = "\n".join(f"neigh del {address} dev {device}" for address, device in neighbours)
+    wanted = " ".join(f'"{address} dev {device}"' for address, device in neighbours)
     uses = "\n".join(f"neigh replace {address} dev {device} use" for address, device in neighbours)
     ours = "|".join(address.replace(".", "[.]") for address, _ in neighbours)
-    return f"""ip -force -batch - >/dev/null 2>&1 <<deletions || true
-{deletions}
-deletions
-for attempt in $(seq 100); do
+    return f"""line_end='
+'
+permanent=$line_end$(ip -4 neigh show nud permanent)
+missing=
+for neighbour in {wanted}; do
+    case $permanent in *"$line_end$neighbour lladdr "*) ;; *) missing=1 ;; esac
+done
+[ -z "$missing" ] || for attempt in $(seq 100); do
     ip -batch - >/dev/null 2>&1 <<uses || true
 {uses}
 uses
     known=$(ip -4 neigh show | awk '$1 ~ /^({ours})$/ && $4 == "lladdr" {{
         print "neigh replace", $1, "dev", $3, "lladdr", $5, "nud permanent" }}')
-    [ "$(echo "$known" | grep -c lladdr)" -lt {len(neighbours)} ] || break
+    [ "$(echo "$known" | grep -c lladdr)" -lt {len(neighbours)} ] || {{ echo "$known" | ip -batch -; break; }}
     [ "$attempt" -lt 100 ] || {{ echo "no answer to address resolution from a neighbour"; exit 1; }}
     sleep 0.05
 done
-echo "$known" | ip -batch -
 """
+
+
+def forgotten_neighbours() -> str:
+    """Return a shell line that drops all resolved addresses: a part that was started again may have another one."""
+    return "ip -4 neigh flush nud permanent"
 
 
 def router_commands(program: RouterProgram) -> list[str]:

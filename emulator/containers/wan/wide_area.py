@@ -52,12 +52,12 @@ def program_wide_area(
     handle.require_running()
     program = wide_area_program(topology, dilation, handle.addresses, with_delays=with_delays, shared=shared)
     router = Router(handle)
-    backend = router.backend()
-    with ThreadPoolExecutor(max_workers=2) as pool:
+    with ThreadPoolExecutor(max_workers=3) as pool:
         edges = pool.submit(apply_edges, handle, program.edges)
-        pool.submit(router.apply, program.router).result()
+        backend = pool.submit(router.backend)
+        router.apply(program.router)
         edges.result()
-    return backend
+        return backend.result()
 
 
 def programmed_wide_area(handle: WanHandle, topology: Topology, *, shared: bool = True) -> Programmed:

@@ -126,7 +126,7 @@ def rich_run(folder: Path, request: RunRequest, **at: str) -> list[int]:
     ("queue", "at"),
     [
         pytest.param("placement", {}, marks=pytest.mark.long),
-        ("placement-adaptive", {}),
+        pytest.param("placement-adaptive", {}, marks=pytest.mark.long),
         pytest.param("gs", {}, marks=pytest.mark.long),
         pytest.param("ls-ro", {"queue": "east"}, marks=pytest.mark.long),
         ("lp-lf", {"queue": "west"}),

@@ -105,7 +105,13 @@ def test_a_scheduler_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPat
         pass
 
 
-@pytest.mark.parametrize("measures", list(Measures))
+@pytest.mark.parametrize(
+    "measures",
+    [
+        Measures.RESPONSE,
+        *(pytest.param(kind, marks=pytest.mark.long) for kind in Measures if kind is not Measures.RESPONSE),
+    ],
+)
 def test_a_study_gives_the_same_result_again(client: Any, tmp_path: Path, measures: Measures) -> None:
     small = Study("small", "A small study", "no figure", measures, (Chart("50-50-0-0", ("gs", "lp-rd")),))
     results = [conduct(small, Scale(jobs=1000, replications=2), Sweep(client, tmp_path / name)) for name in ("a", "b")]
