@@ -92,8 +92,7 @@ def brought_up(name: str, topology: str) -> Iterator[CommandLine]:
     testbed = CommandLine(name)
     if testbed.left_over():
         testbed.succeed("down")
-    with alone():
-        testbed.succeed("up", "--topology", topology)
+    testbed.bring_up(topology)
     yield testbed
     testbed.succeed("down")
     assert testbed.left_over() == []

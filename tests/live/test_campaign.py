@@ -7,14 +7,13 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import pytest
-
 from emulator.containers import engine
 from emulator.model.job import JobState
 from emulator.model.records import DECISIONS_FILE, SCHEDULE_FILE, RunProgress
 from emulator.runs.run_directory import read_run
 from tests.live.command_line import QUICK_FILE, CommandLine
 from tests.live.grid import Grid, until
+from tests.unit.broker.own_policies import BEST_FIT
 from workloads.schedule import read_schedule
 
 # These tests do not depend on the plan for this host.
@@ -47,13 +46,14 @@ def replayed_decisions(testbed: CommandLine, run: Path) -> int:
     return int(said.split()[0])
 
 
-def test_a_campaign_over_local_queues_goes_on_after_its_broker_was_killed_and_its_decisions_can_be_made_again(
+def test_a_campaign_under_a_users_policy_goes_on_after_its_broker_was_killed_and_its_decisions_can_be_made_again(
     grid: Grid, tmp_path: Path
 ) -> None:
-    """The record has no gap and no duplicate; jobs that ran when the broker was killed have failed, all others run."""
-    file, out = tmp_path / "local.yaml", tmp_path / "run"
-    file.write_text(SMALL.replace("jobs: 4", "jobs: 6").replace("sizes: [4]", "sizes: [12]") + "request: unordered\n")
-    options = ("--queue", "ls-do", "--policy", "wf-distinct", "--seed", "2", *ANYWAY, "--out", str(out))
+    """Over local queues; no gap, no duplicate; jobs that ran when the broker was killed have failed, all others run."""
+    file, policy, out = tmp_path / "local.yaml", tmp_path / "mypolicy.py", tmp_path / "run"
+    file.write_text(SMALL.replace("jobs: 4", "jobs: 6").replace("sizes: [4]", "sizes: [12]"))
+    policy.write_text(BEST_FIT)
+    options = ("--queue", "ls-do", "--policy", f"{policy}:Mine", "--seed", "2", *ANYWAY, "--out", str(out))
     with ThreadPoolExecutor() as pool:
         ended = pool.submit(grid.testbed, "campaign", "run", str(file), *options, "--json")
         until(lambda: (run := grid.client.current_run()) and run.id)
@@ -61,8 +61,11 @@ def test_a_campaign_over_local_queues_goes_on_after_its_broker_was_killed_and_it
         until(lambda: any(job.state is JobState.RUNNING for job in grid.client.jobs(run)))
         grid.kill_broker()
         printed = ended.result()
+    policy.unlink()
     records = read_run(out)
     assert records.manifest.progress is RunProgress.COMPLETE, printed.errors
+    assert records.manifest.policy == "mypolicy.py:Mine"
+    assert records.manifest.workload["sources"] == {"mypolicy.py": BEST_FIT}
     assert len({job.job for job in records.jobs}) == len(records.jobs) == 6
     finished = [job for job in records.jobs if job.state == "finished"]
     assert 0 < len(finished) < 6
@@ -86,7 +89,6 @@ def test_a_campaign_over_local_queues_goes_on_after_its_broker_was_killed_and_it
     assert [cluster["idle"] for cluster in status] == [cluster["processors"] for cluster in status]
 
 
-@pytest.mark.timed
 def test_a_killed_cluster_ends_the_campaign_is_named_and_repaired_by_up(testbed: CommandLine, tmp_path: Path):
     file, out = tmp_path / "long.yaml", tmp_path / "run"
     file.write_text(SMALL.replace("iterations: 60", "iterations: 100000").replace("name: small", "name: long"))
@@ -99,7 +101,7 @@ def test_a_killed_cluster_ends_the_campaign_is_named_and_repaired_by_up(testbed:
             ended = running.result()
             status, refused = testbed("status", "--json"), testbed("verify")
         finally:
-            testbed.succeed("up", "--topology", str(QUICK_FILE))
+            testbed.bring_up(str(QUICK_FILE))
     assert ended.exit_code == 1
     assert f"container {testbed.name}-leiden does not run" in ended.sentence
     assert str(out) in ended.sentence

@@ -42,10 +42,9 @@ OF_EACH_KIND = ("link's delay: four times as long", "cluster's CPU quota: a two-
 DILATION = 8
 
 
-@pytest.mark.timed
 @pytest.mark.parametrize(
     "provoked",
-    [OF_EACH_KIND, pytest.param(ALL, marks=pytest.mark.long)],
+    [OF_EACH_KIND, pytest.param(ALL, marks=[pytest.mark.long, pytest.mark.timed])],
     ids=["one of each kind", "all"],
 )
 def test_each_disturbance_is_held_against_the_job_that_it_met(

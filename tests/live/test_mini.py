@@ -27,6 +27,8 @@ def test_a_finished_job_has_its_whole_timeline_its_result_and_the_stated_overhea
     paced_grid.nothing_held_at(*{component.cluster for component in job.components})
 
 
+@pytest.mark.long
+@pytest.mark.timed
 def test_a_campaign_by_its_name_under_a_policy_of_ones_own_is_recorded_with_it(
     mini: CommandLine, tmp_path: Path
 ) -> None:
