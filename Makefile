@@ -9,8 +9,8 @@ TESTBED := .venv/bin/testbed
 # What a testbed needs is installed first; what tests and checks need, only for them.
 USE := .venv/.use
 READY := .venv/.ready
-# Modules are byte-compiled when they are first imported: most never are.
-INSTALL := .venv/bin/pip install --quiet --disable-pip-version-check --no-compile
+# Modules are byte-compiled when they are first imported: most never are. The requirements are complete: none is resolved.
+INSTALL := .venv/bin/pip install --quiet --disable-pip-version-check --no-compile --no-deps
 PYTEST := .venv/bin/pytest --durations=25
 # Unit tests run on all cores, in random order; what measures time, one after another. Tests of the node image use all
 # cores by themselves. Tests of testbeds run in two processes, by testbed, and what measures time has the host alone
@@ -25,7 +25,7 @@ COVERAGE := --cov --cov-report=
 $(USE): pyproject.toml requirements/host.txt requirements/build.txt
 	$(PYTHON) -m venv .venv
 	$(INSTALL) --require-hashes --requirement requirements/host.txt --requirement requirements/build.txt
-	$(INSTALL) --no-deps --no-build-isolation --editable .
+	$(INSTALL) --no-build-isolation --editable .
 	touch $@
 
 $(READY): $(USE) requirements/dev.txt
