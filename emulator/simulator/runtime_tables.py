@@ -111,7 +111,7 @@ def _key(path: Path, line: int, row: Mapping[str, str], spread: str) -> Key:
     for field, number in zip(("processors", spread), numbers, strict=True):
         if number != int(number):
             raise InvalidInput(f"{path}, line {line}: {field}: must be a whole number, not {row[field]!r}.")
-    return row["application"], int(numbers[0]), int(numbers[1])
+    return row["application"].lower(), int(numbers[0]), int(numbers[1])
 
 
 def _positive(path: Path, line: int, row: Mapping[str, str], field: str) -> float:

@@ -130,7 +130,7 @@ def test_communication_runs_every_cell_synchronized_too():
         ({"clusters": (2,), "on": ("delft",)}, ImpossibleRequest, "1 are named by --on"),
         ({"clusters": (1,), "on": ("paris",)}, UnknownName, "no cluster 'paris'"),
         ({"clusters": (1, 1)}, InvalidInput, "measure: clusters: 1 is named twice"),
-        ({"clusters": (0,)}, InvalidInput, "measure: clusters.0: input should be greater than 0, not 0"),
+        ({"clusters": (0,)}, InvalidInput, "measure: clusters.0: must be greater than 0, not 0"),
         ({"clusters": ()}, InvalidInput, "measure: clusters"),
         ({"grids": (0,)}, InvalidInput, "measure: grids.0"),
         ({"grids": (3,)}, ImpossibleRequest, "cannot be divided over 16 processes"),
