@@ -16,7 +16,7 @@ from tests.live.grid import Grid, until
 from workloads.schedule import read_schedule
 
 # These tests do not depend on the plan for this host.
-ANYWAY = ("--even-if-hopeless",)
+ANYWAY = ("--even-if-hopeless", "--require", "void")
 SMALL = """
 name: small
 topology: quick
