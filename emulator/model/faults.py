@@ -72,18 +72,20 @@ def _name_pattern(pattern: str) -> str:
     if found is None:
         return f"must match the pattern {pattern!r}"
     first, rest, most = found.groups()
-    return f"must be 1 to {int(most) + 1} of {_characters(rest)}, and begin with one of {_characters(first)}"
+    *others, last = _characters(rest)
+    all_of_it = f"{', '.join(others)} and {last}" if others else last
+    begins = " or ".join(word.removesuffix("s") for word in _characters(first))
+    return f"must be 1 to {int(most) + 1} {all_of_it}, a {begins} first"
 
 
-def _characters(listed: str) -> str:
+def _characters(listed: str) -> list[str]:
     """Return in words the characters that a class of a pattern lists."""
     words: list[str] = []
     for part, word in _CHARACTERS:
         if part in listed:
             listed = listed.replace(part, "")
             words.append(word)
-    words += listed
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+    return words + list(listed)
 
 
 def shown(value: object) -> str:

@@ -26,8 +26,7 @@ from emulator.model.topology import Topology
         ("components: [8]\nname: 7", "job.yaml: name: must be text, not 7."),
         (
             "components: [8]\nname: my job",
-            "job.yaml: name: must be 1 to 64 of letters, digits, ., _ and -, and begin with one of letters and digits, "
-            "not 'my job'.",
+            "job.yaml: name: must be 1 to 64 letters, digits, ., _ and -, a letter or digit first, not 'my job'.",
         ),
     ],
 )

@@ -137,7 +137,7 @@ def test_communication_runs_every_cell_synchronized_too():
         ({"repeat": 0}, InvalidInput, "measure: repeat"),
         ({"dilation": 0}, InvalidInput, "measure: dilation"),
         ({"dilation": float("nan")}, InvalidInput, "measure: dilation"),
-        ({"applications": ("No Such",)}, InvalidInput, "measure: applications.0: string"),
+        ({"applications": ("No Such",)}, InvalidInput, "measure: applications.0: must be 1 to 31 letters"),
         ({"applications": ("nosuch",)}, UnknownName, "no application 'nosuch'"),
         ({"arguments": {"iterations": 3}}, InvalidInput, "iterations: say it with --iterations"),
         ({"arguments": {"grid": 3}}, InvalidInput, "grid: say it with --grid"),
