@@ -39,7 +39,7 @@ def read_factors(path: Path, grid: int | None = None) -> FactorTable:
         with path.open(newline="", encoding="utf-8") as text:
             rows = list(csv.DictReader(text))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InvalidInput(f"{path}: cannot be read as a table ({error}).") from error
+        raise InvalidInput(f"{path}: cannot be read as a table ({getattr(error, 'strerror', '') or error}).") from error
     header = list(rows[0]) if rows else []
     if set(_MEASURED) <= set(header):
         return FactorTable(_measured(path, rows, grid))
