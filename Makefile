@@ -1,8 +1,6 @@
 # One command each: `make testbed-up`, `make demo`, `make test`. Everything runs from a virtual environment in .venv.
 TOPOLOGY ?= mini
 CAMPAIGN ?= first
-POLICY ?= wf
-JOBS ?= 20
 SEED ?= 1
 PYTHON ?= python3
 TESTBED := .venv/bin/testbed
@@ -20,7 +18,12 @@ LANES := -p no:randomly --numprocesses=2
 ORDERED := -p no:randomly
 COVERAGE := --cov --cov-report=
 
-.PHONY: testbed-up testbed-down campaign demo test test-all unit unit-all live live-all bench lint lock
+# What a user may state, and a campaign otherwise says itself: POLICY=cm, JOBS=20.
+CHOSEN := $(if $(POLICY),--policy $(POLICY)) $(if $(JOBS),--jobs $(JOBS)) --seed $(SEED)
+
+# Prerequisites are made in their order: what lacks is said before anything is installed.
+.NOTPARALLEL:
+.PHONY: possible doctor testbed-up testbed-down campaign demo test test-all unit unit-all live live-all bench lint lock
 
 $(USE): pyproject.toml requirements/host.txt requirements/build.txt
 	$(PYTHON) -m venv .venv
@@ -32,19 +35,28 @@ $(READY): $(USE) requirements/dev.txt
 	$(INSTALL) --require-hashes --requirement requirements/dev.txt
 	touch $@
 
-testbed-up: $(USE)
+possible:
+	@$(PYTHON) -m emulator.containers.prerequisites
+
+# What this host has and lacks for a testbed.
+doctor: $(USE)
+	$(TESTBED) doctor
+
+testbed-up: possible $(USE)
 	$(TESTBED) up --topology $(TOPOLOGY)
 
 testbed-down: $(USE)
 	$(TESTBED) down
 
-campaign: $(USE)
-	$(TESTBED) campaign run $(CAMPAIGN) --policy $(POLICY) --jobs $(JOBS) --seed $(SEED)
+# A campaign on its own topology.
+campaign: possible $(USE)
+	topology=$$($(TESTBED) campaign topology $(CAMPAIGN)) && $(TESTBED) up --topology "$$topology"
+	$(TESTBED) campaign run $(CAMPAIGN) $(CHOSEN)
 
 # The whole way through: a testbed, a campaign across it, measured extension factors, a report.
 demo: testbed-up
-	$(TESTBED) campaign run first --jobs $(JOBS) --seed $(SEED) --out runs/demo
-	$(TESTBED) measure --app poisson --grid 1000 --processors 16 --clusters 1,2,4 --out runs/demo-measure
+	$(TESTBED) campaign run first $(CHOSEN) --require void --out runs/demo
+	$(TESTBED) measure --app poisson --grid 1000 --processors 16 --clusters 1,2,4 --require void --out runs/demo-measure
 	$(TESTBED) report runs/demo runs/demo-measure
 
 # The gate: every capability once. docs/tests.md says what each part proves and how to run one alone.

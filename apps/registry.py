@@ -168,7 +168,7 @@ def application_named(name: str) -> ApplicationDescriptor:
         UnknownName: if there is none.
     """
     try:
-        return APPLICATIONS[name]
+        return APPLICATIONS[name.lower()]
     except KeyError:
         raise UnknownName.among("application", name, list(APPLICATIONS)) from None
 

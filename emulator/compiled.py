@@ -8,10 +8,10 @@ changes.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import sys
 from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec
 from importlib.util import spec_from_file_location
 from pathlib import Path
@@ -44,9 +44,10 @@ SOURCES = tuple(module.replace(".", "/") + ".py" for module in MODULES)
 
 _READ_BY_THEM = ("emulator/policies/request_kinds.py",)
 _BUILT = PROJECT_ROOT / ".compiled"
+_FILLER = "mypyc filler docstring"
 
 
-class CompiledFinder(MetaPathFinder):
+class CompiledFinder:
     """A finder of the compiled modules in `folder`."""
 
     def __init__(self, folder: Path) -> None:
@@ -63,7 +64,25 @@ class CompiledFinder(MetaPathFinder):
         file = self._files.get(fullname)
         if file is None:
             return None
-        return spec_from_file_location(fullname, file, loader=ExtensionFileLoader(fullname, str(file)))
+        return spec_from_file_location(fullname, file, loader=_DocumentedLoader(fullname, str(file)))
+
+
+class _DocumentedLoader(ExtensionFileLoader):
+    """A loader of a compiled module that gives enumerations their docstrings, which mypyc replaces by a filler."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        restore_docstrings(module, PROJECT_ROOT / f"{module.__name__.replace('.', '/')}.py")
+
+
+def restore_docstrings(module: ModuleType, source: Path) -> None:
+    """Give each class of `module` that has mypyc's filler as docstring the docstring that it has in `source`."""
+    undocumented = {name: made for name, made in vars(module).items() if getattr(made, "__doc__", None) == _FILLER}
+    if not undocumented:
+        return
+    for node in ast.parse(source.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef) and node.name in undocumented:
+            undocumented[node.name].__doc__ = ast.get_docstring(node)
 
 
 def fingerprint() -> str:

@@ -2,7 +2,7 @@
 
     from emulator.notebook import Testbed
 
-    grid = Testbed.standing()
+    grid = Testbed.running()
     grid.submit(application="poisson", arguments={"grid": 400}, components=[8, 8])
     grid.jobs()[["job", "state", "wait_time_s"]]
 
@@ -11,6 +11,7 @@ A column that means the same as one of ``jobs.csv`` has the same name (docs/form
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Self
@@ -21,6 +22,7 @@ from emulator.client import BrokerClient
 from emulator.containers.state import testbed_state
 from emulator.model.documents import read_document, validate
 from emulator.model.job import JobSpecification, Timeline
+from emulator.model.names import DEFAULT_TESTBED, NAME_VARIABLE
 from emulator.model.views import (
     DEFAULT_RUN,
     ClusterView,
@@ -67,13 +69,13 @@ class Testbed:
         self.client = BrokerClient(api_url, token)
 
     @classmethod
-    def standing(cls, name: str = "default") -> Self:
-        """Return the testbed called `name` that runs on this host.
+    def running(cls, name: str | None = None) -> Self:
+        """Return the testbed called `name` that runs on this host; by default the one that the command `testbed` means.
 
         Raises:
             TestbedNotUp: if none of that name runs.
         """
-        state = testbed_state(name)
+        state = testbed_state(name or os.environ.get(NAME_VARIABLE) or DEFAULT_TESTBED)
         return cls(state.api_url, state.token)
 
     def submit(

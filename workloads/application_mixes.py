@@ -13,6 +13,7 @@ from functools import cache
 from typing import Final
 
 from emulator.model.errors import UnknownName
+from emulator.model.names import named_among
 from emulator.model.project import PROJECT_ROOT
 from emulator.model.request import JobRequest, RequestKind
 from emulator.model.rules import Coallocation, SystemRules
@@ -63,8 +64,7 @@ def application_mix(name: str, rule: Coallocation) -> JobMix:
     Raises:
         UnknownName: if there is no such mix.
     """
-    if name not in MIXES:
-        raise UnknownName.among("application mix", name, list(MIXES))
+    name = named_among("application mix", name, MIXES)
     times_s = measured_execution_times_s()
     classes: list[JobClass] = []
     for application in MIXES[name]:

@@ -5,9 +5,10 @@ A `Campaign` is read from YAML (``workloads/campaigns/*.yaml``, or a user's file
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import Field, PositiveInt, field_validator, model_validator
 
 from emulator.model.documents import read_document, validate
 from emulator.model.errors import InvalidInput
@@ -20,16 +21,16 @@ from emulator.model.job import (
     RunTimeLimit,
     TimeScale,
 )
-from emulator.model.project import PROJECT_ROOT, locate
+from emulator.model.project import CAMPAIGNS, locate
 from emulator.model.request import RequestKind
 from emulator.model.rules import StatedRules
 from emulator.model.scheduling import Scanning, Sources, StatedClaiming, StatedScheduling
 from emulator.model.topology import Name
+from emulator.policies.names import policy_name, queue_name
 from emulator.policies.registry import custom_file, default_policy
 from workloads.distributions import Exponential
 from workloads.job_choices import InputFiles, JobChoice, UniformService
 
-CAMPAIGNS = PROJECT_ROOT / "workloads" / "campaigns"
 MAX_JOBS = 1_000_000
 
 Count = Annotated[PositiveInt, Field(le=MAX_COMPONENTS)]
@@ -74,6 +75,16 @@ class Campaign(StatedScheduling):
     time_scale: TimeScale = 1.0
     sources: Sources = Field(default_factory=dict)
 
+    @field_validator("policy")
+    @classmethod
+    def _policy_as_spelled(cls, name: str) -> str:
+        return policy_name(name)
+
+    @field_validator("queue")
+    @classmethod
+    def _queue_as_spelled(cls, name: str) -> str:
+        return queue_name(name)
+
     @model_validator(mode="after")
     def _says_what_jobs_ask_for(self) -> Self:
         counted = bool(self.component_counts), bool(self.component_sizes)
@@ -112,7 +123,7 @@ class Campaign(StatedScheduling):
         A new queue without a policy changes the policy to the default of that queue. If the queue is a user's file, the
         campaign's policy is kept.
         """
-        if queue is not None and queue != self.queue and policy is None and custom_file(queue) is None:
+        if queue is not None and queue_name(queue) != self.queue and policy is None and custom_file(queue) is None:
             policy = default_policy(queue)
         return self.changed(queue=queue, policy=policy)
 
@@ -126,10 +137,18 @@ def campaign_named(name_or_path: str) -> Campaign:
     """
     path = locate("campaign", name_or_path, CAMPAIGNS)
     campaign = read_document(path, Campaign)
-    if campaign.sources:
-        # A user who runs someone else's campaign file does not expect it to contain a program.
-        raise InvalidInput(f"{path}: sources: a campaign file holds no source; name its file (policy: FILE.py:CLASS).")
+    refuse_sources(campaign, path)
     return campaign
+
+
+def refuse_sources(campaign: Campaign, path: Path) -> None:
+    """Refuse a campaign file that contains a program, which a user who runs someone else's file does not expect.
+
+    Raises:
+        InvalidInput: if it does.
+    """
+    if campaign.sources:
+        raise InvalidInput(f"{path}: sources: a campaign file holds no source; name its file (policy: FILE.py:CLASS).")
 
 
 def shipped_campaigns() -> dict[str, Campaign]:

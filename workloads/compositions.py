@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import Final
 
-from emulator.model.errors import UnknownName
+from emulator.model.names import named_among
 from emulator.model.request import JobRequest, RequestKind
 from workloads.job_mix import JobClass, JobMix
 from workloads.sizes import SizeDistribution, skewed_to_powers_of_two
@@ -93,6 +93,4 @@ def composition_named(name: str) -> Composition:
     Raises:
         UnknownName: if there is none.
     """
-    if name not in COMPOSITIONS:
-        raise UnknownName.among("job-stream composition", name, list(COMPOSITIONS))
-    return COMPOSITIONS[name]
+    return COMPOSITIONS[named_among("job-stream composition", name, COMPOSITIONS)]

@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
-from pydantic import ConfigDict, Field, PositiveInt, ValidationError
+from pydantic import ConfigDict, Field, PositiveInt, StringConstraints, ValidationError
 
-from emulator.model.documents import DocumentModel, first_fault
+from emulator.model.documents import DocumentModel
 from emulator.model.errors import InvalidInput
+from emulator.model.faults import first_fault
 from emulator.model.job import MAX_COMPONENT_PROCESSORS, MAX_COMPONENTS
 from emulator.model.request import JobRequest, RequestKind
 from emulator.model.stream import StreamJob
@@ -40,7 +41,7 @@ class ListedJob(DocumentModel):
         Field(min_length=1, max_length=MAX_COMPONENTS),
     ]
     queue: Annotated[int, Field(ge=0)] | None = None
-    application: str = ""
+    application: Annotated[str, StringConstraints(to_lower=True)] = ""
     estimate_s: Seconds | None = None
 
 

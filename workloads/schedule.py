@@ -13,8 +13,9 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError
 
-from emulator.model.documents import DocumentModel, first_fault
+from emulator.model.documents import DocumentModel
 from emulator.model.errors import InvalidInput
+from emulator.model.faults import first_fault
 from emulator.model.job import JobSpecification
 from emulator.model.request import RequestKind
 from emulator.model.topology import Topology

@@ -42,7 +42,7 @@ def planned(testbed: Testbed, campaign: Campaign, seed: int) -> list[Arrival]:
             of their kind.
         UnknownName: if there is no such policy, or no such application.
     """
-    if campaign.topology != testbed.topology.name:
+    if campaign.topology.lower() != testbed.topology.name:
         raise InvalidInput(
             f"Campaign {campaign.name!r} is for topology {campaign.topology!r}, but {testbed.topology.name!r} runs "
             f"(take it down with `testbed down`, then `testbed up --topology {campaign.topology}`)."

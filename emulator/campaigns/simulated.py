@@ -8,22 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TextIO
 
 from emulator.model.catalogue import topology_named
-from emulator.model.errors import InvalidInput, UnknownName
+from emulator.model.errors import InvalidInput, UnknownName, nearest
+from emulator.model.names import spelled
+from emulator.model.project import CAMPAIGNS, DOCUMENT_SUFFIXES, names_in
 from emulator.model.scheduling import Scanning
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Middleware, Topology
+from emulator.policies.names import policy_name, queue_name
 from emulator.policies.state import Surroundings
 from emulator.runs.input_files import stated_surroundings
 from emulator.simulator.engine import FinishedJob
 from emulator.simulator.runtime import RuntimeModel
 from emulator.simulator.simulation import SimulationResult, admission, simulate
-from emulator.simulator.study_streams import StudyWorkload, study_workload
-from workloads.campaign import CAMPAIGNS, campaign_named
+from emulator.simulator.study_streams import StudyWorkload, study_workload, study_workloads
+from workloads.campaign import campaign_named
 from workloads.campaign_stream import campaign_jobs
 from workloads.job_lists import Check, JobOutcome, outcome_line, read_job_list
 from workloads.swf import Remark, read_swf
@@ -34,7 +37,6 @@ DEFAULT_TOPOLOGY: Final = "mini"
 DEFAULT_QUEUE: Final = "placement"
 DEFAULT_STREAM_JOBS: Final = 100_000
 NO_OVERHEAD: Final = Middleware(base_s=0.0)
-CAMPAIGN_SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,20 +112,39 @@ def prepared(source: str, options: SimulationOptions) -> SimulatedWorkload:
         UnknownName: if nothing has that name.
     """
     _check(options)
+    options = _as_spelled(options)
     path = Path(source)
-    if path.suffix == ".jsonl":
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes[-1:] == [".jsonl"]:
         return _from_job_list(path, options)
-    if path.suffix == ".swf" or path.suffixes[-2:] == [".swf", ".gz"]:
+    if suffixes[-1:] == [".swf"] or suffixes[-2:] == [".swf", ".gz"]:
         return _from_log(path, options)
-    if path.suffix in CAMPAIGN_SUFFIXES or (CAMPAIGNS / f"{source}.yaml").is_file():
+    if path.suffix.lower() in DOCUMENT_SUFFIXES or spelled(source, names_in(CAMPAIGNS)):
         return _from_campaign(source, options)
+    return _from_study(_stream(source), options)
+
+
+def _as_spelled(options: SimulationOptions) -> SimulationOptions:
+    """Return `options` with the names of the testbed's own policies and disciplines as they are spelled."""
+    policy = None if options.policy is None else policy_name(options.policy)
+    return replace(options, policy=policy, queue=None if options.queue is None else queue_name(options.queue))
+
+
+def _stream(source: str) -> StudyWorkload:
+    """Return the stream of a study called `source`.
+
+    Raises:
+        UnknownName: if nothing that can be simulated has that name.
+    """
     try:
-        return _from_study(study_workload(source), options)
+        return study_workload(source)
     except UnknownName as error:
-        campaigns = ", ".join(sorted(file.stem for file in CAMPAIGNS.glob("*.yaml")))
+        campaigns = names_in(CAMPAIGNS)
+        near = nearest(source, [*campaigns, *study_workloads()])
+        suggested = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
         raise UnknownName(
-            f"There is no workload {source!r} (give a .jsonl or .swf file, a campaign - {campaigns} -, "
-            "or the stream of a study such as 25-25-25-25 with --load)."
+            f"There is no workload {source!r} (give a .jsonl or .swf file, a campaign - {', '.join(campaigns)} -, "
+            f"or the stream of a study such as 25-25-25-25 with --load{suggested})."
         ) from error
 
 

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from emulator.campaigns.live import planned, run_campaign
+from emulator.cli import completion
 from emulator.cli.dilations import (
     EvenIfHopelessOption,
     announce,
@@ -19,9 +20,12 @@ from emulator.cli.dilations import (
 from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption, OutOption, run_path
 from emulator.cli.progress import run_progress
 from emulator.cli.report import show_summaries
+from emulator.cli.required_verdict import RequireOption, check_required
 from emulator.cli.tables import show_rows
+from emulator.fidelity.verdict import Judgement
 from emulator.model.errors import TestbedNotUp
 from emulator.planning.planned_runs import planned_campaign
+from emulator.policies.names import LIVE_QUEUE_CHOICES, POLICY_CHOICES
 from emulator.reports.summary import summarize
 from emulator.runs.container_testbed import testbed_named
 from emulator.runs.holding import give_back
@@ -39,15 +43,26 @@ def register(app: typer.Typer) -> None:
     app.add_typer(campaigns, name="campaign")
 
 
+CampaignArgument = Annotated[
+    str,
+    typer.Argument(
+        help="Name of a campaign (`testbed list campaigns`), or the path of a campaign file.",
+        autocompletion=completion.campaigns,
+    ),
+]
 PolicyOption = Annotated[
     str | None,
     typer.Option(
-        help="Placement policy, instead of the campaign's or, with another queue, what goes with it: a name, or "
-        "mypolicy.py:Mine."
+        help="Placement policy, instead of the campaign's or, with another queue, what goes with it: "
+        f"{POLICY_CHOICES}.",
+        autocompletion=completion.policies,
     ),
 ]
 QueueOption = Annotated[
-    str | None, typer.Option(help="Queue discipline, instead of the campaign's: a name, or mypolicy.py:Mine.")
+    str | None,
+    typer.Option(
+        help=f"Queue discipline, instead of the campaign's: {LIVE_QUEUE_CHOICES}.", autocompletion=completion.queues
+    ),
 ]
 QuotaOption = Annotated[
     float | None, typer.Option(help="Share of each cluster that its jobs may fill, instead of the campaign's.")
@@ -75,7 +90,7 @@ TimeScaleOption = Annotated[
 
 @campaigns.command()
 def run(
-    campaign: Annotated[str, typer.Argument(help="Name of a campaign, or the path of a campaign file.")],
+    campaign: CampaignArgument,
     policy: PolicyOption = None,
     queue: QueueOption = None,
     quota: QuotaOption = None,
@@ -87,6 +102,7 @@ def run(
     dilation: CampaignDilationOption = None,
     time_scale: TimeScaleOption = None,
     even_if_hopeless: EvenIfHopelessOption = False,
+    require: RequireOption = Judgement.SUSPECT,
     out: OutOption = None,
     name: NameOption = DEFAULT_NAME,
     as_json: JsonOption = False,
@@ -117,8 +133,10 @@ def run(
             testbed, chosen.changed(dilation=choice.dilation), seed=seed, path=path, report_progress=report_progress
         )
     keep_and_show(choice, path, as_json=as_json)
-    show_summaries([summarize(read_run(path))], as_json=as_json)
+    recorded = read_run(path)
+    show_summaries([summarize(recorded)], as_json=as_json)
     print(f"Records: {path}", file=sys.stderr)
+    check_required(require, [recorded.manifest.verdict])
 
 
 @campaigns.command("list")
@@ -132,6 +150,15 @@ def list_campaigns(as_json: JsonOption = False) -> None:
         for name, found in shipped_campaigns().items()
     ]
     show_rows(rows, as_json=as_json)
+
+
+@campaigns.command("topology")
+def show_topology(campaign: CampaignArgument) -> None:
+    """Print the name of the topology that a campaign runs on.
+
+    Example: testbed campaign topology W1
+    """
+    print(campaign_named(campaign).topology)
 
 
 @campaigns.command()

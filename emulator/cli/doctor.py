@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from emulator.cli.completion import topologies
 from emulator.cli.options import JsonOption
 from emulator.cli.tables import show_rows
 from emulator.cli.testbeds import topology_file
@@ -18,7 +19,10 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(
-    topology: Annotated[str | None, typer.Option(help="Check the heads of this topology's real clusters, too.")] = None,
+    topology: Annotated[
+        str | None,
+        typer.Option(help="Check the heads of this topology's real clusters, too.", autocompletion=topologies),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Check what this host, and the real clusters of a topology, have and lack for a testbed.

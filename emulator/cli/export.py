@@ -12,11 +12,13 @@ import typer
 
 from apps.descriptor import ExchangeMode
 from apps.grid import equal_components
+from emulator.cli.completion import topologies_and_runs
 from emulator.cli.options import JsonOption, make_folder, run_path
 from emulator.cli.tables import show_rows
 from emulator.model.catalogue import topology_named
-from emulator.model.errors import ImpossibleRequest, UnknownName
+from emulator.model.errors import ImpossibleRequest
 from emulator.model.interconnects import Interconnect, WhichInterconnect
+from emulator.model.names import named_among
 from emulator.model.topology import Topology
 from emulator.reports.exports.batsim import batsim_files
 from emulator.reports.exports.gwf import gwf_lines
@@ -46,7 +48,12 @@ def register(app: typer.Typer) -> None:
 
 
 def export(
-    source: Annotated[str, typer.Argument(help="A topology, or a run's directory.", metavar="TOPOLOGY|RUN_DIR")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="A topology, or a run's directory.", metavar="TOPOLOGY|RUN_DIR", autocompletion=topologies_and_runs
+        ),
+    ],
     format_name: Annotated[str, typer.Option("--format", help="simgrid; or, of a run, swf, gwf or batsim.")],
     grid: Annotated[int, typer.Option(help="simgrid: the Poisson job's grid points along a side.")] = 400,
     processors: Annotated[int, typer.Option(help="Its processors.")] = 16,
@@ -68,9 +75,7 @@ def export(
     Example: testbed export das2 --format simgrid --grid 4000 --processors 16 --clusters 2 --out smpi
     """
     job = _Job(grid, processors, clusters, on, interconnect, exchange.value, iterations)
-    if format_name not in _FORMATS:
-        raise UnknownName.among("export format", format_name, sorted(_FORMATS))
-    _FORMATS[format_name](source, job, out, as_json)
+    _FORMATS[named_among("export format", format_name, sorted(_FORMATS))](source, job, out, as_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +96,9 @@ class _Job:
         Raises:
             ImpossibleRequest: if there are too few clusters, or the processors cannot be divided equally.
         """
-        names = topology.cluster_names if self.on is None else self.on.split(",")
+        names = topology.cluster_names
+        if self.on is not None:
+            names = [named_among("cluster", name.strip(), names) for name in self.on.split(",")]
         if not 1 <= self.clusters <= len(names):
             raise ImpossibleRequest(f"The job needs 1 to {len(names)} clusters, not {self.clusters}.")
         if self.processors % self.clusters:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from emulator.cli.options import DEFAULT_NAME, NameOption
-from emulator.model.errors import InvalidInput, TestbedNotUp, UnknownName
+from emulator.model.errors import InvalidInput, TestbedNotUp
+from emulator.model.names import named_among
 
 if TYPE_CHECKING:
     from emulator.containers.state import TestbedState
@@ -32,8 +33,8 @@ def logs(
     from emulator.containers.state import testbed_state
 
     known = _parts(testbed_state(name))
-    if part is not None and part not in known:
-        raise UnknownName.among("part of the testbed", part, known)
+    if part is not None:
+        part = named_among("part of the testbed", part, known)
     if follow and part is None:
         raise InvalidInput(f"Only one part can be followed: name one of {', '.join(known)}.")
     present = {container.name: container for container in engine.containers_of(engine.connect(), name)}

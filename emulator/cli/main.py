@@ -5,13 +5,13 @@ from __future__ import annotations
 import signal
 import sys
 from types import FrameType
-from typing import Final
+from typing import Annotated, Final
 
+import typer
+
+from emulator.cli.exit_codes import EXIT_CODES, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_VERDICT
 from emulator.cli.verbs import VERBS, VerbGroup, command_line
-from emulator.model.errors import TestbedError
-
-EXIT_FAILED: Final = 1
-EXIT_INTERRUPTED: Final = 130
+from emulator.model.errors import TestbedError, VerdictTooLow
 
 _OF_DOCKER: Final = ("docker", "requests")
 """The packages whose exceptions say that Docker failed; only a verb that needs them imports them."""
@@ -19,9 +19,28 @@ _OF_DOCKER: Final = ("docker", "requests")
 app = command_line(
     name="testbed",
     help="A multicluster on one machine: real Slurm, real wide-area links, real MPI, co-allocated jobs.",
+    epilog=EXIT_CODES,
+    add_completion=True,
     cls=VerbGroup,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"testbed {version('multicluster-testbed')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _start(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Hold the options of the command itself."""
 
 
 def _not_loaded() -> None:
@@ -51,7 +70,7 @@ class _Interrupts:
 
 
 def main() -> None:
-    """Run the command line; exit 0, 1 with one sentence on stderr, 2 for wrong usage, or 130 when interrupted."""
+    """Run the command line and exit with one of `exit_codes`; where something failed, say why in one sentence."""
     interrupts = _Interrupts()
     signal.signal(signal.SIGINT, interrupts)
     signal.signal(signal.SIGTERM, interrupts)
@@ -59,7 +78,7 @@ def main() -> None:
         app()
     except TestbedError as error:
         print(f"testbed: {error}", file=sys.stderr)
-        sys.exit(EXIT_FAILED)
+        sys.exit(EXIT_VERDICT if isinstance(error, VerdictTooLow) else EXIT_FAILED)
     except KeyboardInterrupt:
         sys.exit(EXIT_INTERRUPTED)
     except SystemExit:

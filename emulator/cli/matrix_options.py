@@ -8,9 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from apps.descriptor import ArgumentValue
+from apps.registry import APPLICATIONS
 from emulator.model.errors import InvalidInput
 
-ApplicationsOption = Annotated[str, typer.Option("--app", help="Applications, for instance poisson,laplace.")]
+ApplicationsOption = Annotated[
+    str, typer.Option("--app", help=f"Applications, joined by commas: {', '.join(APPLICATIONS)}.")
+]
 GridsOption = Annotated[str, typer.Option("--grid", help="Interior points on each side of the grid.")]
 ProcessorsOption = Annotated[str, typer.Option(help="Processors of a job, whatever it is spread over.")]
 ClustersOption = Annotated[str, typer.Option(help="Numbers of clusters, for instance 1,2,4.")]

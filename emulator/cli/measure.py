@@ -10,6 +10,7 @@ from typing import Annotated, Final
 
 import typer
 
+from emulator.cli.completion import runs
 from emulator.cli.dilations import (
     AUTO,
     DilationOption,
@@ -32,6 +33,8 @@ from emulator.cli.matrix_options import (
 from emulator.cli.measured_tables import show_measured
 from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption, OutOption, run_path
 from emulator.cli.progress import run_progress
+from emulator.cli.required_verdict import RequireOption, check_required
+from emulator.fidelity.verdict import Judgement
 from emulator.measurement.extension import Measured, measure, resume
 from emulator.model.documents import validate
 from emulator.model.errors import InvalidInput, RunFailed, TestbedError
@@ -59,10 +62,13 @@ AttributeOption = Annotated[
 ]
 CheckOption = Annotated[bool, typer.Option("--check", help="Repeat all at twice the dilation, which must agree.")]
 ResumeOption = Annotated[
-    Path | None, typer.Option("--resume", metavar="DIR", help="Run what an interrupted measurement still lacks.")
+    Path | None,
+    typer.Option(
+        "--resume", metavar="DIR", help="Run what an interrupted measurement still lacks.", autocompletion=runs
+    ),
 ]
 
-_WITH_RESUME: Final = {"resume_directory", "name", "as_json"}
+_WITH_RESUME: Final = {"resume_directory", "require", "name", "as_json"}
 """The options that go with --resume; all else is in the run's manifest."""
 
 
@@ -89,6 +95,7 @@ def measure_factors(
     attribute: AttributeOption = False,
     check: CheckOption = False,
     resume_directory: ResumeOption = None,
+    require: RequireOption = Judgement.SUSPECT,
     out: OutOption = None,
     name: NameOption = DEFAULT_NAME,
     as_json: JsonOption = False,
@@ -102,7 +109,7 @@ def measure_factors(
     if resume_directory is not None:
         if given_options(context) - _WITH_RESUME:
             raise InvalidInput("--resume takes the whole matrix from the run's manifest: leave out what describes one.")
-        _resume(resume_directory, name, as_json)
+        _check(_resume(resume_directory, name, as_json), require)
         return
     factor = parse_dilation(dilation)
     stated = described_cells(applications, grids, processors, clusters, iterations, settings) | {
@@ -111,12 +118,12 @@ def measure_factors(
         **({} if factor is None else {"dilation": factor}),
     }  # fmt: skip
     matrix = validate(stated, Matrix, source="measure")
-    _measure(matrix, out, name, as_json, planned=factor is None, even_if_hopeless=even_if_hopeless)
+    _check(_measure(matrix, out, name, as_json, planned=factor is None, even_if_hopeless=even_if_hopeless), require)
 
 
 def _measure(
     matrix: Matrix, out: Path | None, name: str, as_json: bool, *, planned: bool, even_if_hopeless: bool
-) -> None:
+) -> Measured:
     """Measure at the dilation of `matrix` or, if it is to be `planned`, at the planner's."""
     with testbed_named(name) as testbed:
         layout = lay_out(matrix, testbed.topology)
@@ -132,13 +139,19 @@ def _measure(
             measured = measure(testbed, matrix.model_copy(update={"dilation": choice.dilation}), path, report_progress)
         keep_and_show(choice, path, as_json=as_json)
         _report(measured, path, testbed.topology, as_json)
+    return measured
 
 
-def _resume(path: Path, name: str, as_json: bool) -> None:
+def _resume(path: Path, name: str, as_json: bool) -> Measured:
     with testbed_named(name) as testbed:
         with _resumable(path), run_progress() as report_progress:
             measured = resume(testbed, path, report_progress)
         _report(measured, path, testbed.topology, as_json)
+    return measured
+
+
+def _check(measured: Measured, require: Judgement) -> None:
+    check_required(require, [measured.verdict.judgement, *(cell.verdict.judgement for cell in measured.cells)])
 
 
 @contextmanager

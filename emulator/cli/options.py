@@ -9,11 +9,12 @@ from typing import Annotated, Final
 import typer
 
 from emulator.model.errors import InvalidInput
+from emulator.model.names import DEFAULT_TESTBED, NAME_VARIABLE
 
-DEFAULT_NAME: Final = "testbed"
+DEFAULT_NAME: Final = DEFAULT_TESTBED
 
 NameOption = Annotated[
-    str, typer.Option("--name", envvar="TESTBED_NAME", help="Name of the testbed; several may run side by side.")
+    str, typer.Option("--name", envvar=NAME_VARIABLE, help="Name of the testbed; several may run side by side.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 OutOption = Annotated[

@@ -9,6 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
+from emulator.cli.completion import runs
 from emulator.cli.options import JsonOption
 from emulator.cli.tables import show_rows
 from emulator.policies.replay import Replay
@@ -24,7 +25,7 @@ def register(app: typer.Typer) -> None:
 
 
 def replay(
-    directory: Annotated[Path, typer.Argument(help="A run's directory.", metavar="DIR")],
+    directory: Annotated[Path, typer.Argument(help="A run's directory.", metavar="DIR", autocompletion=runs)],
     as_json: JsonOption = False,
 ) -> None:
     """Make every decision of a run again from its record; exits 1 if one of them differs.

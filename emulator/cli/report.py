@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from emulator.cli.completion import runs
 from emulator.cli.controlled_tables import show_controls
 from emulator.cli.options import JsonOption
 from emulator.cli.tables import show_rows
@@ -26,7 +27,7 @@ def register(app: typer.Typer) -> None:
 
 
 def report(
-    directories: Annotated[list[Path], typer.Argument(help="Run directories.", metavar="DIR...")],
+    directories: Annotated[list[Path], typer.Argument(help="Run directories.", metavar="DIR...", autocompletion=runs)],
     as_json: JsonOption = False,
 ) -> None:
     """Show one run or compare several: times with 95% intervals, utilization, extension factors, verdicts.

@@ -25,7 +25,9 @@ from emulator.cli.dilations import (
 from emulator.cli.matrix_options import numbers
 from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption, OutOption, run_path
 from emulator.cli.progress import run_progress
+from emulator.cli.required_verdict import RequireOption, check_required
 from emulator.cli.tables import show_rows
+from emulator.fidelity.verdict import Judgement
 from emulator.model.comparison_rows import ReproductionRow
 from emulator.model.documents import validate
 from emulator.model.errors import Hopeless, InvalidInput, RunFailed, TestbedError
@@ -76,6 +78,7 @@ def reproduce_table(
     resume_directory: Annotated[
         Path | None, typer.Option("--resume", metavar="DIR", help="Run what is missing in that directory.")
     ] = None,
+    require: RequireOption = Judgement.SUSPECT,
     out: OutOption = None,
     name: NameOption = DEFAULT_NAME,
     as_json: JsonOption = False,
@@ -84,7 +87,7 @@ def reproduce_table(
 
     Example: testbed reproduce poisson-runtimes --grid 100,400,4000 --processors 16
     """
-    if table == LIST:
+    if table.lower() == LIST:
         listed = [{"name": known, "title": found.title, "source": found.source} for known, found in TABLES.items()]
         show_rows(listed, as_json=as_json)
         return
@@ -106,6 +109,7 @@ def reproduce_table(
             f"{len(reproduced.failures)} of the cells given up: {reproduced.failures[0].rstrip('.')} "
             f"(try again with `testbed reproduce {table} --resume {path}`)."
         )
+    check_required(require, [part.manifest.verdict for part in reproduced.parts])
 
 
 def _stated_reproduction(

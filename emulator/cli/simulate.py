@@ -9,20 +9,27 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from emulator.cli.compiling import compile_simulator
+from emulator.cli.completion import policies, queues, topologies, workloads
 from emulator.cli.options import JsonOption
 from emulator.cli.tables import show_rows
 from emulator.model.errors import InvalidInput
+from emulator.policies.names import POLICY_CHOICES, QUEUE_CHOICES
 
 if TYPE_CHECKING:
     from emulator.simulator.runtime import RuntimeModel
 
 WorkloadArgument = Annotated[
-    str, typer.Argument(help="A campaign, a job list FILE.jsonl, a log FILE.swf, or a study's stream.")
+    str,
+    typer.Argument(
+        help="A campaign, a job list FILE.jsonl, a log FILE.swf, or a study's stream.", autocompletion=workloads
+    ),
 ]
-PolicyOption = Annotated[str | None, typer.Option(help="Placement policy: a name, or mypolicy.py:Mine.")]
-QueueOption = Annotated[str | None, typer.Option(help="Queue discipline: a name, or mypolicy.py:Mine.")]
+PolicyOption = Annotated[str | None, typer.Option(help=f"Placement policy: {POLICY_CHOICES}.", autocompletion=policies)]
+QueueOption = Annotated[str | None, typer.Option(help=f"Queue discipline: {QUEUE_CHOICES}.", autocompletion=queues)]
 QuotaOption = Annotated[float | None, typer.Option(help="Share of each cluster that jobs may fill. [all of it]")]
-TopologyOption = Annotated[str | None, typer.Option(help="Topology: a name or a file.")]
+TopologyOption = Annotated[
+    str | None, typer.Option(help="Topology: a name (`testbed list topologies`) or a file.", autocompletion=topologies)
+]
 FactorsOption = Annotated[
     str | None, typer.Option(metavar="FILE|FACTOR", help="One factor for all jobs, or a table of them.")
 ]

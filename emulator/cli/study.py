@@ -41,6 +41,7 @@ def study(
 
     Example: testbed study compositions --workers 2 --out runs/compositions
     """
+    name = name.lower()
     if name != "list":
         compile_simulator()
     from emulator.reports.study_pages import write_study

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from emulator.cli.completion import documents
 from emulator.cli.job_tables import ended_job, show_jobs
 from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption
 from emulator.cli.testbeds import broker_of
@@ -23,7 +23,9 @@ def register(app: typer.Typer) -> None:
 
 
 def submit(
-    file: Annotated[Path | None, typer.Argument(help="The job, in YAML or JSON.", metavar="[JOB.yaml]")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help="The job, in YAML or JSON.", metavar="[JOB.yaml]", autocompletion=documents)
+    ] = None,
     key: Annotated[
         str | None,
         typer.Option(help="A name for this submission: the same one again gives the same job instead of another."),
@@ -38,10 +40,12 @@ def submit(
     Example: testbed submit job.yaml --key night-1 --wait
     """
     if schema:
-        print(json.dumps(JobSpecification.model_json_schema(), indent=2))
+        from emulator.cli.schema import schema_text
+
+        print(schema_text("job"), end="")
         return
     if file is None:
-        raise InvalidInput("A job file is missing: name one, or see with `testbed submit --schema` what it holds.")
+        raise InvalidInput("A job file is missing: name one, or see with `testbed schema job` what it holds.")
     from emulator.containers.state import testbed_state
 
     specification = read_document(file, JobSpecification)

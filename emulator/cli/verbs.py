@@ -63,6 +63,9 @@ VERBS: Final = {
         "Write files for other tools: a Poisson job on a topology for SimGrid's SMPI to predict, or the jobs of a run."
     ),
     "campaign": Verb("Run, list and stop campaigns: streams of jobs on a running testbed.", "live"),
+    "list": Verb("List what comes with the testbed by name, each with a line about it."),
+    "schema": Verb("Print the JSON schema of a document, for editors and other programs."),
+    "validate": Verb("Check a topology, a campaign, a job or a processor profile as the verb that takes it would."),
     "files": Verb("Register, list and remove files that jobs read, and show the bandwidths between sites.", "live"),
 }
 
@@ -87,6 +90,11 @@ class VerbGroup(TyperGroup):
         """
         try:
             return super().invoke(ctx)
+        except typer.BadParameter as error:
+            from emulator.model.faults import reworded  # only where an option's value is wrong: it loads pydantic
+
+            error.message = reworded(error.message)
+            raise
         except ModuleNotFoundError as error:
             package = (error.name or "").partition(".")[0]
             if package in _OWN_PACKAGES or self._resolved not in VERBS:
@@ -96,9 +104,8 @@ class VerbGroup(TyperGroup):
 
 def command_line(**settings: Any) -> typer.Typer:
     """Return an empty command line with the settings of ours, and `settings`."""
-    return typer.Typer(
-        no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich", **settings
-    )
+    always = {"no_args_is_help": True, "pretty_exceptions_enable": False, "rich_markup_mode": "rich"}
+    return typer.Typer(**{"add_completion": False, **always, **settings})
 
 
 def load_verb(name: str) -> Any:

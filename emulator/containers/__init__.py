@@ -2,13 +2,14 @@
 
 names, addresses        what every part is called, and where it is
 compose                 a topology as a Compose file (pure)
-images, base_image      what the containers are made of; wheels, image_contents, mmdebstrap belong to them
-engine                  Docker as this project needs it
+images, base_image      what the containers are made of; image_names, wheels, image_contents, mmdebstrap belong to them
+engine                  Docker as this project needs it; compose_command is how Compose is called
 free_addresses, keys    a free subnet and port; the SSH keys
 state                   what the host remembers of a testbed
 up, repair, down        bring a testbed up, repair a broken one, take it down
 readiness, inspection   wait until a testbed is ready; look at it
-doctor                  what the host has and lacks
+doctor, prerequisites   what the host has and lacks; what can be said of it before anything is installed
+cache                   the folder of what can be fetched again
 usage, telemetry        what containers use of the host, once and during a run
 wan                     the wide area
 concurrency, progress   several tasks at once; the steps that long work reports

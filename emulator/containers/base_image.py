@@ -6,7 +6,6 @@ set, the base is made from that public image and from no other: ``debian@sha256:
 
 from __future__ import annotations
 
-import hashlib
 import os
 import subprocess
 import tempfile
@@ -17,39 +16,21 @@ import docker
 import docker.errors
 
 from emulator.containers import mmdebstrap
+from emulator.containers.cache import cache_folder
 from emulator.containers.image_contents import BASE_LABEL, IMAGE_LABEL, label_contents
-from emulator.containers.names import IMAGE_REPOSITORY
+from emulator.containers.image_names import BASE_REPOSITORY, PINNED_BY, base_reference, public_image
 from emulator.containers.progress import Observer, ProgressStep
-from emulator.containers.state import cache_folder
 from emulator.model.errors import EngineUnavailable
 from emulator.model.project import PROJECT_ROOT
 
 SUITE: Final = "bookworm"
-DEFAULT_PUBLIC_IMAGE: Final = "debian:bookworm-slim"
-PINNED_BY: Final = "TESTBED_BASE_IMAGE"
-"""Environment variable that pins the public image."""
-
-_REPOSITORY: Final = f"{IMAGE_REPOSITORY}/base"
 _UNNEEDED: Final = ("/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*")
-
-
-def public_image() -> str:
-    """Return the public image that the base is made from where it can be pulled."""
-    return os.environ.get(PINNED_BY) or DEFAULT_PUBLIC_IMAGE
 
 
 def packages() -> list[str]:
     """Return the Debian packages of the base."""
     lines = (PROJECT_ROOT / "images" / "base" / "packages.txt").read_text().splitlines()
     return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
-
-
-def reference() -> str:
-    """Return the base's reference: its tag is the hash of its sources and of a pinned public image."""
-    folder = PROJECT_ROOT / "images" / "base"
-    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(folder.iterdir())))
-    digest.update(os.environ.get(PINNED_BY, "").encode())
-    return f"{_REPOSITORY}:{digest.hexdigest()[:16]}"
 
 
 def ensure(client: docker.DockerClient, observe: Observer) -> str:
@@ -59,13 +40,13 @@ def ensure(client: docker.DockerClient, observe: Observer) -> str:
         EngineUnavailable: if Debian's image cannot be pulled and mmdebstrap cannot be fetched or fails; if an image is
             pinned and cannot be pulled.
     """
-    image_name = reference()
+    image_name = base_reference()
     try:
         client.images.get(image_name)
         return image_name
     except docker.errors.ImageNotFound:
         pass
-    observe(ProgressStep("images", f"making {_REPOSITORY} (once; some minutes)"))
+    observe(ProgressStep("images", f"making {BASE_REPOSITORY} (once; some minutes)"))
     unlabelled = f"{image_name}-unlabelled"
     if can_pull(client):
         origin = _build_on_public_image(client, unlabelled)
@@ -74,8 +55,8 @@ def ensure(client: docker.DockerClient, observe: Observer) -> str:
     else:
         origin = _bootstrap(client, unlabelled)
     image = label_contents(client, unlabelled, image_name, {IMAGE_LABEL: "base", BASE_LABEL: origin})
-    image.tag(_REPOSITORY, tag="dev")
-    observe(ProgressStep("images", f"made {_REPOSITORY}"))
+    image.tag(BASE_REPOSITORY, tag="dev")
+    observe(ProgressStep("images", f"made {BASE_REPOSITORY}"))
     return image_name
 
 

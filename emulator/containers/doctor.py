@@ -16,7 +16,9 @@ import docker
 import docker.errors
 import psutil
 
-from emulator.containers import base_image, engine, mmdebstrap
+from emulator.containers import engine, mmdebstrap
+from emulator.containers.compose_command import COMPOSE_COMMANDS, compose_version
+from emulator.containers.image_names import base_reference, public_image
 from emulator.model.errors import EngineUnavailable
 from emulator.model.finding import Finding
 
@@ -55,8 +57,8 @@ def _docker(client: docker.DockerClient) -> Finding:
 
 
 def _compose() -> Finding:
-    for command in engine.COMPOSE_COMMANDS:
-        version = engine.compose_version(command)
+    for command in COMPOSE_COMMANDS:
+        version = compose_version(command)
         if version is not None:
             return Finding("compose", True, f"{' '.join(command)} {version}", needed=True)
     return Finding("compose", False, "none", "apt-get install docker-compose", needed=True)
@@ -69,7 +71,7 @@ def _python() -> Finding:
 
 def _has_base(client: docker.DockerClient) -> bool:
     try:
-        client.images.get(base_image.reference())
+        client.images.get(base_reference())
     except docker.errors.ImageNotFound:
         return False
     return True
@@ -77,11 +79,11 @@ def _has_base(client: docker.DockerClient) -> bool:
 
 def _registry(client: docker.DockerClient) -> Finding:
     try:
-        client.images.get_registry_data(base_image.public_image())
+        client.images.get_registry_data(public_image())
     except (docker.errors.APIError, OSError):
         remedy = "none needed on Debian, where mmdebstrap makes the base image instead"
-        return Finding("registry", False, f"{base_image.public_image()} cannot be pulled", remedy)
-    return Finding("registry", True, f"{base_image.public_image()} can be pulled")
+        return Finding("registry", False, f"{public_image()} cannot be pulled", remedy)
+    return Finding("registry", True, f"{public_image()} can be pulled")
 
 
 def _mmdebstrap(*, needed: bool) -> Finding:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -14,15 +14,13 @@ from docker.models.containers import Container
 from docker.models.networks import Network
 from docker.models.volumes import Volume
 
+from emulator.containers.compose_command import compose_command
 from emulator.containers.names import LABEL
 from emulator.model.errors import EngineUnavailable
 
 Part: TypeAlias = Container | Network | Volume
 
 CONNECT_WITHIN_HOST_S: Final = 120
-COMPOSE_COMMANDS: Final = (("docker", "compose"), ("docker-compose",))
-"""The plugin of version 2, and the older program."""
-
 POOL_SIZE: Final = 64
 """Connections kept open: one per container in which a command runs at the same time."""
 
@@ -47,26 +45,6 @@ def _why_unavailable(reported: str) -> str:
     if shutil.which("dockerd") is None and shutil.which("docker") is None:
         return "Docker is not installed (on Debian: `apt-get install docker.io docker-compose iptables`)."
     return "Docker does not answer (start it: `systemctl start docker`, or run `dockerd`)."
-
-
-def compose_command() -> tuple[str, ...]:
-    """Return the Compose command of this host: the plugin of version 2 if it is installed, else docker-compose.
-
-    Raises:
-        EngineUnavailable: if there is neither.
-    """
-    for command in COMPOSE_COMMANDS:
-        if compose_version(command) is not None:
-            return command
-    raise EngineUnavailable("Docker Compose is not installed (on Debian: `apt-get install docker-compose`).")
-
-
-def compose_version(command: Sequence[str]) -> str | None:
-    """Return the version that a Compose command reports, or None if it is not installed."""
-    if shutil.which(command[0]) is None:
-        return None
-    answer = subprocess.run([*command, "version", "--short"], capture_output=True, text=True, check=False)
-    return answer.stdout.strip() if answer.returncode == 0 else None
 
 
 def compose_up(project: str, compose_file: Path) -> None:

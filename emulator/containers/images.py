@@ -23,7 +23,7 @@ from emulator.containers import base_image, wheels
 from emulator.containers.compose import ImageReferences
 from emulator.containers.concurrency import run_concurrently
 from emulator.containers.image_contents import IMAGE_LABEL, label_contents
-from emulator.containers.names import IMAGE_REPOSITORY
+from emulator.containers.image_names import IMAGE_REPOSITORY, base_reference
 from emulator.containers.progress import Observer, ProgressStep
 from emulator.model.errors import EngineUnavailable
 from emulator.model.project import PROJECT_ROOT
@@ -111,7 +111,7 @@ def ensure_compiler_stage(client: docker.DockerClient, observe: Observer) -> str
 
 def current_references(client: docker.DockerClient) -> ImageReferences:
     """Return the references that the images would have if they were built from the present sources. Build nothing."""
-    base = base_image.reference()
+    base = base_reference()
     recipes = (node_recipe(), wan_recipe(), broker_recipe(str(client.info()["Architecture"])))
     node, wan, broker = (f"{IMAGE_REPOSITORY}/{recipe.name}:{recipe.tag(base)}" for recipe in recipes)
     return ImageReferences(node=node, wan=wan, broker=broker)

@@ -1,6 +1,7 @@
 """Debian's mmdebstrap: the host's own, or a copy of its package fetched into the cache folder.
 
 mmdebstrap is a Perl script, and `apt-get download` needs no root, so nothing is installed on the host.
+Needs the standard library only.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from emulator.containers.state import cache_folder
+from emulator.containers.cache import cache_folder
 from emulator.model.errors import EngineUnavailable
 
 _NEEDED: Final = ("apt-get", "dpkg-deb", "perl")

@@ -17,7 +17,6 @@ ROLE_LABEL: Final = "multicluster-testbed.role"
 CLUSTER_LABEL: Final = "multicluster-testbed.cluster"
 """Label that names the cluster of a cluster's container or a site's network."""
 
-IMAGE_REPOSITORY: Final = "multicluster-testbed"
 USER: Final = "researcher"
 """The account that jobs run under in every cluster."""
 

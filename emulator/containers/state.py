@@ -116,14 +116,6 @@ def state_root() -> Path:
     return Path(home) / "multicluster-testbed"
 
 
-def cache_folder() -> Path:
-    """Return the folder of downloads that can be fetched again, and make it if necessary."""
-    home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    folder = Path(home) / "multicluster-testbed"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
 def state_folder(name: str) -> Path:
     """Return the folder of one testbed, whether the testbed exists or not."""
     return state_root() / PartNames(name).testbed

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from emulator.containers.state import cache_folder
+from emulator.containers.cache import cache_folder
 from emulator.model.errors import EngineUnavailable
 
 PYTHON_IN_IMAGE: Final = "3.11"

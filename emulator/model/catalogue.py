@@ -6,7 +6,7 @@ A topology is given as a name (of a file in ``compose/``) or as the path of a YA
 from __future__ import annotations
 
 from emulator.model.documents import read_document
-from emulator.model.project import PROJECT_ROOT, locate
+from emulator.model.project import TOPOLOGIES, locate
 from emulator.model.topology import Topology
 
 
@@ -17,4 +17,4 @@ def topology_named(name_or_path: str) -> Topology:
         UnknownName: if neither exists.
         InvalidInput: if the file is not a valid topology.
     """
-    return read_document(locate("topology", name_or_path, PROJECT_ROOT / "compose"), Topology)
+    return read_document(locate("topology", name_or_path, TOPOLOGIES), Topology)

@@ -6,27 +6,33 @@ Any fault of a document raises a single `InvalidInput` that names the file, the 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from emulator.model.errors import InvalidInput
+from emulator.model.faults import first_fault, shown
 
 NAME_PATTERN = r"^[a-z][a-z0-9-]{0,30}$"
-Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
-"""A name of a testbed, a topology, a cluster, a processor profile, an interconnect or an application."""
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9-]{0,30}$", to_lower=True)]
+"""A name of a topology, a cluster, an interconnect or an application: capital letters are read as small ones."""
 
 
 def is_name(text: str) -> bool:
-    """Return whether `text` may be a name."""
+    """Return whether `text` may be a name, in small letters."""
     return re.fullmatch(NAME_PATTERN, text) is not None
 
 
 class DocumentModel(BaseModel):
-    """Base of every value that is read from a document: frozen, and closed to unknown keys."""
+    """Base of every value that is read from a document: frozen, and closed to unknown keys.
+
+    `called` is what people call such a document, where that is not the name of the class.
+    """
+
+    called: ClassVar[str] = ""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -53,13 +59,16 @@ def read_document(path: Path, model: type[Document]) -> Document:
     Raises:
         InvalidInput: if the file cannot be read or does not describe a `model`.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InvalidInput(f"{path}: cannot be read ({error.strerror or error}).") from error
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{path}: is not text in UTF-8.") from error
-    return parse_document(text, model, source=str(path))
+    return parse_document(_text_of(path), model, source=str(path))
+
+
+def read_content(path: Path) -> object:
+    """Read what the YAML (or JSON) file at `path` holds, as plain values.
+
+    Raises:
+        InvalidInput: if the file cannot be read, or is not YAML.
+    """
+    return _content(_text_of(path), str(path))
 
 
 def parse_document(text: str, model: type[Document], *, source: str) -> Document:
@@ -68,12 +77,9 @@ def parse_document(text: str, model: type[Document], *, source: str) -> Document
     Raises:
         InvalidInput: if the text is not YAML, is empty, or does not describe a `model`.
     """
-    try:
-        content = yaml.load(text, Loader=_UniqueKeyLoader)
-    except yaml.YAMLError as error:
-        raise InvalidInput(f"{source}: not valid YAML: {_first_line(error)}.") from error
+    content = _content(text, source)
     if not isinstance(content, dict):
-        raise InvalidInput(f"{source}: a {model.__name__.lower()} is a mapping of keys, not {_shown(content)}.")
+        raise InvalidInput(f"{source}: {_not_keys(content, model)}.")
     return validate(content, model, source=source)
 
 
@@ -95,27 +101,28 @@ def validate(content: object, model: type[Document], *, source: str) -> Document
         raise InvalidInput(f"{source}: {first_fault(error)}") from error
 
 
-def first_fault(error: ValidationError) -> str:
-    """Return one sentence for the first fault that pydantic found: key, fault, value."""
-    return fault_sentence(error.errors(include_url=False)[0])
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be read ({error.strerror or error}).") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{path}: is not text in UTF-8.") from error
 
 
-def fault_sentence(fault: Mapping[str, Any]) -> str:
-    """Return one sentence for a fault as pydantic describes it (``loc``, ``type``, ``msg``, ``input``)."""
-    key = ".".join(str(part) for part in fault["loc"])
-    if fault["type"] == "extra_forbidden":
-        return f"unknown key {key!r} (value {_shown(fault['input'])})."
-    message = str(fault["msg"]).removeprefix("Value error, ").rstrip(".")
-    if fault["type"] == "missing":
-        return f"{key}: this key is missing."
-    if fault["type"] == "value_error":
-        return f"{key}: {message}." if key else f"{message}."
-    return f"{key}: {message[0].lower()}{message[1:]}, not {_shown(fault['input'])}."
+def _content(text: str, source: str) -> object:
+    try:
+        return yaml.load(text, Loader=_UniqueKeyLoader)
+    except yaml.YAMLError as error:
+        raise InvalidInput(f"{source}: not valid YAML: {_first_line(error)}.") from error
 
 
-def _shown(value: object) -> str:
-    text = "nothing" if value is None else repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+def _not_keys(content: object, model: type[BaseModel]) -> str:
+    """Say what a document holds instead of the keys of a `model`."""
+    called = getattr(model, "called", "") or model.__name__.lower()
+    needed = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
+    keys = f"the keys of a {called}" + (f" ({', '.join(needed)})" if needed else "")
+    return f"is empty, but needs {keys}" if content is None else f"holds {shown(content)} instead of {keys}"
 
 
 def _first_line(error: yaml.YAMLError) -> str:

@@ -28,9 +28,19 @@ class UnknownName(InvalidInput):
 
     @classmethod
     def among(cls, kind: str, name: str, known: list[str]) -> UnknownName:
-        """Return the error for a `kind` of thing called `name` where only `known` exist."""
+        """Return the error for a `kind` of thing called `name` where only `known` exist; it suggests the nearest."""
         listed = ", ".join(known) if known else "none exist"
-        return cls(f"There is no {kind} {name!r} (known: {listed}).")
+        near = nearest(name, known)
+        suggested = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+        return cls(f"There is no {kind} {name!r} (known: {listed}{suggested}).")
+
+
+def nearest(name: str, known: list[str]) -> list[str]:
+    """Return up to two of the `known` names that `name` may have been meant to be; capital letters do not count."""
+    from difflib import get_close_matches  # only where something was mistyped: it takes a while to load
+
+    by_letters = {each.casefold(): each for each in known}
+    return [by_letters[letters] for letters in get_close_matches(name.casefold()[:64], by_letters, n=2)]
 
 
 class EngineUnavailable(TestbedError):
@@ -87,6 +97,10 @@ class TransferFailed(TestbedError):
 
 class RunFailed(TestbedError):
     """A job, measurement or campaign that ended without its result."""
+
+
+class VerdictTooLow(TestbedError):
+    """A result whose verdict is worse than the user required; what was measured is recorded and shown."""
 
 
 class Hopeless(TestbedError):

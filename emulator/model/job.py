@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Final, Self
+from typing import Annotated, ClassVar, Final, Self
 
 from pydantic import Field, PositiveInt, StringConstraints, model_validator
 
@@ -63,6 +63,8 @@ class JobSpecification(DocumentModel):
     preferred one first. `file` is the logical name of the input file that every component reads; the broker transfers
     it to the sites of the components.
     """
+
+    called: ClassVar[str] = "job"
 
     name: JobName = "job"
     kind: JobKind = JobKind.MPI

@@ -7,13 +7,14 @@ A `Processor` is a named profile. A topology states it as a mapping, or as the n
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import ClassVar, Final, Self
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
-from emulator.model.documents import DocumentModel, Name, is_name, read_document
-from emulator.model.errors import InvalidInput, UnknownName
-from emulator.model.project import PROCESSORS
+from emulator.model.documents import DocumentModel, Name, read_document
+from emulator.model.errors import InvalidInput
+from emulator.model.names import named_among
+from emulator.model.project import PROCESSORS, names_in
 from emulator.model.units import BYTES_PER_POINT, seconds_from_nanoseconds
 
 REFERENCE_APPLICATION: Final = "poisson"
@@ -46,6 +47,8 @@ class Processor(DocumentModel):
     An application's weight is the cost of its grid-point update relative to that of Poisson; 1 unless stated. An
     `unpaced` processor has no costs: it computes as fast as the host does, at every dilation.
     """
+
+    called: ClassVar[str] = "processor profile"
 
     name: str
     in_cache_ns_per_point: PositiveFloat | None = None
@@ -92,7 +95,7 @@ class Processor(DocumentModel):
 
 def profile_names() -> list[str]:
     """List the names of all profiles in ``compose/processors/``."""
-    return sorted(file.stem for file in PROCESSORS.glob("*.yaml"))
+    return names_in(PROCESSORS)
 
 
 def processor_named(name: str) -> Processor:
@@ -102,10 +105,9 @@ def processor_named(name: str) -> Processor:
         UnknownName: if there is none.
         InvalidInput: if the file is not a valid profile, or its name is another.
     """
-    file = PROCESSORS / f"{name}.yaml"
-    if not is_name(name) or not file.is_file():
-        raise UnknownName.among("processor profile", name, profile_names())
+    found = named_among("processor profile", name, profile_names())
+    file = PROCESSORS / f"{found}.yaml"
     processor = read_document(file, Processor)
-    if processor.name != name:
-        raise InvalidInput(f"{file}: name: the profile in this file is called {name!r}, not {processor.name!r}.")
+    if processor.name != found:
+        raise InvalidInput(f"{file}: name: the profile in this file is called {found!r}, not {processor.name!r}.")
     return processor

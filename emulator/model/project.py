@@ -2,29 +2,60 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-from emulator.model.errors import UnknownName
+from emulator.model.errors import UnknownName, nearest
+from emulator.model.names import named_among
 
 PROJECT_ROOT = Path(__file__).resolve().parents[2]
 """The folder that holds ``emulator/``, ``compose/``, ``images/``, ``apps/`` and ``workloads/``."""
 
+TOPOLOGIES = PROJECT_ROOT / "compose"
+"""The folder of the topologies."""
+
 PROCESSORS = PROJECT_ROOT / "compose" / "processors"
 """The folder of the processor profiles."""
 
+CAMPAIGNS = PROJECT_ROOT / "workloads" / "campaigns"
+"""The folder of the campaigns."""
+
+DOCUMENT_SUFFIXES = frozenset({".yaml", ".yml", ".json"})
+"""What the name of a document's file ends with."""
+
 
 def locate(kind: str, name_or_path: str, folder: Path) -> Path:
-    """Find the file that `name_or_path` means: an existing file, or ``NAME.yaml`` in `folder`.
+    """Find the file that `name_or_path` means: an existing file, or ``NAME.yaml`` in `folder`, whatever its case.
 
     Raises:
         UnknownName: if there is no such file; the message lists the names that exist.
     """
     path = Path(name_or_path)
-    if path.suffix in {".yaml", ".yml", ".json"} or path.parent != Path():
+    if path.suffix.lower() in DOCUMENT_SUFFIXES or os.sep in name_or_path:
+        return _existing(kind, name_or_path)
+    return folder / f"{named_among(kind, name_or_path, names_in(folder))}.yaml"
+
+
+def names_in(folder: Path) -> list[str]:
+    """List the names of the documents in `folder`."""
+    return sorted(file.stem for file in folder.glob("*.yaml"))
+
+
+def _existing(kind: str, typed: str) -> Path:
+    """Return the path that the user `typed` if there is a file.
+
+    Raises:
+        UnknownName: if there is none; the message names a file beside it whose name is near.
+    """
+    path = Path(typed)
+    try:
         if path.is_file():
             return path
-        raise UnknownName(f"There is no {kind} file {name_or_path!r}.")
-    shipped = folder / f"{name_or_path}.yaml"
-    if not shipped.is_file():
-        raise UnknownName.among(kind, name_or_path, sorted(file.stem for file in folder.glob("*.yaml")))
-    return shipped
+        if path.is_dir():
+            raise UnknownName(f"{typed!r} is a folder, not a {kind} file (name a file in it).")
+        beside = {file.stem: file.name for file in path.parent.iterdir()} if path.parent.is_dir() else {}
+    except (OSError, ValueError) as error:
+        raise UnknownName(f"There is no {kind} file {typed!r} ({getattr(error, 'strerror', '') or error}).") from error
+    near = nearest(path.stem, list(beside))
+    suggested = f" (did you mean {str(path.with_name(beside[near[0]]))!r}?)" if near else ""
+    raise UnknownName(f"There is no {kind} file {typed!r}{suggested}.")

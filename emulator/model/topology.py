@@ -15,6 +15,7 @@ from pydantic import Field, PositiveFloat, PositiveInt, field_validator, model_v
 from emulator.model.documents import DocumentModel, Name, is_name
 from emulator.model.errors import InvalidInput, UnknownName
 from emulator.model.interconnects import Interconnects
+from emulator.model.names import named_among
 from emulator.model.processor import Processor, processor_named
 from emulator.model.real_head import RealHead
 
@@ -128,7 +129,7 @@ class Topology(DocumentModel):
     default_link: Path | None = None
     links: tuple[Link, ...] = ()
 
-    @field_validator("processor", mode="before")
+    @field_validator("processor", mode="before", json_schema_input_type=str | Processor)
     @classmethod
     def _profile_if_named(cls, given: Any) -> Any:
         if not isinstance(given, str):
@@ -203,9 +204,7 @@ class Topology(DocumentModel):
         Raises:
             UnknownName: if there is none.
         """
-        if name not in self.cluster_names:
-            raise UnknownName.among("cluster", name, self.cluster_names)
-        return self.cluster_names.index(name)
+        return self.cluster_names.index(named_among("cluster", name, self.cluster_names))
 
     def path(self, source: str, target: str) -> Path:
         """Return the path from cluster `source` to cluster `target`.

@@ -15,6 +15,7 @@ from numpy.random import Generator
 
 from emulator.model.errors import InvalidInput, UnknownName
 from emulator.model.scheduling import Scanning
+from emulator.policies.names import SIMULATED_ONLY, policy_name, queue_name
 from emulator.policies.placement.fixed import AcceptingFixed
 from emulator.policies.placement.quota import Quota
 from emulator.policies.protocols import PlacementPolicy, QueueDiscipline, Reject, SchedulingEvent, Start
@@ -30,9 +31,6 @@ from emulator.policies.state import SystemState
 
 DISCIPLINE_STREAM: Final = 0x51
 """Second part of the discipline's seed; it separates its random numbers from those of workloads with the same seed."""
-
-SIMULATED_ONLY: Final = {"sc": "it needs one cluster as large as all of them together"}
-"""Disciplines that cannot run live, and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +94,7 @@ def discipline_scanned(queue: str, scanning: Scanning, sources: Mapping[str, str
         UnknownName: if there is no such queue.
         InvalidInput: if `scanning` has options that the queue does not support.
     """
+    queue = queue_name(queue)
     if queue in QUEUE_DISCIPLINES and queue not in SCANNING_DISCIPLINES:
         stated = {
             "adaptive_scans": scanning.adaptive,
@@ -122,7 +121,8 @@ def check_live(queue: str, policy: str, sources: Mapping[str, str]) -> None:
         UnknownName: if the queue or the policy comes neither with the testbed nor with the request.
         InvalidInput: if the queue or the policy can only be simulated.
     """
-    for kind, name, known in (("policy", policy, list(PLACEMENT_POLICIES)), ("queue", queue, list(QUEUE_DISCIPLINES))):
+    policies = ("policy", policy_name(policy), list(PLACEMENT_POLICIES))
+    for kind, name, known in (policies, ("queue", queue_name(queue), list(QUEUE_DISCIPLINES))):
         if name in SIMULATED_ONLY:
             raise InvalidInput(f"{kind}: {name!r} is simulated only: {SIMULATED_ONLY[name]} (use `testbed simulate`).")
         if name not in known and custom_file(name) not in sources:

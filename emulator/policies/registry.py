@@ -1,8 +1,9 @@
 """Policies and disciplines by the names used on the command line and in the API, including a researcher's own.
 
-A name is one of those listed here, a class in a file (``mypolicy.py:Mine``), or an entry point that an installed
-package declares in the group `ENTRY_POINTS`. If `sources` are given, files are looked up by name in `sources` only. The
-broker and replay therefore load the code that a run's request contains, never a file on their own disk.
+A name is one of those listed here (capital letters do not count), a class in a file (``mypolicy.py:Mine``), or an
+entry point that an installed package declares in the group `ENTRY_POINTS`. If `sources` are given, files are looked up
+by name in `sources` only. The broker and replay therefore load the code that a run's request contains, never a file on
+their own disk.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from emulator.model.errors import InvalidInput, UnknownName
 from emulator.model.scheduling import Scanning
 from emulator.policies.custom import CustomDiscipline, CustomPolicy
 from emulator.policies.custom_code import RAISED, module_of, said, source_at
+from emulator.policies.names import policy_name, queue_name
 from emulator.policies.placement.by_kind import ByKind
 from emulator.policies.placement.close_to_files import CloseToFiles
 from emulator.policies.placement.cluster_minimization import ClusterMinimization
@@ -78,7 +80,7 @@ DEFAULT_POLICY = {"placement": "wf", "placement-adaptive": "wf"}
 
 def default_policy(discipline: str) -> str:
     """Return the name of the default placement policy of the discipline named `discipline`."""
-    return DEFAULT_POLICY.get(discipline, "wf-distinct")
+    return DEFAULT_POLICY.get(queue_name(discipline), "wf-distinct")
 
 
 def custom_file(name: str) -> str | None:
@@ -94,8 +96,9 @@ def placement_policy(name: str, sources: Mapping[str, str] | None = None) -> Pla
         UnknownName: if there is no such policy.
         InvalidInput: if a file cannot be loaded, or its class is not a placement policy.
     """
-    if name in PLACEMENT_POLICIES:
-        return PLACEMENT_POLICIES[name]()
+    make = PLACEMENT_POLICIES.get(policy_name(name))
+    if make is not None:
+        return make()
     policy = _custom(name, sources, "place", "accepts")
     if policy is None:
         raise UnknownName.among("policy", name, sorted(PLACEMENT_POLICIES))
@@ -109,8 +112,9 @@ def queue_discipline(name: str, scanning: Scanning, sources: Mapping[str, str] |
         UnknownName: if there is no such discipline.
         InvalidInput: if a file cannot be loaded, or its class is not a queue discipline.
     """
-    if name in QUEUE_DISCIPLINES:
-        return QUEUE_DISCIPLINES[name](scanning)
+    make = QUEUE_DISCIPLINES.get(queue_name(name))
+    if make is not None:
+        return make(scanning)
     discipline = _custom(name, sources, "decide", "next_scan_s", "waiting", "snapshot", "restore")
     if discipline is None:
         raise UnknownName.among("queue", name, sorted(QUEUE_DISCIPLINES))

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from emulator.model.documents import first_fault, validate
+from emulator.model.documents import validate
 from emulator.model.errors import InvalidInput
+from emulator.model.faults import first_fault
 from emulator.model.records import DECISIONS_FILE
 from emulator.model.views import EventKind, EventView, RunRequest
 from emulator.policies.decisions import Decision, recorded_decision

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from emulator.model.documents import first_fault, validate
+from emulator.model.documents import validate
 from emulator.model.errors import InvalidInput
 from emulator.model.evidence import LinkCheck
+from emulator.model.faults import first_fault
 from emulator.model.job import JobState
 from emulator.model.records import DECISIONS_FILE, JobRow, RunKind, RunProgress
 from emulator.model.topology import Topology

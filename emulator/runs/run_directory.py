@@ -19,8 +19,8 @@ from typing import Self, TextIO, TypeVar
 from pydantic import ValidationError
 
 from emulator.model.comparison_rows import AttributionRow, InvarianceRow
-from emulator.model.documents import first_fault
 from emulator.model.errors import InvalidInput
+from emulator.model.faults import first_fault
 from emulator.model.records import (
     DECISIONS_FILE,
     MANIFEST_FILE,

@@ -39,7 +39,7 @@ def read_factors(path: Path, grid: int | None = None) -> FactorTable:
         with path.open(newline="", encoding="utf-8") as text:
             rows = list(csv.DictReader(text))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InvalidInput(f"{path}: cannot be read as a table ({error}).") from error
+        raise InvalidInput(f"{path}: cannot be read as a table ({getattr(error, 'strerror', '') or error}).") from error
     header = list(rows[0]) if rows else []
     if set(_MEASURED) <= set(header):
         return FactorTable(_measured(path, rows, grid))
@@ -111,7 +111,7 @@ def _key(path: Path, line: int, row: Mapping[str, str], spread: str) -> Key:
     for field, number in zip(("processors", spread), numbers, strict=True):
         if number != int(number):
             raise InvalidInput(f"{path}, line {line}: {field}: must be a whole number, not {row[field]!r}.")
-    return row["application"], int(numbers[0]), int(numbers[1])
+    return row["application"].lower(), int(numbers[0]), int(numbers[1])
 
 
 def _positive(path: Path, line: int, row: Mapping[str, str], field: str) -> float:

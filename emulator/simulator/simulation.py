@@ -21,6 +21,7 @@ from emulator.model.scheduling import Scanning
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Middleware, Topology
 from emulator.policies.factory import accepting_fixed, discipline_generator, discipline_scanned
+from emulator.policies.names import queue_name
 from emulator.policies.protocols import PlacementPolicy, QueueDiscipline
 from emulator.policies.registry import default_policy, placement_policy
 from emulator.policies.state import NOTHING_ELSE, Surroundings
@@ -167,7 +168,11 @@ def _system(clusters: Sequence[int] | Topology | str, queue: object) -> tuple[li
     sizes = [cluster.processors for cluster in clusters.clusters] if isinstance(clusters, Topology) else list(clusters)
     if not sizes or min(sizes) < 1:
         raise InvalidInput(f"clusters: each must have at least one processor, not {sizes}.")
-    return ([sum(sizes)], True) if queue == SINGLE_CLUSTER else (sizes, False)
+    return ([sum(sizes)], True) if _is_single_cluster(queue) else (sizes, False)
+
+
+def _is_single_cluster(queue: object) -> bool:
+    return isinstance(queue, str) and queue_name(queue) == SINGLE_CLUSTER
 
 
 def _free(processors: Sequence[int], occupied: Sequence[int]) -> list[int]:

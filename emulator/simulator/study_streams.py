@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from emulator.model.errors import UnknownName
+from emulator.model.names import named_among
 from emulator.model.rules import Coallocation
 from emulator.simulator.runtime import OneFactor, RuntimeModel
 from emulator.simulator.runtime_tables import read_factors
@@ -63,9 +63,12 @@ def study_workload(name: str) -> StudyWorkload:
         UnknownName: if there is no such workload.
     """
     made = _workloads_by_name()
-    if name not in made:
-        raise UnknownName.among("study workload", name, list(made))
-    return made[name]
+    return made[named_among("study workload", name, made)]
+
+
+def study_workloads() -> list[str]:
+    """List the names of the study workloads."""
+    return list(_workloads_by_name())
 
 
 @cache

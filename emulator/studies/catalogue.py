@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from emulator.model.errors import UnknownName
+from emulator.model.names import named_among
 from emulator.studies.statements import (
     APPLICATIONS,
     BALANCED_LS_CHARTS,
@@ -134,9 +134,7 @@ def study_named(name: str) -> Study:
     Raises:
         UnknownName: if there is none.
     """
-    if name not in STUDIES:
-        raise UnknownName.among("study", name, list(STUDIES))
-    return STUDIES[name]
+    return STUDIES[named_among("study", name, STUDIES)]
 
 
 def claims_about(study: str) -> tuple[Claim, ...]:

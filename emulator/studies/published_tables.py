@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Annotated, Final
 
-from pydantic import Field, PositiveInt
+from pydantic import Field, PositiveInt, field_validator
 
 from emulator.model.documents import DocumentModel
-from emulator.model.errors import UnknownName
 from emulator.model.job import TimeScale
+from emulator.model.names import named_among, spelled
 from emulator.runs.matrix import DEFAULT_REPEAT, MAX_REPEAT, Count, Problem
 from emulator.studies.published_runtimes import TEN_RUNS_PROCESSORS, published_runtimes
 
@@ -84,6 +84,11 @@ class Reproduction(DocumentModel):
     dilation: Annotated[float, Field(gt=0, le=10_000)] | None = None
     time_scale: TimeScale | None = None
 
+    @field_validator("name")
+    @classmethod
+    def _as_spelled(cls, name: str) -> str:
+        return spelled(name, TABLES) or name
+
     @property
     def table(self) -> PublishedTable:
         """The table it repeats.
@@ -91,9 +96,7 @@ class Reproduction(DocumentModel):
         Raises:
             UnknownName: if there is none of that name.
         """
-        if self.name not in TABLES:
-            raise UnknownName.among("published table", self.name, list(TABLES))
-        return TABLES[self.name]
+        return TABLES[named_among("published table", self.name, TABLES)]
 
     def problems(self) -> tuple[Problem, ...]:
         """Return the problems to run: those of the table, or of it those that were asked for and others like them.

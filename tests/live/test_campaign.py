@@ -17,7 +17,7 @@ from tests.unit.broker.own_policies import BEST_FIT
 from workloads.schedule import read_schedule
 
 # These tests do not depend on the plan for this host.
-ANYWAY = ("--even-if-hopeless",)
+ANYWAY = ("--even-if-hopeless", "--require", "void")
 SMALL = """
 name: small
 topology: quick

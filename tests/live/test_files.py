@@ -160,7 +160,19 @@ def test_a_campaign_brings_the_files_that_its_seed_draws_and_replays_without_a_d
     campaign = tmp_path / "near-files.yaml"
     campaign.write_text(CAMPAIGN)
     testbed, records = CommandLine(sites.name), tmp_path / "run"
-    options = ["--time-scale", "5", "--dilation", "1", "--even-if-hopeless", "--seed", "3", "--out", str(records)]
+    options = [
+        "--time-scale",
+        "5",
+        "--dilation",
+        "1",
+        "--even-if-hopeless",
+        "--require",
+        "void",
+        "--seed",
+        "3",
+        "--out",
+        str(records),
+    ]
     testbed.succeed("campaign", "run", str(campaign), *options)
     run = read_run(records)
     assert run.manifest.time_scale == 5

@@ -22,7 +22,6 @@ from emulator.broker.http.limits import RequestLimits, TokenRequired, refusal
 from emulator.broker.http.metrics import Metrics
 from emulator.broker.service import Broker
 from emulator.broker.state.journal import Journal
-from emulator.model.documents import fault_sentence
 from emulator.model.errors import (
     AlreadyEnded,
     InvalidInput,
@@ -33,6 +32,7 @@ from emulator.model.errors import (
     Unauthorized,
     UnknownName,
 )
+from emulator.model.faults import fault_sentence
 from emulator.model.views import (
     LARGEST_NUMBER,
     ClusterView,

@@ -13,7 +13,8 @@ from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.job import JobState
 from emulator.model.views import RunRequest
 from emulator.policies.decisions import NOBODY
-from emulator.policies.factory import SIMULATED_ONLY, deciders
+from emulator.policies.factory import deciders
+from emulator.policies.names import SIMULATED_ONLY
 from emulator.policies.registry import PLACEMENT_POLICIES, QUEUE_DISCIPLINES, SCANNING_DISCIPLINES
 from emulator.policies.replay import replay
 from tests.unit.broker.broker_setup import BrokerSetup, begin_fast_run, finish_all, recorded_decisions, recorded_request

@@ -10,6 +10,7 @@ import pytest
 import uvicorn
 
 from emulator.broker.http.api import create_app
+from emulator.cli.options import DEFAULT_NAME
 from emulator.client import BrokerClient
 from emulator.model.errors import AlreadyEnded, InvalidInput, KeyTaken, TestbedNotUp, Unanswered, UnknownName
 from emulator.model.job import JobSpecification, JobState
@@ -166,10 +167,14 @@ def test_a_notebook_sees_the_queue_the_clusters_and_the_events(server, setup):
         testbed.submit(application="poisson", components=[0])
 
 
-def test_a_notebook_without_a_testbed_says_so(monkeypatch, tmp_path):
+def test_a_notebook_means_the_testbed_that_the_command_means(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    with pytest.raises(TestbedNotUp):
-        Testbed.standing()
+    monkeypatch.delenv("TESTBED_NAME", raising=False)
+    with pytest.raises(TestbedNotUp, match=f"'{DEFAULT_NAME}'"):
+        Testbed.running()
+    monkeypatch.setenv("TESTBED_NAME", "second")
+    with pytest.raises(TestbedNotUp, match="'second'"):
+        Testbed.running()
 
 
 @pytest.fixture

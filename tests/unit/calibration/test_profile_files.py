@@ -75,7 +75,7 @@ def test_a_topology_that_names_a_profile_gets_its_own(tmp_path):
     read = read_document(file, Topology)
     assert (read.processor.name, read.processor.in_cache_ns_per_point) == (name, 110)
     assert read.clusters == topology_named("mini").clusters
-    assert file.read_text().startswith("# Four small clusters")
+    assert "\n# Four small clusters" in file.read_text()
 
 
 def test_comments_around_a_named_profile_stay_where_they_were(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 from emulator.campaigns.simulated import SimulationOptions, prepared, simulate_workload
 from emulator.model.errors import ImpossibleRequest, InvalidInput, UnknownName
-from workloads.campaign import CAMPAIGNS
+from emulator.model.project import CAMPAIGNS
 
 JOBS = [
     {"id": 1, "arrival_s": 0.0, "service_s": 10, "components": [20, 20], "queue": 0},
@@ -137,6 +137,35 @@ def test_unknown_names_are_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(UnknownName):
             simulate_workload(job_list(tmp_path), options)
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "sentence"),
+    [
+        ("25-25-25-25", SimulationOptions(load=0.5, topology="nope"), "There is no topology 'nope' (known: das2, "),
+        ("W1", SimulationOptions(topology="nope"), "There is no topology 'nope'"),
+        ("25-25-25-25", SimulationOptions(load=0.5, queue="ls-d"), "; did you mean 'ls-"),
+        (
+            "25-25-25-2",
+            SimulationOptions(load=0.5),
+            "; did you mean '25-25-25-25'",
+        ),
+    ],
+)
+def test_what_does_not_exist_is_named_and_nothing_else(source: str, options: SimulationOptions, sentence: str) -> None:
+    with pytest.raises(UnknownName) as refused:
+        simulate_workload(source, options)
+    assert sentence in str(refused.value)
+
+
+def test_names_are_found_whatever_their_case(tmp_path: Path) -> None:
+    typed = SimulationOptions(load=0.5, jobs=200, topology="Four-By-32", queue="SC", policy="WF")
+    subject, result = simulate_workload("DAS-128-16", typed)
+    assert (subject.name, subject.queue, subject.policy) == ("das-128-16", "sc", "wf")
+    assert result.statistics.jobs_finished == 200
+    jobs = Path(job_list(tmp_path)).rename(tmp_path / "JOBS.JSONL")
+    assert prepared(str(jobs), SimulationOptions(topology="FOUR-BY-32", queue="LS-do")).queue == "ls-do"
+    assert prepared("w2", SimulationOptions(policy="Cm")).policy == "cm"
 
 
 def test_a_campaign_too_large_for_a_topology_is_refused() -> None:

@@ -31,26 +31,26 @@ def test_every_help_has_an_example(verb, call):
     ("arguments", "sentence"),
     [
         (["campaign", "run", "nope"], "There is no campaign 'nope' (known: W1, W2, W30, W50, first)."),
-        (["campaign", "run", "first", "--jobs", "0"], "campaign 'first': jobs: input should be greater than 0, not 0."),
+        (["campaign", "run", "first", "--jobs", "0"], "campaign 'first': jobs: must be greater than 0, not 0."),
         (
             ["campaign", "run", "first", "--tries-threshold", "0"],
-            "campaign 'first': tries_threshold: input should be greater than 0, not 0.",
+            "campaign 'first': tries_threshold: must be greater than 0, not 0.",
         ),
         (
             ["campaign", "run", "first", "--scan-interval", "0"],
-            "campaign 'first': scan_interval_s: input should be greater than 0, not 0.0.",
+            "campaign 'first': scan_interval_s: must be greater than 0, not 0.0.",
         ),
         (
             ["campaign", "run", "first", "--quota", "0"],
-            "campaign 'first': quota: input should be greater than 0, not 0.0.",
+            "campaign 'first': quota: must be greater than 0, not 0.0.",
         ),
         (
             ["campaign", "run", "first", "--quota", "1.5"],
-            "campaign 'first': quota: input should be less than or equal to 1, not 1.5.",
+            "campaign 'first': quota: must be less than or equal to 1, not 1.5.",
         ),
         (
             ["campaign", "run", "first", "--quota", "nan"],
-            "campaign 'first': quota: input should be a finite number, not nan.",
+            "campaign 'first': quota: must be a finite number, not nan.",
         ),
         (
             ["campaign", "run", "first", "--policy", "none.py:Mine"],

@@ -33,7 +33,7 @@ def no_engine(monkeypatch):
         (PAIR.replace("name: pair", "name: pair\ncolour: red"), "'colour'"),
         (PAIR + "links: [{from: left, to: nowhere, delay_s: 0}]", "'nowhere'"),
         (PAIR.replace("name: right", "name: wan"), "'wan'"),
-        ("- a list", "mapping"),
+        ("- a list", "instead of the keys of a topology"),
     ],
 )
 def test_a_wrong_topology_is_one_sentence_naming_the_fault(call, no_engine, tmp_path, wrong, named):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.containers import base_image
+from emulator.containers import image_names
 from emulator.containers.images import Recipe, broker_recipe, node_recipe
 from emulator.model.project import PROJECT_ROOT
 
@@ -70,8 +70,8 @@ def test_the_brokers_pinned_wheels_belong_to_its_images_tag() -> None:
 
 
 def test_pinning_the_public_image_changes_the_base(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(base_image.PINNED_BY, raising=False)
-    unpinned = base_image.reference()
-    monkeypatch.setenv(base_image.PINNED_BY, "debian@sha256:" + 64 * "0")
-    assert base_image.public_image() == "debian@sha256:" + 64 * "0"
-    assert base_image.reference() != unpinned
+    monkeypatch.delenv(image_names.PINNED_BY, raising=False)
+    unpinned = image_names.base_reference()
+    monkeypatch.setenv(image_names.PINNED_BY, "debian@sha256:" + 64 * "0")
+    assert image_names.public_image() == "debian@sha256:" + 64 * "0"
+    assert image_names.base_reference() != unpinned

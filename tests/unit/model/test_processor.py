@@ -83,7 +83,7 @@ def test_the_native_processor_has_no_costs():
         ("name: p\nunpaced: true\nweights: {heat: 2}\n", "weights: an unpaced processor has none"),
         (
             "{name: p, in_cache_ns_per_point: -1, out_of_cache_ns_per_point: 2, cache_bytes: 1}",
-            "in_cache_ns_per_point: input should be greater than 0, not -1",
+            "in_cache_ns_per_point: must be greater than 0, not -1",
         ),
         (
             "{name: p, in_cache_ns_per_point: 1, out_of_cache_ns_per_point: 2, cache_bytes: 1, weights: {poisson: 2}}",

@@ -71,11 +71,11 @@ def test_a_topology_with_a_real_cluster_is_read_again_as_it_was_written():
     ("old", "new", "said"),
     [
         ("      key: ~/.ssh/das\n", "", "clusters.1.ssh.key: this key is missing"),
-        ("~/.ssh/das", "das.key", "clusters.1.ssh.key: string should match"),
+        ("~/.ssh/das", "das.key", "clusters.1.ssh.key: must match"),
         ("~/.ssh/das", '"/keys/das:/etc/shadow"', "clusters.1.ssh.key"),
         ("~/.ssh/das", '"/keys/$HOME"', "clusters.1.ssh.key"),
         (FINGERPRINT, "MD5:aa", "clusters.1.ssh.host_key"),
-        (f"host_key: {FINGERPRINT}", "unknown_host_key: ask", "clusters.1.ssh.unknown_host_key: input should be"),
+        (f"host_key: {FINGERPRINT}", "unknown_host_key: ask", "clusters.1.ssh.unknown_host_key: must be"),
         (f"host_key: {FINGERPRINT}", f"host_key: {FINGERPRINT}\n      unknown_host_key: accept-new", "nothing unknown"),
         ("--time=60", "time=60", "an option of sbatch is one line such as --account=physics, not 'time=60'"),
         ("--time=60", '"--time=60\\n#SBATCH --uid=0"', "an option of sbatch is one line"),

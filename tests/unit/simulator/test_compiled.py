@@ -2,8 +2,11 @@
 
 import subprocess
 import sys
+from enum import StrEnum
+from types import ModuleType
 
 from emulator import compiled
+from emulator.model.request import RequestKind
 from emulator.simulator import simulate
 from tests.unit.simulator.test_engine import random_jobs
 
@@ -50,3 +53,16 @@ def test_nothing_is_installed_after_a_module_has_been_imported(monkeypatch, tmp_
     before = list(sys.meta_path)
     compiled.install()
     assert sys.meta_path == before
+
+
+def test_a_compiled_module_has_the_docstrings_of_its_source(tmp_path):
+    """Mypyc replaces those of enumerations by a filler, which the schemas of documents would show."""
+    source = tmp_path / "source.py"
+    source.write_text('class Kind:\n    """A kind of thing."""\n\n\nclass Other:\n    """Another."""\n')
+    module = ModuleType("source")
+    module.Kind = StrEnum("Kind", ["ONE"])
+    module.Kind.__doc__ = "mypyc filler docstring"
+    module.Other = type("Other", (), {"__doc__": "Its own."})
+    compiled.restore_docstrings(module, source)
+    assert (module.Kind.__doc__, module.Other.__doc__) == ("A kind of thing.", "Its own.")
+    assert RequestKind.__doc__ == "The kind of a request: which choices of a placement are left to the scheduler."

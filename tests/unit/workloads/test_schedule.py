@@ -86,7 +86,7 @@ def test_a_written_schedule_reads_back_equal(tmp_path: Path) -> None:
     ("text", "expected"),
     [
         ("name: x\ntopologie: mini\n", "topologie"),
-        ("jobs: -3", "jobs: input should be greater than 0, not -3."),
+        ("jobs: -3", "jobs: must be greater than 0, not -3."),
         ("interarrival: {distribution: exponential, mean_s: -8}", "interarrival.mean_s"),
         ("component_sizes: []", "component_sizes"),
         ("component_counts: [1, 0]", "component_counts.1"),

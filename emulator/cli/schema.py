@@ -1,0 +1,40 @@
+"""The verb ``schema``: what a document may hold, as JSON schema."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+
+class SchemaName(StrEnum):
+    """The documents that have a schema."""
+
+    TOPOLOGY = "topology"
+    CAMPAIGN = "campaign"
+    JOB = "job"
+    PROCESSOR = "processor"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to `app`."""
+    app.command("schema")(show_schema)
+
+
+def show_schema(
+    name: Annotated[SchemaName, typer.Argument(help="Which document.", case_sensitive=False)],
+) -> None:
+    """Print the JSON schema of a document, for editors and other programs.
+
+    Example: testbed schema topology
+    """
+    print(schema_text(name.value), end="")
+
+
+def schema_text(name: str) -> str:
+    """Return the JSON schema of the kind of document called `name`, as it is kept in ``docs/schemas``."""
+    from emulator.cli.document_kinds import KINDS
+
+    return json.dumps(KINDS[name].schema(), indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,33 @@
+"""The Compose command of this host. Needs the standard library only."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from typing import Final
+
+from emulator.model.errors import EngineUnavailable
+
+COMPOSE_COMMANDS: Final = (("docker", "compose"), ("docker-compose",))
+"""The plugin of version 2, and the older program."""
+
+
+def compose_command() -> tuple[str, ...]:
+    """Return the Compose command of this host: the plugin of version 2 if it is installed, else docker-compose.
+
+    Raises:
+        EngineUnavailable: if there is neither.
+    """
+    for command in COMPOSE_COMMANDS:
+        if compose_version(command) is not None:
+            return command
+    raise EngineUnavailable("Docker Compose is not installed (on Debian: `apt-get install docker-compose`).")
+
+
+def compose_version(command: Sequence[str]) -> str | None:
+    """Return the version that a Compose command reports, or None if it is not installed."""
+    if shutil.which(command[0]) is None:
+        return None
+    answer = subprocess.run([*command, "version", "--short"], capture_output=True, text=True, check=False)
+    return answer.stdout.strip() if answer.returncode == 0 else None

@@ -1,0 +1,54 @@
+"""The placement policies and queue disciplines that come with the testbed: their names, each with a line about it.
+
+Imports none of them, so that the command line can list and complete the names without waiting. `registry` makes the
+policies themselves; a unit test compares the two.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from emulator.model.names import spelled
+
+POLICIES: Final = {
+    "wf": "worst fit: each component goes where most processors are idle; clusters may repeat",
+    "wf-distinct": "worst fit, each component in another cluster",
+    "cm": "cluster minimization: components go where most are idle until that cluster is full, so a job uses few",
+    "fcm": "flexible cluster minimization: splits the job's total over as few clusters as possible",
+    "cf": "Close-to-Files: where the job's input file is, else where its transfer takes least",
+    "by-kind": "every kind of request by its own rule: unordered as wf-distinct, flexible as fcm, all others as wf",
+}
+
+QUEUES: Final = {
+    "placement": "KOALA's placement queue: all waiting jobs are tried at regular scans",
+    "placement-adaptive": "the placement queue; the more tries its jobs have had, the longer until the next scan",
+    "gs": "global scheduler: one queue, tried in order of arrival until the head does not fit",
+    "ls-or": "local schedulers: a queue for each cluster, visited in a fixed order",
+    "ls-rd": "local schedulers, visited in turn from a random one on",
+    "ls-ro": "local schedulers; the queue where the departing job releases most processors goes first",
+    "ls-do": "local schedulers; the queue that has been disabled longest goes first",
+    "gp": "global priority: local queues are tried only while the global queue is empty",
+    "lp-lf": "local priority, local queues first: the global queue is tried only while a local queue is empty",
+    "lp-gf": "local priority, the global queue before the local ones",
+    "lp-rd": "local priority; chance says which kind of queue goes first",
+    "sc": "one cluster as large as all together, for comparison (simulated only)",
+}
+
+SIMULATED_ONLY: Final = {"sc": "it needs one cluster as large as all of them together"}
+"""Disciplines that cannot run live, and the reason."""
+
+_OWN: Final = "or a class of your own, mypolicy.py:Mine"
+POLICY_CHOICES: Final = f"{', '.join(POLICIES)}, {_OWN}"
+QUEUE_CHOICES: Final = f"{', '.join(QUEUES)}, {_OWN}"
+LIVE_QUEUE_CHOICES: Final = f"{', '.join(name for name in QUEUES if name not in SIMULATED_ONLY)}, {_OWN}"
+"""What may be typed, for the help of options."""
+
+
+def policy_name(name: str) -> str:
+    """Return the name of the policy that `name` means, whatever its case; `name` itself if it is a user's own."""
+    return spelled(name, POLICIES) or name
+
+
+def queue_name(name: str) -> str:
+    """Return the name of the discipline that `name` means, whatever its case; `name` itself if it is a user's own."""
+    return spelled(name, QUEUES) or name

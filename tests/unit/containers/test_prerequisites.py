@@ -1,0 +1,94 @@
+"""What must be there before anything is installed, asked of a double of Docker's socket."""
+
+from __future__ import annotations
+
+import socketserver
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler
+
+import pytest
+
+from emulator.containers import prerequisites
+from emulator.containers.image_names import PINNED_BY, base_reference, public_image
+from emulator.model.project import PROJECT_ROOT
+
+
+@pytest.fixture
+def docker(tmp_path, monkeypatch):
+    """A double of Docker that answers with 200 to the paths in a set, else with 404; Compose is there."""
+    answered = {"/_ping"}
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200 if self.path in answered else 404)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def address_string(self) -> str:
+            return "client"
+
+        def log_message(self, *_: object) -> None: ...
+
+    path = tmp_path / "docker.sock"
+    with socketserver.ThreadingUnixStreamServer(str(path), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("DOCKER_HOST", f"unix://{path}")
+        monkeypatch.delenv(PINNED_BY, raising=False)
+        monkeypatch.setattr(prerequisites.shutil, "which", lambda program: f"/usr/bin/{program}")
+        monkeypatch.setattr(prerequisites.mmdebstrap, "missing_programs", lambda: [])
+        yield answered
+        server.shutdown()
+
+
+def test_where_the_base_is_there_nothing_else_is_asked(docker, capsys):
+    docker.add(f"/images/{base_reference()}/json")
+    assert list(prerequisites.lacking()) == []
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("path", ["/images/{}/json", "/distribution/{}/json"])
+def test_the_public_image_does_as_well_here_or_in_its_registry(docker, path, monkeypatch):
+    monkeypatch.setattr(prerequisites.mmdebstrap, "missing_programs", lambda: ["perl"])
+    docker.add(path.format(public_image()))
+    assert list(prerequisites.lacking()) == []
+
+
+def test_else_mmdebstrap_must_be_there_or_be_fetched(docker, monkeypatch):
+    assert list(prerequisites.lacking()) == []
+    monkeypatch.setattr(prerequisites.mmdebstrap, "missing_programs", lambda: ["apt-get"])
+    (sentence,) = prerequisites.lacking()
+    assert "mmdebstrap is missing, and so is apt-get" in sentence
+    assert sentence.endswith("(reach a container registry, or install mmdebstrap).")
+
+
+def test_a_pinned_image_must_be_pulled(docker, monkeypatch):
+    monkeypatch.setenv(PINNED_BY, "debian@sha256:00")
+    (sentence,) = prerequisites.lacking()
+    assert sentence.startswith("debian@sha256:00, which TESTBED_BASE_IMAGE asks for, cannot be pulled")
+
+
+def test_docker_and_compose_must_be_there(monkeypatch, tmp_path):
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    monkeypatch.setattr("shutil.which", lambda program: None)
+    compose, docker = prerequisites.lacking()
+    assert compose.startswith("Docker Compose is not installed")
+    assert docker.startswith(f"Docker does not answer at {tmp_path}/none.sock")
+
+
+def test_an_old_python_is_named_with_the_remedy(docker, monkeypatch):
+    docker.add(f"/images/{base_reference()}/json")
+    monkeypatch.setattr(prerequisites.sys, "version_info", (3, 9, 2))
+    (sentence,) = prerequisites.lacking()
+    assert sentence == (
+        "Python 3.11 or newer is needed, and this is 3.9.2 (name a newer one: `make PYTHON=python3.12 ...`)."
+    )
+
+
+def test_nothing_but_the_standard_library_is_needed():
+    script = "import emulator.containers.prerequisites, sys; print(*sys.modules)"
+    ended = subprocess.run(
+        [sys.executable, "-S", "-c", script], cwd=PROJECT_ROOT, capture_output=True, text=True, check=True
+    )
+    assert not set(ended.stdout.split()) & {"docker", "pydantic", "yaml"}
