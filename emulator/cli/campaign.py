@@ -8,20 +8,13 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from emulator.campaigns.live import planned, run_campaign
-from emulator.cli.dilations import (
-    EvenIfHopelessOption,
-    announce,
-    keep_and_show,
-    parse_dilation,
-    settle,
-)
+from emulator.campaigns.live import run_campaign
+from emulator.cli.dilations import EvenIfHopelessOption, parse_dilation
 from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption, OutOption, run_path
 from emulator.cli.progress import run_progress
 from emulator.cli.report import show_summaries
 from emulator.cli.tables import show_rows
 from emulator.model.errors import TestbedNotUp
-from emulator.planning.planned_runs import planned_campaign
 from emulator.reports.summary import summarize
 from emulator.runs.container_testbed import testbed_named
 from emulator.runs.holding import give_back
@@ -65,7 +58,7 @@ ScanAtDeparturesOption = Annotated[
 CampaignDilationOption = Annotated[
     str | None,
     typer.Option(
-        metavar="K|auto", help="Host seconds per emulated second; auto: as planned. [the campaign's, or auto]"
+        metavar="K|auto", help="Host seconds per emulated second; auto: found by pilots. [the campaign's, or auto]"
     ),
 ]
 TimeScaleOption = Annotated[
@@ -110,13 +103,15 @@ def run(
         requested = chosen.dilation
     path = run_path(out, chosen.name)
     with testbed_named(name) as testbed, run_progress() as report_progress:
-        planned_run = planned_campaign(chosen, planned(testbed, chosen, seed), seed, testbed.topology)
-        choice = settle(planned_run, requested, report_progress, even_if_hopeless=even_if_hopeless)
-        announce(choice, planned=requested is None)
         run_campaign(
-            testbed, chosen.changed(dilation=choice.dilation), seed=seed, path=path, report_progress=report_progress
+            testbed,
+            chosen,
+            seed=seed,
+            path=path,
+            report_progress=report_progress,
+            tried=requested is None,
+            even_if_hopeless=even_if_hopeless,
         )
-    keep_and_show(choice, path, as_json=as_json)
     show_summaries([summarize(read_run(path))], as_json=as_json)
     print(f"Records: {path}", file=sys.stderr)
 

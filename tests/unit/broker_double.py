@@ -199,6 +199,9 @@ class WideAreaDouble:
         other.control = control
         return other
 
+    def is_guest(self) -> bool:
+        return False
+
     def program(self, dilation: Dilation) -> str:
         self.programmed.append(dilation.factor)
         self.controls.append((self.control, dilation.factor))
