@@ -28,7 +28,7 @@ from emulator.runs.holding import Testbed, held
 from emulator.runs.progress import ProgressReport, ReportProgress
 from emulator.runs.recorded_run import begun_manifest, conclude, evidence_gathered, program_links, recorded
 from emulator.runs.recording import EndedJob, Recorder
-from emulator.runs.run_directory import replace_rows
+from emulator.runs.run_directory import read_rows, replace_rows
 
 FEWEST_ITERATIONS: Final = 8
 MOST_TRIES: Final = 3
@@ -111,7 +111,7 @@ def choose_dilations(
         RunFailed: if the testbed was lost.
     """
     trying = [_Trying(subject) for subject in subjects]
-    rows: list[PilotRow] = []
+    rows = read_rows(folder, PilotRow)
     while needed := [step.dilation for each in trying if isinstance(step := each.next, Needed)]:
         session = _PilotSession(testbed, Dilation(min(needed)), folder, rows, report_progress)
         session.run(trying)

@@ -1,8 +1,9 @@
 """Running the cells of a matrix, one job at a time, with reports of progress.
 
 The cells of a problem take turns (1, 2, 4, 1, 2, 4, ... clusters), so that a slow drift of the host affects all of them
-alike. A cell whose job fails is given up; the others go on. A run that is not valid is run again, and a problem that
-needs a larger dilation is left to another session; `fidelity.repetition` decides.
+alike. A cell whose job fails is given up; the others go on. A run that is not valid is run again - at once, or after
+the others if other work disturbed it -, and a problem that needs a larger dilation is left to another session;
+`fidelity.repetition` decides.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from emulator.fidelity.repetition import LARGER_BY, Next, next_step
+from emulator.fidelity.repetition import LARGER_BY, Next, needs_larger, next_step
 from emulator.fidelity.verdict import Verdict
 from emulator.model.errors import RunFailed
 from emulator.model.job import JobState
@@ -185,6 +186,9 @@ def run_in_turn(
             waiting = waiting[1:]
             continue
         progress.repeated += 1
+        if step is Next.AGAIN and not needs_larger(job.verdict):
+            # What disturbed it may be over when the others have run.
+            waiting = [*waiting[1:], cell]
         if step is Next.LARGER:
             raised.append(cell.problem)
             waiting = [other for other in waiting if other.problem != cell.problem]

@@ -79,12 +79,16 @@ def held(testbed: Testbed, request: RunRequest, *, more_follow: bool = False) ->
 
 @contextmanager
 def real_time_if_failed(testbed: Testbed) -> Iterator[None]:
-    """Restore real time if what is done in the context, several runs, ends early between two of them."""
+    """Restore real time if what is done in the context, several runs, ends early between two of them.
+
+    If another run holds the testbed meanwhile, its links are its own.
+    """
     try:
         yield
     except BaseException:
         with uninterrupted(), suppress(TestbedError):
-            testbed.wide_area.program(REAL_TIME)
+            if testbed.client.current_run() is None:
+                testbed.wide_area.program(REAL_TIME)
         raise
 
 
