@@ -19,7 +19,7 @@ from emulator.planning.planned_runs import (
     planned_campaign,
     planned_fixed,
 )
-from emulator.planning.trying import Subject, Trial, choose_dilations
+from emulator.planning.trying import Pace, Subject, Trial, choose_dilations
 from emulator.runs.holding import Testbed
 from emulator.runs.progress import ProgressReport, ReportProgress
 from workloads.campaign import Campaign
@@ -64,7 +64,7 @@ def chosen_dilation(
         check_possible(planned.run, available_resources())
     choice = CampaignDilation(campaign.dilation, "as stated")
     if tried:
-        choice = _tried(testbed, campaign.name, planned, folder, report_progress)
+        choice = _tried(testbed, campaign, planned, folder, report_progress)
     minutes = max(1, round(host_duration_s(planned.run, Dilation(choice.dilation)) / 60))
     sentence = f"Campaign {campaign.name} at dilation {choice.dilation:g}, {choice.how}: about {minutes} min"
     report_progress(ProgressReport("starting the campaign", remark=sentence))
@@ -72,7 +72,7 @@ def chosen_dilation(
 
 
 def _tried(
-    testbed: Testbed, name: str, planned: PlannedCampaign, folder: Path, report_progress: ReportProgress
+    testbed: Testbed, campaign: Campaign, planned: PlannedCampaign, folder: Path, report_progress: ReportProgress
 ) -> CampaignDilation:
     resources = available_resources(guest_router=testbed.wide_area.is_guest())
     alone = planned_fixed(planned.hardest, testbed.topology)
@@ -80,7 +80,8 @@ def _tried(
     if len(planned.together) > 1:
         iterations_s = tuple(planned_fixed(job, testbed.topology).iteration_s for job in planned.together)
         trials.append(Trial(f"{len(planned.together)} jobs at once", planned.together, iterations_s))
-    subject = Subject(name, tuple(trials), floor_dilation(planned.run, resources))
-    chosen = choose_dilations(testbed, [subject], folder, report_progress)[name].chosen
+    subject = Subject(campaign.name, tuple(trials), floor_dilation(planned.run, resources))
+    pace = Pace(paced_middleware=True, time_scale=campaign.time_scale)
+    chosen = choose_dilations(testbed, [subject], folder, report_progress, pace)[campaign.name].chosen
     how = "found by pilots" if chosen.sufficed else "the largest tried, though its pilots did not suffice"
     return CampaignDilation(chosen.dilation, how)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,6 +34,9 @@ FEWEST_ITERATIONS: Final = 8
 MOST_TRIES: Final = 3
 """A pilot is made at most this often at one dilation, if other work disturbs it."""
 
+DISTURBED_BY: Final = 4.0
+"""A larger strain than this is not due to other work alone: the pilot is not made again."""
+
 
 @dataclass(frozen=True, slots=True)
 class Trial:
@@ -51,6 +54,17 @@ class Subject:
     name: str
     trials: tuple[Trial, ...]
     floor: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Whether the topology's middleware takes its time before jobs start, as in a campaign, divided by `time_scale`.
+
+    Then jobs that are submitted at once iterate at once, and starting one disturbs no other.
+    """
+
+    paced_middleware: bool = False
+    time_scale: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +114,11 @@ class _Trying:
 
 
 def choose_dilations(
-    testbed: Testbed, subjects: Sequence[Subject], folder: Path, report_progress: ReportProgress
+    testbed: Testbed,
+    subjects: Sequence[Subject],
+    folder: Path,
+    report_progress: ReportProgress,
+    pace: Pace = Pace(),
 ) -> dict[str, Tried]:
     """Make the pilots of `subjects` with records in `folder`; return the dilation of each by name.
 
@@ -113,7 +131,7 @@ def choose_dilations(
     trying = [_Trying(subject) for subject in subjects]
     rows = read_rows(folder, PilotRow)
     while needed := [step.dilation for each in trying if isinstance(step := each.next, Needed)]:
-        session = _PilotSession(testbed, Dilation(min(needed)), folder, rows, report_progress)
+        session = _PilotSession(testbed, Dilation(min(needed)), folder, rows, report_progress, pace)
         session.run(trying)
     chosen: dict[str, Tried] = {}
     for each in trying:
@@ -132,11 +150,12 @@ class _PilotSession:
     folder: Path
     rows: list[PilotRow]
     report_progress: ReportProgress
+    pace: Pace
 
     def run(self, trying: Sequence[_Trying]) -> None:
         """Make the pilots that `trying` need at this dilation, until none is needed at it."""
         number = 1 + sum(1 for entry in self.folder.glob("*") if entry.is_dir())
-        stated = {"name": "pilots", "dilation": self.dilation.factor, "paced_middleware": False}
+        stated = {"name": "pilots", "dilation": self.dilation.factor, **asdict(self.pace)}
         request = validate(stated, RunRequest, source="pilots")
         workload: dict[str, object] = {"subjects": [each.subject.name for each in trying]}
         manifest = begun_manifest(self.testbed, RunKind.MEASUREMENT, request, workload, 0)
@@ -166,7 +185,7 @@ class _PilotSession:
             pilots.append(_pilot(jobs, self.dilation))
             self._note(trying.subject.name, trial, jobs, pilots[-1], time.monotonic() - host_began_s, recorder)
             disturbed = any(Remedy.ANOTHER_RUN in job.verdict.remedies for job in jobs)
-            if pilots[-1].strain <= 1.0 or not disturbed:
+            if not (disturbed and 1.0 < pilots[-1].strain <= DISTURBED_BY):
                 break
         trying.made.setdefault(trial.name, []).append(min(pilots, key=lambda pilot: pilot.strain))
 
@@ -223,6 +242,9 @@ def _pilot(jobs: Sequence[EndedJob], dilation: Dilation) -> Pilot:
     for each in measures:
         for name, strain in strains(each).items():
             found[name] = max(found.get(name, 0.0), strain)
+    if len(jobs) > 1:
+        # In a campaign jobs are not started all at once.
+        found.pop("middleware", None)
     result: Mapping[str, Any] = jobs[0].result or {}
     alone = len(jobs) == 1
     return Pilot(dilation.factor, float(result["iteration_s"]), found, alone and measures[0].lateness_adds_up)
