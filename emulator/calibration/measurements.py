@@ -17,7 +17,6 @@ from pydantic import Field, PositiveInt
 from apps.registry import all_updates, largest_share
 from emulator.fidelity.calibration import predicted_compute_s
 from emulator.fidelity.verdict import Judgement, Verdict
-from emulator.model.clock import Dilation
 from emulator.model.documents import DocumentModel, Name, validate
 from emulator.model.errors import InvalidInput, RunFailed
 from emulator.model.job import MAX_COMPONENT_PROCESSORS
@@ -31,6 +30,7 @@ from emulator.runs.holding import Testbed, held
 from emulator.runs.matrix import DEFAULT_DILATION, DEFAULT_REPEAT, Matrix, lay_out
 from emulator.runs.progress import ReportProgress
 from emulator.runs.recorded_run import begun_manifest, conclude, evidence_gathered, recorded
+from emulator.runs.recording import EndedJob
 from emulator.runs.run_directory import check_free
 
 _ONE_CLUSTER = (1,)
@@ -95,7 +95,7 @@ def measure_overhead(
         )
     work = largest_share(trial.application, trial.grid, trial.processors)
     jobs = _run(testbed, trial, (trial.application,), path, report_progress)[trial.application]
-    verdict = judged(jobs, Dilation(trial.dilation), Verdict())
+    verdict = judged(jobs)
     if verdict.judgement is Judgement.VOID:
         raise RunFailed(
             f"What was measured is void ({'; '.join(verdict.reasons[:2])}), so nothing is calibrated: "
@@ -137,7 +137,7 @@ def _run(
     applications: tuple[str, ...],
     path: Path,
     report_progress: ReportProgress,
-) -> dict[str, list[JobView]]:
+) -> dict[str, list[EndedJob]]:
     """Run the applications in turns, and return the finished jobs of each."""
     check_free(path)
     matrix = Matrix(

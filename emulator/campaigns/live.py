@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from apps.registry import check_program
+from emulator.campaigns.dilation import CampaignDilation, chosen_dilation
 from emulator.campaigns.load_generator import LoadGenerator
 from emulator.fidelity.verdict import Verdict
 from emulator.model.errors import InvalidInput, RunFailed
@@ -23,12 +24,12 @@ from emulator.policies.protocols import PlacementPolicy
 from emulator.policies.registry import placement_policy
 from emulator.policies.request_kinds import as_taken
 from emulator.runs.following import follow_until, record_rest
-from emulator.runs.holding import Testbed, held
+from emulator.runs.holding import Testbed, held, real_time_if_failed
 from emulator.runs.input_files import registered, stated_surroundings
 from emulator.runs.progress import ProgressReport, ReportProgress, jobs_progress
 from emulator.runs.recorded_run import begun_manifest, checked_links, conclude, recorded
 from emulator.runs.recording import Recorder
-from emulator.runs.run_directory import check_free
+from emulator.runs.run_directory import PILOTS_FOLDER, check_free
 from workloads.campaign import Campaign
 from workloads.campaign_stream import InputFile, campaign_files
 from workloads.schedule import Arrival, admitted, home_queues, schedule, write_schedule
@@ -85,17 +86,50 @@ def _runnable(
 
 
 def run_campaign(
-    testbed: Testbed, campaign: Campaign, *, seed: int, path: Path, report_progress: ReportProgress
+    testbed: Testbed,
+    campaign: Campaign,
+    *,
+    seed: int,
+    path: Path,
+    report_progress: ReportProgress,
+    tried: bool = False,
+    even_if_hopeless: bool = False,
 ) -> Verdict:
     """Run `campaign` on `testbed`, record it in the directory `path`, and return the verdict on it.
 
+    If its dilation is to be `tried`, pilots of its most demanding jobs choose it.
+
     Raises:
         InvalidInput: if the campaign cannot run on this testbed, or `path` is taken.
+        Hopeless: if this host cannot hold it, unless it is to run `even_if_hopeless`.
         TestbedBusy: if another run holds the testbed.
         RunFailed: if it ended early; what had finished is recorded.
     """
     check_free(path)
     arrivals = planned(testbed, campaign, seed)
+    with real_time_if_failed(testbed):
+        choice = chosen_dilation(
+            testbed,
+            campaign,
+            arrivals,
+            seed,
+            path / PILOTS_FOLDER,
+            report_progress,
+            tried=tried,
+            even_if_hopeless=even_if_hopeless,
+        )
+        return _run(testbed, campaign.changed(dilation=choice.dilation), arrivals, seed, path, report_progress, choice)
+
+
+def _run(
+    testbed: Testbed,
+    campaign: Campaign,
+    arrivals: Sequence[Arrival],
+    seed: int,
+    path: Path,
+    report_progress: ReportProgress,
+    choice: CampaignDilation,
+) -> Verdict:
     request = RunRequest(
         name=campaign.name,
         dilation=campaign.dilation,
@@ -113,6 +147,7 @@ def run_campaign(
         sources=campaign.sources,
     )
     manifest = begun_manifest(testbed, RunKind.CAMPAIGN, request, campaign.model_dump(mode="json"), len(arrivals))
+    manifest = manifest.model_copy(update={"plan": choice.record()})
     files = _files_of(arrivals, campaign_files(campaign, testbed.topology, seed))
     with (
         held(testbed, request) as run,

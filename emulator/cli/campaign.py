@@ -8,15 +8,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from emulator.campaigns.live import planned, run_campaign
+from emulator.campaigns.live import run_campaign
 from emulator.cli import completion
-from emulator.cli.dilations import (
-    EvenIfHopelessOption,
-    announce,
-    keep_and_show,
-    parse_dilation,
-    settle,
-)
+from emulator.cli.dilations import EvenIfHopelessOption, parse_dilation
 from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption, OutOption, run_path
 from emulator.cli.progress import run_progress
 from emulator.cli.report import show_summaries
@@ -24,7 +18,6 @@ from emulator.cli.required_verdict import RequireOption, check_required
 from emulator.cli.tables import show_rows
 from emulator.fidelity.verdict import Judgement
 from emulator.model.errors import TestbedNotUp
-from emulator.planning.planned_runs import planned_campaign
 from emulator.policies.names import LIVE_QUEUE_CHOICES, POLICY_CHOICES
 from emulator.reports.summary import summarize
 from emulator.runs.container_testbed import testbed_named
@@ -80,7 +73,7 @@ ScanAtDeparturesOption = Annotated[
 CampaignDilationOption = Annotated[
     str | None,
     typer.Option(
-        metavar="K|auto", help="Host seconds per emulated second; auto: as planned. [the campaign's, or auto]"
+        metavar="K|auto", help="Host seconds per emulated second; auto: found by pilots. [the campaign's, or auto]"
     ),
 ]
 TimeScaleOption = Annotated[
@@ -126,13 +119,15 @@ def run(
         requested = chosen.dilation
     path = run_path(out, chosen.name)
     with testbed_named(name) as testbed, run_progress() as report_progress:
-        planned_run = planned_campaign(chosen, planned(testbed, chosen, seed), seed, testbed.topology)
-        choice = settle(planned_run, requested, report_progress, even_if_hopeless=even_if_hopeless)
-        announce(choice, planned=requested is None)
         run_campaign(
-            testbed, chosen.changed(dilation=choice.dilation), seed=seed, path=path, report_progress=report_progress
+            testbed,
+            chosen,
+            seed=seed,
+            path=path,
+            report_progress=report_progress,
+            tried=requested is None,
+            even_if_hopeless=even_if_hopeless,
         )
-    keep_and_show(choice, path, as_json=as_json)
     recorded = read_run(path)
     show_summaries([summarize(recorded)], as_json=as_json)
     print(f"Records: {path}", file=sys.stderr)

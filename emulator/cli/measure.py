@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
 from emulator.cli.completion import runs
-from emulator.cli.dilations import (
-    AUTO,
-    DilationOption,
-    EvenIfHopelessOption,
-    announce,
-    keep_and_show,
-    parse_dilation,
-    settle,
-)
+from emulator.cli.dilations import AUTO, DilationOption, EvenIfHopelessOption, parse_dilation
+from emulator.cli.estimate_tables import show_estimates
 from emulator.cli.matrix_options import (
     ApplicationsOption,
     ClustersOption,
@@ -34,14 +27,14 @@ from emulator.cli.measured_tables import show_measured
 from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption, OutOption, run_path
 from emulator.cli.progress import run_progress
 from emulator.cli.required_verdict import RequireOption, check_required
+from emulator.containers.state import testbed_state
 from emulator.fidelity.verdict import Judgement
 from emulator.measurement.extension import Measured, measure, resume
+from emulator.model.catalogue import topology_named
 from emulator.model.documents import validate
-from emulator.model.errors import InvalidInput, RunFailed, TestbedError
+from emulator.model.errors import InvalidInput, RunFailed, TestbedError, TestbedNotUp
 from emulator.model.topology import Topology
-from emulator.planning.planned_runs import planned_layout
 from emulator.runs.container_testbed import testbed_named
-from emulator.runs.control_runs import control_runs_of
 from emulator.runs.matrix import DEFAULT_REPEAT, Matrix, lay_out
 from emulator.runs.resuming import is_unfinished
 
@@ -61,6 +54,12 @@ AttributeOption = Annotated[
     bool, typer.Option("--attribute", help="Split each factor into its parts, by control runs.")
 ]
 CheckOption = Annotated[bool, typer.Option("--check", help="Repeat all at twice the dilation, which must agree.")]
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Say how long it will take, cell by cell, and run nothing.")
+]
+TopologyOption = Annotated[
+    str | None, typer.Option(help="With --dry-run: a topology's name or file; else that of the testbed, or mini.")
+]
 ResumeOption = Annotated[
     Path | None,
     typer.Option(
@@ -94,6 +93,8 @@ def measure_factors(
     time_scale: TimeScaleOption = 1.0,
     attribute: AttributeOption = False,
     check: CheckOption = False,
+    dry_run: DryRunOption = False,
+    topology: TopologyOption = None,
     resume_directory: ResumeOption = None,
     require: RequireOption = Judgement.SUSPECT,
     out: OutOption = None,
@@ -111,33 +112,36 @@ def measure_factors(
             raise InvalidInput("--resume takes the whole matrix from the run's manifest: leave out what describes one.")
         _check(_resume(resume_directory, name, as_json), require)
         return
-    factor = parse_dilation(dilation)
+    if topology is not None and not dry_run:
+        raise InvalidInput("--topology: goes with --dry-run; a testbed has the topology that it was brought up with.")
     stated = described_cells(applications, grids, processors, clusters, iterations, settings) | {
         "repeat": repeat, "on": names(on), "communication": communication, "as_coallocated": as_coallocated,
         "time_scale": time_scale, "attribute": attribute, "check": check,
-        **({} if factor is None else {"dilation": factor}),
+        "dilation": parse_dilation(dilation),
     }  # fmt: skip
     matrix = validate(stated, Matrix, source="measure")
-    _check(_measure(matrix, out, name, as_json, planned=factor is None, even_if_hopeless=even_if_hopeless), require)
+    if dry_run:
+        show_estimates(matrix, _topology(topology, name), as_json=as_json)
+        return
+    _check(_measure(matrix, out, name, as_json, even_if_hopeless=even_if_hopeless), require)
 
 
-def _measure(
-    matrix: Matrix, out: Path | None, name: str, as_json: bool, *, planned: bool, even_if_hopeless: bool
-) -> Measured:
-    """Measure at the dilation of `matrix` or, if it is to be `planned`, at the planner's."""
+def _topology(stated: str | None, name: str) -> Topology:
+    """Return the topology that is stated, else that of the testbed called `name`, else mini."""
+    if stated is None:
+        with suppress(TestbedNotUp):
+            return testbed_state(name).topology
+    return topology_named(stated or "mini")
+
+
+def _measure(matrix: Matrix, out: Path | None, name: str, as_json: bool, *, even_if_hopeless: bool) -> Measured:
     with testbed_named(name) as testbed:
         layout = lay_out(matrix, testbed.topology)
         for sentence in layout.left_out:
             print(f"left out: {sentence}", file=sys.stderr)
         path = run_path(out, matrix.name)
         with _resumable(path), run_progress() as report_progress:
-            run = planned_layout(layout, testbed.topology, control_runs_of(matrix))
-            choice = settle(
-                run, None if planned else matrix.dilation, report_progress, even_if_hopeless=even_if_hopeless
-            )
-            announce(choice, planned=planned)
-            measured = measure(testbed, matrix.model_copy(update={"dilation": choice.dilation}), path, report_progress)
-        keep_and_show(choice, path, as_json=as_json)
+            measured = measure(testbed, matrix, path, report_progress, even_if_hopeless=even_if_hopeless)
         _report(measured, path, testbed.topology, as_json)
     return measured
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.status import Status
 
 if TYPE_CHECKING:
     from emulator.containers.progress import ProgressStep
@@ -35,7 +36,7 @@ def run_progress() -> Iterator[ReportProgress]:
     """Show the progress of a run as long as the context lasts."""
     if sys.stderr.isatty():
         with Console(stderr=True).status("starting") as status:
-            yield lambda progress: status.update(_run_line(progress))
+            yield lambda progress: _show_run(status, progress)
     else:
         yield _RunLines()
 
@@ -55,6 +56,12 @@ def sweep_progress(name: str) -> Iterator[sweep.ReportSweep]:
         yield lambda progress: bars.update(bar, completed=progress.done, total=progress.total, case=progress.key)
 
 
+def _show_run(status: Status, progress: ProgressReport) -> None:
+    if progress.remark:
+        status.console.print(progress.remark, highlight=False, markup=False)
+    status.update(_run_line(progress))
+
+
 class _RunLines:
     """Prints a line for each stage, and one for each job that ends."""
 
@@ -62,6 +69,8 @@ class _RunLines:
         self._last: tuple[str, int] | None = None
 
     def __call__(self, progress: ProgressReport) -> None:
+        if progress.remark:
+            print(progress.remark, file=sys.stderr, flush=True)
         now = (progress.stage, progress.finished + progress.failed)
         if now != self._last:
             self._last = now

@@ -6,22 +6,12 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
-from emulator.cli.dilations import (
-    AUTO,
-    OUTCOMES_TITLE,
-    DilationOption,
-    EvenIfHopelessOption,
-    announce,
-    outcome_table,
-    parse_dilation,
-    settle,
-)
+from emulator.cli.dilations import AUTO, DilationOption, EvenIfHopelessOption, parse_dilation
 from emulator.cli.matrix_options import numbers
 from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption, OutOption, run_path
 from emulator.cli.progress import run_progress
@@ -30,10 +20,7 @@ from emulator.cli.tables import show_rows
 from emulator.fidelity.verdict import Judgement
 from emulator.model.comparison_rows import ReproductionRow
 from emulator.model.documents import validate
-from emulator.model.errors import Hopeless, InvalidInput, RunFailed, TestbedError
-from emulator.model.topology import Topology
-from emulator.planning.plan_records import DilationChoice, kept_outcome
-from emulator.planning.planned_runs import planned_layout
+from emulator.model.errors import InvalidInput, RunFailed, TestbedError
 from emulator.reports.reproduction_pages import write_page
 from emulator.reports.reproduction_tables import (
     QUANTITIES,
@@ -45,18 +32,15 @@ from emulator.reports.reproduction_tables import (
     total_table,
 )
 from emulator.runs.container_testbed import testbed_named
-from emulator.runs.matrix import DEFAULT_REPEAT, Layout
-from emulator.runs.progress import ReportProgress
+from emulator.runs.matrix import DEFAULT_REPEAT
 from emulator.runs.run_directory import replace_rows
 from emulator.studies.claims import decide
 from emulator.studies.published_tables import TABLES, Reproduction
-from emulator.studies.reproduction import Planned, Reproduced, read_reproduction, reproduce, resume_reproduction
+from emulator.studies.reproduction import Reproduced, read_reproduction, reproduce, resume_reproduction
 from emulator.studies.reproduction_claims import reproduction_claims
 from emulator.studies.reproduction_rows import reproduction_rows
 
 LIST: Final = "list"
-LARGEST_DILATION: Final = 32.0
-"""The dilation of a problem that no dilation makes faithful: larger ones gain little and take longer."""
 
 
 def register(app: typer.Typer) -> None:
@@ -98,11 +82,10 @@ def reproduce_table(
     with testbed_named(name) as testbed, _resumable(path, reproduction), run_progress() as report_progress:
         if resume_directory is not None:
             reproduction = _begun(reproduction, path)
-        planned = _planner(testbed.topology, reproduction.dilation, report_progress, even_if_hopeless=even_if_hopeless)
         if resume_directory is None:
-            reproduced = reproduce(testbed, reproduction, path, report_progress, planned)
+            reproduced = reproduce(testbed, reproduction, path, report_progress, even_if_hopeless=even_if_hopeless)
         else:
-            reproduced = resume_reproduction(testbed, path, report_progress, planned)
+            reproduced = resume_reproduction(testbed, path, report_progress, even_if_hopeless=even_if_hopeless)
     _show(reproduced, path, as_json)
     if reproduced.failures:
         raise RunFailed(
@@ -138,31 +121,6 @@ def _stated_reproduction(
     reproduction = validate(stated, Reproduction, source="reproduce")
     reproduction.problems()
     return reproduction
-
-
-def _planner(
-    topology: Topology, requested: float | None, report_progress: ReportProgress, *, even_if_hopeless: bool
-) -> Planned:
-    """Return a function that chooses the dilation of each problem, as asked or as planned, and says so.
-
-    Where no dilation is faithful the problem is measured nevertheless; its verdict says what the result is worth.
-    """
-
-    def planned(layout: Layout) -> DilationChoice:
-        run = planned_layout(layout, topology)
-        try:
-            choice = settle(
-                run, requested, report_progress, even_if_hopeless=even_if_hopeless and requested is not None
-            )
-        except Hopeless as error:
-            if requested is not None:
-                raise
-            print(f"{error} It is measured at {LARGEST_DILATION:g}.", file=sys.stderr)
-            return settle(run, LARGEST_DILATION, report_progress, even_if_hopeless=True)
-        announce(choice, planned=requested is None)
-        return choice
-
-    return planned
 
 
 def _begun(reproduction: Reproduction, path: Path) -> Reproduction:
@@ -206,10 +164,6 @@ def _show(reproduced: Reproduced, path: Path, as_json: bool) -> None:
             show_rows(total_table(of_quantity), as_json=False, title=f"{table.heading}: {quantity}")
             show_rows(factor_table(of_quantity), as_json=False, title=f"Relative to pbs-1: {quantity}")
     show_rows(error_table(rows), as_json=False, title="Mean absolute errors (cells)")
-    outcomes = [(part.path.name, found) for part in reproduced.parts if (found := kept_outcome(part.manifest))]
-    if outcomes:
-        named = [replace(outcome, name=name) for name, outcome in outcomes]
-        show_rows(outcome_table(named), as_json=False, title=OUTCOMES_TITLE)
     if claims:
         show_rows(claim_table(claims), as_json=False, title="Claims")
         show_rows(part_table(claims), as_json=False)

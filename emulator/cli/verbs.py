@@ -36,7 +36,7 @@ VERBS: Final = {
     "shell": Verb("Open a shell at a cluster's head, as its user.", "live"),
     "logs": Verb("Print what the testbed's containers wrote.", "live"),
     "measure": Verb("Measure extension factors: how much longer a job takes when it is spread over clusters.", "live"),
-    "plan": Verb("Predict what a run will ask of this host, and which dilation it needs.", "live"),
+    "plan": Verb("Say whether this host can carry a run, from which dilation on, and about how long it takes.", "live"),
     "verify": Verb("Measure every link and direction of the wide area against what is asked of it.", "live"),
     "calibrate": Verb(
         "Derive a processor profile: the cost of a grid-point update, or the weight of an application other than "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
@@ -47,12 +47,24 @@ class Judgement(StrEnum):
         return list(Judgement).index(self)
 
 
+class Remedy(StrEnum):
+    """What cures a reason against a result: a larger dilation, another run (the host was busy), or nothing."""
+
+    LARGER_DILATION = "a larger dilation"
+    ANOTHER_RUN = "another run"
+    NONE = "nothing"
+
+
+LARGER, AGAIN, NOTHING = Remedy.LARGER_DILATION, Remedy.ANOTHER_RUN, Remedy.NONE
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A judgement and, unless it is valid, the reasons for it."""
+    """A judgement and, unless it is valid, the reasons for it and what cures them; records keep no remedies."""
 
     judgement: Judgement = Judgement.VALID
     reasons: tuple[str, ...] = ()
+    remedies: frozenset[Remedy] = field(default=frozenset(), compare=False)
 
     @classmethod
     def worst_of(cls, verdicts: Iterable[Verdict]) -> Verdict:
@@ -61,7 +73,8 @@ class Verdict:
         worst = max(
             (verdict.judgement for verdict in listed), key=lambda judgement: judgement.severity, default=Judgement.VALID
         )
-        return cls(worst, tuple(dict.fromkeys(reason for verdict in listed for reason in verdict.reasons)))
+        reasons = tuple(dict.fromkeys(reason for verdict in listed for reason in verdict.reasons))
+        return cls(worst, reasons, frozenset(remedy for verdict in listed for remedy in verdict.remedies))
 
 
 def judge_job(measures: JobMeasures) -> Verdict:
@@ -69,18 +82,21 @@ def judge_job(measures: JobMeasures) -> Verdict:
     return Verdict.worst_of(
         [
             *_judge_lateness(measures),
-            _by_error(measures.arrival_lateness_share, "submitted late by {} of the response time"),
-            _suspect_above(measures.overhead_lateness_share, SUSPECT_OVERHEAD, "middleware late by {} of the overhead"),
-            _suspect_if(measures.unpaced, UNPACED),
+            _by_error(measures.arrival_lateness_share, "submitted late by {} of the response time", LARGER),
+            _suspect_above(
+                measures.overhead_lateness_share, SUSPECT_OVERHEAD, "middleware late by {} of the overhead", LARGER
+            ),
+            _suspect_if(measures.unpaced, UNPACED, NOTHING),
             *(_judge_conditions(measures.conditions, measures) if measures.conditions else ()),
         ]
     )
 
 
 def _judge_lateness(measures: JobMeasures) -> list[Verdict]:
-    verdicts = [_by_error(measures.lateness_share, "late by {} of the runtime")]
+    verdicts = [_by_error(measures.lateness_share, "late by {} of the runtime", LARGER)]
     if measures.lateness_adds_up:
-        verdicts.append(_suspect_above(measures.late_phase_share, SUSPECT_LATE_PHASES, "{} of compute phases late"))
+        late = measures.late_phase_share
+        verdicts.append(_suspect_above(late, SUSPECT_LATE_PHASES, "{} of compute phases late", LARGER))
     return verdicts
 
 
@@ -91,32 +107,43 @@ def _judge_conditions(found: Conditions, measures: JobMeasures) -> list[Verdict]
             found.contending_cpu_share,
             SUSPECT_OTHER_CPU,
             "other work took {} of the host's processors",
+            AGAIN,
         ),
-        _suspect_above(found.cpu_pressure, SUSPECT_CPU_PRESSURE, "some task waited for a processor {} of the time"),
+        _suspect_above(
+            found.cpu_pressure, SUSPECT_CPU_PRESSURE, "some task waited for a processor {} of the time", LARGER
+        ),
         _judge_stolen(found, unpaced=measures.unpaced),
-        _by_error(found.throttled_share, f"{found.throttled_part} throttled by its CPU quota {{}} of the time"),
-        _by_error(found.stopped_share, f"{found.stopped_part} stood still {{}} of the time"),
-        _suspect_above(found.memory_pressure, SUSPECT_MEMORY_PRESSURE, "some task waited for memory {} of the time"),
-        _suspect_below(found.least_memory_share, LEAST_MEMORY, "only {} of the host's memory available"),
+        _by_error(found.throttled_share, f"{found.throttled_part} throttled by its CPU quota {{}} of the time", LARGER),
+        _by_error(found.stopped_share, f"{found.stopped_part} stood still {{}} of the time", AGAIN),
+        _suspect_above(
+            found.memory_pressure, SUSPECT_MEMORY_PRESSURE, "some task waited for memory {} of the time", AGAIN
+        ),
+        _suspect_below(found.least_memory_share, LEAST_MEMORY, "only {} of the host's memory available", AGAIN),
         _suspect_if(
             swapped_per_s is not None and swapped_per_s > SUSPECT_SWAPPED_PAGES_PER_S,
             f"{found.swapped_pages} pages swapped",
+            AGAIN,
         ),
-        _suspect_if(bool(found.killed_processes), f"{found.killed_processes} processes killed for want of memory"),
-        _suspect_above(found.io_pressure, SUSPECT_IO_PRESSURE, "some task waited for a disk {} of the time"),
+        _suspect_if(
+            bool(found.killed_processes), f"{found.killed_processes} processes killed for want of memory", AGAIN
+        ),
+        _suspect_above(found.io_pressure, SUSPECT_IO_PRESSURE, "some task waited for a disk {} of the time", AGAIN),
         _suspect_if(
             found.host_write_max_s is not None and found.host_write_max_s > SUSPECT_HOST_WRITE_S,
             f"a record took {found.host_write_max_s:.1f} s of host time to reach the disk"
             if found.host_write_max_s
             else "",
+            AGAIN,
         ),
         *(
-            Verdict(Judgement.VOID, (f"a link was programmed anew meanwhile: {change}",))
+            Verdict(Judgement.VOID, (f"a link was programmed anew meanwhile: {change}",), frozenset({AGAIN}))
             for change in found.changed_links
         ),
         _by_timeouts(found.unexplained_timeouts, measures.execution_s, "timeouts of TCP that no full link explains"),
         _by_timeouts(found.unasked_drops, measures.execution_s, "packets dropped that nobody asked for"),
-        _suspect_above(found.datagram_share, SUSPECT_DATAGRAMS, "datagrams of others on its way, {} of TCP's segments"),
+        _suspect_above(
+            found.datagram_share, SUSPECT_DATAGRAMS, "datagrams of others on its way, {} of TCP's segments", AGAIN
+        ),
     ]
 
 
@@ -126,9 +153,9 @@ def _judge_stolen(found: Conditions, *, unpaced: bool) -> Verdict:
     All that an unpaced job did took longer by that share; a paced job shows the effect as lateness.
     """
     if unpaced:
-        return _by_error(found.stolen_wanted_share, "{} of the CPU time stolen by the hypervisor")
+        return _by_error(found.stolen_wanted_share, "{} of the CPU time stolen by the hypervisor", AGAIN)
     threshold = SUSPECT_STOLEN_CROSSING if found.crosses else SUSPECT_STOLEN
-    return _suspect_above(found.stolen_cpu_share, threshold, "{} of the processors stolen by the hypervisor")
+    return _suspect_above(found.stolen_cpu_share, threshold, "{} of the processors stolen by the hypervisor", AGAIN)
 
 
 def _by_timeouts(number: int | None, execution_s: float | None, what: str) -> Verdict:
@@ -136,12 +163,12 @@ def _by_timeouts(number: int | None, execution_s: float | None, what: str) -> Ve
     if not number or not execution_s:
         return Verdict()
     error = min(1.0, number * TIMEOUT_S / execution_s)
-    return _by_error(error, f"{number} {what}, worth {{}} of the execution time")
+    return _by_error(error, f"{number} {what}, worth {{}} of the execution time", LARGER)
 
 
 def judge_unfinished(state: str, reason: str) -> Verdict:
     """Judge a job that failed or was cancelled: none of its times is a result."""
-    return Verdict(Judgement.VOID, (f"{state}: {reason}" if reason else state,))
+    return Verdict(Judgement.VOID, (f"{state}: {reason}" if reason else state,), frozenset({NOTHING}))
 
 
 def judge_run(measures: RunMeasures, finished: Sequence[Verdict]) -> Verdict:
@@ -163,18 +190,22 @@ def judge_links(checks: Iterable[LinkCheck], clusters: Collection[str] | None = 
 
 def judge_real(clusters: Collection[str]) -> Verdict:
     """Judge a job that used real `clusters`: nothing of them is emulated or measured."""
-    return _suspect_if(bool(clusters), f"processors and links of {', '.join(sorted(clusters))} are real, not emulated")
+    reason = f"processors and links of {', '.join(sorted(clusters))} are real, not emulated"
+    return _suspect_if(bool(clusters), reason, NOTHING)
 
 
 def _judge_check(check: LinkCheck, clusters: Collection[str] | None) -> Verdict:
     if not check.carried and (clusters is None or len(set(clusters)) > 1):
-        return _suspect_if(True, f"the router does not carry the links at this dilation ({check.moment} the run)")
+        reason = f"the router does not carry the links at this dilation ({check.moment} the run)"
+        return _suspect_if(True, reason, LARGER)
     worst = check.worst(clusters)
     if worst is None:
         return Verdict()
     # An error in a delay or rate changes a runtime by at most that share, so that the same thresholds hold.
     judgement = Judgement.VOID if worst.error > VOID_ERROR else Judgement.SUSPECT
-    return Verdict(judgement, (f"link check {check.moment} the run: {worst.what} off by {_percent(worst.error)}",))
+    # The check itself was repeated already: another run of the job finds the same links.
+    reason = f"link check {check.moment} the run: {worst.what} off by {_percent(worst.error)}"
+    return Verdict(judgement, (reason,), frozenset({NOTHING}))
 
 
 def _judge_background(outside_s: float | None) -> Verdict:
@@ -214,25 +245,25 @@ def _judge_jobs(finished: Sequence[Verdict]) -> Verdict:
     return Verdict(judgement, (reason,))
 
 
-def _by_error(error: float | None, reason: str) -> Verdict:
+def _by_error(error: float | None, reason: str, remedy: Remedy) -> Verdict:
     if error is None or error <= SUSPECT_ERROR:
         return Verdict()
     judgement = Judgement.VOID if error > VOID_ERROR else Judgement.SUSPECT
-    return Verdict(judgement, (reason.format(_percent(error)),))
+    return Verdict(judgement, (reason.format(_percent(error)),), frozenset({remedy}))
 
 
-def _suspect_above(share: float | None, threshold: float, reason: str) -> Verdict:
+def _suspect_above(share: float | None, threshold: float, reason: str, remedy: Remedy) -> Verdict:
     if share is None or share <= threshold:
         return Verdict()
-    return Verdict(Judgement.SUSPECT, (reason.format(_percent(share)),))
+    return Verdict(Judgement.SUSPECT, (reason.format(_percent(share)),), frozenset({remedy}))
 
 
-def _suspect_below(share: float | None, threshold: float, reason: str) -> Verdict:
-    return _suspect_if(share is not None and share < threshold, reason.format(_percent(share or 0.0)))
+def _suspect_below(share: float | None, threshold: float, reason: str, remedy: Remedy) -> Verdict:
+    return _suspect_if(share is not None and share < threshold, reason.format(_percent(share or 0.0)), remedy)
 
 
-def _suspect_if(condition: bool, reason: str) -> Verdict:
-    return Verdict(Judgement.SUSPECT, (reason,)) if condition else Verdict()
+def _suspect_if(condition: bool, reason: str, remedy: Remedy) -> Verdict:
+    return Verdict(Judgement.SUSPECT, (reason,), frozenset({remedy})) if condition else Verdict()
 
 
 def _percent(share: float) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from emulator.containers.wan.controls import speedup
 from emulator.fidelity.attribution import WHOLE, Attribution, Contribution, Larger, Setting, Timing, attribute
-from emulator.fidelity.verdict import Verdict
+from emulator.model.clock import Dilation
 from emulator.model.comparison_rows import AttributionRow
 from emulator.model.topology import Topology
 from emulator.model.views import JobView
@@ -24,7 +24,9 @@ from emulator.runs.control_runs import (
     WITHOUT_WIDE_AREA,
     ControlRun,
 )
+from emulator.runs.extension_factors import judged
 from emulator.runs.matrix import Cell, Layout
+from emulator.runs.recording import EndedJob
 
 _SETTINGS: Final[Mapping[Setting, ControlRun]] = {
     Setting.WITHOUT_WIDE_AREA: WITHOUT_WIDE_AREA,
@@ -35,7 +37,7 @@ _SETTINGS: Final[Mapping[Setting, ControlRun]] = {
 }
 """The control run in which a co-allocated cell is run under a setting."""
 
-_Runs = Mapping[Setting, tuple[SessionRuns, Sequence[JobView]]]
+_Runs = Mapping[Setting, Sequence[EndedJob]]
 
 
 def attribution_rows(
@@ -57,35 +59,34 @@ def _of_problem(
         if single is None or cell.clusters == 1 or cell.synchronized:
             continue
         runs = _runs(cell, single, measurement, controls)
-        if all(jobs for _, jobs in runs.values()):
-            yield from _rows(cell, runs, topology, measurement)
+        if all(runs.values()):
+            yield from _rows(cell, runs, topology)
 
 
 def _runs(cell: Cell, single: Cell, measurement: SessionRuns, controls: Mapping[ControlRun, SessionRuns]) -> _Runs:
-    """Return every setting's session, and its jobs."""
+    """Return every setting's jobs."""
     made = {
         Setting.SINGLE: (measurement, single),
         Setting.COALLOCATED: (measurement, cell),
         Setting.SINGLE_LARGER: (controls[LARGER_DILATION], single),
         **{setting: (controls[control_run], cell) for setting, control_run in _SETTINGS.items()},
     }
-    return {setting: (session, session.finished.get(used.name, ())) for setting, (session, used) in made.items()}
+    return {setting: session.of(used.name) for setting, (session, used) in made.items()}
 
 
-def _rows(cell: Cell, runs: _Runs, topology: Topology, measurement: SessionRuns) -> Iterator[AttributionRow]:
-    timings = {setting: [_timing(job) for job in jobs] for setting, (_, jobs) in runs.items()}
-    left, left_larger = (
-        1 / speedup(topology, session.dilation) for session in (measurement, runs[Setting.SINGLE_LARGER][0])
-    )
+def _rows(cell: Cell, runs: _Runs, topology: Topology) -> Iterator[AttributionRow]:
+    timings = {setting: [_timing(job) for job in jobs] for setting, jobs in runs.items()}
+    dilation = runs[Setting.SINGLE][0].dilation
+    left, left_larger = (1 / speedup(topology, Dilation(factor)) for factor in (dilation, LARGER_BY * dilation))
     found: Attribution = attribute(timings, Larger(LARGER_BY, left, left_larger))
     singles = timings[Setting.SINGLE]
     single_s = sum(run.runtime_s for run in singles) / len(singles)
-    verdict = Verdict.worst_of(session.judged(jobs) for session, jobs in runs.values())
+    verdict = judged([job for jobs in runs.values() for job in jobs])
     parts: dict[str, Contribution] = {part.value: contribution for part, contribution in found.parts.items()}
     for part, contribution in {**parts, WHOLE: found.whole}.items():
         yield AttributionRow(
             **cell.columns,
-            dilation=measurement.dilation.factor,
+            dilation=dilation,
             part=part,
             single_share=contribution.single,
             added=contribution.added,

@@ -15,15 +15,13 @@ from itertools import accumulate
 from typing import Any, Final
 
 from emulator.fidelity.intervals import Estimate, mean_of_positive
-from emulator.fidelity.verdict import judge_links
-from emulator.model.clock import Dilation
-from emulator.model.evidence import LinkCheck
 from emulator.model.records import BorderExchangeRow, CommunicationRow
 from emulator.model.units import rate_mbit
 from emulator.model.views import JobView
 from emulator.runs.cell_runs import Finished
 from emulator.runs.extension_factors import interconnect, judged, values
 from emulator.runs.matrix import Cell, Layout
+from emulator.runs.recording import EndedJob
 
 DIRECTIONS: Final = ("top", "bottom", "left", "right")
 
@@ -36,19 +34,15 @@ class CommunicationRows:
     processes: tuple[BorderExchangeRow, ...] = ()
 
 
-def communication_rows(
-    layout: Layout, finished: Finished, dilation: Dilation, checks: Sequence[LinkCheck]
-) -> CommunicationRows:
-    """Return the rows of the cells that have finished runs, in the order of the matrix.
-
-    `checks` are those of the wide area.
-    """
-    measured = [(cell, finished[cell.name]) for cell in layout.cells if values(finished[cell.name], "communication_s")]
-    totals = tuple(_total(cell, jobs, dilation, checks) for cell, jobs in measured)
+def communication_rows(layout: Layout, finished: Finished) -> CommunicationRows:
+    """Return the rows of the cells that have finished runs, in the order of the matrix."""
+    found = [(cell, finished.get(cell.name, ())) for cell in layout.cells]
+    measured = [(cell, jobs) for cell, jobs in found if values(jobs, "communication_s")]
+    totals = tuple(_total(cell, jobs) for cell, jobs in measured)
     return CommunicationRows(totals, tuple(row for cell, jobs in measured for row in _processes(cell, jobs)))
 
 
-def _total(cell: Cell, jobs: Sequence[JobView], dilation: Dilation, checks: Sequence[LinkCheck]) -> CommunicationRow:
+def _total(cell: Cell, jobs: Sequence[EndedJob]) -> CommunicationRow:
     times_s = values(jobs, "communication_s")
     around = mean_of_positive(times_s) or Estimate(0.0, None, None, len(times_s))
     record = _record(jobs[0])
@@ -59,7 +53,7 @@ def _total(cell: Cell, jobs: Sequence[JobView], dilation: Dilation, checks: Sequ
     return CommunicationRow(
         **cell.columns,
         interconnect=interconnect(jobs),
-        dilation=dilation.factor,
+        dilation=jobs[0].dilation,
         exchange=str(record.get("exchange", "")),
         synchronized=cell.synchronized,
         iterations=iterations,
@@ -71,7 +65,7 @@ def _total(cell: Cell, jobs: Sequence[JobView], dilation: Dilation, checks: Sequ
         border_exchange_bytes=moved_bytes,
         data_rate_mbit=data_rate_mbit,
         n=len(times_s),
-        verdict=judged(jobs, dilation, judge_links(checks, cell.specification.clusters)).judgement,
+        verdict=judged(jobs).judgement,
     )
 
 

@@ -2,8 +2,8 @@
 
 A `Matrix` says what to measure; `measure` runs it in a new directory, `resume` what an earlier attempt left to run. The
 product is a row for each cell, and a directory with every job behind it. `runs.matrix` lays out the cells,
-`runs.cell_sessions` and `control_runs` run them; `runs.extension_factors`, `communication`, `attribution` and
-`invariance` make the rows.
+`planning.choices` chooses the dilation of each problem; `dilation_sessions` and `control_runs` run them;
+`runs.extension_factors`, `communication`, `attribution` and `invariance` make the rows.
 """
 
 from __future__ import annotations
@@ -16,27 +16,28 @@ from emulator.fidelity.measures import RunMeasures
 from emulator.fidelity.verdict import Verdict, judge_run
 from emulator.measurement.attribution import attribution_rows
 from emulator.measurement.communication import CommunicationRows, communication_rows
-from emulator.measurement.control_runs import run_controls
+from emulator.measurement.control_runs import ProblemsByDilation, run_controls
+from emulator.measurement.dilation_sessions import DilationSessions, announced, known_choices, problems_by_dilation
 from emulator.measurement.invariance import defects, invariance_rows
 from emulator.model.comparison_rows import AttributionRow, InvarianceRow
-from emulator.model.evidence import LinkCheck
 from emulator.model.records import (
     BorderExchangeRow,
     CommunicationRow,
     ExtensionFactorRow,
     RunProgress,
 )
-from emulator.runs.cell_runs import Finished
-from emulator.runs.cell_sessions import Session, SessionRuns
+from emulator.planning.choices import DilationChoice, asked_choices, tried_choices
+from emulator.planning.planned_runs import available_resources, check_possible, planned_cells
+from emulator.runs.cell_sessions import SessionRuns
 from emulator.runs.control_runs import CHECK, control_runs_of
-from emulator.runs.extension_factors import MeasuredCell, judged, measured_cells
-from emulator.runs.holding import Testbed
-from emulator.runs.matrix import Layout, Matrix, lay_out
+from emulator.runs.extension_factors import MeasuredCell, measured_cells
+from emulator.runs.holding import Testbed, real_time_if_failed
+from emulator.runs.matrix import Layout, Matrix, Problem, lay_out
 from emulator.runs.progress import ReportProgress
-from emulator.runs.resuming import read_earlier
+from emulator.runs.resuming import Earlier, read_earlier
 from emulator.runs.run_directory import (
+    PILOTS_FOLDER,
     check_free,
-    next_attempt,
     read_manifest,
     replace_manifest,
     replace_rows,
@@ -64,17 +65,30 @@ class Measured:
         return defects(self.invariance)
 
 
-def measure(testbed: Testbed, matrix: Matrix, path: Path, report_progress: ReportProgress) -> Measured:
+def measure(
+    testbed: Testbed,
+    matrix: Matrix,
+    path: Path,
+    report_progress: ReportProgress,
+    *,
+    even_if_hopeless: bool = False,
+    every_run_counts: bool = False,
+) -> Measured:
     """Measure `matrix` on `testbed` and record everything in the directory `path`.
+
+    What is not valid is run again, unless `every_run_counts`.
 
     Raises:
         InvalidInput: if the matrix cannot be meant or cannot run on this testbed, or `path` is taken.
+        Hopeless: if this host cannot hold it, unless it is to run `even_if_hopeless`.
         TestbedBusy: if another run holds the testbed.
-        RunFailed: if the testbed was lost, or no job finished.
+        RunFailed: if the testbed was lost, or no job finished at all.
     """
     check_free(path)
     layout = lay_out(matrix, testbed.topology)
-    return _Attempt(matrix, layout, path, path).run(testbed, report_progress)
+    if not even_if_hopeless:
+        check_possible(planned_cells(layout.cells, testbed.topology, matrix.repeat), available_resources())
+    return _Attempt(testbed, matrix, layout, path, report_progress, every_run_counts=every_run_counts).run()
 
 
 def resume(testbed: Testbed, path: Path, report_progress: ReportProgress) -> Measured:
@@ -87,61 +101,78 @@ def resume(testbed: Testbed, path: Path, report_progress: ReportProgress) -> Mea
     """
     earlier = read_earlier(path, testbed.topology)
     layout = lay_out(earlier.matrix, testbed.topology)
-    finished = earlier.finished(layout, earlier.matrix.repeat)
-    attempt = _Attempt(earlier.matrix, layout, path, next_attempt(path), finished, earlier.checks)
-    return attempt.run(testbed, report_progress)
+    return _Attempt(testbed, earlier.matrix, layout, path, report_progress, earlier).run()
 
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """One attempt at the measurement in `path`, with records in `records`, after `finished` jobs and their `checks`."""
+    """One attempt at the measurement in `path`, after what an `earlier` one left."""
 
+    testbed: Testbed
     matrix: Matrix
     layout: Layout
     path: Path
-    records: Path
-    finished: Finished | None = None
-    checks: tuple[LinkCheck, ...] = ()
+    report_progress: ReportProgress
+    earlier: Earlier | None = None
+    every_run_counts: bool = False
 
-    def run(self, testbed: Testbed, report_progress: ReportProgress) -> Measured:
+    def run(self) -> Measured:
         """Run what is missing of the measurement and then of its controls, and write the result."""
-        finished = self.finished or {}
-        session = Session(self.matrix, self.layout, self.records, finished=finished, checks=self.checks)
-        with session.run(testbed, report_progress) as made:
-            measured = self._product(made)
-        return self._controlled(testbed, made, measured, report_progress) if control_runs_of(self.matrix) else measured
+        with real_time_if_failed(self.testbed):
+            known = {} if self.earlier is None else known_choices(self.layout, self.earlier)
+            choices = self._choices(known)
+            self.report_progress(announced(list(choices.values()), self.matrix, self.testbed.topology))
+            sessions = DilationSessions(
+                self.testbed, self.matrix, self.path, choices, self.earlier, self.every_run_counts
+            )
+            for made in sessions.run(self.report_progress):
+                measured = self._product(made, sessions.choices)
+        if not control_runs_of(self.matrix):
+            return measured
+        return self._controlled(made, problems_by_dilation(sessions.choices.values()), measured)
 
-    def _product(self, made: SessionRuns) -> Measured:
-        """Write the rows of all cells and the verdict on all attempts together, and return them."""
-        runs, dilation = made.runs, made.dilation
-        cells = measured_cells(self.layout, runs.finished, dilation, made.checks)
+    def _choices(self, known: dict[Problem, DilationChoice]) -> dict[Problem, DilationChoice]:
+        """Return the dilation of every problem: as asked, as `known` from earlier, or by pilots."""
+        if self.matrix.dilation is not None:
+            return asked_choices(self.layout, self.matrix.dilation)
+        missing = [cells for cells in self.layout.problems if cells[0].problem not in known]
+        if not missing:
+            return known
+        resources = available_resources(guest_router=self.testbed.wide_area.is_guest())
+        folder = self.path / PILOTS_FOLDER
+        return known | tried_choices(self.testbed, self.matrix, missing, folder, resources, self.report_progress)
+
+    def _product(self, made: SessionRuns, choices: Mapping[Problem, DilationChoice]) -> Measured:
+        """Write the rows of all cells and the verdict on what is measured so far, and return them."""
+        cells = measured_cells(self.layout, made.finished)
         communication = CommunicationRows()
         if self.matrix.communication:
-            communication = communication_rows(self.layout, runs.finished, dilation, made.checks)
+            communication = communication_rows(self.layout, made.finished)
         replace_rows(self.path, ExtensionFactorRow, [cell.row for cell in cells])
         replace_rows(self.path, CommunicationRow, communication.totals)
         replace_rows(self.path, BorderExchangeRow, communication.processes)
-        verdict = self._judged(made)
+        verdict, whole = self._judged(made), not made.failures and self._is_whole(made)
         self._update_manifest(
             {
-                "progress": _progress(whole=not runs.failures and not control_runs_of(self.matrix)),
+                "progress": _progress(whole=whole and not control_runs_of(self.matrix)),
+                "plan": {"problems": [choice.record() for choice in choices.values()]},
                 "verdict": verdict.judgement,
                 "verdict_reasons": verdict.reasons,
                 "jobs": self.matrix.repeat * len(self.layout.cells),
                 "host_ended_at": host_now(),
             }
         )
-        return Measured(cells, communication, verdict, runs.failures)
+        return Measured(cells, communication, verdict, made.failures)
 
-    def _controlled(
-        self, testbed: Testbed, made: SessionRuns, measured: Measured, report_progress: ReportProgress
-    ) -> Measured:
+    def _is_whole(self, made: SessionRuns) -> bool:
+        return all(len(made.of(cell.name)) >= self.matrix.repeat for cell in self.layout.cells)
+
+    def _controlled(self, made: SessionRuns, problems: ProblemsByDilation, measured: Measured) -> Measured:
         """Make the missing control runs, write their rows, and return `measured` with them."""
-        controls = run_controls(testbed, self.matrix, self.layout, self.path, report_progress)
-        failures = measured.failures + tuple(
-            failure for control in controls.values() for failure in control.runs.failures
-        )
-        attribution = attribution_rows(self.layout, testbed.topology, made, controls) if self.matrix.attribute else ()
+        testbed, topology = self.testbed, self.testbed.topology
+        controls = run_controls(testbed, self.matrix, problems, self.path, self.report_progress)
+        failures = measured.failures + tuple(failure for control in controls.values() for failure in control.failures)
+        attribution = attribution_rows(self.layout, topology, made, controls) if self.matrix.attribute else ()
         invariance = invariance_rows(self.layout, made, controls[CHECK]) if self.matrix.check else ()
         measured = replace(measured, failures=failures, attribution=attribution, invariance=invariance)
         replace_rows(self.path, AttributionRow, attribution)
@@ -155,10 +186,9 @@ class _Attempt:
         replace_manifest(self.path, read_manifest(self.path).model_copy(update=dict(changes)))
 
     def _judged(self, made: SessionRuns) -> Verdict:
-        runs = made.runs
-        verdicts = [judged([job], made.dilation, Verdict()) for jobs in runs.finished.values() for job in jobs]
+        verdicts = [job.verdict for jobs in made.finished.values() for job in jobs]
         expected = self.matrix.repeat * len(self.layout.cells)
-        return judge_run(RunMeasures(made.checks, expected, jobs_failed=len(runs.failures)), verdicts)
+        return judge_run(RunMeasures(made.checks, expected, jobs_failed=len(made.failures)), verdicts)
 
 
 def _progress(*, whole: bool) -> RunProgress:

@@ -15,10 +15,10 @@ from emulator.fidelity.intervals import Estimate, ratio_of_means, ratio_of_produ
 from emulator.fidelity.thresholds import SUSPECT_ERROR
 from emulator.fidelity.verdict import Judgement, Verdict
 from emulator.model.comparison_rows import InvarianceRow
-from emulator.model.views import JobView
 from emulator.runs.cell_sessions import SessionRuns
-from emulator.runs.extension_factors import interconnect, values
+from emulator.runs.extension_factors import interconnect, judged, values
 from emulator.runs.matrix import Cell, CellVariant, Layout, Problem
+from emulator.runs.recording import EndedJob
 
 LARGEST_DIFFERENCE: Final = SUSPECT_ERROR
 """The largest relative difference between a figure at K and at 2K that may both be valid."""
@@ -52,9 +52,8 @@ def defects(rows: Sequence[InvarianceRow]) -> tuple[str, ...]:
 class _Side:
     """A cell as measured at one dilation: its `jobs`, and the `singles` that its factor compares them with."""
 
-    session: SessionRuns
-    jobs: Sequence[JobView]
-    singles: Sequence[JobView]
+    jobs: Sequence[EndedJob]
+    singles: Sequence[EndedJob]
 
     @property
     def runtimes_s(self) -> list[float]:
@@ -75,7 +74,7 @@ class _Side:
     @property
     def verdict(self) -> Verdict:
         """The worst verdict on all runs behind the figure."""
-        return self.session.judged([*self.jobs, *self.singles])
+        return judged([*self.jobs, *self.singles])
 
 
 def _of_problem(cells: Sequence[Cell], measurement: SessionRuns, check: SessionRuns) -> Iterator[InvarianceRow]:
@@ -87,9 +86,8 @@ def _of_problem(cells: Sequence[Cell], measurement: SessionRuns, check: SessionR
 
 
 def _side(session: SessionRuns, cell: Cell, single: Cell | None) -> _Side:
-    jobs = session.finished.get(cell.name, ())
-    singles = () if single is None or cell is single else session.finished.get(single.name, ())
-    return _Side(session, jobs, singles)
+    singles = () if single is None or cell is single else session.of(single.name)
+    return _Side(session.of(cell.name), singles)
 
 
 def _row(cell: Cell, first: _Side, again: _Side) -> InvarianceRow:
@@ -98,8 +96,8 @@ def _row(cell: Cell, first: _Side, again: _Side) -> InvarianceRow:
     return InvarianceRow(
         **cell.columns,
         interconnect=interconnect(first.jobs),
-        dilation=first.session.dilation.factor,
-        check_dilation=again.session.dilation.factor,
+        dilation=first.jobs[0].dilation,
+        check_dilation=again.jobs[0].dilation,
         runtime_s=statistics.fmean(first.runtimes_s),
         check_runtime_s=statistics.fmean(again.runtimes_s),
         extension_factor=first.factor,

@@ -130,8 +130,50 @@ class LinkRow(Row):
     within: bool
 
 
+class PilotRow(Row):
+    """A pilot: a short run of a job, or of several at once, that showed whether a dilation suffices.
+
+    `trial` names what was run, `problem` the problem or campaign whose dilation it tells. `iterations` and
+    `iteration_s` are those of its first job. `binding` names what was nearest to, or farthest beyond, what a pilot may
+    show, and `strain` how far: up to 1 it suffices. `folder` holds its records, beside this file.
+    """
+
+    problem: str
+    trial: str
+    dilation: float
+    jobs: int = 1
+    iterations: int | None = None
+    iteration_s: float | None = None
+    host_duration_s: float
+    late_phase_share: float | None = None
+    lateness_share: float | None = None
+    cpu_pressure: float | None = None
+    binding: str = ""
+    strain: float
+    verdict: str
+    reasons: str = ""
+    folder: str = ""
+
+
+class SupersededRow(Row):
+    """A run of a measured cell that counts no more, because it was run again: at its dilation, or at a larger one.
+
+    `job` is its number in the ``jobs.csv`` beside this file; `because` says how it was run again.
+    """
+
+    job: int
+    name: str
+    dilation: float
+    verdict: str
+    reasons: str = ""
+    because: str
+
+
 class ExtensionFactorRow(Row):
-    """The extension factor of an application over `clusters` clusters: the mean of `n` runs, with a 95% CI."""
+    """The extension factor of an application over `clusters` clusters: the mean of `n` runs, with a 95% CI.
+
+    `reasons` are those of its verdict; a valid one has none.
+    """
 
     application: str
     grid: int | None = None
@@ -148,6 +190,7 @@ class ExtensionFactorRow(Row):
     ci_high: float | None = None
     n: int
     verdict: str
+    reasons: str = ""
 
 
 class CommunicationRow(Row):
@@ -220,6 +263,8 @@ ROW_FILES: Final[dict[type[Row], str]] = {
     InvarianceRow: "invariance.csv",
     EvidenceRow: "evidence.csv",
     LinkFaultRow: "link_faults.csv",
+    PilotRow: "pilots.csv",
+    SupersededRow: "superseded.csv",
 }
 
 
@@ -255,7 +300,8 @@ class Manifest(DocumentModel):
 
     `control` says which parts of the wide area a control run kept; `topology` holds the wide area as the run used it.
     The links of `unshaped_clusters` were real: they were neither shaped nor measured. `defects` are figures that were
-    called valid and failed a later check, one sentence each. `plan` is the prediction for the run, with its outcome.
+    called valid and failed a later check, one sentence each. `plan` holds the dilation of each problem and how it was
+    found; of old runs it is a prediction.
     Execution times, arrivals, scans, overhead and files of the workload were divided by `time_scale`; all records are
     in divided seconds.
     """

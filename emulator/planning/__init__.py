@@ -1,10 +1,8 @@
-"""Planning of a run: its jobs, their cost on this host, and the smallest faithful dilation.
+"""How a run is fitted to this host: what can be said of it beforehand, and pilots that choose its dilation.
 
-planned_runs                 the jobs of a measurement or a campaign, and how they overlap
 planned_jobs, planned_traffic  from a job's specification to its work, its messages and its packets
-predicted_jobs, lateness     what each job will be like at a dilation, and how many of its phases end late
-costs                        what the host's processors, memory and router cost a testbed
-plan                         what binds first, and the dilation proposed
-host_probe, host_readings, host_costs   measuring a host, reading costs from it, and remembering them
-plan_records                 a plan kept with its run
+planned_runs                   the jobs of a measurement or a campaign, and which of them run at the same time
+plan                           what a run asks of this host, the smallest dilation it allows, and how long it takes
+trying                         pilots of jobs on the running testbed, until a dilation suffices
+choices                        the dilation of each problem of a measurement, as its records keep it
 """

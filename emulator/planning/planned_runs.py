@@ -1,6 +1,6 @@
-"""Plans of measurements and campaigns: their jobs, how these overlap, and the dilation that they need.
+"""The jobs of measurements and campaigns as they are planned, and which of them run at the same time.
 
-`planned_matrix` and `planned_campaign` return what a run asks of a host; `emulator.planning.plan` judges that. A
+`planned_layout` and `planned_campaign` return what a run consists of; `emulator.planning.plan` judges that. A
 campaign's jobs overlap as the simulator places them, with the campaign's own policy and discipline.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -16,118 +17,122 @@ import psutil
 from emulator.model.clock import Dilation
 from emulator.model.errors import Hopeless
 from emulator.model.job import JobSpecification
+from emulator.model.request import RequestKind
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Topology
-from emulator.planning.costs import HostCosts
-from emulator.planning.plan import Plan, PlannedRun, Resources, plan, propose
-from emulator.planning.planned_jobs import planned_job
+from emulator.planning.plan import PlannedRun, Resources, plan
+from emulator.planning.planned_jobs import PlannedJob, planned_job
 from emulator.planning.planned_traffic import Part
-from emulator.planning.predicted_jobs import PlannedJob
 from emulator.policies.factory import discipline_scanned
 from emulator.policies.registry import placement_policy
-from emulator.runs.control_runs import ControlRun
 from emulator.runs.input_files import stated_surroundings
-from emulator.runs.matrix import Layout
+from emulator.runs.matrix import Cell
 from emulator.simulator import simulate
 from emulator.simulator.engine import FinishedJob
 from workloads.campaign import Campaign
 from workloads.campaign_stream import campaign_files
 from workloads.schedule import Arrival
 
-
-def plan_dilation(run: PlannedRun, costs: HostCosts, resources: Resources | None = None) -> float:
-    """Return the smallest dilation at which `run` is faithful on the host of these costs.
-
-    Raises:
-        Hopeless: if there is none; the message names what binds.
-    """
-    return settled_plan(run, costs, resources=resources).dilation
+MOST_TOGETHER = 24
+"""So many jobs run at once in a pilot of a campaign at most."""
 
 
-def settled_plan(
-    run: PlannedRun,
-    costs: HostCosts,
-    dilation: float | None = None,
-    *,
-    even_if_hopeless: bool = False,
-    resources: Resources | None = None,
-) -> Plan:
-    """Return the plan of `run` at `dilation`, or else at the smallest at which it is faithful.
+def available_resources(path: Path | None = None, *, guest_router: bool = True) -> Resources:
+    """Return what this host has to give now; disk space is that at `path`, or in the working directory."""
+    memory = psutil.virtual_memory().available
+    return Resources(psutil.cpu_count() or 1, memory, shutil.disk_usage(path or Path()).free, guest_router)
+
+
+def check_possible(run: PlannedRun, resources: Resources) -> None:
+    """Check that this host can hold `run`, whatever the dilation.
 
     Raises:
-        Hopeless: if its verdict would be void, the host cannot hold it, or no dilation was given and none is faithful;
-            unless it is to run `even_if_hopeless`.
+        Hopeless: if it cannot.
     """
-    room = resources or available_resources()
-    found = propose(run, costs, room) if dilation is None else plan(run, Dilation(dilation), costs, room)
-    if even_if_hopeless or (found.faithful if dilation is None else not found.hopeless):
-        return found
-    worst = max(found.hopeless or (found.binding,), key=lambda constraint: constraint.strain)
-    if dilation is None:
+    for constraint in plan(run, Dilation(1.0), resources).impossible:
         raise Hopeless(
-            f"No dilation up to {found.dilation:g} is faithful on this host, because of its {worst.name}: "
-            f"{worst.share:.3g} of what there is, where {worst.faithful:.3g} is the most (make the run smaller)."
+            f"This host cannot hold the run: it needs {constraint.share:.3g} times the {constraint.name} that is "
+            "available (make the run smaller, or use --even-if-hopeless)."
         )
-    proposed = propose(run, costs, room)
-    remedy = f"--dilation {proposed.dilation:g}" if proposed.faithful else "a smaller run"
-    raise Hopeless(
-        f"At dilation {dilation:g} this run is hopeless on this host, because of its {worst.name}: {worst.share:.3g} "
-        f"is predicted, and above {worst.hopeless:.3g} it is void (use {remedy}, or --even-if-hopeless)."
-    )
 
 
-def available_resources(path: Path | None = None) -> Resources:
-    """What this host has to give now: memory, and room for records (at `path`, or in the working directory)."""
-    return Resources(psutil.virtual_memory().available, shutil.disk_usage(path or Path()).free)
+def planned_cells(cells: Sequence[Cell], topology: Topology, repeat: int = 1) -> PlannedRun:
+    """Return what measuring `cells` consists of: one job after another."""
+    crossing = {name for cell in cells if cell.clusters > 1 for name in cell.specification.clusters}
+    jobs = (planned_fixed(cell.specification, topology) for cell in cells)
+    link_mbit = _fastest_link_mbit(topology, crossing)
+    return PlannedRun(tuple(jobs), len(topology.clusters), repeat, full_link_mbit=link_mbit)
 
 
-def planned_layout(layout: Layout, topology: Topology, control_runs: Sequence[ControlRun] = ()) -> PlannedRun:
-    """What measuring the cells of `layout` and making `control_runs`, one job after another, asks of a host."""
-    names = {name for cell in layout.cells if cell.clusters > 1 for name in cell.specification.clusters}
-    # What a run at a larger dilation asks of the host is less.
-    controls = [
-        job
-        for run in control_runs
-        if run.larger_by == 1.0
-        for job in _cell_jobs(run.layout(layout), run.control.of(topology, Dilation(1.0)))
-    ]
-    return PlannedRun(
-        tuple(_cell_jobs(layout, topology)),
-        len(topology.clusters),
-        full_link_mbit=_fastest_link_mbit(topology, names),
-        controls=tuple(controls),
-    )
+@dataclass(frozen=True, slots=True)
+class PlannedCampaign:
+    """A campaign as simulated: its `run`, and the jobs that are tried beforehand.
+
+    `hardest` is the job that asks most of the host; `together` are those that ask most of it at the same time.
+    All are fixed requests on the clusters on which the simulator placed them.
+    """
+
+    run: PlannedRun
+    hardest: JobSpecification
+    together: tuple[JobSpecification, ...]
 
 
-def _cell_jobs(layout: Layout, topology: Topology) -> list[PlannedJob]:
-    """Return the job of each cell."""
-    return [planned_job(cell.specification, _fixed_parts(cell.specification), topology) for cell in layout.cells]
-
-
-def planned_campaign(campaign: Campaign, arrivals: Sequence[Arrival], seed: int, topology: Topology) -> PlannedRun:
-    """What `arrivals` under the policy and discipline of `campaign` ask of a host, overlapping as simulated.
+def planned_campaign(campaign: Campaign, arrivals: Sequence[Arrival], seed: int, topology: Topology) -> PlannedCampaign:
+    """Return what `arrivals` under the policy and discipline of `campaign` consist of, overlapping as simulated.
 
     Raises:
-        InvalidInput: if a job cannot be meant or simulated.
+        InvalidInput: if a job cannot be run so.
     """
-    specifications = [arrival.specification for arrival in arrivals]
     lives = _simulated(campaign, arrivals, seed, topology)
     names = topology.cluster_names
-    jobs = tuple(
-        planned_job(specifications[life.id], [(names[at], size) for at, size in _parts(life)], topology)
-        for life in lives
-    )
+    fixed = [
+        _as_placed(arrivals[life.id].specification, [(names[at], size) for at, size in _parts(life)]) for life in lives
+    ]
+    jobs = tuple(planned_fixed(specification, topology) for specification in fixed)
     middleware = topology.middleware and topology.middleware.divided(campaign.time_scale)
     overheads_s = [middleware.overhead_s(len(life.components)) for life in lives if middleware]
-    crossing = any(len(set(life.clusters)) > 1 for life in lives)
-    return PlannedRun(
+    crossing = set(names) if any(len(set(life.clusters)) > 1 for life in lives) else set[str]()
+    run = PlannedRun(
         jobs,
         len(topology.clusters),
         beside=_overlaps(lives),
         span_s=max(life.finish_s for life in lives),
         overhead_s=min(overheads_s, default=None),
-        full_link_mbit=_fastest_link_mbit(topology, set(names) if crossing else set()),
+        full_link_mbit=_fastest_link_mbit(topology, crossing),
     )
+    hardest = max(range(len(jobs)), key=lambda at: _demand(jobs[at]))
+    busiest = max((_running_at(lives, life.start_s) for life in lives), key=lambda at: _demand_of(jobs, at))
+    return PlannedCampaign(run, fixed[hardest], tuple(fixed[at] for at in busiest[:MOST_TOGETHER]))
+
+
+def planned_fixed(specification: JobSpecification, topology: Topology) -> PlannedJob:
+    """Return what the job of a fixed request is."""
+    return planned_job(specification, _fixed_parts(specification), topology)
+
+
+def _as_placed(specification: JobSpecification, parts: Sequence[Part]) -> JobSpecification:
+    """Return the job as a fixed request for `parts`, without an input file and a queue of its own."""
+    changes = {
+        "request": RequestKind.FIXED,
+        "components": tuple(size for _, size in parts),
+        "clusters": tuple(name for name, _ in parts),
+        "file": None,
+        "queue": None,
+    }
+    return specification.model_copy(update=changes)
+
+
+def _demand(job: PlannedJob) -> tuple[bool, float]:
+    """What a job asks of the host: messages over the wide area first, then work in an emulated second."""
+    return job.clusters > 1, job.processors / max(job.iteration_s, 1e-9)
+
+
+def _demand_of(jobs: Sequence[PlannedJob], at: Sequence[int]) -> float:
+    return sum(_demand(jobs[index])[1] for index in at)
+
+
+def _running_at(lives: Sequence[FinishedJob], time_s: float) -> list[int]:
+    return [index for index, life in enumerate(lives) if life.start_s <= time_s < life.finish_s]
 
 
 def _simulated(campaign: Campaign, arrivals: Sequence[Arrival], seed: int, topology: Topology) -> list[FinishedJob]:
@@ -160,9 +165,7 @@ def _simulated(campaign: Campaign, arrivals: Sequence[Arrival], seed: int, topol
 def _service_s(specification: JobSpecification, topology: Topology) -> float:
     names = topology.cluster_names
     parts = [(names[index % len(names)], size) for index, size in enumerate(specification.components)]
-    job = planned_job(specification, parts, topology)
-    compute_s = job.phases * (job.phase_s or 0.0)
-    return max(1e-3, job.iterations * (compute_s + job.delays_s))
+    return max(1e-3, planned_job(specification, parts, topology).runtime_s)
 
 
 def _parts(life: FinishedJob) -> list[tuple[int, int]]:

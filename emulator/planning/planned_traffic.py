@@ -17,7 +17,9 @@ from apps.tree import FAN_OUT
 from emulator.model.interconnects import Interconnect
 from emulator.model.topology import Topology
 from emulator.model.units import BYTES_PER_POINT, rate_bytes_per_s
-from emulator.planning.costs import FULL_PACKET_BYTES
+
+FULL_PACKET_BYTES: Final = 1448
+"""What one TCP segment carries over an Ethernet-sized link."""
 
 _STAMP_BYTES: Final = 8
 _REDUCED_BYTES: Final = 40

@@ -1,34 +1,45 @@
 """Running the cells of a matrix, one job at a time, with reports of progress.
 
 The cells of a problem take turns (1, 2, 4, 1, 2, 4, ... clusters), so that a slow drift of the host affects all of them
-alike. A cell whose job fails is given up; the others go on.
+alike. A cell whose job fails is given up; the others go on. A run that is not valid is run again - at once, or after
+the others if other work disturbed it -, and a problem that needs a larger dilation is left to another session;
+`fidelity.repetition` decides.
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from emulator.fidelity.repetition import LARGER_BY, Next, needs_larger, next_step
+from emulator.fidelity.verdict import Verdict
 from emulator.model.errors import RunFailed
 from emulator.model.job import JobState
-from emulator.model.views import EventView, JobView, RunView, Submission
+from emulator.model.records import SupersededRow
+from emulator.model.views import EventView, RunView, Submission
 from emulator.runs.following import follow_until, kept
 from emulator.runs.holding import Testbed
-from emulator.runs.matrix import Cell, Layout
-from emulator.runs.progress import ReportProgress, jobs_progress
-from emulator.runs.recording import Recorder
+from emulator.runs.matrix import Cell, Layout, Problem
+from emulator.runs.progress import ProgressReport, ReportProgress, jobs_progress
+from emulator.runs.recording import EndedJob, Recorder
+from emulator.runs.run_directory import supersede
 
-Finished = Mapping[str, Sequence[JobView]]
+Finished = Mapping[str, Sequence[EndedJob]]
 """The finished jobs of each cell, by its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class CellRuns:
-    """The outcome of the cells: their finished jobs, and a sentence for each cell that was given up."""
+    """The outcome of the cells: their finished jobs, and a sentence for each cell that was given up.
 
-    finished: dict[str, list[JobView]]
+    The problems in `raised` have no finished jobs: they need a larger dilation.
+    """
+
+    finished: dict[str, list[EndedJob]]
     failures: tuple[str, ...]
+    raised: tuple[Problem, ...] = ()
 
 
 def turns(layout: Layout, repeat: int, finished: Finished) -> list[Cell]:
@@ -46,12 +57,14 @@ def turns(layout: Layout, repeat: int, finished: Finished) -> list[Cell]:
 class _CellProgress:
     """The progress of the cells: the current run, the number of runs, and the time that the rest takes.
 
-    `known` counts the runs that finished earlier; `host_taken_s` are the host seconds that runs took, by cell.
+    `known` counts the runs that finished earlier, `repeated` those that were run again; `host_taken_s` are the host
+    seconds that runs took, by cell.
     """
 
     layout: Layout
     repeat: int
     known: int
+    repeated: int = 0
     host_taken_s: dict[str, list[float]] = field(default_factory=dict)
 
     def event_reporter(
@@ -61,7 +74,7 @@ class _CellProgress:
         cells, cell = self.layout.cells, waiting[0]
         number = 1 + [known_cell.name for known_cell in cells].index(cell.name)
         stage = f"cell {number} of {len(cells)} ({cell.shown}), run {turn} of {self.repeat}"
-        expected, host_left_s = self.repeat * len(cells), self.host_left_s(waiting)
+        expected, host_left_s = self.repeat * len(cells) + self.repeated, self.host_left_s(waiting)
 
         def report(event: EventView) -> None:
             now = jobs_progress(recorder, stage, expected, event.time_s)
@@ -81,6 +94,56 @@ class _CellProgress:
         return sum(sum(runs) / len(runs) for runs in runs_of)
 
 
+@dataclass(slots=True)
+class _Repetitions:
+    """The tries of the present run of each cell, and the repetitions of each problem for a busy host."""
+
+    recorder: Recorder
+    report_progress: ReportProgress
+    may_raise: Callable[[Problem], bool]
+    tries: dict[str, list[Verdict]] = field(default_factory=dict)
+    disturbed: Counter[Problem] = field(default_factory=Counter)
+
+    def after(self, cell: Cell, job: EndedJob) -> Next:
+        """Return what follows a finished run of `cell`, and note what it supersedes."""
+        tries = self.tries.setdefault(cell.name, [])
+        tries.append(job.verdict)
+        problem = cell.problem
+        step = next_step(tries, disturbed_before=self.disturbed[problem], may_raise=self.may_raise(problem))
+        if step is Next.AGAIN:
+            self.disturbed[problem] += len(tries) > 1
+            self._remark(cell, job, f"run again at dilation {self.recorder.dilation.factor:g}")
+            self.supersede([job], "run again at the same dilation")
+        else:
+            del self.tries[cell.name]
+        if step is Next.LARGER:
+            larger = LARGER_BY * self.recorder.dilation.factor
+            self._remark(cell, job, f"its problem is measured at dilation {larger:g}")
+        return step
+
+    def supersede(self, jobs: Sequence[EndedJob], because: str) -> None:
+        """Note in the records that `jobs` count no more."""
+        for folder in dict.fromkeys(job.folder for job in jobs):
+            rows = [_superseded(job, because) for job in jobs if job.folder == folder]
+            supersede(folder, rows)
+
+    def _remark(self, cell: Cell, job: EndedJob, what: str) -> None:
+        why = "; ".join(job.verdict.reasons[:2])
+        sentence = f"{cell.shown} was {job.verdict.judgement}: {why} ({what})"
+        self.report_progress(ProgressReport(what, remark=sentence))
+
+
+def _superseded(job: EndedJob, because: str) -> SupersededRow:
+    return SupersededRow(
+        job=job.id,
+        name=job.specification.name,
+        dilation=job.dilation,
+        verdict=job.verdict.judgement,
+        reasons="; ".join(job.verdict.reasons),
+        because=because,
+    )
+
+
 def run_in_turn(
     testbed: Testbed,
     run: RunView,
@@ -89,36 +152,58 @@ def run_in_turn(
     repeat: int,
     earlier: Finished,
     report_progress: ReportProgress,
+    may_raise: Callable[[Problem], bool] = lambda problem: False,
+    *,
+    every_run_counts: bool = False,
 ) -> CellRuns:
     """Run each cell `repeat` times, less the runs in `earlier`; return the jobs of both.
+
+    What is not valid is run again, unless `every_run_counts`; `may_raise` tells whether a problem may need a larger
+    dilation instead.
 
     Raises:
         RunFailed: if the testbed can no longer carry the run, or no job finished at all.
     """
     finished = {cell.name: list(earlier.get(cell.name, ())) for cell in layout.cells}
     failures: dict[str, str] = {}
+    raised: list[Problem] = []
     progress = _CellProgress(layout, repeat, known=sum(len(jobs) for jobs in finished.values()))
+    repetitions = _Repetitions(recorder, report_progress, may_raise)
     waiting = turns(layout, repeat, finished)
     testbed.client.start_run(run.id)
     while waiting:
         cell, host_began_s = waiting[0], time.monotonic()
         report = progress.event_reporter(recorder, waiting, len(finished[cell.name]) + 1, report_progress)
         job = _run_one(testbed, run, recorder, cell, report)
-        if job.state is JobState.FINISHED and job.result is not None:
-            finished[cell.name].append(job)
-            progress.host_taken_s.setdefault(cell.name, []).append(time.monotonic() - host_began_s)
-            waiting = waiting[1:]
-        else:
+        if job.state is not JobState.FINISHED or job.result is None:
             failures[cell.name] = f"Job {job.id} ({cell.name}) {job.state.value}: {job.reason.rstrip('.')}"
             waiting = [other for other in waiting if other.name != cell.name]
-    if not any(finished.values()):
+            continue
+        progress.host_taken_s.setdefault(cell.name, []).append(time.monotonic() - host_began_s)
+        step = Next.KEEP if every_run_counts else repetitions.after(cell, job)
+        if step is Next.KEEP:
+            finished[cell.name].append(job)
+            waiting = waiting[1:]
+            continue
+        progress.repeated += 1
+        if step is Next.AGAIN and not needs_larger(job.verdict):
+            # What disturbed it may be over when the others have run.
+            waiting = [*waiting[1:], cell]
+        if step is Next.LARGER:
+            raised.append(cell.problem)
+            waiting = [other for other in waiting if other.problem != cell.problem]
+            names = [other.name for other in layout.cells if other.problem == cell.problem]
+            counted = [known for name in names for known in finished[name]]
+            repetitions.supersede([*counted, job], "its problem was measured at a larger dilation")
+            finished |= {name: [] for name in names}
+    if failures and not any(finished.values()) and not raised:
         raise RunFailed(f"{next(iter(failures.values()))}; {kept(recorder)}.")
-    return CellRuns(finished, tuple(failures.values()))
+    return CellRuns(finished, tuple(failures.values()), tuple(raised))
 
 
 def _run_one(
     testbed: Testbed, run: RunView, recorder: Recorder, cell: Cell, report: Callable[[EventView], None]
-) -> JobView:
+) -> EndedJob:
     submitted = testbed.client.submit(Submission(specification=cell.specification, run=run.id))
     follow_until(lambda: submitted.id in recorder.ended, testbed, run.id, recorder, report)
     return recorder.ended[submitted.id]

@@ -1,96 +1,125 @@
-"""Running the cells of a matrix as one recorded run: held, its links checked, concluded.
+"""Running the cells of a matrix at one dilation as one recorded run: held, its links checked, concluded.
 
-A measurement is one such session. Each of its controls is another one, with the wide area programmed otherwise.
+A measurement consists of such sessions, one for each dilation. Each of its controls has others, with the wide area
+programmed otherwise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from emulator.containers.wan.controls import Control
-from emulator.fidelity.measures import RunMeasures
-from emulator.fidelity.verdict import Verdict, judge_run
+from emulator.fidelity.verdict import judge_links
 from emulator.model.clock import Dilation
 from emulator.model.documents import validate
 from emulator.model.evidence import LinkCheck
 from emulator.model.records import RunKind
-from emulator.model.views import JobView, RunRequest
+from emulator.model.views import RunRequest
 from emulator.runs.cell_runs import CellRuns, Finished, run_in_turn, turns
-from emulator.runs.extension_factors import judged
 from emulator.runs.holding import Testbed, held
-from emulator.runs.matrix import Layout, Matrix
+from emulator.runs.matrix import Layout, Matrix, Problem
 from emulator.runs.progress import ReportProgress
 from emulator.runs.recorded_run import begun_manifest, checked_links, conclude, recorded
+from emulator.runs.recording import EndedJob
 
 
 @dataclass(frozen=True, slots=True)
 class SessionRuns:
-    """The outcome of the cells of a session, at its dilation, and the link checks of all its attempts."""
+    """The outcome of the cells of sessions: the finished jobs of each, and the link checks behind those.
 
-    dilation: Dilation
-    runs: CellRuns
-    checks: tuple[LinkCheck, ...]
+    Jobs are judged by the checks of their own session, too. The problems in `raised` need a larger dilation.
+    """
 
-    @property
-    def finished(self) -> Finished:
-        """The finished jobs of each cell, by its name."""
-        return self.runs.finished
+    finished: Mapping[str, tuple[EndedJob, ...]]
+    checks: tuple[LinkCheck, ...] = ()
+    failures: tuple[str, ...] = ()
+    raised: tuple[Problem, ...] = ()
 
-    @property
-    def links(self) -> Verdict:
-        """The verdict on the wide area of this session."""
-        return judge_run(RunMeasures(self.checks), [])
+    @classmethod
+    def together(cls, sessions: Iterable[SessionRuns]) -> SessionRuns:
+        """Return the outcome of all `sessions`; cells that none of them ran have no jobs."""
+        made = list(sessions)
+        finished: dict[str, tuple[EndedJob, ...]] = {}
+        for session in made:
+            finished |= {name: (*finished.get(name, ()), *jobs) for name, jobs in session.finished.items()}
+        return cls(
+            finished,
+            tuple(check for session in made for check in session.checks),
+            tuple(failure for session in made for failure in session.failures),
+        )
 
-    def judged(self, jobs: Sequence[JobView]) -> Verdict:
-        """Return the worst of the verdicts on `jobs` of this session and on its links."""
-        return judged(jobs, self.dilation, self.links)
+    def of(self, cell: str) -> tuple[EndedJob, ...]:
+        """Return the finished jobs of the cell of that name."""
+        return self.finished.get(cell, ())
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A run of the cells of `layout`, at the dilation of `matrix`, under a `control`; its records go to `records`.
+    """A run of the cells of `layout` at a dilation, under a `control`; its records go to `records`.
 
-    `finished` are jobs of earlier attempts, `checks` those of their links; what is missing of `matrix.repeat` is run.
+    `finished` are jobs of earlier sessions; what is missing of `matrix.repeat` is run. `may_raise` tells whether a
+    problem may be left to a session at a larger dilation. What is not valid is run again, unless `every_run_counts`.
     """
 
     matrix: Matrix
     layout: Layout
+    dilation: Dilation
     records: Path
     control: Control = Control.AS_ASKED
     finished: Finished = field(default_factory=dict)
-    checks: tuple[LinkCheck, ...] = ()
+    may_raise: Callable[[Problem], bool] = lambda problem: False
+    every_run_counts: bool = False
 
-    @contextmanager
-    def run(self, testbed: Testbed, report_progress: ReportProgress) -> Iterator[SessionRuns]:
-        """Run the missing cells, and yield the runs of all cells; the testbed, if it was needed, is still held then.
+    @property
+    def jobs(self) -> int:
+        """How many runs are missing."""
+        return len(turns(self.layout, self.matrix.repeat, self.finished))
+
+    def run(self, testbed: Testbed, report_progress: ReportProgress, *, more_follow: bool = False) -> SessionRuns:
+        """Run the missing cells, and return the runs of all cells; if `more_follow`, links are left as they are.
 
         Raises:
             TestbedBusy: if another run holds the testbed.
             RunFailed: if the testbed was lost, or no job finished at all.
         """
-        matrix, dilation = self.matrix, Dilation(self.matrix.dilation)
-        jobs = len(turns(self.layout, matrix.repeat, self.finished))
-        if jobs == 0:
-            kept = {name: list(of_cell) for name, of_cell in self.finished.items()}
-            yield SessionRuns(dilation, CellRuns(kept, ()), self.checks)
-            return
-        stated = {"name": matrix.name, "dilation": matrix.dilation, "paced_middleware": False}
+        matrix = self.matrix
+        stated = {"name": matrix.name, "dilation": self.dilation.factor, "paced_middleware": False}
         request = validate(stated, RunRequest, source="measure")
         testbed_here = self._controlled(testbed)
-        manifest = begun_manifest(testbed_here, RunKind.MEASUREMENT, request, matrix.model_dump(mode="json"), jobs)
+        manifest = begun_manifest(testbed_here, RunKind.MEASUREMENT, request, matrix.model_dump(mode="json"), self.jobs)
         manifest = manifest.model_copy(update={"control": self.control.value})
-        with held(testbed, request) as run, recorded(testbed_here, run, manifest, self.records) as recorder:
+        with (
+            held(testbed, request, more_follow=more_follow) as run,
+            recorded(testbed_here, run, manifest, self.records) as recorder,
+        ):
             with checked_links(testbed_here, recorder, report_progress) as checks:
                 runs = run_in_turn(
-                    testbed_here, run, recorder, self.layout, matrix.repeat, self.finished, report_progress
+                    testbed_here,
+                    run,
+                    recorder,
+                    self.layout,
+                    matrix.repeat,
+                    self.finished,
+                    report_progress,
+                    self.may_raise,
+                    every_run_counts=self.every_run_counts,
                 )
-            conclude(testbed_here, run, recorder, checks, jobs)
-            yield SessionRuns(dilation, runs, (*self.checks, *checks))
+            conclude(testbed_here, run, recorder, checks, self.jobs)
+        return self._judged(runs, tuple(checks))
+
+    def _judged(self, runs: CellRuns, checks: tuple[LinkCheck, ...]) -> SessionRuns:
+        """Return the runs with the links' checks held against those made in this session."""
+        finished = {}
+        for cell in self.layout.cells:
+            verdict = judge_links(checks, cell.specification.clusters)
+            finished[cell.name] = tuple(
+                job.judged_also(verdict) if job.folder == self.records else job for job in runs.finished[cell.name]
+            )
+        return SessionRuns(finished, checks, runs.failures, runs.raised)
 
     def _controlled(self, testbed: Testbed) -> Testbed:
         """Return `testbed` with what the control leaves of its wide area; the original is needed to give it back."""
-        topology = self.control.of(testbed.topology, Dilation(self.matrix.dilation))
+        topology = self.control.of(testbed.topology, self.dilation)
         return replace(testbed, topology=topology, wide_area=testbed.wide_area.under(self.control))

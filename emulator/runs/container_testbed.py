@@ -19,6 +19,7 @@ from emulator.containers.telemetry.container_telemetry import container_telemetr
 from emulator.containers.wan.controls import Control
 from emulator.containers.wan.handle import WanHandle, wan_handle
 from emulator.containers.wan.measurements import LinkMeasurement, Quantity, WideAreaReport
+from emulator.containers.wan.router import Backend, Router
 from emulator.containers.wan.verify import check_wide_area, verify_wide_area
 from emulator.containers.wan.wide_area import program_wide_area, programmed_wide_area
 from emulator.model.clock import Dilation
@@ -45,6 +46,10 @@ class ContainerWideArea:
     def under(self, control: Control) -> ContainerWideArea:
         """Return this wide area with what `control` leaves of it."""
         return replace(self, control=control)
+
+    def is_guest(self) -> bool:
+        """Return whether a guest's kernel carries the links."""
+        return Router(self.handle).backend() is Backend.GUEST
 
     def program(self, dilation: Dilation) -> str:
         """Set every link to `dilation`, and return the kind of router that carries the links."""
@@ -80,6 +85,10 @@ class UnshapedWideArea:
         if control is not Control.AS_ASKED:
             raise InvalidInput(f"All clusters are real: nothing of their links can be {control.value}.")
         return self
+
+    def is_guest(self) -> bool:
+        """Return False: there is no router."""
+        return False
 
     def program(self, dilation: Dilation) -> str:
         """Do nothing: there is no router."""

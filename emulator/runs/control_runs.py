@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -29,15 +30,14 @@ class ControlRun:
         is_covered = cell.clusters > 1 or (self.single and cell.variant.is_single) or self.control is Control.AS_ASKED
         return is_covered and not cell.synchronized
 
-    def layout(self, layout: Layout) -> Layout:
-        """Return the cells of `layout` that it runs."""
-        problems = (tuple(cell for cell in cells if self.holds(cell)) for cells in layout.problems)
-        return Layout(tuple(cells for cells in problems if cells), ())
+    def layout(self, problems: Sequence[Sequence[Cell]]) -> Layout:
+        """Return those cells of `problems` that it runs."""
+        held = (tuple(cell for cell in cells if self.holds(cell)) for cells in problems)
+        return Layout(tuple(cells for cells in held if cells), ())
 
     def matrix(self, matrix: Matrix) -> Matrix:
         """Return what it measures, for its own records: a control run has no controls itself."""
-        changes = {"dilation": self.larger_by * matrix.dilation, "attribute": False, "check": False}
-        return matrix.model_copy(update={**changes, "communication": False})
+        return matrix.model_copy(update={"attribute": False, "check": False, "communication": False})
 
 
 CHECK: Final = ControlRun("check", Control.AS_ASKED, LARGER_BY)

@@ -11,10 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from emulator.fidelity.intervals import ratio_of_means
-from emulator.fidelity.measures import JobMeasures
-from emulator.fidelity.verdict import Verdict, judge_job, judge_links
-from emulator.model.clock import Dilation
-from emulator.model.evidence import LinkCheck
+from emulator.fidelity.verdict import Verdict
 from emulator.model.interconnects import WIDE_AREA
 from emulator.model.records import ExtensionFactorRow
 from emulator.model.rows import JOINED_BY
@@ -33,35 +30,27 @@ class MeasuredCell:
     late_phase_share: float | None
 
 
-def measured_cells(
-    layout: Layout, finished: Finished, dilation: Dilation, checks: Sequence[LinkCheck]
-) -> tuple[MeasuredCell, ...]:
-    """Return the cells that have finished runs, in the order of the matrix; `checks` are those of the wide area."""
+def measured_cells(layout: Layout, finished: Finished) -> tuple[MeasuredCell, ...]:
+    """Return the cells that have finished runs, in the order of the matrix."""
     found: list[MeasuredCell] = []
     for cells in layout.problems:
-        single = next((finished[cell.name] for cell in cells if cell.variant.is_single), [])
+        single = next((finished.get(cell.name, ()) for cell in cells if cell.variant.is_single), ())
         for cell in cells:
-            if finished[cell.name] and not cell.synchronized:
-                found.append(_measured(cell, finished[cell.name], single, dilation, checks))
+            if (jobs := finished.get(cell.name)) and not cell.synchronized:
+                found.append(_measured(cell, jobs, single))
     return tuple(found)
 
 
-def _measured(
-    cell: Cell,
-    jobs: Sequence[JobView],
-    single: Sequence[JobView],
-    dilation: Dilation,
-    checks: Sequence[LinkCheck],
-) -> MeasuredCell:
+def _measured(cell: Cell, jobs: Sequence[EndedJob], single: Sequence[EndedJob]) -> MeasuredCell:
     runtimes_s, single_runtimes_s = values(jobs, "runtime_s"), values(single, "runtime_s")
     is_single = cell.variant.is_single
     factor = None if is_single else ratio_of_means(runtimes_s, single_runtimes_s)
-    verdict = judged([*jobs, *single], dilation, judge_links(checks, cell.specification.clusters))
+    verdict = judged([*jobs, *single])
     row = ExtensionFactorRow(
         **cell.columns,
         interconnect_single=interconnect(single),
         interconnect_coallocated="" if is_single else interconnect(jobs),
-        dilation=dilation.factor,
+        dilation=jobs[0].dilation,
         runtime_s=sum(runtimes_s) / len(runtimes_s),
         iteration_s=_mean(values(jobs, "iteration_s")),
         extension_factor=1.0 if is_single else factor and factor.value,
@@ -69,19 +58,15 @@ def _measured(
         ci_high=1.0 if is_single else factor and factor.high,
         n=len(runtimes_s),
         verdict=verdict.judgement,
+        reasons="; ".join(verdict.reasons),
     )
     late, phases = sum(values(jobs, "late_phases")), sum(values(jobs, "phases"))
     return MeasuredCell(row, verdict, late / phases if phases else None)
 
 
-def judged(jobs: Sequence[JobView], dilation: Dilation, links: Verdict) -> Verdict:
-    """Return the worst of the verdicts on `jobs` and `links`, with every reason."""
-    return Verdict.worst_of([links, *(_verdict_on(job, dilation) for job in jobs)])
-
-
-def _verdict_on(job: JobView, dilation: Dilation) -> Verdict:
-    """Return the verdict that all evidence gave when the job ended; otherwise that of its record alone."""
-    return job.verdict if isinstance(job, EndedJob) else judge_job(JobMeasures.of(job, dilation))
+def judged(jobs: Sequence[EndedJob]) -> Verdict:
+    """Return the worst of the verdicts on `jobs`, with every reason."""
+    return Verdict.worst_of(job.verdict for job in jobs)
 
 
 def values(jobs: Sequence[JobView], key: str) -> list[float]:

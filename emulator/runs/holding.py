@@ -10,7 +10,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -30,6 +30,9 @@ class WideArea(Protocol):
 
     def under(self, control: Control) -> WideArea:
         """Return this wide area with what `control` leaves of it; later programs and checks are for that."""
+
+    def is_guest(self) -> bool:
+        """Return whether a guest's kernel carries the links, which takes much of a processor for each packet."""
 
     def program(self, dilation: Dilation) -> str:
         """Set every link to `dilation`, and return the kind of router that carries the links."""
@@ -52,8 +55,10 @@ class Testbed:
 
 
 @contextmanager
-def held(testbed: Testbed, request: RunRequest) -> Iterator[RunView]:
-    """Hold `testbed` for the run of `request`, with its links at the run's dilation; do not start the run.
+def held(testbed: Testbed, request: RunRequest, *, more_follow: bool = False) -> Iterator[RunView]:
+    """Hold `testbed` for the run of `request`; do not start the run.
+
+    If `more_follow`, the links are left as they are when the run has ended well: the next run programs them.
 
     Raises:
         TestbedBusy: if another run holds it.
@@ -65,8 +70,26 @@ def held(testbed: Testbed, request: RunRequest) -> Iterator[RunView]:
     except BaseException:
         give_back(testbed, run)
         raise
+    if more_follow:
+        testbed.client.end_run(run.id)
+        return
     for failure in give_back(testbed, run):
         raise failure
+
+
+@contextmanager
+def real_time_if_failed(testbed: Testbed) -> Iterator[None]:
+    """Restore real time if what is done in the context, several runs, ends early between two of them.
+
+    If another run holds the testbed meanwhile, its links are its own.
+    """
+    try:
+        yield
+    except BaseException:
+        with uninterrupted(), suppress(TestbedError):
+            if testbed.client.current_run() is None:
+                testbed.wide_area.program(REAL_TIME)
+        raise
 
 
 def give_back(testbed: Testbed, run: RunView) -> list[TestbedError]:

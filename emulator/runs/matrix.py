@@ -7,7 +7,7 @@ impossible combination is left out with a sentence; a contradictory matrix is an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Annotated, Any, Final, Self
 
@@ -39,9 +39,10 @@ Counts = Annotated[tuple[Count, ...], Field(min_length=1)]
 
 
 class Matrix(DocumentModel):
-    """What to measure: every combination of its lists, `repeat` times each, at one dilation.
+    """What to measure: every combination of its lists, `repeat` times each.
 
-    `iterations` is the length of each run in the application's own unit (None: chosen for each problem). `on` names the
+    `iterations` is the length of each run in the application's own unit, `dilation` that of all problems (None: both
+    are chosen for each problem). `on` names the
     clusters in the order in which cells use them; empty: the topology's order. `arguments` go to every application,
     `own_arguments` to the one named. With `communication` every cell is run synchronized too, with `as_coallocated` one
     cluster also over the interconnect of co-allocated jobs. `time_scale` divides what computing takes. With `attribute`
@@ -55,7 +56,7 @@ class Matrix(DocumentModel):
     clusters: Counts
     repeat: Annotated[PositiveInt, Field(le=MAX_REPEAT)] = DEFAULT_REPEAT
     iterations: PositiveInt | None = None
-    dilation: Annotated[float, Field(gt=0, le=10_000)] = DEFAULT_DILATION
+    dilation: Annotated[float, Field(gt=0, le=10_000)] | None = None
     on: tuple[Name, ...] = ()
     arguments: Values = Field(default_factory=dict)
     own_arguments: dict[Name, Values] = Field(default_factory=dict)
@@ -161,6 +162,20 @@ class Cell:
     def name(self) -> str:
         """The name of its jobs."""
         return self.specification.name
+
+    @property
+    def length(self) -> int:
+        """The length of its runs, in the application's own unit."""
+        return int(self.specification.arguments[application_named(self.problem.application).length])
+
+    def like(self, specification: JobSpecification) -> Cell:
+        """Return this cell with runs of the length that a job of another cell of its problem has."""
+        return self.of_length(int(specification.arguments[application_named(self.problem.application).length]))
+
+    def of_length(self, length: int) -> Cell:
+        """Return this cell with runs of another length."""
+        arguments = {**self.specification.arguments, application_named(self.problem.application).length: length}
+        return replace(self, specification=self.specification.model_copy(update={"arguments": arguments}))
 
     @property
     def columns(self) -> dict[str, Any]:

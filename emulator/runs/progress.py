@@ -13,7 +13,8 @@ from emulator.runs.recording import Recorder
 class ProgressReport:
     """What a run is doing and, while it has jobs under way, how many jobs are in which state at `time_s`.
 
-    `host_left_s` estimates the host seconds until its last job has ended; None if no estimate is possible.
+    `host_left_s` estimates the host seconds until its last job has ended; None if no estimate is possible. `remark` is
+    a sentence that a user should be able to read later, too.
     """
 
     stage: str
@@ -24,6 +25,7 @@ class ProgressReport:
     failed: int = 0
     time_s: float | None = None
     host_left_s: float | None = None
+    remark: str = ""
 
 
 ReportProgress = Callable[[ProgressReport], None]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 from emulator.fidelity.measures import JobMeasures
@@ -29,14 +30,24 @@ _RESULT_COLUMNS: Final = ("iterations", "runtime_s", "iteration_s", "phases", "l
 
 
 class EndedJob(JobView):
-    """A job that has ended, and the verdict on it."""
+    """A job that has ended: the verdict on it, its dilation, the folder of its records, and its measures if known."""
 
     verdict: Verdict
+    dilation: float
+    folder: Path
+    measures: JobMeasures | None = None
 
     @classmethod
-    def of(cls, job: JobView, verdict: Verdict) -> EndedJob:
-        """Return `job` with that verdict."""
-        return cls.model_construct(**dict(job), verdict=verdict)
+    def of(
+        cls, job: JobView, verdict: Verdict, dilation: float, folder: Path, measures: JobMeasures | None = None
+    ) -> EndedJob:
+        """Return `job` with what is known of it now."""
+        known = dict(job) | {"verdict": verdict, "dilation": dilation, "folder": folder, "measures": measures}
+        return cls.model_construct(**known)
+
+    def judged_also(self, verdict: Verdict) -> EndedJob:
+        """Return this job with another verdict held against it, too."""
+        return self.model_copy(update={"verdict": Verdict.worst_of([self.verdict, verdict])})
 
 
 @dataclass(slots=True)
@@ -98,16 +109,19 @@ class Recorder:
         self._write_usage(time_s)
 
     def _end(self, job: JobView) -> None:
+        measures = None
         if job.state is JobState.FINISHED:
-            verdict = self.verdicts[job.id] = self._judged(job)
+            measures = self._measures(job)
+            verdict = self.verdicts[job.id] = self._judged(job, measures)
         else:
             verdict = judge_unfinished(job.state, job.reason)
-        self.ended[job.id] = EndedJob.of(job, verdict)
+        self.ended[job.id] = EndedJob.of(job, verdict, self.dilation.factor, self.directory.path, measures)
         for row in component_rows(job):
             self.directory.append(row)
         self.directory.append(job_row(job, verdict))
 
-    def _judged(self, job: JobView) -> Verdict:
+    def _measures(self, job: JobView) -> JobMeasures:
+        """Return what the record of a job and the evidence of its time say; older evidence is not needed any more."""
         clusters = {part.cluster for part in job.components}
         conditions = None
         if self.evidence is not None and job.started_s is not None and job.finished_s is not None:
@@ -116,9 +130,12 @@ class Recorder:
             conditions = self.evidence.conditions(job.started_s, job.finished_s, clusters)
             under_way = [held.started_s for held in self._held.values() if held.started_s is not None]
             self.evidence.forget_before(min(under_way, default=job.finished_s))
-        by_record_and_evidence = judge_job(JobMeasures.of(job, self.dilation, conditions))
+        return JobMeasures.of(job, self.dilation, conditions)
+
+    def _judged(self, job: JobView, measures: JobMeasures) -> Verdict:
+        clusters = {part.cluster for part in job.components}
         real = clusters & {cluster.name for cluster in self.topology.real_clusters}
-        return Verdict.worst_of([judge_links(self.link_checks, clusters), judge_real(real), by_record_and_evidence])
+        return Verdict.worst_of([judge_links(self.link_checks, clusters), judge_real(real), judge_job(measures)])
 
     def _write_usage(self, time_s: float) -> None:
         """Write a row for each cluster whose use changed."""

@@ -8,30 +8,36 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
+from emulator.fidelity.verdict import judge_links
 from emulator.model.documents import validate
 from emulator.model.errors import InvalidInput
 from emulator.model.evidence import LinkCheck
 from emulator.model.faults import first_fault
 from emulator.model.job import JobState
-from emulator.model.records import DECISIONS_FILE, JobRow, RunKind, RunProgress
+from emulator.model.records import DECISIONS_FILE, JobRow, Manifest, RunKind, RunProgress
 from emulator.model.topology import Topology
-from emulator.model.views import EventKind, EventView, JobView
+from emulator.model.views import EventKind, EventView
 from emulator.runs.cell_runs import Finished
 from emulator.runs.matrix import Layout, Matrix
 from emulator.runs.recording import EndedJob, verdict_in
-from emulator.runs.run_directory import attempts, read_manifest, read_rows
+from emulator.runs.run_directory import attempts, counted_jobs, read_manifest, read_rows
 
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """The remains of earlier attempts at a measurement: finished `jobs`, in order, and all `checks` of the links."""
+    """The remains of earlier attempts at a measurement: finished `jobs` that count, in order, and the links' `checks`.
+
+    Only checks of parts with such jobs are in it. `plan` is what the first part's manifest keeps of the dilations.
+    """
 
     matrix: Matrix
-    jobs: tuple[JobView, ...]
+    jobs: tuple[EndedJob, ...]
     checks: tuple[LinkCheck, ...]
+    plan: dict[str, Any] | None = None
 
     def finished(self, layout: Layout, repeat: int) -> Finished:
         """Return the finished jobs of each cell, at most `repeat`, with the specification that the cell has now."""
@@ -66,10 +72,15 @@ def read_attempts(path: Path) -> Earlier:
     Raises:
         InvalidInput: if it cannot be read.
     """
-    folders = attempts(path)
-    checks = [check for folder in folders for check in read_manifest(folder).link_checks]
-    matrix = validate(read_manifest(path).workload, Matrix, source=f"{path}: workload")
-    return Earlier(matrix, tuple(job for folder in folders for job in _finished_jobs(folder)), tuple(checks))
+    jobs: list[EndedJob] = []
+    checks: list[LinkCheck] = []
+    for folder in attempts(path):
+        manifest = read_manifest(folder)
+        found = list(_finished_jobs(folder, manifest))
+        jobs += found
+        checks += manifest.link_checks if found else ()
+    first = read_manifest(path)
+    return Earlier(validate(first.workload, Matrix, source=f"{path}: workload"), tuple(jobs), tuple(checks), first.plan)
 
 
 def is_unfinished(path: Path) -> bool:
@@ -83,9 +94,9 @@ def is_unfinished(path: Path) -> bool:
     return any(job.state == JobState.FINISHED for folder in folders for job in read_rows(folder, JobRow))
 
 
-def _finished_jobs(folder: Path) -> Iterator[EndedJob]:
-    """Return the jobs that finished by the events in `folder`; a torn last line is left out."""
-    verdicts = {row.job: verdict_in(row) for row in read_rows(folder, JobRow)}
+def _finished_jobs(folder: Path, manifest: Manifest) -> Iterator[EndedJob]:
+    """Return the jobs that finished by the events in `folder`, and count; a torn last line is left out."""
+    verdicts = {row.job: verdict_in(row) for row in counted_jobs(folder)}
     path = folder / DECISIONS_FILE
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
     for number, line in enumerate(text.split("\n")[:-1], start=1):
@@ -96,4 +107,6 @@ def _finished_jobs(folder: Path) -> Iterator[EndedJob]:
         job = event.job
         # The event is written before the row: a job without a row was never judged, and does not count as finished.
         if event.kind is EventKind.FINISHED and job is not None and job.result is not None and job.id in verdicts:
-            yield EndedJob.of(job, verdicts[job.id])
+            clusters = {part.cluster for part in job.components}
+            ended = EndedJob.of(job, verdicts[job.id], manifest.dilation, folder)
+            yield ended.judged_also(judge_links(manifest.link_checks, clusters))

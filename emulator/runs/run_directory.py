@@ -1,7 +1,8 @@
 """A run's directory: each row appended in one write, the manifest replaced whole; a crash loses one row at most.
 
-`RunDirectory` writes one, `read_run` reads one back without a torn last line. A run that was resumed holds a folder
-`resumed-N` for each time, itself a run's directory, whose jobs and links are read as the run's own.
+`RunDirectory` writes one, `read_run` reads one back without a torn last line. A measurement at several dilations, or
+one that was resumed, holds a folder `part-N` for each further part, itself a run's directory, whose jobs and links are
+read as the run's own. Runs of a cell that were superseded are read apart.
 """
 
 from __future__ import annotations
@@ -11,10 +12,9 @@ import io
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count, takewhile
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TextIO, TypeVar
+from typing import Final, Self, TextIO, TypeVar
 
 from pydantic import ValidationError
 
@@ -32,6 +32,7 @@ from emulator.model.records import (
     JobRow,
     LinkRow,
     Manifest,
+    SupersededRow,
     UtilizationRow,
 )
 from emulator.model.rows import Row
@@ -39,12 +40,15 @@ from emulator.model.views import EventView
 
 AnyRow = TypeVar("AnyRow", bound=Row)
 
+PILOTS_FOLDER: Final = "pilots"
+"""The folder of a run's pilots: they are made before the run begins, and are not part of it."""
+
 
 def check_free(path: Path) -> None:
-    """Raise `InvalidInput` unless `path` may become a run's directory: it is absent, or an empty directory."""
+    """Raise `InvalidInput` unless `path` may become a run's directory: it is absent, or empty but for pilots."""
     if path.exists() and not path.is_dir():
         raise InvalidInput(f"{path}: is no directory (choose another with --out).")
-    if path.is_dir() and any(path.iterdir()):
+    if path.is_dir() and any(entry.name != PILOTS_FOLDER for entry in path.iterdir()):
         raise InvalidInput(f"{path}: is not empty, and no run is written over another (choose another with --out).")
 
 
@@ -132,11 +136,12 @@ def _replace(path: Path, text: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RunRecords:
-    """The content of a run's directory; `utilization` is that from before the run was resumed, if it was."""
+    """The content of a run's directory; `utilization` is that of its first part, `jobs` are without superseded ones."""
 
     path: Path
     manifest: Manifest
     jobs: list[JobRow]
+    superseded: list[SupersededRow]
     components: list[ComponentRow]
     utilization: list[UtilizationRow]
     links: list[LinkRow]
@@ -163,14 +168,33 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def attempts(path: Path) -> list[Path]:
-    """Return the directories with a run's records: its own, then one for each time that it was resumed."""
-    folders = (path / f"resumed-{number}" for number in count(1))
-    return [path, *takewhile(lambda folder: (folder / MANIFEST_FILE).is_file(), folders)]
+    """Return the directories with a run's records: its own, then one for each further part of it."""
+    found = [path]
+    while (further := _part(path, len(found))) is not None:
+        found.append(further)
+    return found
+
+
+def _part(path: Path, number: int) -> Path | None:
+    """Return the folder of a further part; old runs were resumed in folders of another name."""
+    folders = (path / f"{name}-{number}" for name in ("part", "resumed"))
+    return next((folder for folder in folders if (folder / MANIFEST_FILE).is_file()), None)
 
 
 def next_attempt(path: Path) -> Path:
-    """Return the directory for the records of a run in `path` that is resumed now."""
-    return path / f"resumed-{len(attempts(path))}"
+    """Return the directory for the records of the next part of the run in `path`."""
+    return path / f"part-{len(attempts(path))}" if (path / MANIFEST_FILE).is_file() else path
+
+
+def supersede(folder: Path, rows: Sequence[SupersededRow]) -> None:
+    """Note in `folder`, whose ``jobs.csv`` holds them, that runs of cells count no more."""
+    replace_rows(folder, SupersededRow, [*read_rows(folder, SupersededRow), *rows])
+
+
+def counted_jobs(folder: Path) -> list[JobRow]:
+    """Read the jobs in `folder` without those that were superseded."""
+    superseded = {row.job for row in read_rows(folder, SupersededRow)}
+    return [row for row in read_rows(folder, JobRow) if row.job not in superseded]
 
 
 def read_run(path: Path) -> RunRecords:
@@ -187,7 +211,8 @@ def read_run(path: Path) -> RunRecords:
     return RunRecords(
         path,
         manifest,
-        everywhere(JobRow),
+        [row for folder in folders for row in counted_jobs(folder)],
+        everywhere(SupersededRow),
         everywhere(ComponentRow),
         read_rows(path, UtilizationRow),
         everywhere(LinkRow),

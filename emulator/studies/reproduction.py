@@ -7,7 +7,6 @@ interrupted reproduction is resumed as `measure` resumes: name its directory aga
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -18,11 +17,10 @@ from emulator.measurement.extension import measure, resume
 from emulator.model.documents import document_text, read_document
 from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.processor import REFERENCE_APPLICATION, Processor
-from emulator.model.records import RunProgress
+from emulator.model.records import MANIFEST_FILE, RunProgress
 from emulator.model.topology import Topology
-from emulator.planning.plan_records import DilationChoice
 from emulator.runs.holding import Testbed
-from emulator.runs.matrix import DEFAULT_DILATION, Layout, Matrix, Problem, lay_out
+from emulator.runs.matrix import Matrix, Problem, lay_out
 from emulator.runs.progress import ProgressReport, ReportProgress
 from emulator.runs.run_directory import RunRecords, check_free, read_manifest, read_run
 from emulator.studies.published_tables import Reproduction
@@ -30,9 +28,6 @@ from emulator.studies.published_tables import Reproduction
 REPRODUCTION_FILE: Final = "reproduction.yaml"
 _COMPUTE_AIM_S: Final = 3.0
 _FEWEST_ITERATIONS, _MOST_ITERATIONS = 6, 60
-
-Planned = Callable[[Layout], DilationChoice]
-"""Chooses the dilation at which cells are measured, with the plan that is kept beside them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +44,19 @@ class Reproduced:
 
 
 def reproduce(
-    testbed: Testbed, reproduction: Reproduction, path: Path, report_progress: ReportProgress, planned: Planned
+    testbed: Testbed,
+    reproduction: Reproduction,
+    path: Path,
+    report_progress: ReportProgress,
+    *,
+    even_if_hopeless: bool = False,
 ) -> Reproduced:
     """Measure every problem of `reproduction` on `testbed`, into folders of the new directory `path`.
-
-    `planned` says at which dilation each is measured.
 
     Raises:
         UnknownName: if there is no such table.
         InvalidInput: if a problem cannot be meant, or `path` is taken.
+        Hopeless: if this host cannot hold a problem, unless it is to run `even_if_hopeless`.
         TestbedBusy: if another run holds the testbed.
         RunFailed: if the testbed was lost, or no job of a problem finished; `resume_reproduction` runs the rest.
     """
@@ -65,10 +64,12 @@ def reproduce(
     reproduction.problems()
     path.mkdir(parents=True, exist_ok=True)
     (path / REPRODUCTION_FILE).write_text(document_text(reproduction), encoding="utf-8")
-    return resume_reproduction(testbed, path, report_progress, planned)
+    return resume_reproduction(testbed, path, report_progress, even_if_hopeless=even_if_hopeless)
 
 
-def resume_reproduction(testbed: Testbed, path: Path, report_progress: ReportProgress, planned: Planned) -> Reproduced:
+def resume_reproduction(
+    testbed: Testbed, path: Path, report_progress: ReportProgress, *, even_if_hopeless: bool = False
+) -> Reproduced:
     """Measure what is missing of the reproduction in `path`, and return all of it.
 
     Raises:
@@ -89,9 +90,10 @@ def resume_reproduction(testbed: Testbed, path: Path, report_progress: ReportPro
             left_out.append(str(error))
             continue
         left_out += layout.left_out
-        part = _Part(matrix, layout, path / problem.name, planned)
-        failures += part.measure(testbed, _numbered(report_progress, number, len(problems)))
-        parts.append(read_run(part.path))
+        part = path / problem.name
+        report = _numbered(report_progress, number, len(problems))
+        failures += _measure(testbed, matrix, part, report, even_if_hopeless=even_if_hopeless)
+        parts.append(read_run(part))
     if not parts:
         raise ImpossibleRequest(left_out[0])
     return Reproduced(reproduction, tuple(parts), tuple(left_out), tuple(failures))
@@ -110,7 +112,7 @@ def read_reproduction(path: Path) -> Reproduction:
 
 
 def matrix_of(reproduction: Reproduction, problem: Problem, topology: Topology) -> Matrix:
-    """Return the measurement of `problem` on `topology`; the planner chooses its dilation unless one was asked for."""
+    """Return the measurement of `problem` on `topology`; pilots choose its dilation unless one was asked for."""
     table, processor = reproduction.table, topology.processor
     return Matrix(
         applications=(problem.application,),
@@ -119,33 +121,22 @@ def matrix_of(reproduction: Reproduction, problem: Problem, topology: Topology) 
         clusters=table.clusters,
         repeat=reproduction.repeat,
         iterations=reproduction.iterations or _iterations(problem, processor),
-        dilation=reproduction.dilation or DEFAULT_DILATION,
+        dilation=reproduction.dilation,
         communication=table.communication,
         as_coallocated=table.as_coallocated,
         time_scale=reproduction.time_scale or table.time_scale,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A problem: its measurement, and the folder for that."""
-
-    matrix: Matrix
-    layout: Layout
-    path: Path
-    planned: Planned
-
-    def measure(self, testbed: Testbed, report_progress: ReportProgress) -> tuple[str, ...]:
-        """Measure what is missing; return a sentence for each cell that was given up."""
-        if not self.path.exists():
-            choice = self.planned(self.layout)
-            matrix = self.matrix.model_copy(update={"dilation": choice.dilation})
-            measured = measure(testbed, matrix, self.path, report_progress)
-            choice.keep(self.path)
-            return measured.failures
-        if read_manifest(self.path).progress is not RunProgress.COMPLETE:
-            return resume(testbed, self.path, report_progress).failures
-        return ()
+def _measure(
+    testbed: Testbed, matrix: Matrix, path: Path, report_progress: ReportProgress, *, even_if_hopeless: bool
+) -> tuple[str, ...]:
+    """Measure what is missing of a problem in its folder; return a sentence for each cell that was given up."""
+    if not (path / MANIFEST_FILE).is_file():
+        return measure(testbed, matrix, path, report_progress, even_if_hopeless=even_if_hopeless).failures
+    if read_manifest(path).progress is not RunProgress.COMPLETE:
+        return resume(testbed, path, report_progress).failures
+    return ()
 
 
 def _numbered(report_progress: ReportProgress, number: int, problems: int) -> ReportProgress:

@@ -44,7 +44,7 @@ def verdict_of(testbed: Testbed, matrix: Matrix, path: Path, disturbance: Distur
     """The verdict on a run and its reasons, the job's own first."""
     disturber = Disturber(Scene.of(testbed.name, Dilation(matrix.dilation), path.parent), [disturbance])
     try:
-        measured = measure(testbed, matrix, path, disturber.disturb)
+        measured = measure(testbed, matrix, path, disturber.disturb, every_run_counts=True)
     except RunFailed as failure:
         return Judgement.VOID, [str(failure)]
     finally:
@@ -88,7 +88,13 @@ def together(testbed: Testbed, matrix: Matrix, folder: Path, disturbances: list[
     """As `disturbed_runs`, but all in one run, on a job each: quicker, and no verdicts on whole runs."""
     plan = [None, *disturbances]
     disturber = Disturber(Scene.of(testbed.name, Dilation(matrix.dilation), folder), plan)
-    measure(testbed, matrix.model_copy(update={"repeat": len(plan)}), folder / "together", disturber.disturb)
+    measure(
+        testbed,
+        matrix.model_copy(update={"repeat": len(plan)}),
+        folder / "together",
+        disturber.disturb,
+        every_run_counts=True,
+    )
     disturber.finish()
     noticed = 0
     for disturbance, job in zip(plan, read_run(folder / "together").jobs, strict=True):

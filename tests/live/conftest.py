@@ -17,14 +17,12 @@ from emulator.client import BrokerClient
 from emulator.containers import engine
 from emulator.containers.images import ensure_images
 from emulator.containers.progress import ignore
-from emulator.containers.state import exclusive, state_root, testbed_state
-from emulator.planning import host_costs
+from emulator.containers.state import exclusive, testbed_state
 from tests.live.command_line import QUICK_FILE, TWO_SITES_FILE, CommandLine
 from tests.live.grid import Grid
 from tests.live.node_container import NodeContainer, node_container
 from tests.live.resident_world import ResidentWorld
 from tests.live.turns import alone, beside_others
-from tests.unit.planning import planned_host
 
 QUICK_NAME = "livetest"
 TWO_SITES_NAME = "livetest-two"
@@ -39,7 +37,6 @@ FILES_OF = {
     "mini": ("test_mini.py", "test_killed_broker.py"),
     "two_sites": (
         "test_attribution.py", "test_calibrate.py", "test_disturbances.py", "test_files.py", "test_measure.py",
-        "test_plan.py",
     ),
     "das": ("test_real_cluster.py",),
 }  # fmt: skip
@@ -117,20 +114,6 @@ def two_sites(images: None) -> Iterator[CommandLine]:
     """A running testbed of two small clusters, `east` and `west`."""
     with brought_up(TWO_SITES_NAME, str(TWO_SITES_FILE)) as testbed:
         yield testbed
-
-
-@pytest.fixture(scope="module")
-def known_costs(images: None) -> Iterator[None]:
-    """Costs in round numbers, remembered as those of this host; afterwards what was remembered before is."""
-    file = state_root() / "host-costs.json"
-    before = file.read_bytes() if file.is_file() else None
-    costs = planned_host.host_costs().model_copy(update={"fingerprint": host_costs._fingerprint()})
-    file.write_text(costs.model_dump_json(), encoding="utf-8")
-    yield
-    if before is None:
-        file.unlink()
-    else:
-        file.write_bytes(before)
 
 
 @pytest.fixture

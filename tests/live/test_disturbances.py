@@ -60,7 +60,7 @@ def test_each_disturbance_is_held_against_the_job_that_it_met(
     )  # fmt: skip
     disturber = Disturber(Scene.of(two_sites.name, Dilation(DILATION), tmp_path), plan)
     with testbeds.testbed_named(two_sites.name) as held:
-        measure(held, matrix, tmp_path / "run", disturber.disturb)
+        measure(held, matrix, tmp_path / "run", disturber.disturb, every_run_counts=True)
     disturber.finish()
     jobs = read_run(tmp_path / "run").jobs
     unnoticed = [

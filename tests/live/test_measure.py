@@ -1,4 +1,4 @@
-"""Measurements on a running testbed: planned, with extension factors, communication and evidence; interrupted."""
+"""Measurements on a running testbed: dilation, extension factors, communication and evidence; interrupted."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from emulator.model.evidence import EvidenceRow
-from emulator.model.records import ExtensionFactorRow
+from emulator.model.records import ExtensionFactorRow, PilotRow
 from emulator.runs.run_directory import read_rows, read_run
-from tests.live.command_line import TWO_SITES_FILE, CommandLine
+from tests.live.command_line import CommandLine
 
 ITERATIONS = 40
 ASKED = ("--grid", "400", "--processors", "8", "--clusters", "1,2", "--iterations", str(ITERATIONS))
@@ -19,41 +19,34 @@ ASKED = ("--grid", "400", "--processors", "8", "--clusters", "1,2", "--iteration
 
 @dataclass(frozen=True)
 class Measured:
-    """A measurement that was planned and run: what the commands printed, and the run's directory."""
+    """A measurement: what the command printed and said, and the run's directory."""
 
-    proposed_dilation: float
     printed: list[dict[str, Any]]
+    said: str
     out: Path
 
 
 @pytest.fixture(scope="module")
-def measured(two_sites: CommandLine, known_costs: None, tmp_path_factory: pytest.TempPathFactory) -> Measured:
+def measured(two_sites: CommandLine, tmp_path_factory: pytest.TempPathFactory) -> Measured:
     """One measurement, looked at from several sides below."""
-    (plan,) = two_sites.succeed("plan", "--topology", str(TWO_SITES_FILE), *ASKED, "--json").as_json()
     out = tmp_path_factory.mktemp("measured") / "run"
-    printed = two_sites.succeed(
-        "measure",
-        "--communication",
-        *ASKED,
-        "--repeat",
-        "2",
-        "--even-if-hopeless",
-        "--require",
-        "void",
-        "--json",
-        "--out",
-        str(out),
+    ended = two_sites.succeed(
+        "measure", "--communication", *ASKED, "--repeat", "2", "--require", "void", "--json", "--out", str(out)
     )
-    return Measured(plan["proposed_dilation"], printed.as_json(), out)
+    return Measured(ended.as_json(), ended.errors, out)
 
 
-def test_it_runs_at_the_dilation_that_the_plan_proposes_and_keeps_both(measured: Measured):
+def test_pilots_find_the_dilation_of_its_problem_and_are_recorded(measured: Measured):
     manifest = read_run(measured.out).manifest
-    assert manifest.dilation == manifest.plan["dilation"] == measured.proposed_dilation
-    *cells, total = manifest.plan["outcomes"]
-    assert len(cells) == 4
-    assert total["predicted_host_cpu_s"] > 0
-    assert total["host_cpu_s"] > 0
+    (problem,) = manifest.plan["problems"]
+    assert {row.dilation for row in read_rows(measured.out, ExtensionFactorRow)} == {problem["dilation"]}
+    pilots = read_rows(measured.out / "pilots", PilotRow)
+    assert {pilot.trial.rpartition(" on ")[2] for pilot in pilots} == {
+        "8 processors over 1 cluster", "8 processors over 2 clusters",
+    }  # fmt: skip
+    assert min(pilot.dilation for pilot in pilots) <= problem["dilation"]
+    assert all((measured.out / "pilots" / pilot.folder / "manifest.json").is_file() for pilot in pilots)
+    assert "poisson grid 400 on 8 processors at dilation" in measured.said
 
 
 def test_a_job_over_two_clusters_takes_longer_by_at_least_the_round_trips(measured: Measured):
@@ -89,14 +82,6 @@ def test_the_evidence_of_a_run_is_of_the_host_and_of_every_part(measured: Measur
     assert found.testbed_cpu_share is not None
     assert 0 < found.testbed_cpu_share < 1
     assert sum(row.segments or 0 for row in rows if row.part == "west") > 80
-
-
-def test_the_hopeless_is_refused_before_anything_is_held(two_sites: CommandLine, known_costs: None, tmp_path: Path):
-    asked = ("--grid", "60", "--processors", "16", "--clusters", "2", "--dilation", "0.001")
-    refused = two_sites("measure", *asked, "--out", str(tmp_path / "run"))
-    assert refused.exit_code == 1
-    assert "is hopeless on this host" in refused.sentence
-    assert not (tmp_path / "run").exists()
 
 
 def test_an_interrupted_matrix_is_resumed_where_it_was(two_sites: CommandLine, tmp_path: Path):

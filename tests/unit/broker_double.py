@@ -113,6 +113,8 @@ class BrokerDouble:
         match method, parts:
             case "GET", ["health"]:
                 return 200, {"status": "ok"}
+            case "GET", ["runs", "current"] if self.held:
+                return 200, self.runs[-1]
             case "POST", ["runs"]:
                 return self._take(RunRequest.model_validate(body))
             case "POST", ["runs", _, "start"]:
@@ -198,6 +200,9 @@ class WideAreaDouble:
         other = copy(self)
         other.control = control
         return other
+
+    def is_guest(self) -> bool:
+        return False
 
     def program(self, dilation: Dilation) -> str:
         self.programmed.append(dilation.factor)

@@ -10,12 +10,11 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from emulator.cli.main import app
-from emulator.model.errors import Hopeless, ImpossibleRequest, InvalidInput, RunFailed, UnknownName
+from emulator.model.errors import ImpossibleRequest, InvalidInput, RunFailed, UnknownName
 from emulator.model.job import JobState
 from emulator.model.records import ExtensionFactorRow
 from emulator.model.views import EventKind
 from emulator.runs.run_directory import read_run
-from tests.unit.planning.planned_host import host_costs
 
 
 @pytest.fixture
@@ -27,13 +26,12 @@ def call(testbed, tmp_path, monkeypatch):
         yield testbed
 
     monkeypatch.setattr("emulator.cli.measure.testbed_named", named)
-    monkeypatch.setattr("emulator.cli.dilations.host_costs", lambda report_progress: host_costs())
-    monkeypatch.setattr("emulator.cli.dilations.known_host_costs", host_costs)
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: str) -> Result:
         where = () if "--resume" in arguments else ("--out", "run")
-        return CliRunner().invoke(app, ["measure", *arguments, *where], env={"COLUMNS": "200"})
+        stated = () if {"--resume", "--dilation"} & set(arguments) else ("--dilation", "8")
+        return CliRunner().invoke(app, ["measure", *arguments, *where, *stated], env={"COLUMNS": "200"})
 
     return run
 
@@ -213,34 +211,24 @@ def test_what_cannot_be_measured_is_one_sentence_and_nothing_is_held(call, broke
     assert broker.runs == []
 
 
-def test_the_dilation_is_the_planner_s_and_what_it_predicted_is_kept_and_shown(call, tmp_path):
-    ended = call("--clusters", "1,2")
+def test_left_to_pilots_the_dilation_is_announced_and_both_are_recorded(call, tmp_path):
+    ended = call("--clusters", "1,2", "--dilation", "auto")
+    assert ended.exit_code == 0, ended.exception
     manifest = read_run(tmp_path / "run").manifest
-    assert manifest.dilation == manifest.plan["dilation"] == manifest.workload["dilation"]
-    assert manifest.plan["faithful"]
-    assert [outcome["name"] for outcome in manifest.plan["outcomes"]] == [
-        "poisson-400-on-16-over-1", "poisson-400-on-16-over-2", "all jobs",
-    ]  # fmt: skip
-    assert f"Dilation {manifest.dilation:g}, as planned" in ended.stderr
-    assert "Predicted and happened" in ended.stdout
+    assert manifest.workload["dilation"] is None
+    (problem,) = manifest.plan["problems"]
+    assert (problem["dilation"], problem["how"]) == (manifest.dilation, "found by pilots")
+    assert f"poisson grid 400 on 16 processors at dilation {manifest.dilation:g} (found by pilots)" in ended.stderr
+    assert "pilot at dilation" in ended.stderr
 
 
-def test_a_dilation_asked_for_is_held_against_the_plan(call, tmp_path):
-    ended = call("--clusters", "1,2", "--dilation", "48")
-    assert read_run(tmp_path / "run").manifest.dilation == 48.0
-    assert "Dilation 48, as asked for" in ended.stderr
-
-
-def test_the_hopeless_is_refused_unless_told_otherwise(call, broker):
-    hopeless = ("--grid", "100", "--clusters", "4", "--dilation", "0.01", "--on", "amsterdam,delft,leiden,utrecht")
-    refused = call(*hopeless)
-    assert isinstance(refused.exception, Hopeless)
+def test_a_dry_run_says_how_long_each_cell_takes_and_runs_nothing(call, broker, tmp_path):
+    shown = call("--grid", "100,400", "--clusters", "1,2", "--dry-run", "--topology", "das2", "--dilation", "auto")
+    assert "poisson grid 100 on 16 processors over 2 clusters" in " ".join(shown.stdout.split())
+    assert "min in all" in shown.stdout
     assert broker.runs == []
-    assert call(*hopeless, "--even-if-hopeless").exit_code == 0
+    assert not (tmp_path / "run").exists()
 
 
-def test_of_a_host_that_was_not_measured_nothing_is_predicted(call, monkeypatch, tmp_path):
-    monkeypatch.setattr("emulator.cli.dilations.known_host_costs", lambda: None)
-    ended = call("--clusters", "1,2", "--dilation", "8")
-    assert "this host is not measured" in ended.stderr
-    assert read_run(tmp_path / "run").manifest.plan is None
+def test_a_topology_is_named_for_a_dry_run_alone(call):
+    assert isinstance(call("--topology", "das2").exception, InvalidInput)

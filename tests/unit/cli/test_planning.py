@@ -1,4 +1,4 @@
-"""The verb `plan` as a user meets it, on a host whose costs are known."""
+"""The verb `plan` as a user meets it: nothing runs, nothing is measured."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from typer.testing import CliRunner, Result
 
 from emulator.cli.main import app
 from emulator.model.errors import InvalidInput, UnknownName
-from tests.unit.planning.planned_host import host_costs
 
 
 @pytest.fixture
-def call(monkeypatch):
-    """Runs `testbed plan` on that host."""
-    monkeypatch.setattr("emulator.cli.plan.host_costs", lambda report_progress, again: host_costs())
+def call():
+    """Runs `testbed plan`."""
     return lambda *arguments: CliRunner().invoke(app, ["plan", *arguments], env={"COLUMNS": "200"})
 
 
@@ -24,27 +22,29 @@ def as_json(ended: Result) -> dict[str, object]:
     return found
 
 
-def test_without_arguments_the_default_measurement_is_planned_at_the_smallest_faithful_dilation(call):
+def test_without_arguments_the_default_measurement_is_planned_at_the_dilation_that_pilots_likely_find(call):
     found = as_json(call("--json"))
-    assert found["faithful"]
-    assert found["dilation"] == found["proposed_dilation"] > 1
+    assert found["dilation"] >= found["least_dilation"]
+    assert found["host_duration_s"] > 0
+    assert set(found["constraints"]) >= {"cores", "memory", "disk"}
 
 
-def test_at_a_stated_dilation_it_says_what_binds_and_what_would_be_faithful(call):
-    shown = call("--grid", "100", "--dilation", "1").stdout
-    assert "What binds at dilation 1" in shown
-    assert "Hopeless at dilation 1: lateness" in shown
-    assert "Smallest faithful dilation: " in shown
+def test_at_a_stated_dilation_it_says_what_binds_and_how_long_it_takes(call):
+    shown = call("--grid", "100", "--dilation", "0.001").stdout
+    assert "What this host gives at dilation 0.001" in shown
+    assert "Smallest dilation that its resources allow: " in shown
+    assert "min of this host" in shown
     assert "poisson-100-on-16-over-4" in shown
 
 
 def test_a_workload_is_planned_on_its_own_topology_or_another(call):
     own, other = (
-        as_json(call("--workload", "first", "--json")),
-        as_json(call("--workload", "first", "--topology", "das2", "--json")),
+        as_json(call("--workload", "first", "--json", "--dilation", "2")),
+        as_json(call("--workload", "first", "--topology", "das2", "--json", "--dilation", "2")),
     )
     assert own["constraints"] != other["constraints"]
-    assert as_json(call("--workload", "first", "--jobs", "3", "--json"))["host_cpu_s"] < own["host_cpu_s"]
+    few = as_json(call("--workload", "first", "--jobs", "3", "--json", "--dilation", "2"))
+    assert few["host_duration_s"] < own["host_duration_s"]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from emulator.runs.run_directory import read_run
 
 MATRIX = Matrix(
     applications=("poisson",), grids=(100,), processors=(16,), clusters=(1, 2), repeat=2, iterations=50,
-    communication=True,
+    communication=True, dilation=8,
 )  # fmt: skip
 
 

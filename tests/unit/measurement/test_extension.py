@@ -210,7 +210,7 @@ def test_a_measurement_may_be_interrupted_more_than_once(testbed, tmp_path):
         resume(testbed, tmp_path / "run", stopping_after(5))
     resume(testbed, tmp_path / "run", silent)
     assert [row.n for row in read_run(tmp_path / "run").extension_factors] == [3, 3, 3]
-    assert sorted(entry.name for entry in (tmp_path / "run").iterdir() if entry.is_dir()) == ["resumed-1", "resumed-2"]
+    assert sorted(entry.name for entry in (tmp_path / "run").iterdir() if entry.is_dir()) == ["part-1", "part-2"]
 
 
 def test_a_torn_last_line_costs_one_job(testbed, tmp_path):

@@ -57,6 +57,7 @@ def test_the_published_columns_of_extension_factors():
         "ci_high",
         "n",
         "verdict",
+        "reasons",
     ]
 
 
@@ -96,7 +97,7 @@ def test_the_jobs_of_a_resumed_run_are_read_with_those_of_before(tmp_path, manif
         with RunDirectory(path, manifest) as directory:
             directory.append(job_row(job=number))
     assert [job.job for job in read_run(tmp_path / "run").jobs] == [1, 7]
-    assert next_attempt(tmp_path / "run") == tmp_path / "run" / "resumed-2"
+    assert next_attempt(tmp_path / "run") == tmp_path / "run" / "part-2"
 
 
 def test_rows_are_on_disk_before_the_directory_is_closed(tmp_path, manifest):

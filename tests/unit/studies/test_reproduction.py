@@ -11,11 +11,9 @@ from typer.testing import CliRunner
 from emulator.cli.main import app
 from emulator.model.catalogue import topology_named
 from emulator.model.comparison_rows import ReproductionRow
-from emulator.model.errors import Hopeless, InvalidInput, RunFailed, UnknownName
+from emulator.model.errors import InvalidInput, RunFailed, UnknownName
 from emulator.model.job import JobState
 from emulator.model.views import EventKind
-from emulator.planning.plan_records import DilationChoice, kept_outcome
-from emulator.planning.planned_runs import planned_layout, settled_plan
 from emulator.runs.matrix import lay_out
 from emulator.runs.run_directory import read_rows
 from emulator.studies.claims import decide
@@ -23,7 +21,6 @@ from emulator.studies.published_tables import TABLES, Reproduction
 from emulator.studies.reproduction import matrix_of, reproduce, resume_reproduction
 from emulator.studies.reproduction_claims import reproduction_claims
 from emulator.studies.reproduction_rows import mean_errors, reproduction_rows
-from tests.unit.planning.planned_host import ROOM, host_costs
 
 DAS2 = topology_named("das2")
 ITERATION_S = {"pbs-1": 1.3e-3, "globus-1": 3.4e-3, "globus-2": 9.0e-3, "globus-4": 9.0e-3}
@@ -39,12 +36,6 @@ def silent(progress) -> None:
     pass
 
 
-def at_8(layout) -> DilationChoice:
-    run = planned_layout(layout, DAS2)
-    costs = host_costs()
-    return DilationChoice(8.0, run, settled_plan(run, costs, 8.0, even_if_hopeless=True, resources=ROOM), costs)
-
-
 def as_on_das2(job) -> dict[str, object]:
     """An application's record with about the published seconds of an iteration at grid 400."""
     specification = job.specification
@@ -57,15 +48,7 @@ def as_on_das2(job) -> dict[str, object]:
 @pytest.fixture
 def reproduced(testbed, broker, tmp_path):
     broker.more_results = as_on_das2
-    return reproduce(testbed, reproduction_of(), tmp_path / "run", silent, at_8)
-
-
-def test_what_was_predicted_stands_beside_what_happened_in_each_problems_manifest(reproduced):
-    (part,) = reproduced.parts
-    found = kept_outcome(part.manifest)
-    assert found is not None
-    assert found.late_phase_share == 0.0
-    assert found.predicted_host_cpu_s > 0
+    return reproduce(testbed, reproduction_of(), tmp_path / "run", silent)
 
 
 def test_a_table_has_the_problems_that_were_published():
@@ -130,15 +113,15 @@ def test_errors_of_calibrated_and_of_predicted_cells_are_apart(reproduced):
 
 def test_what_was_not_published_has_an_iteration_and_a_factor_and_no_error(testbed, broker, tmp_path):
     broker.more_results = as_on_das2
-    rows = reproduction_rows(reproduce(testbed, reproduction_of(grids=(1000,)), tmp_path / "run", silent, at_8))
+    rows = reproduction_rows(reproduce(testbed, reproduction_of(grids=(1000,)), tmp_path / "run", silent))
     assert [(row.published_s, row.error, row.calibrated) for row in rows] == [(None, None, False)] * 4
     assert rows[2].factor == pytest.approx(9.0 / 1.3, rel=1e-3)
 
 
 def test_scaled_times_are_compared_with_scaled_published_ones(testbed, broker, tmp_path):
     broker.more_results = lambda job: {"iteration_s": 3.0, "runtime_s": 30.0}
-    chosen = Reproduction(name="ensflow-runtimes", processors=(12,), repeat=1, time_scale=60)
-    rows = reproduction_rows(reproduce(testbed, chosen, tmp_path / "run", silent, at_8))
+    chosen = Reproduction(name="ensflow-runtimes", processors=(12,), repeat=1, time_scale=60, dilation=8)
+    rows = reproduction_rows(reproduce(testbed, chosen, tmp_path / "run", silent))
     assert [row.setup for row in rows] == ["pbs-1", "globus-2", "globus-3", "globus-4"]
     assert rows[0].measured_s == pytest.approx(60.0)
     assert rows[0].error == pytest.approx(60.0 * 60 / 3485 - 1)
@@ -158,15 +141,15 @@ def test_what_an_interrupted_reproduction_lacks_is_run_when_it_is_resumed(testbe
     broker.on_submit = failing
     chosen = reproduction_of(grids=(100, 400))
     with pytest.raises(RunFailed):
-        reproduce(testbed, chosen, tmp_path / "run", silent, at_8)
+        reproduce(testbed, chosen, tmp_path / "run", silent)
     broker.on_submit = broker.finish
     done = len(broker.jobs)
-    whole = resume_reproduction(testbed, tmp_path / "run", silent, at_8)
+    whole = resume_reproduction(testbed, tmp_path / "run", silent)
     assert len(broker.jobs) - done == 8
     assert whole.reproduction == chosen
     assert len(reproduction_rows(whole)) == 8
     with pytest.raises(InvalidInput, match="holds no reproduction"):
-        resume_reproduction(testbed, tmp_path, silent, at_8)
+        resume_reproduction(testbed, tmp_path, silent)
 
 
 def test_a_cell_that_is_given_up_is_named_and_the_others_stand(testbed, broker, tmp_path):
@@ -179,12 +162,12 @@ def test_a_cell_that_is_given_up_is_named_and_the_others_stand(testbed, broker, 
             broker.finish(job)
 
     broker.on_submit = failing
-    found = reproduce(testbed, reproduction_of(), tmp_path / "run", silent, at_8)
+    found = reproduce(testbed, reproduction_of(), tmp_path / "run", silent)
     assert [row.setup for row in reproduction_rows(found)] == ["pbs-1", "globus-1", "globus-2"]
     assert len(found.failures) == 1
     assert "Lost" in found.failures[0]
     broker.on_submit = broker.finish
-    whole = resume_reproduction(testbed, tmp_path / "run", silent, at_8)
+    whole = resume_reproduction(testbed, tmp_path / "run", silent)
     assert (len(reproduction_rows(whole)), whole.failures) == (4, ())
 
 
@@ -197,11 +180,11 @@ def test_the_penalty_of_several_clusters_vanishes_or_does_not(testbed, broker, t
 
     broker.more_results = shrinking
     chosen = reproduction_of(grids=(100, 400, 4000))
-    whole = reproduce(testbed, chosen, tmp_path / "one", silent, at_8)
+    whole = reproduce(testbed, chosen, tmp_path / "one", silent)
     (claim,) = reproduction_claims(whole, reproduction_rows(whole))
     assert (claim.id, decide(claim).verdict.value, len(claim.parts)) == ("C26", "shown", 6)
     factors[4000] = 8.0
-    whole = reproduce(testbed, chosen, tmp_path / "two", silent, at_8)
+    whole = reproduce(testbed, chosen, tmp_path / "two", silent)
     (claim,) = reproduction_claims(whole, reproduction_rows(whole))
     assert decide(claim).verdict.value == "not shown"
 
@@ -225,39 +208,3 @@ def test_the_verb_prints_cells_errors_and_claims_and_leaves_rows_and_a_figure(te
     again = json.loads(CliRunner().invoke(app, resumed).stdout)
     assert [cell["setup"] for cell in again["cells"]] == list(ITERATION_S)
     assert len(broker.jobs) == 8
-
-
-def test_what_no_dilation_makes_faithful_is_measured_all_the_same(testbed, broker, tmp_path, monkeypatch):
-    @contextmanager
-    def named(name):
-        yield testbed
-
-    def hopeless(run, requested, report_progress, *, even_if_hopeless):
-        if even_if_hopeless:
-            return DilationChoice(requested, run)
-        raise Hopeless("No dilation up to 512 is faithful on this host.")
-
-    monkeypatch.setattr("emulator.cli.reproduce.testbed_named", named)
-    monkeypatch.setattr("emulator.cli.reproduce.settle", hopeless)
-    broker.more_results = as_on_das2
-    words = [
-        "reproduce",
-        "poisson-runtimes",
-        "--grid",
-        "400",
-        "--repeat",
-        "1",
-        "--json",
-        "--out",
-        str(tmp_path / "run"),
-    ]
-    said = CliRunner().invoke(app, words)
-    assert "No dilation up to 512 is faithful on this host. It is measured at 32." in said.stderr
-    assert {cell["dilation"] for cell in json.loads(said.stdout)["cells"]} == {32}
-    refused = CliRunner().invoke(app, [*words[:-1], str(tmp_path / "other"), "--dilation", "8"])
-    assert isinstance(refused.exception, Hopeless)
-
-
-def test_the_tables_can_be_listed():
-    said = CliRunner().invoke(app, ["reproduce", "list", "--json"])
-    assert [table["name"] for table in json.loads(said.stdout)] == list(TABLES)

@@ -1,0 +1,138 @@
+"""Measuring at dilations that pilots find: each problem has its own, and what is not valid is run again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from emulator.measurement.extension import measure, resume
+from emulator.model.records import PilotRow, RunProgress
+from emulator.runs.matrix import Matrix
+from emulator.runs.progress import ProgressReport
+from emulator.runs.run_directory import read_rows, read_run
+
+MATRIX = Matrix(applications=("poisson",), grids=(100, 400), processors=(16,), clusters=(1, 2), repeat=2)
+NEEDED = {100: 4.0, 400: 1.0}
+"""The dilation from which on a pilot of a grid suffices."""
+
+
+def silent(progress: ProgressReport) -> None:
+    pass
+
+
+@pytest.fixture
+def host(broker, wide_area):
+    """A host on which jobs are late by 1.5% of their runtime at the dilation that their grid needs, and less above."""
+
+    def record(job) -> dict[str, Any]:
+        dilation = wide_area.programmed[-1]
+        needed = NEEDED[job.specification.arguments["grid"]]
+        late = 0.015 * needed / dilation if len(job.specification.components) > 1 else 0.0
+        return {"runtime_s": 10.0, "iteration_s": 0.02, "host_critical_lateness_s": late * 10.0 * dilation}
+
+    broker.more_results = record
+
+
+def test_each_problem_is_measured_at_its_own_dilation_the_smallest_first(testbed, wide_area, host, tmp_path):
+    measured = measure(testbed, MATRIX, tmp_path / "run", silent)
+    assert {(cell.row.grid, cell.row.dilation) for cell in measured.cells} == {(100, 4.0), (400, 1.0)}
+    assert measured.verdict.judgement == "valid"
+    records = read_run(tmp_path / "run")
+    assert [row.n for row in records.extension_factors] == [2] * 4
+    assert [job.name[:11] for job in records.jobs] == ["poisson-400"] * 4 + ["poisson-100"] * 4
+    assert read_run(tmp_path / "run" / "part-1").manifest.dilation == 4.0
+    assert wide_area.programmed[-3:] == [1.0, 4.0, 1.0]
+    assert records.manifest.progress is RunProgress.COMPLETE
+
+
+def test_pilots_go_up_from_the_floor_and_are_recorded_apart(testbed, host, tmp_path):
+    measure(testbed, MATRIX, tmp_path / "run", silent)
+    pilots = read_rows(tmp_path / "run" / "pilots", PilotRow)
+    tried = {(pilot.problem, pilot.dilation) for pilot in pilots}
+    assert ("poisson grid 100 on 16 processors", 8.0) not in {
+        key for key in tried if key[0].startswith("poisson grid 400")
+    }
+    for pilot in pilots:
+        needed = NEEDED[100 if "grid 100" in pilot.problem else 400]
+        assert (pilot.strain <= 1.001) == (pilot.dilation >= needed or "1 cluster" in pilot.trial)
+        assert (tmp_path / "run" / "pilots" / pilot.folder / "jobs.csv").is_file()
+
+
+def test_what_is_suspect_for_a_moment_is_run_again_and_the_first_run_is_superseded(testbed, broker, host, tmp_path):
+    known, seen = broker.more_results, []
+
+    def once_late(job) -> dict[str, Any]:
+        seen.append(job.id)
+        return known(job) | ({"late_phases": 60} if len(seen) == 2 else {})
+
+    broker.more_results = once_late
+    remarks: list[str] = []
+    matrix = MATRIX.model_copy(update={"grids": (400,), "dilation": 2.0})
+    measured = measure(testbed, matrix, tmp_path / "run", lambda report: remarks.append(report.remark))
+    records = read_run(tmp_path / "run")
+    assert measured.verdict.judgement == "valid"
+    assert (len(records.jobs), [row.name for row in records.superseded]) == (4, ["poisson-400-on-16-over-2"])
+    assert records.superseded[0].because == "run again at the same dilation"
+    assert any("60.0% of compute phases late (run again at dilation 2)" in remark for remark in remarks)
+
+
+def late_below(broker, dilation: float, wide_area) -> None:
+    """Have jobs over two clusters run for more than a few iterations late below that dilation."""
+
+    def record(job) -> dict[str, Any]:
+        is_late = len(job.specification.components) > 1 and wide_area.programmed[-1] < dilation
+        is_pilot = "pilots" in broker.runs[-1].request.name
+        return {"runtime_s": 10.0, "iteration_s": 0.02, "late_phases": 60 if is_late and not is_pilot else 0}
+
+    broker.more_results = record
+
+
+def test_a_problem_that_stays_late_is_measured_whole_at_a_larger_dilation(testbed, broker, wide_area, tmp_path):
+    late_below(broker, 2.0, wide_area)
+    matrix = MATRIX.model_copy(update={"grids": (400,)})
+    measured = measure(testbed, matrix, tmp_path / "run", silent)
+    assert {cell.row.dilation for cell in measured.cells} == {2.0}
+    assert measured.verdict.judgement == "valid"
+    records = read_run(tmp_path / "run")
+    assert len(records.jobs) == 4
+    assert {row.dilation for row in records.superseded} < {0.5, 1.0}
+    assert "raised to 2" in records.manifest.plan["problems"][0]["how"]
+
+
+def test_a_dilation_is_raised_twice_at_most_and_then_the_reasons_stand(testbed, broker, wide_area, tmp_path):
+    late_below(broker, 1000.0, wide_area)
+    measured = measure(testbed, MATRIX.model_copy(update={"grids": (400,)}), tmp_path / "run", silent)
+    single, spread = measured.cells
+    assert (single.row.verdict, spread.row.verdict) == ("valid", "suspect")
+    assert spread.row.reasons == "60.0% of compute phases late"
+    assert single.row.dilation == spread.row.dilation
+
+
+def test_a_stated_dilation_is_never_raised(testbed, broker, wide_area, tmp_path):
+    late_below(broker, 1000.0, wide_area)
+    matrix = MATRIX.model_copy(update={"grids": (400,), "dilation": 3.0})
+    measured = measure(testbed, matrix, tmp_path / "run", silent)
+    assert {cell.row.dilation for cell in measured.cells} == {3.0}
+    assert len(read_run(tmp_path / "run").superseded) == 2
+
+
+def test_an_interrupted_measurement_goes_on_at_the_dilations_it_had(testbed, broker, wide_area, host, tmp_path):
+    ended = []
+
+    def stop(progress: ProgressReport) -> None:
+        if progress.finished == 2:
+            ended.append(progress)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        measure(testbed, MATRIX, tmp_path / "run", stop)
+    assert wide_area.programmed[-1] == 1.0
+    pilots = read_rows(tmp_path / "run" / "pilots", PilotRow)
+    measured = resume(testbed, tmp_path / "run", silent)
+    assert [(cell.row.grid, cell.row.dilation, cell.row.n) for cell in measured.cells] == [
+        (100, 4.0, 2), (100, 4.0, 2), (400, 1.0, 2), (400, 1.0, 2),
+    ]  # fmt: skip
+    again = read_rows(tmp_path / "run" / "pilots", PilotRow)
+    assert again[: len(pilots)] == pilots
+    assert all("grid 100" in pilot.problem for pilot in again[len(pilots) :])
