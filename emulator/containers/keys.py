@@ -17,6 +17,7 @@ from pathlib import Path
 import docker
 import docker.errors
 
+from emulator.containers import engine
 from emulator.containers.names import LABEL, ROLE_LABEL
 from emulator.containers.state import TestbedState, write_secret
 from emulator.model.errors import EngineUnavailable
@@ -58,16 +59,10 @@ def make_keys(client: docker.DockerClient, state: TestbedState, node_image: str,
 
 
 def _generate(client: docker.DockerClient, testbed: str, node_image: str, names: Sequence[str]) -> dict[str, list[str]]:
+    command = ["python3", "-c", _GENERATE, *names]
     try:
-        output = client.containers.run(
-            node_image,
-            ["-c", _GENERATE, *names],
-            entrypoint=["python3"],
-            network_disabled=True,
-            remove=True,
-            labels={LABEL: testbed, ROLE_LABEL: "keys"},
-        )
-    except (docker.errors.ContainerError, docker.errors.APIError) as error:
+        output = engine.output_of(client, node_image, command, {LABEL: testbed, ROLE_LABEL: "keys"})
+    except docker.errors.APIError as error:
         raise EngineUnavailable(f"The testbed's SSH keys could not be made: {error}.") from error
     made: dict[str, list[str]] = json.loads(output)
     return made

@@ -10,10 +10,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from emulator.model.errors import RunFailed
 from emulator.model.job import JobState
 from emulator.model.views import EventView, JobView, RunView, Submission
-from emulator.runs.following import follow_until, kept
+from emulator.runs.following import ended_early, follow_until
 from emulator.runs.holding import Testbed
 from emulator.runs.matrix import Cell, Layout
 from emulator.runs.progress import ReportProgress, jobs_progress
@@ -93,7 +92,7 @@ def run_in_turn(
     """Run each cell `repeat` times, less the runs in `earlier`; return the jobs of both.
 
     Raises:
-        RunFailed: if the testbed can no longer carry the run, or no job finished at all.
+        RunEndedEarly: if the testbed can no longer carry the run, or no job finished at all.
     """
     finished = {cell.name: list(earlier.get(cell.name, ())) for cell in layout.cells}
     failures: dict[str, str] = {}
@@ -112,7 +111,7 @@ def run_in_turn(
             failures[cell.name] = f"Job {job.id} ({cell.name}) {job.state.value}: {job.reason.rstrip('.')}"
             waiting = [other for other in waiting if other.name != cell.name]
     if not any(finished.values()):
-        raise RunFailed(f"{next(iter(failures.values()))}; {kept(recorder)}.")
+        raise ended_early(next(iter(failures.values())), recorder)
     return CellRuns(finished, tuple(failures.values()))
 
 

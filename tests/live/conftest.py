@@ -29,7 +29,14 @@ MINI_NAME = "livetest-mini"
 
 FILES_OF = {
     "mini": ("test_mini.py", "test_killed_broker.py"),
-    "two_sites": ("test_calibrate.py", "test_disturbances.py", "test_files.py", "test_measure.py", "test_plan.py"),
+    "two_sites": (
+        "test_calibrate.py",
+        "test_disturbances.py",
+        "test_files.py",
+        "test_measure.py",
+        "test_mending.py",
+        "test_plan.py",
+    ),
     "das": ("test_real_cluster.py",),
 }
 """The files whose tests share a testbed, by the fixture that brings it up; all others share `testbed`."""

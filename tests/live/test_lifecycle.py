@@ -116,7 +116,7 @@ def test_a_stopped_container_is_shown_named_and_repaired_by_up_and_down_takes_on
     assert "livetest-other-left is exited" in outcome.sentence
     refused = other("verify")
     assert refused.exit_code == 1
-    assert "livetest-other-left does not run (`testbed up` repairs it)." in refused.sentence
+    assert "livetest-other-left does not run (`testbed up` mends it)." in refused.sentence
     other.succeed("up", "--topology", pair)
     other.succeed("status")
     other.succeed("down")

@@ -58,7 +58,7 @@ class WanHandle:
         """
         for name in (*self.cluster_containers, self.router_container):
             if not is_running(self.client, name):
-                raise TestbedNotUp(f"The container {name} does not run (`testbed up` repairs it).")
+                raise TestbedNotUp(f"The container {name} does not run (`testbed up` mends it).")
 
     def execute(self, container: str, command: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
         """Run `command` in a container and return its output.
