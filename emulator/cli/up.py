@@ -55,7 +55,7 @@ def up(
     result = bring_up(TestbedSpec(name, file, router, port, heads, fresh), step_printer())
     how = "is running"
     if result.existed:
-        how = "was mended, nothing of it was lost," if result.was_mended else "was already running"
+        how = "was mended" if result.was_mended else "was already running"
     print(f"The testbed {name!r} {how} ({result.host_duration_s:.1f} s).", file=sys.stderr)
     show_testbed(result.state, as_json=as_json)
     report = check_if_free(name) if result.was_mended else result.wide_area

@@ -40,11 +40,7 @@ def write_rendered(testbed: TestbedState) -> None:
 def restore_files(
     client: docker.DockerClient, testbed: TestbedState, known_heads: Sequence[str], observe: Observer
 ) -> frozenset[str]:
-    """Write every file that is missing; return the containers whose own copies are out of date now.
-
-    Raises:
-        EngineUnavailable: if keys must be made and cannot be.
-    """
+    """Write every file that is missing; return the containers whose own copies are out of date now."""
     if not (testbed.compose_file.is_file() and testbed.settings_file.is_file()):
         observe(ProgressStep("state", "writing the Compose file and the broker's settings again"))
         write_rendered(testbed)
@@ -57,7 +53,7 @@ def restore_files(
         outdated.add(broker)
     if lost_keys := [file for file in lost if file != TOKEN]:
         observe(ProgressStep("state", f"{', '.join(lost_keys)} lost: making all SSH keys anew"))
-        keys.make_keys(client, testbed, testbed.record.images["node"], known_heads)
+        keys.make_keys(testbed, known_heads)
         outdated |= {broker, *(cluster.container for cluster in testbed.record.clusters)}
     return frozenset(outdated)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
@@ -16,7 +16,7 @@ from docker.models.containers import Container
 
 from emulator.containers import engine
 from emulator.containers.concurrency import run_concurrently
-from emulator.containers.mending import BROKER, CLUSTER, GONE, FoundPart, RenderedPart
+from emulator.containers.mending import BROKER, CLUSTER, GONE, FoundPart, RenderedPart, attachments_for
 from emulator.containers.names import ROLE_LABEL
 from emulator.containers.readiness import READY_WITHIN_HOST_S, RUNNING, unreached
 from emulator.containers.state import TestbedState
@@ -75,11 +75,15 @@ def find_parts(client: docker.DockerClient, testbed: TestbedState, *, patient: b
     volumes = {str(volume.name) for volume in engine.volumes_of(client, testbed.record.name)}
     containers = {str(each.name): each for each in engine.containers_of(client, testbed.record.name)}
     rendered = rendered_parts(document)
-    found = run_concurrently(
-        [partial(_find, testbed, part, containers.get(part.name), networks, patient) for part in rendered]
-    )
+    found = {part.name: _without_health(containers.get(part.name), networks) for part in rendered}
+    sound = [
+        part for part in rendered if found[part.name].status in RUNNING and not attachments_for(part, found[part.name])
+    ]
+    awaited = {part.service for part in sound if part.role == CLUSTER}
+    asked = [partial(_with_health, testbed, part, containers[part.name], networks, awaited, patient) for part in sound]
+    found |= zip((part.name for part in sound), run_concurrently(asked), strict=True)
     return FoundParts(
-        parts={part.name: state for part, state in zip(rendered, found, strict=True)},
+        parts=found,
         missing=(
             *(f"the network {name}" for name in _missing(document["networks"], networks)),
             *(f"the volume {name} with all that it held" for name in _missing(document["volumes"], volumes)),
@@ -91,35 +95,34 @@ def _missing(rendered: Mapping[str, Mapping[str, Any]], existing: Collection[str
     return [part["name"] for part in rendered.values() if part["name"] not in existing]
 
 
-def _find(
-    testbed: TestbedState,
-    part: RenderedPart,
-    container: Container | None,
-    networks: Mapping[str, str],
-    patient: bool,
-) -> FoundPart:
+def _without_health(container: Container | None, networks: Mapping[str, str]) -> FoundPart:
     if container is None:
         return FoundPart(GONE, {})
-    status, addresses = str(container.status), attached_addresses(container.attrs, networks)
-    attached = all(addresses.get(network) == address for network, address in part.addresses.items())
-    if status not in RUNNING or not attached:
-        return FoundPart(status, addresses)
+    return FoundPart(str(container.status), attached_addresses(container.attrs, networks))
+
+
+def _with_health(
+    testbed: TestbedState,
+    part: RenderedPart,
+    container: Container,
+    networks: Mapping[str, str],
+    awaited: Collection[str],
+    patient: bool,
+) -> FoundPart:
+    """Return a part that runs with the faults that its health check finds; the broker must reach `awaited` clusters."""
     patience_host_s = max(PATIENCE_HOST_S, READY_WITHIN_HOST_S - _host_age_s(container)) if patient else 0.0
-    faults = _faults(testbed, part, container, patience_host_s)
-    if not faults:
-        return FoundPart(status, addresses)
-    try:
-        container.reload()
-    except docker.errors.NotFound:
-        return FoundPart(GONE, {})
-    status = str(container.status)
-    return FoundPart(status, attached_addresses(container.attrs, networks), faults if status in RUNNING else ())
-
-
-def _faults(testbed: TestbedState, part: RenderedPart, container: Container, patience_host_s: float) -> tuple[str, ...]:
     if part.role == BROKER:
-        return _broker_faults(testbed, patience_host_s)
-    return _script_faults(container, CLUSTER_HEALTH if part.role == CLUSTER else ROUTER_HEALTH, patience_host_s)
+        faults = _broker_faults(testbed, awaited, patience_host_s)
+    else:
+        script = CLUSTER_HEALTH if part.role == CLUSTER else ROUTER_HEALTH
+        faults = _script_faults(container, script, patience_host_s)
+    if faults:
+        try:
+            container.reload()
+        except docker.errors.NotFound:
+            return FoundPart(GONE, {})
+    found = _without_health(container, networks)
+    return replace(found, faults=faults) if found.status in RUNNING else found
 
 
 def attached_addresses(attributes: Mapping[str, Any], networks: Mapping[str, str]) -> dict[str, str]:
@@ -153,12 +156,11 @@ def _script_faults(container: Container, script: str, patience_host_s: float) ->
     return tuple(lines) or ("is not healthy",)
 
 
-def _broker_faults(testbed: TestbedState, patience_host_s: float) -> tuple[str, ...]:
+def _broker_faults(testbed: TestbedState, awaited: Collection[str], patience_host_s: float) -> tuple[str, ...]:
     deadline_host_s = time.monotonic() + patience_host_s
-    emulated = {cluster.name for cluster in testbed.record.clusters}
     while True:
         lost = unreached(testbed.api_url)
-        unfound = emulated & set(lost or ())
+        unfound = set(awaited) & set(lost or ())
         if lost is not None and not unfound:
             return ()
         if time.monotonic() >= deadline_host_s:

@@ -29,8 +29,8 @@ from emulator.containers.repair import find_existing, mend
 from emulator.containers.state import ClusterRecord, TestbedRecord, TestbedSpec, TestbedState
 from emulator.containers.wan.handle import wan_handle
 from emulator.containers.wan.measurements import WideAreaReport
-from emulator.containers.wan.verify import check_wide_area
-from emulator.containers.wan.wide_area import program_wide_area
+from emulator.containers.wan.verification import Verification
+from emulator.containers.wan.verify import begin_check, check_wide_area
 from emulator.model.clock import REAL_TIME
 from emulator.model.documents import document_text, read_document
 from emulator.model.errors import InvalidInput
@@ -112,11 +112,11 @@ def _create(
             # Whole: a profile that the topology names may change later, and the broker has no profiles.
             testbed = state.remember(record, document_text(topology))
         _start(client, testbed, images, spec.known_heads, observe)
-        _make_ready(client, testbed, observe)
+        check = _make_ready(client, testbed, observe)
         report = None
-        if (emulated := testbed.topology.emulated) is not None:
+        if check is not None:
             observe(ProgressStep("wide area", "measuring delays and rates"))
-            report = check_wide_area(wan_handle(client, testbed), emulated, REAL_TIME)
+            report = check_wide_area(check.handle, check.topology, check.dilation, begun=check)
     except BaseException:
         observe(ProgressStep("failed", "taking down what was started"))
         remove_parts(client, spec.name, ignore)
@@ -159,22 +159,28 @@ def _start(
     observe: Observer,
 ) -> None:
     observe(ProgressStep("keys", "making SSH keys"))
-    keys.make_keys(client, testbed, images.node, known_heads)
+    keys.make_keys(testbed, known_heads)
     write_rendered(testbed)
     observe(ProgressStep("containers", f"starting {', '.join(testbed.containers)}"))
     engine.compose_up(testbed.names.compose_project, testbed.compose_file)
 
 
-def _make_ready(client: docker.DockerClient, testbed: TestbedState, observe: Observer) -> None:
-    """Wait for every part at once while the wide area is programmed; raise the first failure."""
+def _make_ready(client: docker.DockerClient, testbed: TestbedState, observe: Observer) -> Verification | None:
+    """Wait for every part at once, and begin the check of the wide area if there is one; raise the first failure."""
     observe(ProgressStep("readiness", "waiting for Slurm, SSH, the router and the broker"))
 
-    def program_when_routing(emulated: Topology) -> None:
+    def begin_when_routing() -> Verification | None:
+        if (emulated := testbed.topology.emulated) is None:
+            return None
         await_file(client, testbed.names.router, ROUTER_READY)
-        program_wide_area(wan_handle(client, testbed), emulated, REAL_TIME)
+        return begin_check(wan_handle(client, testbed), emulated, REAL_TIME)
 
-    emulated = testbed.topology.emulated
-    waits: list[Callable[[], None]] = [partial(program_when_routing, emulated)] if emulated else []
-    waits += [partial(await_file, client, cluster.container, CLUSTER_READY) for cluster in testbed.record.clusters]
-    waits.append(partial(await_testbed_broker, client, testbed))
-    run_concurrently(waits)
+    def ready(name: str, wait: Callable[[], None]) -> None:
+        wait()
+        observe(ProgressStep("ready", name))
+
+    waits: list[Callable[[], Verification | None]] = [begin_when_routing]
+    for cluster in testbed.record.clusters:
+        waits.append(partial(ready, cluster.container, partial(await_file, client, cluster.container, CLUSTER_READY)))
+    waits.append(partial(ready, testbed.names.broker, partial(await_testbed_broker, client, testbed)))
+    return run_concurrently(waits)[0]

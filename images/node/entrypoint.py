@@ -142,17 +142,20 @@ class Daemons:
         self._commands[name] = (restart or command, options)
 
     def watch(self) -> None:
-        """Wait for child processes for ever; start each daemon that ends again."""
+        """Start each daemon that ends again, for ever."""
         while True:
-            pid, status = os.wait()
-            name = self._names.pop(pid, None)
-            if name is None:
-                continue
-            pause_host_s = self._pause_host_s(name)
-            print(f"{name} ended ({status}); it is started again")
-            time.sleep(pause_host_s)
-            command, options = self._commands[name]
-            self._launch(name, command, options)
+            self.await_end()
+
+    def await_end(self) -> None:
+        """Wait until a child process ends; if it is a daemon, start it again."""
+        pid, status = os.wait()
+        name = self._names.pop(pid, None)
+        if name is None:
+            return
+        print(f"{name} ended ({status}); it is started again")
+        time.sleep(self._pause_host_s(name))
+        command, options = self._commands[name]
+        self._launch(name, command, options)
 
     def _launch(self, name: str, command: Sequence[str], options: Mapping[str, object]) -> None:
         self._names[subprocess.Popen(command, **options).pid] = name

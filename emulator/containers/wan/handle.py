@@ -22,8 +22,7 @@ _READ_ATTEMPTS = 3
 class WanHandle:
     """The handle of a running testbed's wide area.
 
-    `cluster_containers` are in the topology's order; the helper containers that program the edges are made from
-    `router_container`'s image and carry the testbed's label.
+    `cluster_containers` are in the topology's order.
     """
 
     client: docker.DockerClient
