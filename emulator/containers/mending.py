@@ -76,7 +76,7 @@ class Action:
 
 
 Tried = Mapping[str, Collection[Remedy]]
-"""The remedies that did not help so far, by the name of the part."""
+"""The remedies that did not help the present container so far, and whether it was made anew, by the part's name."""
 
 
 def actions_for_all(parts: Sequence[RenderedPart], found: Mapping[str, FoundPart], tried: Tried) -> tuple[Action, ...]:
@@ -132,6 +132,11 @@ def attachments_for(part: RenderedPart, found: FoundPart) -> tuple[Action, ...]:
     )
 
 
+def tried_after(tried: Collection[Remedy], action: Action) -> set[Remedy]:
+    """Return the remedies that were tried after `action`: a container made anew may be started and attached again."""
+    return {action.remedy} if action.remedy is Remedy.RECREATE else {*tried, action.remedy}
+
+
 def touch_wide_area(actions: Sequence[Action]) -> bool:
     """Return whether the wide area must be programmed again after `actions`."""
     return any(action.part.role != BROKER for action in actions)
@@ -145,7 +150,8 @@ def _after_attachment(part: RenderedPart) -> tuple[Action, ...]:
 def _recreation(part: RenderedPart, why: str, tried: Collection[Remedy]) -> tuple[Action, ...]:
     if Remedy.RECREATE in tried:
         return ()
-    return (Action(Remedy.RECREATE, part, why), Action(Remedy.START, part, "is new"))
+    # Compose may leave a new container without some of its networks, so it is started only after another look.
+    return (Action(Remedy.RECREATE, part, why),)
 
 
 def _excused(broker: FoundPart, others: Sequence[Action]) -> FoundPart:

@@ -19,7 +19,7 @@ import docker.errors
 from emulator.containers import engine, state
 from emulator.containers.concurrency import run_concurrently
 from emulator.containers.images import current_references, ensure_images
-from emulator.containers.mending import Action, Remedy, RenderedPart, actions_for_all, touch_wide_area
+from emulator.containers.mending import Action, Remedy, RenderedPart, actions_for_all, touch_wide_area, tried_after
 from emulator.containers.mounted_files import restore_files, write_rendered
 from emulator.containers.parts import FoundParts, find_parts, rendered_document, rendered_parts
 from emulator.containers.progress import Observer, ProgressStep
@@ -125,7 +125,7 @@ def _carry_out(
             client.api.connect_container_to_network(part.name, network)
     by_part: dict[str, list[Action]] = defaultdict(list)
     for action in actions:
-        attempts.tried[action.part.name].add(action.remedy)
+        attempts.tried[action.part.name] = tried_after(attempts.tried[action.part.name], action)
         by_part[action.part.name].append(action)
     run_concurrently([partial(_treat, client, of_part, attempts) for of_part in by_part.values()])
 

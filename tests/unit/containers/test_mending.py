@@ -14,6 +14,7 @@ from emulator.containers.mending import (
     actions_for,
     actions_for_all,
     touch_wide_area,
+    tried_after,
 )
 
 EAST = RenderedPart("lab-east", "east", "cluster", {"lab-control": "10.1.0.10", "lab-site-east": "10.1.128.10"})
@@ -46,8 +47,8 @@ def test_nothing_is_done_about_a_testbed_that_is_as_rendered() -> None:
         ("exited", ["start"]),
         ("created", ["start"]),
         ("paused", ["unpause"]),
-        ("dead", ["recreate", "start"]),
-        (GONE, ["recreate", "start"]),
+        ("dead", ["recreate"]),
+        (GONE, ["recreate"]),
         ("restarting", []),
     ],
 )
@@ -57,7 +58,7 @@ def test_a_part_that_does_not_run_gets_the_mildest_remedy(part: RenderedPart, st
 
 def test_two_dead_parts_are_mended_at_once_and_the_others_left_alone() -> None:
     found = everything(east=well(EAST, "exited"), wan=FoundPart(GONE, {}))
-    assert remedies(actions_for_all(ALL, found, {})) == [("east", "start"), ("wan", "recreate"), ("wan", "start")]
+    assert remedies(actions_for_all(ALL, found, {})) == [("east", "start"), ("wan", "recreate")]
 
 
 def test_a_cluster_that_lost_a_network_is_attached_with_its_address_and_its_jobs_go_on() -> None:
@@ -91,11 +92,18 @@ def test_networks_that_a_user_added_are_left_alone() -> None:
 
 
 def test_an_unhealthy_part_is_restarted_then_made_anew_then_given_up() -> None:
-    sick, tried, done = well(EAST, "running", "has no slurmctld"), set(), []
+    sick, tried, done = well(EAST, "running", "has no slurmctld"), set[Remedy](), []
     while actions := actions_for(EAST, sick, tried):
-        tried |= {action.remedy for action in actions}
-        done += [action.remedy for action in actions]
-    assert done == [Remedy.RESTART, Remedy.RECREATE, Remedy.START]
+        for action in actions:
+            tried = tried_after(tried, action)
+            done.append(action.remedy)
+    assert done == [Remedy.RESTART, Remedy.RECREATE]
+
+
+def test_a_container_made_anew_is_attached_and_started_as_any_other() -> None:
+    tried = tried_after({Remedy.START}, Action(Remedy.RECREATE, EAST, "is exited"))
+    found = FoundPart("created", {"lab-control": "10.1.0.10"})
+    assert [action.remedy for action in actions_for(EAST, found, tried)] == [Remedy.ATTACH, Remedy.START]
 
 
 def test_a_broker_that_misses_a_cluster_is_not_blamed_while_the_cluster_is_being_mended() -> None:
@@ -118,7 +126,8 @@ def test_whatever_is_found_an_end_is_reached_and_no_remedy_is_repeated_for_ever(
         found, tried = FoundPart(status, addresses, faults), set[Remedy]()
         turns = 0
         while status != "paused" and (actions := actions_for(EAST, found, tried)):
-            tried |= {action.remedy for action in actions}
+            for action in actions:
+                tried = tried_after(tried, action)
             turns += 1
             assert turns < 5, found
 
