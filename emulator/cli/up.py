@@ -1,4 +1,4 @@
-"""The verb ``up``: bring a testbed up, or check that it runs."""
+"""The verb ``up``: bring a testbed up, or mend the one that exists."""
 
 from __future__ import annotations
 
@@ -30,9 +30,16 @@ def up(
     port: Annotated[
         int | None, typer.Option(min=1, max=65535, help="Port of the API on 127.0.0.1; else the first free one.")
     ] = None,
+    fresh: Annotated[
+        bool,
+        typer.Option("--fresh", help="Remove what exists under that name first, with its jobs, outputs and files."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring a testbed up, or check that it runs.
+    """Bring a testbed up, or mend the one that exists.
+
+    What does not run, is not healthy or has lost its networks is started again in its place: jobs, outputs, files,
+    token and port stay.
 
     Example: testbed up --topology das2
     """
@@ -41,15 +48,21 @@ def up(
     from emulator.containers.up import bring_up
     from emulator.model.documents import read_document
     from emulator.model.topology import Topology
+    from emulator.runs.container_testbed import check_if_free
 
     file = topology_file(topology)
     heads = known_heads(read_document(file, Topology))
-    result = bring_up(TestbedSpec(name, file, router, port, heads), step_printer())
-    how = "was already running" if result.was_running else "is running"
+    result = bring_up(TestbedSpec(name, file, router, port, heads, fresh), step_printer())
+    how = "is running"
+    if result.existed:
+        how = "was mended" if result.was_mended else "was already running"
     print(f"The testbed {name!r} {how} ({result.host_duration_s:.1f} s).", file=sys.stderr)
     show_testbed(result.state, as_json=as_json)
-    if result.wide_area is not None:
-        _report_wide_area(result.wide_area)
+    report = check_if_free(name) if result.was_mended else result.wide_area
+    if report is not None:
+        _report_wide_area(report)
+    elif result.was_mended and result.state.topology.emulated is not None:
+        print("wide area not checked: a run holds the testbed, or jobs run (see `testbed verify`)", file=sys.stderr)
 
 
 def _report_wide_area(report: WideAreaReport) -> None:

@@ -36,6 +36,9 @@ WATCH = (
 DEFAULT_PARTITION = "*"
 """Slurm's mark of the default partition."""
 RECONNECT_HOST_S = (0.2, 1.0, 2.0)
+RECONNECT_SOON_HOST_S = 0.5
+SOON_HOST_S = 60.0
+"""A cluster that was lost, or is not found yet, is tried often for so long: it may be starting."""
 RECONNECT_LATER_HOST_S = 5.0
 STEADY_HOST_S = 30.0
 """A connection that lasted this long ends a series of failures."""
@@ -154,7 +157,7 @@ class SlurmCluster:
             shell.close()
 
     def _follow(self, on_event: Callable[[AllocationEvent], None], on_reachable: Callable[[bool, str], None]) -> None:
-        failures, reachable = 0, False
+        failures, reachable, lost_host_s = 0, False, time.monotonic()
         while not self._closing.is_set():
             try:
                 stream, begun_host_s = self._watch_shell.open_program(WATCH, script=None), time.monotonic()
@@ -169,11 +172,15 @@ class SlurmCluster:
             if self._closing.is_set():
                 return
             if failures == len(RECONNECT_HOST_S) and reachable:
-                reachable = False
+                reachable, lost_host_s = False, time.monotonic()
                 self._program_shell.close()
                 self._shell.close()
                 on_reachable(False, reason)
-            pause_host_s = RECONNECT_HOST_S[failures] if failures < len(RECONNECT_HOST_S) else RECONNECT_LATER_HOST_S
+            lately = time.monotonic() < lost_host_s + SOON_HOST_S
+            later_host_s = RECONNECT_SOON_HOST_S if lately else RECONNECT_LATER_HOST_S
+            pause_host_s = (
+                RECONNECT_HOST_S[failures] if reachable and failures < len(RECONNECT_HOST_S) else later_host_s
+            )
             failures = min(failures + 1, len(RECONNECT_HOST_S))
             self._closing.wait(pause_host_s)
 
@@ -203,6 +210,13 @@ class SlurmCluster:
                 f"Cluster {self.cluster!r}: {command.split()[0]} failed: {_last_line(completed.error)}."
             )
         return completed
+
+
+def _pause_host_s(failures: int, host_lost_for_s: float, *, reachable: bool) -> float:
+    """Return how long to wait before the next connection, after that many failures in a row."""
+    if reachable and failures < len(RECONNECT_HOST_S):
+        return RECONNECT_HOST_S[failures]
+    return RECONNECT_SOON_HOST_S if host_lost_for_s < SOON_HOST_S else RECONNECT_LATER_HOST_S
 
 
 def _allocation_event(line: str, prefix: str) -> AllocationEvent | None:

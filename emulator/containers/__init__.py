@@ -5,8 +5,10 @@ compose                 a topology as a Compose file (pure)
 images, base_image      what the containers are made of; image_names, wheels, image_contents, mmdebstrap belong to them
 engine                  Docker as this project needs it; compose_command is how Compose is called
 free_addresses, keys    a free subnet and port; the SSH keys
-state                   what the host remembers of a testbed
-up, repair, down        bring a testbed up, repair a broken one, take it down
+state, mounted_files    what the host remembers of a testbed, and the files that its containers mount
+parts                   its containers as rendered, and as they are now
+mending                 what to do about each part that is not as rendered (pure)
+up, repair, down        bring a testbed up, mend it, take it down
 readiness, inspection   wait until a testbed is ready; look at it
 doctor, prerequisites   what the host has and lacks; what can be said of it before anything is installed
 cache                   the folder of what can be fetched again

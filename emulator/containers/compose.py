@@ -73,7 +73,7 @@ def render(rendering: Rendering) -> str:
     document = {
         "services": services(rendering),
         "networks": networks(rendering),
-        "volumes": {"journal": {"name": rendering.names.journal_volume, "labels": labels(rendering, "journal")}},
+        "volumes": volumes(rendering),
     }
     return yaml.safe_dump(document, sort_keys=False, width=110)
 
@@ -111,6 +111,7 @@ def cluster_service(rendering: Rendering, index: int, cluster: Cluster) -> dict[
         "volumes": [
             f"{keys / 'hosts' / cluster.name}:/etc/testbed/keys/host:ro",
             *(f"{keys / file}:/etc/testbed/keys/{file}:ro" for file in ("authorized_keys", "grid", "known_hosts")),
+            f"{_home(cluster)}:/home/{USER}",
         ],
         "networks": {
             "control": {"ipv4_address": rendering.addresses.head(index)},
@@ -215,6 +216,19 @@ def networks(rendering: Rendering) -> dict[str, Any]:
     return {"control": control, **sites}
 
 
+def volumes(rendering: Rendering) -> dict[str, Any]:
+    """Return the volumes, which outlive containers: the broker's journal, and the home folders of each cluster."""
+    journal = {"name": rendering.names.journal_volume, "labels": labels(rendering, "journal")}
+    homes = {
+        _home(cluster): {
+            "name": rendering.names.home_volume(cluster.name),
+            "labels": labels(rendering, "home", cluster.name),
+        }
+        for cluster in rendering.clusters
+    }
+    return {"journal": journal, **homes}
+
+
 def labels(rendering: Rendering, role: str, cluster: str | None = None) -> dict[str, str]:
     """Return the labels of a part of the testbed."""
     of_cluster = {CLUSTER_LABEL: cluster} if cluster else {}
@@ -245,6 +259,10 @@ def _network(rendering: Rendering, name: str, role: str, subnet: str, cluster: s
 
 def _key_of(cluster: Cluster) -> str:
     return f"keys/heads/{cluster.name}"
+
+
+def _home(cluster: Cluster) -> str:
+    return f"home-{cluster.name}"
 
 
 def _site(cluster: Cluster) -> str:

@@ -19,9 +19,12 @@ def compose_command() -> tuple[str, ...]:
     Raises:
         EngineUnavailable: if there is neither.
     """
-    for command in COMPOSE_COMMANDS:
-        if compose_version(command) is not None:
-            return command
+    plugin, program = COMPOSE_COMMANDS
+    if compose_version(plugin) is not None:
+        return plugin
+    # The older program is not asked for its version, which takes it as long as a container.
+    if shutil.which(program[0]) is not None:
+        return program
     raise EngineUnavailable("Docker Compose is not installed (on Debian: `apt-get install docker-compose`).")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -50,12 +50,27 @@ def _why_unavailable(reported: str) -> str:
 def compose_up(project: str, compose_file: Path) -> None:
     """Create and start everything that a Compose file describes.
 
-    An interrupt waits until Compose has ended, so that nothing is created after whoever cleans up has looked.
+    Raises:
+        EngineUnavailable: with the reason that Compose gives, if it fails.
+    """
+    _compose(project, compose_file, "up", "--detach", "--no-build")
+
+
+def compose_create(project: str, compose_file: Path) -> None:
+    """Create the containers, networks and volumes of a Compose file that do not exist; touch and start nothing else.
 
     Raises:
         EngineUnavailable: with the reason that Compose gives, if it fails.
     """
-    command = [*compose_command(), "-p", project, "-f", str(compose_file), "up", "--detach", "--no-build"]
+    _compose(project, compose_file, "up", "--no-start", "--no-recreate", "--no-build")
+
+
+def _compose(project: str, compose_file: Path, *arguments: str) -> None:
+    """Run Compose to its end.
+
+    An interrupt waits until Compose has ended, so that nothing is created after whoever cleans up has looked.
+    """
+    command = [*compose_command(), "-p", project, "-f", str(compose_file), *arguments]
     with subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as compose:
@@ -74,6 +89,33 @@ def _reason(output: str) -> str:
     telling = [line for line in lines if "error" in line.lower() and "Encountered errors" not in line]
     chosen = (telling or lines or ["it gave none"])[-1]
     return chosen.rstrip(".")
+
+
+def output_of(
+    client: docker.DockerClient, image: str, command: Sequence[str], labels: Mapping[str, str] | None = None
+) -> bytes:
+    """Run a program in a container of its own, without network, and return what it printed.
+
+    The output is read once the program has ended: the engine may lose that of a short program that it follows.
+
+    Raises:
+        EngineUnavailable: if the program fails; with what it printed last.
+        APIError: if the engine cannot run it.
+    """
+    program, *arguments = command
+    container = client.containers.create(
+        image, arguments, entrypoint=[program], network_disabled=True, labels=dict(labels or {})
+    )
+    try:
+        container.start()
+        code = container.wait()["StatusCode"]
+        if code != 0:
+            said = container.logs(tail=1).decode(errors="replace").strip()
+            raise EngineUnavailable(f"{program} failed in a container of {image} ({code}): {said}")
+        output: bytes = container.logs(stdout=True, stderr=False)
+    finally:
+        container.remove(force=True)
+    return output
 
 
 def containers_of(client: docker.DockerClient, testbed: str | None) -> list[Container]:

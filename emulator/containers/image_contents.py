@@ -14,6 +14,7 @@ import docker
 import docker.errors
 from docker.models.images import Image
 
+from emulator.containers import engine
 from emulator.model.errors import EngineUnavailable
 from emulator.model.records import ImageRecord
 
@@ -46,7 +47,7 @@ def label_contents(client: docker.DockerClient, unlabelled: str, reference: str,
             forcerm=True,
         )
         client.images.remove(unlabelled, noprune=True)
-    except (docker.errors.ContainerError, docker.errors.BuildError, docker.errors.APIError) as error:
+    except (docker.errors.BuildError, docker.errors.APIError) as error:
         raise EngineUnavailable(f"The contents of {reference} could not be recorded: {error}.") from error
     return image
 
@@ -54,9 +55,7 @@ def label_contents(client: docker.DockerClient, unlabelled: str, reference: str,
 def _installed_packages(client: docker.DockerClient, image: str) -> list[str]:
     """List an image's Debian packages; ask again if Docker loses the output, as it does now and then."""
     for _ in range(_ATTEMPTS):
-        output = client.containers.run(
-            image, _LIST_PACKAGES, entrypoint=["dpkg-query"], network_disabled=True, remove=True
-        )
+        output = engine.output_of(client, image, ["dpkg-query", *_LIST_PACKAGES])
         if output.strip():
             return sorted(output.decode().split())
     raise EngineUnavailable(f"The contents of {image} could not be recorded: dpkg-query printed nothing.")

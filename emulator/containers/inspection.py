@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,8 @@ from typing import Any
 import docker
 import docker.errors
 
-from emulator.containers import engine
+from emulator.containers.mending import RenderedPart, attachments_for
+from emulator.containers.parts import FoundParts, find_parts, rendered_document, rendered_parts
 from emulator.containers.readiness import unreached
 from emulator.containers.state import TestbedState
 from emulator.containers.wan.handle import wan_handle
@@ -22,6 +23,7 @@ from emulator.model.topology import Cluster
 RUNNING = "running"
 REAL = "real"
 UNREACHED = "real, not reached"
+REMEDY = "`testbed up` mends this; jobs, outputs and files stay."
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,25 +58,31 @@ class TestbedStatus:
 
 def inspect(client: docker.DockerClient, testbed: TestbedState) -> TestbedStatus:
     """Return the status of every part of a testbed."""
-    states = {container.name: str(container.status) for container in engine.containers_of(client, testbed.record.name)}
+    found = find_parts(client, testbed, patient=False)
+    states = {name: part.status for name, part in found.parts.items()}
     lost = (unreached(testbed.api_url) or []) if testbed.topology.real_clusters else []
     states |= {cluster.name: UNREACHED if cluster.name in lost else REAL for cluster in testbed.topology.real_clusters}
     with ThreadPoolExecutor(len(testbed.topology.clusters)) as pool:
         clusters = tuple(
             pool.map(lambda cluster: _cluster(client, testbed, cluster, states), testbed.topology.clusters)
         )
-    faults = [
-        f"The container {name} is {states.get(name, 'gone')}."
-        for name in testbed.containers
-        if states.get(name) != RUNNING
-    ]
-    faults += [
-        f"Slurm of {cluster.name} does not answer."
-        for cluster in clusters
-        if cluster.container_state == RUNNING and cluster.idle is None
-    ]
+    faults = faults_of(rendered_parts(rendered_document(testbed)), found)
     backend, dilation, fault = _wide_area(client, testbed) if not faults else (None, None, None)
-    return TestbedStatus(clusters, backend, dilation, testbed.api_url, (*faults, *([fault] if fault else [])))
+    faults += [fault] if fault else []
+    return TestbedStatus(clusters, backend, dilation, testbed.api_url, (*faults, *([REMEDY] if faults else [])))
+
+
+def faults_of(parts: Sequence[RenderedPart], found: FoundParts) -> list[str]:
+    """Return what is wrong with the parts of a testbed, a sentence for each fault."""
+    faults = [f"{missing[0].upper()}{missing[1:]} is gone." for missing in found.missing]
+    for part in parts:
+        there = found.parts[part.name]
+        if there.status != RUNNING:
+            faults.append(f"The container {part.name} is {there.status}.")
+            continue
+        faults += [f"The container {part.name} {action.why}." for action in attachments_for(part, there)]
+        faults += [f"The container {part.name} {fault}." for fault in there.faults]
+    return faults
 
 
 def _cluster(

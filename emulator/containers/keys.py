@@ -1,4 +1,4 @@
-"""The SSH keys of a testbed, made in the node image (the host needs no ssh-keygen) and kept in its state.
+"""The SSH keys of a testbed, made here (the host needs no ssh-keygen) and kept in its state.
 
 keys/broker             the broker's private key
 keys/grid               the private key that clusters use to reach each other
@@ -10,67 +10,42 @@ keys/grid.pub           the key that a real head must accept for jobs that span 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
-import docker
-import docker.errors
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-from emulator.containers.names import LABEL, ROLE_LABEL
 from emulator.containers.state import TestbedState, write_secret
-from emulator.model.errors import EngineUnavailable
 
-# Prints {name: [private, public]} for each name given.
-_GENERATE = """
-import json, pathlib, subprocess, sys
-made = {}
-for name in sys.argv[1:]:
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", f"/tmp/{name}"], check=True)
-    made[name] = [pathlib.Path(f"/tmp/{name}{end}").read_text() for end in ("", ".pub")]
-print(json.dumps(made))
-"""
+USERS = ("broker", "grid")
 
 
-def make_keys(client: docker.DockerClient, state: TestbedState, node_image: str, known_heads: Sequence[str]) -> None:
+def make_keys(state: TestbedState, known_heads: Sequence[str]) -> None:
     """Make every key of a testbed and write it into its state.
 
     `known_heads` are the known-hosts lines of real heads.
-
-    Raises:
-        EngineUnavailable: if the container that makes them fails.
     """
-    users = ("broker", "grid")
-    heads = [cluster.name for cluster in state.record.clusters]
-    made = _generate(client, state.record.name, node_image, [*users, *(f"host-{name}" for name in heads)])
     folder = state.folder / "keys"
-    for user in users:
-        write_secret(folder / user, made[user][0].encode())
-    _write_public(folder / "authorized_keys", "".join(made[user][1] for user in users))
-    _write_public(folder / "grid.pub", made["grid"][1])
+    public = {}
+    for user in USERS:
+        private, public[user] = _pair()
+        write_secret(folder / user, private)
+    _write_public(folder / "authorized_keys", "".join(f"{public[user]} {user}\n" for user in USERS))
+    _write_public(folder / "grid.pub", f"{public['grid']} grid\n")
     lines = [f"{line}\n" for line in known_heads]
     for cluster in state.record.clusters:
-        private, public = made[f"host-{cluster.name}"]
-        write_secret(folder / "hosts" / cluster.name, private.encode())
-        kind, key = public.split()[:2]
-        lines.append(f"{cluster.head},{cluster.site},{cluster.name},{cluster.container} {kind} {key}\n")
+        private, key = _pair()
+        write_secret(folder / "hosts" / cluster.name, private)
+        lines.append(f"{cluster.head},{cluster.site},{cluster.name},{cluster.container} {key}\n")
     _write_public(folder / "known_hosts", "".join(lines))
 
 
-def _generate(client: docker.DockerClient, testbed: str, node_image: str, names: Sequence[str]) -> dict[str, list[str]]:
-    try:
-        output = client.containers.run(
-            node_image,
-            ["-c", _GENERATE, *names],
-            entrypoint=["python3"],
-            network_disabled=True,
-            remove=True,
-            labels={LABEL: testbed, ROLE_LABEL: "keys"},
-        )
-    except (docker.errors.ContainerError, docker.errors.APIError) as error:
-        raise EngineUnavailable(f"The testbed's SSH keys could not be made: {error}.") from error
-    made: dict[str, list[str]] = json.loads(output)
-    return made
+def _pair() -> tuple[bytes, str]:
+    """Return a new private key as OpenSSH keeps it in a file, and its public key."""
+    key = Ed25519PrivateKey.generate()
+    public = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
+    return key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()), public.decode()
 
 
 def _write_public(path: Path, text: str) -> None:

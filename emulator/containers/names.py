@@ -76,3 +76,7 @@ class PartNames:
     def journal_volume(self) -> str:
         """The volume of the broker's journal."""
         return f"{self.testbed}-journal"
+
+    def home_volume(self, cluster: str) -> str:
+        """The volume of the home folders of a cluster: what jobs read and write there, and its site's files."""
+        return f"{self.testbed}-home-{cluster}"

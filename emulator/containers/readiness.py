@@ -12,6 +12,7 @@ import httpx
 from docker.models.containers import Container
 
 from emulator.containers.state import TestbedState
+from emulator.model.clock import Dilation
 from emulator.model.errors import ClusterUnreachable, TestbedNotUp
 
 CLUSTER_READY: Final = "/run/testbed/ready"
@@ -71,6 +72,16 @@ def unreached(api_url: str) -> list[str] | None:
     try:
         answer = httpx.get(f"{api_url}/v1/health", timeout=5)
         return [str(name) for name in answer.json()["unreachable"]]
+    except (httpx.HTTPError, ValueError, KeyError):
+        return None
+
+
+def held_dilation(testbed: TestbedState) -> Dilation | None:
+    """Return the dilation of the run that holds a testbed, or None if none does, or the broker does not answer."""
+    authorization = {"Authorization": f"Bearer {testbed.token}"}
+    try:
+        answer = httpx.get(f"{testbed.api_url}/v1/runs/current", headers=authorization, timeout=5)
+        return Dilation(float(answer.raise_for_status().json()["request"]["dilation"]))
     except (httpx.HTTPError, ValueError, KeyError):
         return None
 

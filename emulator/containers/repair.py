@@ -1,32 +1,58 @@
-"""Find the testbed that already runs under a name, and repair or remove one that is broken."""
+"""Find the testbed that already exists under a name, and mend what is wrong with it.
+
+Nothing here removes a volume or what the host remembers: the journal, outputs, files, token and port stay. In turns,
+the parts are looked at, `mending` decides, and it is done, until there is nothing left to do.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import contextlib
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import Final
 
 import docker
 import docker.errors
 
 from emulator.containers import engine, state
-from emulator.containers.down import remove_parts
-from emulator.containers.images import current_references
+from emulator.containers.concurrency import run_concurrently
+from emulator.containers.images import current_references, ensure_images
+from emulator.containers.mending import Action, Remedy, RenderedPart, actions_for_all, touch_wide_area, tried_after
+from emulator.containers.mounted_files import restore_files, write_rendered
+from emulator.containers.parts import FoundParts, find_parts, rendered_document, rendered_parts
 from emulator.containers.progress import Observer, ProgressStep
-from emulator.containers.readiness import await_testbed_broker, is_running
+from emulator.containers.readiness import await_testbed_broker, held_dilation, last_words
 from emulator.containers.state import TestbedSpec, TestbedState
-from emulator.model.errors import TestbedAlreadyUp, TestbedNotUp
+from emulator.containers.wan.handle import WanHandle, wan_handle
+from emulator.containers.wan.wide_area import program_wide_area, programmed_wide_area
+from emulator.model.clock import REAL_TIME
+from emulator.model.documents import document_text
+from emulator.model.errors import TestbedAlreadyUp, TestbedNotUp, WideAreaUnfaithful
 from emulator.model.topology import Topology
 
+_STAGE: Final = "mending"
+_TURNS: Final = 6
+"""Attach, start, restart, make anew, and look again."""
 
-def find_running(
-    client: docker.DockerClient, spec: TestbedSpec, topology: Topology, observe: Observer
-) -> TestbedState | None:
-    """Return the state of the testbed if it runs as `spec` asks, or None if there is none.
 
-    A broker that was stopped is started again. A testbed that is broken otherwise is removed.
+@dataclass(slots=True)
+class _Attempts:
+    """What was tried so far: the remedies of each part, and the engine's last refusal, by the part's name."""
+
+    tried: dict[str, set[Remedy]]
+    refusals: dict[str, str]
+
+
+def find_existing(client: docker.DockerClient, spec: TestbedSpec, topology: Topology) -> TestbedState | None:
+    """Return the state of the testbed under the name of `spec`, whatever is wrong with it, or None if there is none.
 
     Raises:
-        TestbedAlreadyUp: if the testbed runs with another topology, port or router than asked for.
+        TestbedAlreadyUp: if it has another topology, port or router than asked for.
     """
+    # Whole: a profile that the topology names may change later, and the broker has no profiles.
+    state.restore_topology(spec.name, topology, document_text(topology))
     testbed = state.remembered(spec.name)
     if testbed is None:
         _refuse_foreign_containers(client, spec.name)
@@ -36,43 +62,176 @@ def find_running(
             f"The testbed {spec.name!r} already runs with another topology ({testbed.topology.name}): take it down "
             f"first (`testbed down --name {spec.name}`), or give this one another name by --name."
         )
-    stopped = [name for name in testbed.containers if not is_running(client, name)]
-    if stopped == [testbed.names.broker] and _restart_broker(client, testbed, observe):
-        stopped = []
-    if not stopped:
-        _check_options(spec, testbed)
-        if asdict(current_references(client)) != testbed.record.images:
-            changed = "the sources changed since it was brought up: `testbed down` and `up` renew it"
-            observe(ProgressStep("images", changed))
-        return testbed
-    observe(ProgressStep("renewing", f"{', '.join(stopped)} not running: starting afresh"))
-    remove_parts(client, spec.name, observe)
-    state.forget(spec.name)
-    return None
+    _check_options(spec, testbed)
+    return testbed
+
+
+def mend(client: docker.DockerClient, spec: TestbedSpec, testbed: TestbedState, observe: Observer) -> bool:
+    """Mend whatever is wrong with a testbed, and return whether anything was.
+
+    Raises:
+        TestbedNotUp: if a part cannot be mended; nothing was removed then.
+        EngineUnavailable: if Docker or Compose fails.
+    """
+    outdated = restore_files(client, testbed, spec.known_heads, observe)
+    if asdict(current_references(client)) != testbed.record.images:
+        changed = "the sources changed since it was brought up: `testbed up --fresh` renews it, without its jobs"
+        observe(ProgressStep("images", changed))
+    parts = rendered_parts(rendered_document(testbed))
+    attempts = _Attempts(defaultdict(set), {})
+    done: list[Action] = []
+    for turn in range(_TURNS):
+        found = find_parts(client, testbed, patient=turn > 0 or not outdated)
+        faulty = found if turn else _with_outdated(found, outdated)
+        actions = actions_for_all(parts, faulty.parts, attempts.tried)
+        if not actions and not found.missing:
+            break
+        _carry_out(client, testbed, found, actions, attempts, observe)
+        done += actions
+    _require_whole(client, parts, found, attempts)
+    await_testbed_broker(client, testbed)
+    return _program_links(client, testbed, done, observe) or bool(done)
+
+
+def _with_outdated(found: FoundParts, outdated: Collection[str]) -> FoundParts:
+    """Count it as a fault of a container that runs if files that it mounts were made anew."""
+    parts = {
+        name: replace(part, faults=("has files that were made anew",)) if name in outdated else part
+        for name, part in found.parts.items()
+    }
+    return replace(found, parts=parts)
+
+
+def _carry_out(
+    client: docker.DockerClient,
+    testbed: TestbedState,
+    found: FoundParts,
+    actions: Sequence[Action],
+    attempts: _Attempts,
+    observe: Observer,
+) -> None:
+    """Do what was decided: first what Compose must make, then each part, all at once."""
+    for action in actions:
+        observe(ProgressStep(_STAGE, action.described))
+    for missing in found.missing:
+        observe(ProgressStep(_STAGE, f"{missing} is gone: making it anew"))
+    recreated = [action.part for action in actions if action.remedy is Remedy.RECREATE]
+    added = {part.name: _remove(client, part) for part in recreated}
+    if recreated or found.missing:
+        _require_images(client, testbed, observe)
+        engine.compose_create(testbed.names.compose_project, testbed.compose_file)
+    for part in recreated:
+        for network in added[part.name]:
+            client.api.connect_container_to_network(part.name, network)
+    by_part: dict[str, list[Action]] = defaultdict(list)
+    for action in actions:
+        attempts.tried[action.part.name] = tried_after(attempts.tried[action.part.name], action)
+        by_part[action.part.name].append(action)
+    run_concurrently([partial(_treat, client, of_part, attempts) for of_part in by_part.values()])
+
+
+def _require_images(client: docker.DockerClient, testbed: TestbedState, observe: Observer) -> None:
+    """Let new containers be made from the images of the present sources, if those of the testbed were removed."""
+    try:
+        for reference in testbed.record.images.values():
+            client.images.get(reference)
+    except docker.errors.ImageNotFound:
+        observe(ProgressStep("images", "those of this testbed were removed: new containers get the present ones"))
+        record = testbed.record.model_copy(update={"images": asdict(ensure_images(client, observe))})
+        state.write_record(record)
+        write_rendered(replace(testbed, record=record))
+
+
+def _treat(client: docker.DockerClient, actions: Sequence[Action], attempts: _Attempts) -> None:
+    """Carry out the actions of one part in order; if the engine refuses one, remember why and leave out the rest."""
+    for action in actions:
+        try:
+            _act(client, action)
+        except docker.errors.APIError as error:
+            attempts.refusals[action.part.name] = str(error.explanation or error).strip().rstrip(".")
+            return
+
+
+def _act(client: docker.DockerClient, action: Action) -> None:
+    container = client.containers.get(action.part.name)
+    acts: dict[Remedy, Callable[[], None]] = {
+        Remedy.UNPAUSE: container.unpause,
+        Remedy.ATTACH: partial(_attach, client, action),
+        Remedy.START: container.start,
+        Remedy.RESTART: partial(container.restart, timeout=3),
+    }
+    if action.remedy in acts:
+        acts[action.remedy]()
+
+
+def _attach(client: docker.DockerClient, action: Action) -> None:
+    """Attach a part to a network with its address, also if it has another one or the network was made anew."""
+    with contextlib.suppress(docker.errors.APIError):  # if it was not attached at all
+        client.api.disconnect_container_from_network(action.part.name, action.network, force=True)
+    client.api.connect_container_to_network(
+        action.part.name, action.network, ipv4_address=action.address, aliases=[action.part.service]
+    )
+
+
+def _remove(client: docker.DockerClient, part: RenderedPart) -> list[str]:
+    """Remove the container of a part, if there is one; return the networks that a user had attached it to."""
+    try:
+        container = client.containers.get(part.name)
+        attached = container.attrs["NetworkSettings"]["Networks"]
+        container.remove(force=True)
+    except docker.errors.NotFound:
+        return []
+    return [network for network in attached if network not in part.addresses]
+
+
+def _require_whole(
+    client: docker.DockerClient, parts: Sequence[RenderedPart], found: FoundParts, attempts: _Attempts
+) -> None:
+    """Refuse a testbed of which a part is not well although everything was tried."""
+    for part in parts:
+        state_of_part = found.parts[part.name]
+        why = [f"is {state_of_part.status}"] if state_of_part.status != "running" else list(state_of_part.faults)
+        if why:
+            said = attempts.refusals.get(part.name) or last_words(client, part.name)
+            raise TestbedNotUp(
+                f"{part.name} cannot be mended: it {why[0]} ({said}). Nothing was removed; `testbed up --fresh` begins "
+                "afresh, without the jobs, outputs and files."
+            )
+
+
+def _program_links(
+    client: docker.DockerClient, testbed: TestbedState, done: Sequence[Action], observe: Observer
+) -> bool:
+    """Program the wide area again if a mended part had a share in it, or if it is not as programmed; return whether."""
+    emulated = testbed.topology.emulated
+    if emulated is None:
+        return False
+    handle, held = wan_handle(client, testbed), held_dilation(testbed)
+    # What a run has programmed is its own affair, unless a part was mended.
+    if not touch_wide_area(done) and (held is not None or _is_programmed(handle, emulated)):
+        return False
+    observe(ProgressStep(_STAGE, "programming the wide area again"))
+    program_wide_area(handle, emulated, held or REAL_TIME)
+    return True
+
+
+def _is_programmed(handle: WanHandle, topology: Topology) -> bool:
+    try:
+        return programmed_wide_area(handle, topology).is_for(REAL_TIME)
+    except WideAreaUnfaithful:
+        return False
 
 
 def _refuse_foreign_containers(client: docker.DockerClient, name: str) -> None:
     if engine.containers_of(client, name):
         raise TestbedAlreadyUp(
-            f"Containers of a testbed called {name!r} exist that this user did not bring up "
-            f"(take them down with `testbed down --name {name}`, or choose another name)."
+            f"Containers of a testbed called {name!r} exist that this user did not bring up, or whose state was lost "
+            f"(remove them and all that they hold with `testbed down --name {name}`, or choose another name)."
         )
 
 
-def _restart_broker(client: docker.DockerClient, testbed: TestbedState, observe: Observer) -> bool:
-    """Start a stopped broker, which continues from its journal; return whether it became ready."""
-    broker = testbed.names.broker
-    observe(ProgressStep("renewing", f"{broker} not running: starting it again with its journal"))
-    try:
-        client.containers.get(broker).start()
-        await_testbed_broker(client, testbed)
-    except (docker.errors.APIError, TestbedNotUp):
-        return False
-    return True
-
-
 def _check_options(spec: TestbedSpec, testbed: TestbedState) -> None:
-    """Refuse if the running testbed's port or router differ from what is asked for."""
+    """Refuse if the testbed's port or router differ from what is asked for."""
     differing = []
     if spec.port not in (None, testbed.record.api_port):
         differing.append(f"port {testbed.record.api_port}")

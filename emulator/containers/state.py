@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from pydantic import ValidationError
 
@@ -27,6 +28,8 @@ from emulator.containers.names import PartNames
 from emulator.model.documents import DocumentModel, read_document
 from emulator.model.errors import InvalidInput, TestbedBusy, TestbedNotUp
 from emulator.model.topology import Topology
+
+RECORD_FILE: Final = "testbed.json"
 
 
 class ClusterRecord(DocumentModel):
@@ -60,7 +63,7 @@ class TestbedSpec:
     """The testbed that a user asks for: its name, the file of its topology, the router's kernel, the API's port.
 
     `known_heads` has a line for each real cluster, as in a known-hosts file: the only host key that the testbed will
-    accept of that cluster's head.
+    accept of that cluster's head. `fresh` removes what exists under that name first, with its jobs, outputs and files.
     """
 
     name: str
@@ -68,6 +71,7 @@ class TestbedSpec:
     router_backend: str = "auto"
     port: int | None = None
     known_heads: tuple[str, ...] = ()
+    fresh: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +99,15 @@ class TestbedState:
 
     @property
     def token(self) -> str:
-        """The token that the broker asks of its clients."""
-        return (self.folder / "token").read_text().strip()
+        """The token that the broker asks of its clients.
+
+        Raises:
+            InvalidInput: if its file is missing.
+        """
+        file = self.folder / "token"
+        if not file.is_file():
+            raise InvalidInput(f"{file} is missing (`testbed up` restores it).")
+        return file.read_text().strip()
 
     @property
     def containers(self) -> list[str]:
@@ -108,6 +119,11 @@ class TestbedState:
     def compose_file(self) -> Path:
         """The rendered Compose file."""
         return self.folder / "compose.yaml"
+
+    @property
+    def settings_file(self) -> Path:
+        """The settings that the broker reads when it starts."""
+        return self.folder / "broker.json"
 
 
 def state_root() -> Path:
@@ -135,21 +151,57 @@ def testbed_state(name: str) -> TestbedState:
 
 
 def remembered(name: str) -> TestbedState | None:
-    """Return the state of the testbed called `name`, or None if there is none."""
-    folder = state_folder(name)
-    recorded = folder / "testbed.json"
+    """Return the state of the testbed called `name`, or None if there is none.
+
+    Raises:
+        InvalidInput: if its state cannot be read.
+    """
+    record = _record_of(name)
+    if record is None:
+        return None
+    topology = topology_file(name)
+    if not topology.is_file():
+        raise InvalidInput(f"{topology} is missing (`testbed up` with the same topology writes it again).")
+    return TestbedState(topology.parent, record, read_document(topology, Topology))
+
+
+def restore_topology(name: str, topology: Topology, text: str) -> None:
+    """Write the topology of a remembered testbed again if it was lost; `topology` is the one asked for, as `text`.
+
+    Raises:
+        InvalidInput: if the testbed was brought up with other clusters.
+    """
+    record, file = _record_of(name), topology_file(name)
+    if record is None or file.is_file():
+        return
+    emulated = topology.emulated.cluster_names if topology.emulated else []
+    if [cluster.name for cluster in record.clusters] != list(emulated):
+        known = ", ".join(cluster.name for cluster in record.clusters)
+        raise InvalidInput(
+            f"{file} is missing, and the testbed's clusters ({known}) are not "
+            f"those of {topology.name}: name the topology that it was brought up with."
+        )
+    file.write_text(text, encoding="utf-8")
+
+
+def topology_file(name: str) -> Path:
+    """Return the file of the topology of one testbed, as it was brought up."""
+    return state_folder(name) / "topology.yaml"
+
+
+def _record_of(name: str) -> TestbedRecord | None:
+    recorded = state_folder(name) / RECORD_FILE
     if not recorded.is_file():
         return None
     try:
-        record = TestbedRecord.model_validate_json(recorded.read_text())
+        return TestbedRecord.model_validate_json(recorded.read_text())
     except ValidationError as error:
         raise InvalidInput(f"{recorded}: is damaged; take the testbed down with `testbed down`.") from error
-    return TestbedState(folder, record, read_document(folder / "topology.yaml", Topology))
 
 
 def remembered_names() -> list[str]:
     """Return the names of the testbeds that this host remembers."""
-    return sorted(path.parent.name for path in state_root().glob("*/testbed.json"))
+    return sorted(path.parent.name for path in state_root().glob(f"*/{RECORD_FILE}"))
 
 
 def remember(record: TestbedRecord, topology_text: str) -> TestbedState:
@@ -157,10 +209,21 @@ def remember(record: TestbedRecord, topology_text: str) -> TestbedState:
     folder = state_folder(record.name)
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
-    (folder / "topology.yaml").write_text(topology_text, encoding="utf-8")
-    write_secret(folder / "token", secrets.token_urlsafe(32).encode())
-    (folder / "testbed.json").write_text(record.model_dump_json(indent=2) + "\n")
-    return TestbedState(folder, record, read_document(folder / "topology.yaml", Topology))
+    topology = topology_file(record.name)
+    topology.write_text(topology_text, encoding="utf-8")
+    write_secret(folder / "token", new_token())
+    write_record(record)
+    return TestbedState(folder, record, read_document(topology, Topology))
+
+
+def write_record(record: TestbedRecord) -> None:
+    """Write the decisions made about a testbed, replacing earlier ones."""
+    (state_folder(record.name) / RECORD_FILE).write_text(record.model_dump_json(indent=2) + "\n")
+
+
+def new_token() -> bytes:
+    """Return a new secret for the clients of a broker."""
+    return secrets.token_urlsafe(32).encode()
 
 
 def forget(name: str) -> None:
@@ -171,6 +234,8 @@ def forget(name: str) -> None:
 def write_secret(path: Path, content: bytes) -> None:
     """Write a file that only its owner can ever read."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        path.rmdir()  # the engine makes an empty folder where a file that a container mounts is missing
     path.unlink(missing_ok=True)
     path.touch(mode=0o600)
     path.write_bytes(content)

@@ -1,7 +1,8 @@
-"""Bring a testbed up.
+"""Bring a testbed up, or mend the one that exists.
 
 The steps are images, addresses, keys, the Compose file, containers, readiness, routes, the wide area and a short check
-of it. If a step fails, everything that was started is removed.
+of it. If a step of a new testbed fails, everything that was started is removed. An existing testbed is never removed,
+unless it is to begin afresh.
 """
 
 from __future__ import annotations
@@ -15,20 +16,21 @@ from typing import Final
 import docker
 
 from emulator.containers import engine, keys, state
-from emulator.containers.compose import ImageReferences, Rendering, broker_settings, render
+from emulator.containers.compose import ImageReferences
 from emulator.containers.concurrency import run_concurrently
 from emulator.containers.down import remove_parts
 from emulator.containers.free_addresses import free_addresses, free_port
 from emulator.containers.images import ensure_images
+from emulator.containers.mounted_files import write_rendered
 from emulator.containers.names import USER, PartNames
 from emulator.containers.progress import Observer, ProgressStep, ignore
 from emulator.containers.readiness import CLUSTER_READY, ROUTER_READY, await_file, await_testbed_broker
-from emulator.containers.repair import find_running
+from emulator.containers.repair import find_existing, mend
 from emulator.containers.state import ClusterRecord, TestbedRecord, TestbedSpec, TestbedState
 from emulator.containers.wan.handle import wan_handle
 from emulator.containers.wan.measurements import WideAreaReport
-from emulator.containers.wan.verify import check_wide_area
-from emulator.containers.wan.wide_area import program_wide_area
+from emulator.containers.wan.verification import Verification
+from emulator.containers.wan.verify import begin_check, check_wide_area
 from emulator.model.clock import REAL_TIME
 from emulator.model.documents import document_text, read_document
 from emulator.model.errors import InvalidInput
@@ -41,24 +43,27 @@ ROUTER_BACKENDS: Final = ("auto", "kernel", "uml")
 class UpResult:
     """A testbed after `bring_up`, and how long that took on the host.
 
-    `wide_area` is the short check of the links. It is None if the testbed was already running (`was_running`), because
-    a measurement would disturb a run that holds it, and None if all clusters are real.
+    `wide_area` is the short check of the links. It is None if the testbed existed already (`existed`), because a
+    measurement would disturb a run that holds it, and None if all clusters are real. `was_mended` says whether anything
+    of an existing testbed had to be mended.
     """
 
     state: TestbedState
     wide_area: WideAreaReport | None
     host_duration_s: float
-    was_running: bool
+    existed: bool = False
+    was_mended: bool = False
 
 
 def bring_up(spec: TestbedSpec, observe: Observer = ignore) -> UpResult:
-    """Bring a testbed up, or check the one that runs; if it fails, nothing is left half-started.
+    """Bring a testbed up, or mend the one that exists; if a new one fails, nothing is left half-started.
 
     Raises:
         InvalidInput: if the topology, the name or the backend is invalid.
         TestbedAlreadyUp: if another topology runs under that name, or the port is in use.
         EngineUnavailable: if Docker or Compose is missing, stopped or fails.
         ClusterUnreachable: if a cluster does not come up.
+        TestbedNotUp: if a part of an existing testbed cannot be mended.
         TestbedBusy: if another process is bringing it up or down.
     """
     began_host_s = time.monotonic()
@@ -66,11 +71,26 @@ def bring_up(spec: TestbedSpec, observe: Observer = ignore) -> UpResult:
     names = _checked_names(spec, topology)
     client = engine.connect()
     with state.exclusive(spec.name, wait=False):
-        testbed = find_running(client, spec, topology, observe)
-        was_running, report = testbed is not None, None
-        if testbed is None:
-            testbed, report = _create(client, spec, topology, names, observe)
-    return UpResult(testbed, report, time.monotonic() - began_host_s, was_running)
+        if spec.fresh:
+            _remove_existing(client, spec.name, observe)
+        existing = find_existing(client, spec, topology)
+        if existing is not None:
+            was_mended = mend(client, spec, existing, observe)
+            # What was restored or replaced meanwhile is read again.
+            testbed = state.testbed_state(spec.name)
+            return UpResult(testbed, None, time.monotonic() - began_host_s, existed=True, was_mended=was_mended)
+        testbed, report = _create(client, spec, topology, names, observe)
+    return UpResult(testbed, report, time.monotonic() - began_host_s)
+
+
+def _remove_existing(client: docker.DockerClient, name: str, observe: Observer) -> None:
+    """Remove the testbed of that name with everything that it holds, if there is one, and say so first."""
+    volumes = [str(volume.name) for volume in engine.volumes_of(client, name)]
+    if volumes or engine.containers_of(client, name) or state.state_folder(name).exists():
+        held = f" ({', '.join(volumes)})" if volumes else ""
+        observe(ProgressStep("fresh", f"removing {name!r} with its jobs, outputs and files{held}, its token and port"))
+        remove_parts(client, name, observe)
+        state.forget(name)
 
 
 def _checked_names(spec: TestbedSpec, topology: Topology) -> PartNames:
@@ -92,11 +112,11 @@ def _create(
             # Whole: a profile that the topology names may change later, and the broker has no profiles.
             testbed = state.remember(record, document_text(topology))
         _start(client, testbed, images, spec.known_heads, observe)
-        _make_ready(client, testbed, observe)
+        check = _make_ready(client, testbed, observe)
         report = None
-        if (emulated := testbed.topology.emulated) is not None:
+        if check is not None:
             observe(ProgressStep("wide area", "measuring delays and rates"))
-            report = check_wide_area(wan_handle(client, testbed), emulated, REAL_TIME)
+            report = check_wide_area(check.handle, check.topology, check.dilation, begun=check)
     except BaseException:
         observe(ProgressStep("failed", "taking down what was started"))
         remove_parts(client, spec.name, ignore)
@@ -139,33 +159,28 @@ def _start(
     observe: Observer,
 ) -> None:
     observe(ProgressStep("keys", "making SSH keys"))
-    keys.make_keys(client, testbed, images.node, known_heads)
-    rendering = Rendering(
-        topology=testbed.topology,
-        names=testbed.names,
-        addresses=testbed.addresses,
-        images=images,
-        state_folder=testbed.folder,
-        api_port=testbed.record.api_port,
-        router_backend=testbed.record.router_backend,
-    )
-    testbed.compose_file.write_text(render(rendering), encoding="utf-8")
-    settings = broker_settings(rendering).model_dump_json(indent=2)
-    (testbed.folder / "broker.json").write_text(settings + "\n", encoding="utf-8")
+    keys.make_keys(testbed, known_heads)
+    write_rendered(testbed)
     observe(ProgressStep("containers", f"starting {', '.join(testbed.containers)}"))
     engine.compose_up(testbed.names.compose_project, testbed.compose_file)
 
 
-def _make_ready(client: docker.DockerClient, testbed: TestbedState, observe: Observer) -> None:
-    """Wait for every part at once while the wide area is programmed; raise the first failure."""
+def _make_ready(client: docker.DockerClient, testbed: TestbedState, observe: Observer) -> Verification | None:
+    """Wait for every part at once, and begin the check of the wide area if there is one; raise the first failure."""
     observe(ProgressStep("readiness", "waiting for Slurm, SSH, the router and the broker"))
 
-    def program_when_routing(emulated: Topology) -> None:
+    def begin_when_routing() -> Verification | None:
+        if (emulated := testbed.topology.emulated) is None:
+            return None
         await_file(client, testbed.names.router, ROUTER_READY)
-        program_wide_area(wan_handle(client, testbed), emulated, REAL_TIME)
+        return begin_check(wan_handle(client, testbed), emulated, REAL_TIME)
 
-    emulated = testbed.topology.emulated
-    waits: list[Callable[[], None]] = [partial(program_when_routing, emulated)] if emulated else []
-    waits += [partial(await_file, client, cluster.container, CLUSTER_READY) for cluster in testbed.record.clusters]
-    waits.append(partial(await_testbed_broker, client, testbed))
-    run_concurrently(waits)
+    def ready(name: str, wait: Callable[[], None]) -> None:
+        wait()
+        observe(ProgressStep("ready", name))
+
+    waits: list[Callable[[], Verification | None]] = [begin_when_routing]
+    for cluster in testbed.record.clusters:
+        waits.append(partial(ready, cluster.container, partial(await_file, client, cluster.container, CLUSTER_READY)))
+    waits.append(partial(ready, testbed.names.broker, partial(await_testbed_broker, client, testbed)))
+    return run_concurrently(waits)[0]

@@ -6,6 +6,8 @@ a non-zero code. Any other exception that reaches the user is a defect.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 
 class TestbedError(Exception):
     """Base of all errors that the testbed raises on purpose; the message is one sentence for the user."""
@@ -97,6 +99,25 @@ class TransferFailed(TestbedError):
 
 class RunFailed(TestbedError):
     """A job, measurement or campaign that ended without its result."""
+
+
+class RunEndedEarly(RunFailed):
+    """A run that ended before its end: why, and how many finished records are in which folder.
+
+    The folder is named only as long as it exists: a run whose records nobody wants keeps them in a temporary one.
+    """
+
+    def __init__(self, reason: str, finished: int, folder: Path) -> None:
+        super().__init__(reason, finished, folder)
+        self._reason = reason.rstrip(".")
+        self._finished = finished
+        self._folder = folder
+
+    def __str__(self) -> str:
+        if not self._folder.is_dir():
+            return f"{self._reason}."
+        records = "record is" if self._finished == 1 else "records are"
+        return f"{self._reason}; {self._finished} finished {records} in {self._folder}."
 
 
 class VerdictTooLow(TestbedError):

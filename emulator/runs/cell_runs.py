@@ -15,11 +15,10 @@ from dataclasses import dataclass, field, replace
 
 from emulator.fidelity.repetition import LARGER_BY, Next, needs_larger, next_step
 from emulator.fidelity.verdict import Verdict
-from emulator.model.errors import RunFailed
 from emulator.model.job import JobState
 from emulator.model.records import SupersededRow
 from emulator.model.views import EventView, RunView, Submission
-from emulator.runs.following import follow_until, kept
+from emulator.runs.following import ended_early, follow_until
 from emulator.runs.holding import Testbed
 from emulator.runs.matrix import Cell, Layout, Problem
 from emulator.runs.progress import ProgressReport, ReportProgress, jobs_progress
@@ -162,7 +161,7 @@ def run_in_turn(
     dilation instead.
 
     Raises:
-        RunFailed: if the testbed can no longer carry the run, or no job finished at all.
+        RunEndedEarly: if the testbed can no longer carry the run, or no job finished at all.
     """
     finished = {cell.name: list(earlier.get(cell.name, ())) for cell in layout.cells}
     failures: dict[str, str] = {}
@@ -197,7 +196,7 @@ def run_in_turn(
             repetitions.supersede([*counted, job], "its problem was measured at a larger dilation")
             finished |= {name: [] for name in names}
     if failures and not any(finished.values()) and not raised:
-        raise RunFailed(f"{next(iter(failures.values()))}; {kept(recorder)}.")
+        raise ended_early(next(iter(failures.values())), recorder)
     return CellRuns(finished, tuple(failures.values()), tuple(raised))
 
 

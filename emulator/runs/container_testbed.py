@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,9 +23,9 @@ from emulator.containers.wan.measurements import LinkMeasurement, Quantity, Wide
 from emulator.containers.wan.router import Backend, Router
 from emulator.containers.wan.verify import check_wide_area, verify_wide_area
 from emulator.containers.wan.wide_area import program_wide_area, programmed_wide_area
-from emulator.model.clock import Dilation
+from emulator.model.clock import REAL_TIME, Dilation
 from emulator.model.documents import validate
-from emulator.model.errors import InvalidInput, WideAreaUnfaithful
+from emulator.model.errors import InvalidInput, TestbedBusy, WideAreaUnfaithful
 from emulator.model.evidence import LinkCheck, LinkFault
 from emulator.model.records import LinkRow
 from emulator.model.topology import Topology
@@ -145,6 +146,27 @@ def verify(name: str, factor: float, observe: Observer = ignore) -> WideAreaRepo
         with held(testbed, request):
             handle = wan_handle(engine.connect(), testbed_state(name))
             return verify_wide_area(handle, emulated, Dilation(factor), observe)
+
+
+def check_if_free(name: str) -> WideAreaReport | None:
+    """Hold the testbed called `name`, and check every link shortly at dilation 1.
+
+    Return None if a run holds the testbed, if jobs are unfinished, or if no link is emulated.
+
+    Raises:
+        WideAreaUnfaithful: if the wide area cannot be programmed or measured at all.
+    """
+    request = validate({"name": "up", "dilation": 1}, RunRequest, source="up")
+    with testbed_named(name) as testbed:
+        emulated = testbed.topology.emulated
+        if emulated is None:
+            return None
+        with contextlib.ExitStack() as stack:
+            try:
+                stack.enter_context(held(testbed, request))
+            except TestbedBusy:
+                return None
+            return check_wide_area(wan_handle(engine.connect(), testbed_state(name)), emulated, REAL_TIME)
 
 
 def link_row(measurement: LinkMeasurement, dilation: Dilation, moment: str) -> LinkRow:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from emulator.model.errors import RunFailed, TestbedNotUp
+from emulator.model.errors import RunEndedEarly, TestbedNotUp
 from emulator.model.job import JobState
 from emulator.model.views import EventKind, EventView
 from emulator.runs.holding import Testbed
@@ -34,7 +34,7 @@ def follow_until(
     """Record each event of `run` and pass it to `report` until `done`, which is asked after every batch of events.
 
     Raises:
-        RunFailed: if the testbed can no longer carry the run.
+        RunEndedEarly: if the testbed can no longer carry the run.
     """
     while not done():
         events = _events(testbed, run, recorder)
@@ -46,7 +46,7 @@ def follow_until(
                 raise _lost(testbed, recorder, event)
             if event.kind is EventKind.POLICY_FAILED:
                 reason = str(event.detail.get("reason", "")).rstrip(".")
-                raise RunFailed(f"The run ended early because its policy failed ({reason}); {kept(recorder)}.")
+                raise ended_early(f"The run ended early because its policy failed ({reason})", recorder)
         if not events:
             _check_containers(testbed, recorder)
 
@@ -67,25 +67,24 @@ def _events(testbed: Testbed, run: int, recorder: Recorder) -> list[EventView]:
         except TestbedNotUp as error:
             _check_containers(testbed, recorder)
             if time.monotonic() > host_deadline_s:
-                raise RunFailed(f"The run ended early because the broker does not answer; {kept(recorder)}.") from error
+                raise ended_early("The run ended early because the broker does not answer", recorder) from error
             time.sleep(HOST_LOOK_ROUND_S)
 
 
 def _check_containers(testbed: Testbed, recorder: Recorder) -> None:
     stopped = testbed.stopped_containers()
     if stopped:
-        raise RunFailed(f"The run ended early because container {', '.join(stopped)} does not run; {kept(recorder)}.")
+        raise ended_early(f"The run ended early because container {', '.join(stopped)} does not run", recorder)
 
 
-def _lost(testbed: Testbed, recorder: Recorder, event: EventView) -> RunFailed:
+def _lost(testbed: Testbed, recorder: Recorder, event: EventView) -> RunEndedEarly:
     stopped = ", ".join(testbed.stopped_containers())
     why = f"container {stopped} does not run" if stopped else str(event.detail.get("reason", "")).rstrip(".")
-    return RunFailed(
-        f"The run ended early because cluster {event.detail.get('cluster')!r} was lost ({why}); {kept(recorder)}."
+    return ended_early(
+        f"The run ended early because cluster {event.detail.get('cluster')!r} was lost ({why})", recorder
     )
 
 
-def kept(recorder: Recorder) -> str:
-    """Return where the records are of a run that ended early, as a phrase."""
-    finished = recorder.count(JobState.FINISHED)
-    return f"{finished} finished {'record is' if finished == 1 else 'records are'} in {recorder.directory.path}"
+def ended_early(reason: str, recorder: Recorder) -> RunEndedEarly:
+    """Return the error of a run that ended early for `reason`, with where its finished records are."""
+    return RunEndedEarly(reason, recorder.count(JobState.FINISHED), recorder.directory.path)

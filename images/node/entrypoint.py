@@ -1,9 +1,10 @@
-"""Entry point of a cluster's container: configures, starts and watches munge, Slurm and SSH.
+"""Entry point of a cluster's container: configures and starts munge, Slurm and SSH, and starts again what ends.
 
 The environment states TESTBED_CLUSTER (the name), TESTBED_NODES, TESTBED_PROCESSORS_PER_NODE, and the route to the
 other sites: TESTBED_ALL_SITES is their address range, TESTBED_ROUTER the gateway. /etc/testbed/keys holds the host key,
 the users' public keys, the key with which clusters log in to one another, and known_hosts. The program prints a line
-``ready`` when all virtual nodes are idle and SSH answers. It exits with an error if munged, slurmctld or sshd ends.
+``ready`` when all virtual nodes are idle and SSH answers. A daemon that ends is started again; healthy.sh names what is
+missing meanwhile. Jobs outlive their slurmctld and slurmd, which find them again.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 KEYS = Path("/etc/testbed/keys")
@@ -26,6 +27,10 @@ READY = Path("/run/testbed/ready")
 USER = "researcher"
 FIRST_SLURMD_PORT = 17001
 READY_WITHIN_HOST_S = 120.0
+STEADY_HOST_S = 10.0
+"""A daemon that ran this long is started again at once when it ends; else after a pause that doubles."""
+SHORTEST_PAUSE_HOST_S = 0.2
+LONGEST_PAUSE_HOST_S = 5.0
 
 SLURM_CONF = """\
 ClusterName={cluster}
@@ -122,23 +127,64 @@ def install(source: Path, target: Path, mode: int) -> None:
     target.write_bytes(source.read_bytes())
 
 
-def start_daemons(nodes: int) -> tuple[dict[int, str], dict[int, str]]:
-    """Start all daemons; return the names, by process id, of the vital daemons and of the virtual nodes."""
-    munge = pwd.getpwnam("munge")
-    vital = {}
-    with Path("/var/log/munge/munged.log").open("w") as log:
-        account = {"user": munge.pw_uid, "group": munge.pw_gid, "extra_groups": []}
-        munged = subprocess.Popen(["munged", "--foreground"], stderr=log, **account)
-    vital[munged.pid] = "munged"
+class Daemons:
+    """The daemons of this cluster, by process id; one that ends is started again."""
+
+    def __init__(self) -> None:
+        self._commands: dict[str, tuple[Sequence[str], Mapping[str, object]]] = {}
+        self._names: dict[int, str] = {}
+        self._started_host_s: dict[str, float] = {}
+        self._pauses_host_s: dict[str, float] = {}
+
+    def start(self, name: str, command: Sequence[str], restart: Sequence[str] | None = None, **options: object) -> None:
+        """Start a daemon; if it ends, it is started again by `restart`, or by the same command."""
+        self._launch(name, command, options)
+        self._commands[name] = (restart or command, options)
+
+    def watch(self) -> None:
+        """Start each daemon that ends again, for ever."""
+        while True:
+            self.await_end()
+
+    def await_end(self) -> None:
+        """Wait until a child process ends; if it is a daemon, start it again."""
+        pid, status = os.wait()
+        name = self._names.pop(pid, None)
+        if name is None:
+            return
+        print(f"{name} ended ({status}); it is started again")
+        time.sleep(self._pause_host_s(name))
+        command, options = self._commands[name]
+        self._launch(name, command, options)
+
+    def _launch(self, name: str, command: Sequence[str], options: Mapping[str, object]) -> None:
+        self._names[subprocess.Popen(command, **options).pid] = name
+        self._started_host_s[name] = time.monotonic()
+
+    def _pause_host_s(self, name: str) -> float:
+        """Return how long to wait before a daemon that ended is started again."""
+        was_steady = time.monotonic() - self._started_host_s[name] > STEADY_HOST_S
+        pause_host_s = 0.0 if was_steady else self._pauses_host_s.get(name, SHORTEST_PAUSE_HOST_S)
+        self._pauses_host_s[name] = min(LONGEST_PAUSE_HOST_S, max(SHORTEST_PAUSE_HOST_S, 2 * pause_host_s))
+        return pause_host_s
+
+
+def start_daemons(nodes: int) -> Daemons:
+    """Start all daemons."""
+    daemons, munge = Daemons(), pwd.getpwnam("munge")
+    account = {"user": munge.pw_uid, "group": munge.pw_gid, "extra_groups": []}
+    log = os.open("/var/log/munge/munged.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    daemons.start("munged", ["munged", "--foreground"], stderr=log, **account)
     wait_until(lambda: Path("/run/munge/munge.socket.2").exists(), "munged")
-    vital[subprocess.Popen(["slurmctld", "-D"]).pid] = "slurmctld"
-    vital[subprocess.Popen(["/usr/sbin/sshd", "-D", "-f", str(SSHD_CONFIGURATION)]).pid] = "sshd"
+    # The jobs of an earlier start of this container ended with it, so the controller begins without them. One that is
+    # started again in the same container finds its jobs.
+    daemons.start("slurmctld", ["slurmctld", "-D", "-c"], restart=["slurmctld", "-D"])
+    daemons.start("sshd", ["/usr/sbin/sshd", "-D", "-f", str(SSHD_CONFIGURATION)])
     wait_until(lambda: answers(6817), "slurmctld")
-    virtual = {}
     for index in range(1, nodes + 1):
-        started = subprocess.Popen(["slurmd", "-D", "-N", f"n{index}"], stderr=subprocess.DEVNULL)
-        virtual[started.pid] = f"n{index}"
-    return vital, virtual
+        node = f"n{index}"
+        daemons.start(f"slurmd of {node}", ["slurmd", "-D", "-N", node], stderr=subprocess.DEVNULL)
+    return daemons
 
 
 def answers(port: int) -> bool:
@@ -160,16 +206,6 @@ def wait_until(condition: Callable[[], bool], what: str, pause_host_s: float = 0
         if time.monotonic() > deadline:
             sys.exit(f"{what} is not ready after {READY_WITHIN_HOST_S:.0f} s")
         time.sleep(pause_host_s)
-
-
-def watch(vital: dict[int, str], virtual: dict[int, str]) -> None:
-    """Wait for child processes; report a virtual node that ends, and end the container if a vital daemon ends."""
-    while True:
-        pid, status = os.wait()
-        if pid in virtual:
-            print(f"slurmd of {virtual[pid]} ended ({status})")
-        if pid in vital:
-            sys.exit(f"{vital[pid]} ended ({status})")
 
 
 def route_sites() -> None:
@@ -199,17 +235,19 @@ def main() -> None:
     cluster = os.environ["TESTBED_CLUSTER"]
     nodes = int(os.environ["TESTBED_NODES"])
     READY.unlink(missing_ok=True)
+    # What a container that was killed left there is not alive.
+    Path("/run/munge/munge.socket.2").unlink(missing_ok=True)
     write_slurm_configuration(cluster, nodes, int(os.environ["TESTBED_PROCESSORS_PER_NODE"]))
     prepare_munge()
     prepare_ssh()
-    vital, virtual = start_daemons(nodes)
+    daemons = start_daemons(nodes)
     # The pause is long because each check starts a program while all other clusters start too.
     wait_until(lambda: all_idle(nodes), "Slurm", pause_host_s=0.3)
     wait_until(lambda: answers(22), "sshd")
     READY.parent.mkdir(exist_ok=True)
     READY.touch()
     print("ready")
-    watch(vital, virtual)
+    daemons.watch()
 
 
 if __name__ == "__main__":

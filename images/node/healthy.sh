@@ -1,5 +1,34 @@
 #!/bin/sh
-# Exits 0 if the cluster has started, its controller answers, and none of its nodes is down.
-test -f /run/testbed/ready || exit 1
-states=$(sinfo --noheader --format=%t) || exit 1
-! echo "$states" | grep -q -e down -e unk -e '\*'
+# Exits 0 if all daemons of the cluster run, its controller answers, and none of its nodes is down.
+#
+# Else prints what is wrong, a line for each fault, and exits 1.
+faults=0
+fault() {
+    echo "$1"
+    faults=1
+}
+
+[ -f /run/testbed/ready ] || fault "has not started yet"
+running=$(pgrep -a -x 'munged|slurmctld|sshd|slurmd')
+for daemon in munged slurmctld sshd; do
+    echo "$running" | grep -q "$daemon.* -D\|$daemon.* --foreground" || fault "has no $daemon"
+done
+
+nodes=" $(echo "$running" | awk '/ slurmd / { print $NF }' | tr '\n' ' ')"
+missing=
+index=1
+while [ "$index" -le "$TESTBED_NODES" ]; do
+    case $nodes in *" n$index "*) ;; *) missing="$missing n$index" ;; esac
+    index=$((index + 1))
+done
+[ -z "$missing" ] || fault "has no slurmd for$missing"
+
+if ! echo "$running" | grep -q "slurmctld -D"; then
+    exit 1
+elif states=$(timeout 10 sinfo --noheader --format='%t %N' 2>&1); then
+    down=$(echo "$states" | awk '/^(down|unk)/ || $1 ~ /[*]/ { print $2 }' | tr '\n' ' ')
+    [ -z "$down" ] || fault "has nodes that Slurm counts as down: ${down% }"
+else
+    fault "has a Slurm that does not answer"
+fi
+exit "$faults"

@@ -37,6 +37,7 @@ FILES_OF = {
     "mini": ("test_mini.py", "test_killed_broker.py"),
     "two_sites": (
         "test_attribution.py", "test_calibrate.py", "test_disturbances.py", "test_files.py", "test_measure.py",
+        "test_mending.py",
     ),
     "das": ("test_real_cluster.py",),
 }  # fmt: skip

@@ -110,5 +110,5 @@ def test_a_killed_cluster_ends_the_campaign_is_named_and_repaired_by_up(testbed:
     assert [part["state"] for part in status.as_json()] == ["running", "running", "exited", "running"]
     assert f"{testbed.name}-leiden is exited" in status.sentence
     assert refused.exit_code == 1
-    assert f"{testbed.name}-leiden does not run (`testbed up` repairs it)." in refused.sentence
+    assert f"{testbed.name}-leiden does not run (`testbed up` mends it)." in refused.sentence
     testbed.succeed("status")

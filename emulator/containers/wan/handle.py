@@ -22,8 +22,7 @@ _READ_ATTEMPTS = 3
 class WanHandle:
     """The handle of a running testbed's wide area.
 
-    `cluster_containers` are in the topology's order; the helper containers that program the edges are made from
-    `router_container`'s image and carry the testbed's label.
+    `cluster_containers` are in the topology's order.
     """
 
     client: docker.DockerClient
@@ -58,7 +57,7 @@ class WanHandle:
         """
         for name in (*self.cluster_containers, self.router_container):
             if not is_running(self.client, name):
-                raise TestbedNotUp(f"The container {name} does not run (`testbed up` repairs it).")
+                raise TestbedNotUp(f"The container {name} does not run (`testbed up` mends it).")
 
     def execute(self, container: str, command: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
         """Run `command` in a container and return its output.

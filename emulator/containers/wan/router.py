@@ -41,8 +41,8 @@ class Router:
 
     def backend(self) -> Backend:
         """Return the kernel in use; wait until the router forwards."""
-        self.run("true")
-        return Backend(self.handle.read(self.handle.router_container, ["cat", "/run/wan/backend"]).strip())
+        awaited = f"SCRIPT=true {' '.join(RUN)} && cat /run/wan/backend"
+        return Backend(self.handle.read(self.handle.router_container, ["sh", "-c", awaited]).strip())
 
     def apply(self, program: RouterProgram) -> None:
         """Program the delay lines, replacing what was there; wait until the router forwards.

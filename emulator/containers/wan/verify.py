@@ -49,6 +49,15 @@ def verify_wide_area(
     return verification.report(measurements, rate_dilation, found.differences, carries_asked=carries_asked)
 
 
+def begin_check(
+    handle: WanHandle, topology: Topology, dilation: Dilation, observe: Observer = ignore, *, shared: bool = True
+) -> Verification:
+    """Program the wide area for what `check_wide_area` measures first, and return the check that has begun."""
+    check = Verification(handle, topology, dilation, observe, shared=shared)
+    check.program(check.light_dilation())
+    return check
+
+
 def check_wide_area(
     handle: WanHandle,
     topology: Topology,
@@ -57,19 +66,20 @@ def check_wide_area(
     *,
     carrying: bool = False,
     shared: bool = True,
+    begun: Verification | None = None,
 ) -> WideAreaReport:
     """Measure the delay of every pair and the rate of every access link, in a few seconds.
 
     Programs the wide area for `dilation`, and leaves it programmed. Rates are measured at a dilation at which they are
     a light load. With `carrying`, also check whether the router carries full links at `dilation`, as the full form
     does; rates that were right at `dilation` itself show it. With `shared` False, every connection has the rate of the
-    links that it crosses.
+    links that it crosses. A check of the same that has `begun` is continued.
 
     Raises:
         TestbedNotUp: if a container does not run.
         WideAreaUnfaithful: if the wide area cannot be programmed or measured at all.
     """
-    verification = Verification(handle, topology, dilation, observe, shared=shared)
+    verification = begun or Verification(handle, topology, dilation, observe, shared=shared)
     rate_dilation, measurements = verification.light()
     carried = rate_dilation == dilation and all(measurement.within for measurement in measurements)
     carries_asked = not carrying or carried or verification.carries(dilation)

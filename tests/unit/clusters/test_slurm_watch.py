@@ -53,6 +53,7 @@ class Watched:
 
         monkeypatch.setattr(slurm, "SecureShell", Shell)
         monkeypatch.setattr(slurm, "RECONNECT_HOST_S", (0.0, 0.0))
+        monkeypatch.setattr(slurm, "RECONNECT_SOON_HOST_S", 0.0)
         monkeypatch.setattr(slurm, "RECONNECT_LATER_HOST_S", 0.0)
         head = Head(cluster="das", address="fs0.das.example", user="alice")
         files = ("topology_file", "token_file", "key_file", "known_hosts_file", "journal_file")

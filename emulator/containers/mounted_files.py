@@ -1,0 +1,95 @@
+"""The files that a testbed's containers mount: written when it is brought up, and again where they have been lost.
+
+Compose file and settings follow from the rest of the state. Secrets are read back from a container that still has them.
+If none has, they are made anew, and the containers that mount them must be restarted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import docker
+import docker.errors
+
+from emulator.containers import keys
+from emulator.containers.compose import ImageReferences, Rendering, broker_settings, render
+from emulator.containers.progress import Observer, ProgressStep
+from emulator.containers.state import TestbedState, new_token, write_secret
+
+TOKEN: Final = "token"
+_MOUNTED_AT: Final = "/etc/testbed"
+
+
+def write_rendered(testbed: TestbedState) -> None:
+    """Write the Compose file and the broker's settings, which follow from the testbed's record and topology."""
+    rendering = Rendering(
+        topology=testbed.topology,
+        names=testbed.names,
+        addresses=testbed.addresses,
+        images=ImageReferences(**testbed.record.images),
+        state_folder=testbed.folder,
+        api_port=testbed.record.api_port,
+        router_backend=testbed.record.router_backend,
+    )
+    testbed.compose_file.write_text(render(rendering), encoding="utf-8")
+    settings = broker_settings(rendering).model_dump_json(indent=2)
+    testbed.settings_file.write_text(settings + "\n", encoding="utf-8")
+
+
+def restore_files(
+    client: docker.DockerClient, testbed: TestbedState, known_heads: Sequence[str], observe: Observer
+) -> frozenset[str]:
+    """Write every file that is missing; return the containers whose own copies are out of date now."""
+    if not (testbed.compose_file.is_file() and testbed.settings_file.is_file()):
+        observe(ProgressStep("state", "writing the Compose file and the broker's settings again"))
+        write_rendered(testbed)
+    lost = [file for file in secret_files(testbed) if not _recovered(client, testbed, file)]
+    broker = testbed.names.broker
+    outdated: set[str] = set()
+    if TOKEN in lost:
+        observe(ProgressStep("state", "the token is lost: making a new one, which clients must read again"))
+        write_secret(testbed.folder / TOKEN, new_token())
+        outdated.add(broker)
+    if lost_keys := [file for file in lost if file != TOKEN]:
+        observe(ProgressStep("state", f"{', '.join(lost_keys)} lost: making all SSH keys anew"))
+        keys.make_keys(testbed, known_heads)
+        outdated |= {broker, *(cluster.container for cluster in testbed.record.clusters)}
+    return frozenset(outdated)
+
+
+def secret_files(testbed: TestbedState) -> dict[str, tuple[str, str] | None]:
+    """Return the token and the keys by their path in the state folder, and the container and path of a copy of each."""
+    broker, clusters = testbed.names.broker, testbed.record.clusters
+    files: dict[str, tuple[str, str] | None] = {
+        TOKEN: (broker, f"{_MOUNTED_AT}/token"),
+        "keys/broker": (broker, f"{_MOUNTED_AT}/keys/broker"),
+        "keys/known_hosts": (broker, f"{_MOUNTED_AT}/keys/known_hosts"),
+        "keys/grid.pub": None,
+    }
+    copy = clusters[0].container if clusters else None
+    for file in ("keys/grid", "keys/authorized_keys"):
+        files[file] = (copy, f"{_MOUNTED_AT}/{file}") if copy else None
+    return files | {
+        f"keys/hosts/{cluster.name}": (cluster.container, f"{_MOUNTED_AT}/keys/host") for cluster in clusters
+    }
+
+
+def _recovered(client: docker.DockerClient, testbed: TestbedState, file: str) -> bool:
+    """Return whether a secret is there, or can be read back from a container that runs."""
+    path, copy = testbed.folder / file, secret_files(testbed)[file]
+    if path.is_file():
+        return True
+    if copy is None:
+        return False
+    container, source = copy
+    try:
+        code, content = client.containers.get(container).exec_run(["cat", source])
+    except docker.errors.APIError:
+        return False
+    if code != 0 or not content:
+        return False
+    write_secret(path, content)
+    if file.endswith(("known_hosts", "authorized_keys")):
+        path.chmod(0o644)
+    return True

@@ -1,0 +1,176 @@
+"""The parts of a testbed as its Compose file describes them, and as they are now."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Final
+
+import docker
+import docker.errors
+import yaml
+from docker.models.containers import Container
+
+from emulator.containers import engine
+from emulator.containers.concurrency import run_concurrently
+from emulator.containers.mending import BROKER, CLUSTER, GONE, FoundPart, RenderedPart, attachments_for
+from emulator.containers.names import ROLE_LABEL
+from emulator.containers.readiness import READY_WITHIN_HOST_S, RUNNING, unreached
+from emulator.containers.state import TestbedState
+from emulator.model.errors import InvalidInput
+
+CLUSTER_HEALTH: Final = "/usr/local/lib/testbed/healthy.sh"
+ROUTER_HEALTH: Final = "/opt/wan/healthy.sh"
+PATIENCE_HOST_S: Final = 15.0
+"""How long a part that has long been started may be unhealthy: a daemon that ended is started again meanwhile."""
+_PAUSE_HOST_S: Final = 0.3
+_ATTACHED: Final = ("running", "paused")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundParts:
+    """What a testbed consists of now: its containers by name, and rendered networks and volumes that are missing."""
+
+    parts: Mapping[str, FoundPart]
+    missing: tuple[str, ...] = ()
+
+
+def rendered_document(testbed: TestbedState) -> dict[str, Any]:
+    """Return the Compose file of a testbed as it was written.
+
+    Raises:
+        InvalidInput: if it is missing.
+    """
+    if not testbed.compose_file.is_file():
+        raise InvalidInput(f"{testbed.compose_file} is missing (`testbed up` writes it again).")
+    document: dict[str, Any] = yaml.safe_load(testbed.compose_file.read_text(encoding="utf-8"))
+    return document
+
+
+def rendered_parts(document: Mapping[str, Any]) -> list[RenderedPart]:
+    """Return the containers that a Compose file describes."""
+    names = {key: network["name"] for key, network in document["networks"].items()}
+    return [
+        RenderedPart(
+            name=service["container_name"],
+            service=key,
+            role=service["labels"][ROLE_LABEL],
+            addresses={names[network]: stated["ipv4_address"] for network, stated in service["networks"].items()},
+        )
+        for key, service in document["services"].items()
+    ]
+
+
+def find_parts(client: docker.DockerClient, testbed: TestbedState, *, patient: bool) -> FoundParts:
+    """Return the parts of a testbed as they are now, with the faults of those that run.
+
+    If `patient`, give each part that is not healthy the time to become so: up to the time that a start may take, since
+    its start, and some seconds in any case.
+    """
+    document = rendered_document(testbed)
+    networks = {str(network.name): str(network.id) for network in engine.networks_of(client, testbed.record.name)}
+    volumes = {str(volume.name) for volume in engine.volumes_of(client, testbed.record.name)}
+    containers = {str(each.name): each for each in engine.containers_of(client, testbed.record.name)}
+    rendered = rendered_parts(document)
+    found = {part.name: _without_health(containers.get(part.name), networks) for part in rendered}
+    sound = [
+        part for part in rendered if found[part.name].status in RUNNING and not attachments_for(part, found[part.name])
+    ]
+    awaited = {part.service for part in sound if part.role == CLUSTER}
+    asked = [partial(_with_health, testbed, part, containers[part.name], networks, awaited, patient) for part in sound]
+    found |= zip((part.name for part in sound), run_concurrently(asked), strict=True)
+    return FoundParts(
+        parts=found,
+        missing=(
+            *(f"the network {name}" for name in _missing(document["networks"], networks)),
+            *(f"the volume {name} with all that it held" for name in _missing(document["volumes"], volumes)),
+        ),
+    )
+
+
+def _missing(rendered: Mapping[str, Mapping[str, Any]], existing: Collection[str]) -> list[str]:
+    return [part["name"] for part in rendered.values() if part["name"] not in existing]
+
+
+def _without_health(container: Container | None, networks: Mapping[str, str]) -> FoundPart:
+    if container is None:
+        return FoundPart(GONE, {})
+    return FoundPart(str(container.status), attached_addresses(container.attrs, networks))
+
+
+def _with_health(
+    testbed: TestbedState,
+    part: RenderedPart,
+    container: Container,
+    networks: Mapping[str, str],
+    awaited: Collection[str],
+    patient: bool,
+) -> FoundPart:
+    """Return a part that runs with the faults that its health check finds; the broker must reach `awaited` clusters."""
+    patience_host_s = max(PATIENCE_HOST_S, READY_WITHIN_HOST_S - _host_age_s(container)) if patient else 0.0
+    if part.role == BROKER:
+        faults = _broker_faults(testbed, awaited, patience_host_s)
+    else:
+        script = CLUSTER_HEALTH if part.role == CLUSTER else ROUTER_HEALTH
+        faults = _script_faults(container, script, patience_host_s)
+    if faults:
+        try:
+            container.reload()
+        except docker.errors.NotFound:
+            return FoundPart(GONE, {})
+    found = _without_health(container, networks)
+    return replace(found, faults=faults) if found.status in RUNNING else found
+
+
+def attached_addresses(attributes: Mapping[str, Any], networks: Mapping[str, str]) -> dict[str, str]:
+    """Return a container's address on each network in `networks` (names and ids), as the engine's `attributes` say.
+
+    A container that does not run has the addresses that it will get.
+    """
+    runs = attributes["State"]["Status"] in _ATTACHED
+    addresses = {}
+    for name, settings in attributes["NetworkSettings"]["Networks"].items():
+        address = settings.get("IPAddress") if runs else (settings.get("IPAMConfig") or {}).get("IPv4Address")
+        if address and networks.get(name) == settings.get("NetworkID"):
+            addresses[name] = str(address)
+    return addresses
+
+
+def _script_faults(container: Container, script: str, patience_host_s: float) -> tuple[str, ...]:
+    """Run a part's health check until it finds nothing, or patience ends; return what it says then."""
+    turns = int(patience_host_s / _PAUSE_HOST_S)
+    loop = (
+        f'n={turns}; until said=$(sh {script} 2>&1); do [ $n -gt 0 ] || {{ echo "$said"; exit 1; }}; '
+        f"n=$((n-1)); sleep {_PAUSE_HOST_S}; done"
+    )
+    try:
+        code, output = container.exec_run(["sh", "-c", loop])
+    except docker.errors.APIError as error:
+        return (f"cannot be asked ({error.explanation or error})",)
+    if code == 0:
+        return ()
+    lines = [line.strip() for line in output.decode(errors="replace").splitlines() if line.strip()]
+    return tuple(lines) or ("is not healthy",)
+
+
+def _broker_faults(testbed: TestbedState, awaited: Collection[str], patience_host_s: float) -> tuple[str, ...]:
+    deadline_host_s = time.monotonic() + patience_host_s
+    while True:
+        lost = unreached(testbed.api_url)
+        unfound = set(awaited) & set(lost or ())
+        if lost is not None and not unfound:
+            return ()
+        if time.monotonic() >= deadline_host_s:
+            return ("does not answer",) if lost is None else (f"does not reach {', '.join(sorted(unfound))}",)
+        time.sleep(_PAUSE_HOST_S)
+
+
+def _host_age_s(container: Container) -> float:
+    """Return the seconds since a container was started."""
+    # Python reads at most six digits of a second's fraction.
+    started = str(container.attrs["State"]["StartedAt"])[:19]
+    began = datetime.strptime(started, "%Y-%m-%dT%H:%M:%S").replace(tzinfo=UTC)
+    return (datetime.now(UTC) - began).total_seconds()

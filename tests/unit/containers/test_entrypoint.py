@@ -1,0 +1,52 @@
+"""The entry point of a cluster's container starts daemons again when they end, ever more slowly if they keep ending."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from emulator.model.project import PROJECT_ROOT
+
+
+@pytest.fixture
+def entrypoint() -> ModuleType:
+    path = PROJECT_ROOT / "images" / "node" / "entrypoint.py"
+    specification = importlib.util.spec_from_file_location("entrypoint", path)
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def command(text: str, file: Path) -> list[str]:
+    return [sys.executable, "-c", f"open({str(file)!r}, 'a').write({text!r})"]
+
+
+def test_a_daemon_that_ends_is_started_again_by_the_command_for_that(
+    entrypoint: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(entrypoint.time, "sleep", pauses.append)
+    daemons, file = entrypoint.Daemons(), tmp_path / "started"
+    daemons.start("slurmctld", command("first ", file), restart=command("again ", file))
+    for _ in range(3):
+        daemons.await_end()
+    assert file.read_text().startswith("first again again")
+    assert pauses == [0.2, 0.4, 0.8]
+    assert capsys.readouterr().out == 3 * "slurmctld ended (0); it is started again\n"
+
+
+def test_a_daemon_that_ran_for_long_is_started_again_at_once(
+    entrypoint: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(entrypoint.time, "sleep", pauses.append)
+    monkeypatch.setattr(entrypoint, "STEADY_HOST_S", -1.0)
+    daemons = entrypoint.Daemons()
+    daemons.start("sshd", command("x", tmp_path / "started"))
+    while not pauses:  # another child of this process may end first
+        daemons.await_end()
+    assert pauses == [0.0]

@@ -1,0 +1,156 @@
+"""State files that were lost: written again where they follow from others, read back or made anew where they do not."""
+
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import docker.errors
+import pytest
+
+from emulator.containers import keys
+from emulator.containers.mounted_files import TOKEN, restore_files, secret_files, write_rendered
+from emulator.containers.names import USER
+from emulator.containers.progress import ignore
+from emulator.containers.state import (
+    ClusterRecord,
+    TestbedRecord,
+    TestbedState,
+    remember,
+    remembered,
+    restore_topology,
+    write_secret,
+)
+from emulator.model.catalogue import topology_named
+from emulator.model.errors import InvalidInput
+from emulator.model.project import PROJECT_ROOT
+
+MINI = topology_named("mini")
+TEXT = (PROJECT_ROOT / "compose" / "mini.yaml").read_text()
+
+
+@dataclass
+class Engine:
+    """Containers that print the files that they mount; those not in `running` do not exist."""
+
+    running: dict[str, dict[str, bytes]] = field(default_factory=dict)
+
+    @property
+    def containers(self) -> Any:
+        return SimpleNamespace(get=self._get)
+
+    def _get(self, name: str) -> Any:
+        if name not in self.running:
+            raise docker.errors.NotFound(name)
+        return SimpleNamespace(exec_run=lambda command: (0, self.running[name].get(command[-1], b"")))
+
+
+@pytest.fixture
+def testbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TestbedState:
+    """The state of a testbed with all its files."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    clusters = tuple(
+        ClusterRecord(name=name, container=f"lab-{name}", head=f"10.111.0.{10 + i}", site=f"10.111.{128 + i}.10")
+        for i, name in enumerate(MINI.cluster_names)
+    )
+    record = TestbedRecord(
+        name="lab",
+        second_octet=111,
+        api_port=8470,
+        router_backend="auto",
+        user=USER,
+        control_network="10.111.0.0/24",
+        all_sites="10.111.128.0/17",
+        clusters=clusters,
+        images={"node": "n", "wan": "w", "broker": "b"},
+    )
+    state = remember(record, TEXT)
+    write_rendered(state)
+    for file in secret_files(state):
+        if file != "token":
+            write_secret(state.folder / file, file.encode())
+    return state
+
+
+@pytest.fixture
+def made_anew(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The testbeds whose keys were made anew."""
+    names: list[str] = []
+    monkeypatch.setattr(keys, "make_keys", lambda state, heads: names.append(state.record.name))
+    return names
+
+
+def test_a_whole_state_is_left_alone(testbed: TestbedState, made_anew: list[str]) -> None:
+    before = {path: path.read_bytes() for path in testbed.folder.rglob("*") if path.is_file()}
+    assert restore_files(Engine(), testbed, (), ignore) == frozenset()
+    assert {path: path.read_bytes() for path in before} == before
+    assert made_anew == []
+
+
+def test_compose_file_and_settings_are_written_again_as_they_were(testbed: TestbedState) -> None:
+    before = testbed.compose_file.read_text(), testbed.settings_file.read_text()
+    testbed.compose_file.unlink()
+    testbed.settings_file.unlink()
+    assert restore_files(Engine(), testbed, (), ignore) == frozenset()
+    assert (testbed.compose_file.read_text(), testbed.settings_file.read_text()) == before
+
+
+def test_a_secret_is_read_back_from_a_container_that_runs(testbed: TestbedState, made_anew: list[str]) -> None:
+    token = testbed.token
+    (testbed.folder / "token").unlink()
+    (testbed.folder / "keys/hosts/delft").unlink()
+    copies = {
+        "lab-broker": {"/etc/testbed/token": token.encode()},
+        "lab-delft": {"/etc/testbed/keys/host": b"its key"},
+    }
+    assert restore_files(Engine(copies), testbed, (), ignore) == frozenset()
+    assert testbed.token == token
+    assert stat.S_IMODE((testbed.folder / "token").stat().st_mode) == 0o600
+    assert (testbed.folder / "keys/hosts/delft").read_bytes() == b"its key"
+    assert made_anew == []
+
+
+def test_a_token_that_nobody_has_is_made_anew_and_the_broker_must_read_it(testbed: TestbedState) -> None:
+    token = testbed.token
+    (testbed.folder / "token").unlink()
+    assert restore_files(Engine(), testbed, (), ignore) == {"lab-broker"}
+    assert testbed.token != token
+
+
+def test_keys_that_nobody_has_are_all_made_anew(testbed: TestbedState, made_anew: list[str]) -> None:
+    (testbed.folder / "keys/broker").unlink()
+    outdated = restore_files(Engine(), testbed, (), ignore)
+    assert outdated == {"lab-broker", *(f"lab-{name}" for name in MINI.cluster_names)}
+    assert made_anew == ["lab"]
+
+
+def test_an_empty_folder_that_the_engine_made_in_place_of_a_secret_is_replaced(testbed: TestbedState) -> None:
+    (testbed.folder / "token").unlink()
+    (testbed.folder / "token").mkdir()
+    restore_files(Engine(), testbed, (), ignore)
+    assert len(testbed.token) >= 32
+
+
+def test_a_lost_topology_is_written_again_if_the_clusters_are_the_same(testbed: TestbedState) -> None:
+    (testbed.folder / "topology.yaml").unlink()
+    with pytest.raises(InvalidInput, match=r"topology\.yaml is missing .*testbed up"):
+        remembered("lab")
+    with pytest.raises(InvalidInput, match="are not those of das2"):
+        restore_topology("lab", topology_named("das2"), "das2")
+    restore_topology("lab", MINI, TEXT)
+    found = remembered("lab")
+    assert found is not None
+    assert found.topology == MINI
+
+
+def test_every_mounted_file_is_looked_after(testbed: TestbedState) -> None:
+    """What the Compose file mounts from the state folder is a secret, the topology or the settings."""
+    mounted = {
+        line.strip(" -").split(":")[0]
+        for line in testbed.compose_file.read_text().splitlines()
+        if str(testbed.folder) in line
+    }
+    known = {*secret_files(testbed), "topology.yaml", "broker.json"}
+    assert {str(Path(path).relative_to(testbed.folder)) for path in mounted} <= known
+    assert TOKEN in known
