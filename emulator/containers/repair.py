@@ -26,7 +26,7 @@ from emulator.containers.progress import Observer, ProgressStep
 from emulator.containers.readiness import await_testbed_broker, held_dilation, last_words
 from emulator.containers.state import TestbedSpec, TestbedState
 from emulator.containers.wan.handle import WanHandle, wan_handle
-from emulator.containers.wan.wide_area import program_wide_area, programmed_wide_area
+from emulator.containers.wan.wide_area import forget_neighbours, program_wide_area, programmed_wide_area
 from emulator.model.clock import REAL_TIME
 from emulator.model.documents import document_text
 from emulator.model.errors import TestbedAlreadyUp, TestbedNotUp, WideAreaUnfaithful
@@ -211,6 +211,7 @@ def _program_links(
     if not touch_wide_area(done) and (held is not None or _is_programmed(handle, emulated)):
         return False
     observe(ProgressStep(_STAGE, "programming the wide area again"))
+    forget_neighbours(handle)
     program_wide_area(handle, emulated, held or REAL_TIME)
     return True
 

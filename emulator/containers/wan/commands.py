@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from emulator.containers.wan.program import DelayLine, EdgeProgram, RouterProgram, Shaper
 from emulator.containers.wan.unshared import ConnectionLines, connection_script
 from emulator.model.units import BITS_PER_MBIT, microseconds
+
+FORGET_NEIGHBOURS: Final = "ip -4 neigh flush nud permanent"
+"""Drops what `pinned_neighbours` resolved."""
 
 
 def edge_script(program: EdgeProgram) -> str:
@@ -70,11 +74,6 @@ uses
     sleep 0.05
 done
 """
-
-
-def forgotten_neighbours() -> str:
-    """Return a shell line that drops all resolved addresses: a part that was started again may have another one."""
-    return "ip -4 neigh flush nud permanent"
 
 
 def router_commands(program: RouterProgram) -> list[str]:

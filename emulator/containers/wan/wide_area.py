@@ -6,6 +6,7 @@ import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from emulator.containers.wan.commands import FORGET_NEIGHBOURS
 from emulator.containers.wan.edges import apply_edges, edge_queues
 from emulator.containers.wan.handle import WanHandle
 from emulator.containers.wan.program import wide_area_program
@@ -58,6 +59,19 @@ def program_wide_area(
         router.apply(program.router)
         edges.result()
         return backend.result()
+
+
+def forget_neighbours(handle: WanHandle) -> None:
+    """Drop the hardware addresses that were resolved: a container that was started again may have another one.
+
+    Raises:
+        TestbedNotUp: if a container does not run.
+        WideAreaUnfaithful: if the router does not answer.
+    """
+    with ThreadPoolExecutor(max_workers=len(handle.cluster_containers) + 1) as pool:
+        router = pool.submit(Router(handle).run, FORGET_NEIGHBOURS)
+        list(pool.map(lambda name: handle.execute(name, ["sh", "-c", FORGET_NEIGHBOURS]), handle.cluster_containers))
+        router.result()
 
 
 def programmed_wide_area(handle: WanHandle, topology: Topology, *, shared: bool = True) -> Programmed:
