@@ -30,7 +30,7 @@ class Verb(NamedTuple):
 
 VERBS: Final = {
     "doctor": Verb("Check what this host, and the real clusters of a topology, have and lack for a testbed.", "live"),
-    "up": Verb("Bring a testbed up, or check that it runs.", "live"),
+    "up": Verb("Bring a testbed up, or mend the one that exists.", "live"),
     "down": Verb("Take a testbed down: containers, networks, volumes and state.", "live"),
     "status": Verb("Show a running testbed: clusters, idle processors, router and API.", "live"),
     "shell": Verb("Open a shell at a cluster's head, as its user.", "live"),
