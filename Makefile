@@ -10,11 +10,8 @@ READY := .venv/.ready
 # Modules are byte-compiled when they are first imported: most never are. The requirements are complete: none is resolved.
 INSTALL := .venv/bin/pip install --quiet --disable-pip-version-check --no-compile --no-deps
 PYTEST := .venv/bin/pytest --durations=25
-# Unit tests run on all cores, in random order; what measures time, one after another. Tests of the node image use all
-# cores by themselves. Tests of testbeds run in two processes, by testbed, and what measures time has the host alone
-# (tests/live/turns.py).
+# Unit tests run on all cores, in random order; what measures time, and what shares testbeds, one after another.
 PARALLEL := --numprocesses=auto --dist=worksteal
-LANES := -p no:randomly --numprocesses=2
 ORDERED := -p no:randomly
 COVERAGE := --cov --cov-report=
 
@@ -78,12 +75,10 @@ unit-all: $(READY)
 
 # Needs Docker: brings up testbeds of its own names and takes them down.
 live: $(READY)
-	$(PYTEST) tests/live -m "node and not long" $(ORDERED)
-	$(PYTEST) tests/live -m "not node and not long" $(LANES)
+	$(PYTEST) tests/live -m "not long" $(ORDERED)
 
 live-all: $(READY)
-	$(PYTEST) tests/live -m node $(ORDERED)
-	$(PYTEST) tests/live -m "not node" $(LANES)
+	$(PYTEST) tests/live $(ORDERED)
 
 # Ratios of contenders measured side by side in one run; compiles the simulator from its own sources first.
 bench: $(READY)

@@ -80,8 +80,3 @@ class CommandLine:
         listings = (engine.containers_of, engine.networks_of, engine.volumes_of)
         parts = [str(part.name) for listed in listings for part in listed(client, self.name)]
         return parts + (["state"] if remembered(self.name) else [])
-
-    def bring_up(self, topology: str) -> None:
-        """Bring the testbed up beside other tests, which may disturb the check of its links."""
-        outcome = self("up", "--topology", topology)
-        assert outcome.exit_code == 0 or "its wide area is not as asked" in outcome.sentence, outcome.errors

@@ -7,22 +7,18 @@ a job has only while it waits, use `mini`.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 import pytest
-from xdist.scheduler import LoadScopeScheduling
 
 from emulator.client import BrokerClient
 from emulator.containers import engine
 from emulator.containers.images import ensure_images
 from emulator.containers.progress import ignore
-from emulator.containers.state import exclusive, testbed_state
+from emulator.containers.state import testbed_state
 from tests.live.command_line import QUICK_FILE, TWO_SITES_FILE, CommandLine
 from tests.live.grid import Grid
 from tests.live.node_container import NodeContainer, node_container
 from tests.live.resident_world import ResidentWorld
-from tests.live.turns import alone, beside_others
 
 QUICK_NAME = "livetest"
 TWO_SITES_NAME = "livetest-two"
@@ -46,20 +42,6 @@ FILES_OF = {
 TESTBED_OF = {file: testbed for testbed, files in FILES_OF.items() for file in files}
 
 
-class TestbedScheduling(LoadScopeScheduling):
-    """Distribution of the tests to processes: all that share a testbed, or the node's container, go to one."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        file = Path(nodeid.partition("::")[0]).name
-        return TESTBED_OF.get(file, "testbed")
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> TestbedScheduling:
-    """Let pytest-xdist distribute tests by testbed."""
-    return TestbedScheduling(config, log)
-
-
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark a test of this folder `live`, and `node` if it needs the node image and no testbed."""
     item.add_marker("live")
@@ -70,18 +52,10 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     assert shared <= {TESTBED_OF.get(item.path.name, "testbed")}, f"{item.nodeid} uses the testbed of other files"
 
 
-@pytest.fixture(autouse=True)
-def turn(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Give a test that is marked `timed` the host alone, and let the others run beside those of other processes."""
-    with alone() if request.node.get_closest_marker("timed") else beside_others():
-        yield
-
-
 @pytest.fixture(scope="session")
 def images() -> None:
-    """All images, made where they do not exist yet, by one process for all."""
-    with exclusive("live-tests", wait=True):
-        ensure_images(engine.connect(), ignore)
+    """All images, made where they do not exist yet."""
+    ensure_images(engine.connect(), ignore)
 
 
 @contextmanager
@@ -90,7 +64,7 @@ def brought_up(name: str, topology: str) -> Iterator[CommandLine]:
     testbed = CommandLine(name)
     if testbed.left_over():
         testbed.succeed("down")
-    testbed.bring_up(topology)
+    testbed.succeed("up", "--topology", topology)
     yield testbed
     testbed.succeed("down")
     assert testbed.left_over() == []

@@ -101,7 +101,7 @@ def test_a_killed_cluster_ends_the_campaign_is_named_and_repaired_by_up(testbed:
             ended = running.result()
             status, refused = testbed("status", "--json"), testbed("verify")
         finally:
-            testbed.bring_up(str(QUICK_FILE))
+            testbed.succeed("up", "--topology", str(QUICK_FILE))
     assert ended.exit_code == 1
     assert f"container {testbed.name}-leiden does not run" in ended.sentence
     assert str(out) in ended.sentence

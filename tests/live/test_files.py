@@ -97,7 +97,6 @@ def run(sites: Sites) -> Iterator[int]:
     sites.client.end_run(view.id)
 
 
-@pytest.mark.timed
 def test_a_file_crosses_the_wide_area_at_its_rate_is_never_seen_in_part_and_goes_after_its_last_user(sites, run):
     """Two jobs share a transferred file; each has a component at the file's site and one that does not fit there."""
     file = sites.client.register_file(FileRegistration(name="input", size_bytes=SIZE_BYTES, sites=("east",), seed=3))
@@ -184,7 +183,7 @@ def test_a_campaign_brings_the_files_that_its_seed_draws_and_replays_without_a_d
     assert sorted(arrival["file"] for arrival in arrivals) == [f"near-files-file-{number}" for number in (1, 2, 3)]
     for arrival in arrivals:
         assert arrival["size_bytes"] == 4_000_000
-        assert 0 < arrival["rate_mbit"] <= RATE_MBIT
+        assert 0.8 * RATE_MBIT <= arrival["rate_mbit"] <= RATE_MBIT
     assert sites.client.files() == []
     until(lambda: sites.held_at("east") == sites.held_at("west") == [])
     assert "0 differences" in testbed.succeed("replay", str(records)).output

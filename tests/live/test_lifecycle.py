@@ -68,7 +68,7 @@ def test_a_shell_is_the_user_s_and_a_cluster_or_part_that_is_unknown_is_named_wi
     assert testbed.succeed("shell", "delft", "--", "sh", "-c", "hostname; id -un").output == "delft\nresearcher\n"
     refused = testbed("shell", "rotterdam")
     assert refused.exit_code == 1
-    assert "'rotterdam' (known: amsterdam, delft, leiden, utrecht)" in refused.sentence
+    assert "'rotterdam' (known: amsterdam, delft, leiden, utrecht; did you mean 'amsterdam'?)" in refused.sentence
     assert "ready" in testbed.succeed("logs", "delft", "--lines", "1000").output.splitlines()
     refused = testbed("logs", "rotterdam")
     assert refused.exit_code == 1
@@ -102,7 +102,6 @@ def test_what_goes_to_another_site_goes_through_the_router(grid: Grid) -> None:
     assert f"via {addresses.router(1)}" in grid.at("delft", f"ip route get {addresses.site_address(2)}")
 
 
-@pytest.mark.timed
 def test_two_testbeds_run_at_once_and_down_takes_only_its_own(
     testbed: CommandLine, other: CommandLine, pair: str
 ) -> None:

@@ -156,7 +156,6 @@ def mended(grid: Grid, job: int, fault: Callable[[], None]) -> Outcome:
     return outcome
 
 
-@pytest.mark.timed
 def test_a_killed_cluster_and_a_broker_without_its_network_are_named_and_mended(
     grid: Grid, job: int, parts: Parts
 ) -> None:

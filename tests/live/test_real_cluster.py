@@ -68,7 +68,7 @@ def brought_up(name: str, das: SeparateCluster, topology: Path) -> Iterator[Half
     testbed = CommandLine(name)
     if testbed.left_over():
         testbed.succeed("down")
-    testbed.bring_up(str(topology))
+    testbed.succeed("up", "--topology", str(topology))
     state = testbed_state(name)
     try:
         for container in (state.names.broker, *(cluster.container for cluster in state.record.clusters)):
