@@ -30,7 +30,7 @@ from emulator.containers.state import ClusterRecord, TestbedRecord, TestbedSpec,
 from emulator.containers.wan.handle import wan_handle
 from emulator.containers.wan.measurements import WideAreaReport
 from emulator.containers.wan.verification import Verification
-from emulator.containers.wan.verify import begin_check, check_wide_area
+from emulator.containers.wan.verify import begin_check, check_patiently
 from emulator.model.clock import REAL_TIME
 from emulator.model.documents import document_text, read_document
 from emulator.model.errors import InvalidInput
@@ -116,7 +116,7 @@ def _create(
         report = None
         if check is not None:
             observe(ProgressStep("wide area", "measuring delays and rates"))
-            report = check_wide_area(check.handle, check.topology, check.dilation, begun=check)
+            report = check_patiently(check.handle, check.topology, check.dilation, observe, begun=check)
     except BaseException:
         observe(ProgressStep("failed", "taking down what was started"))
         remove_parts(client, spec.name, ignore)

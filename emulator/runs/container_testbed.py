@@ -21,7 +21,7 @@ from emulator.containers.wan.controls import Control
 from emulator.containers.wan.handle import WanHandle, wan_handle
 from emulator.containers.wan.measurements import LinkMeasurement, Quantity, WideAreaReport
 from emulator.containers.wan.router import Backend, Router
-from emulator.containers.wan.verify import check_wide_area, verify_wide_area
+from emulator.containers.wan.verify import check_patiently, check_wide_area, verify_wide_area
 from emulator.containers.wan.wide_area import program_wide_area, programmed_wide_area
 from emulator.model.clock import REAL_TIME, Dilation
 from emulator.model.documents import validate
@@ -166,7 +166,7 @@ def check_if_free(name: str) -> WideAreaReport | None:
                 stack.enter_context(held(testbed, request))
             except TestbedBusy:
                 return None
-            return check_wide_area(wan_handle(engine.connect(), testbed_state(name)), emulated, REAL_TIME)
+            return check_patiently(wan_handle(engine.connect(), testbed_state(name)), emulated, REAL_TIME)
 
 
 def link_row(measurement: LinkMeasurement, dilation: Dilation, moment: str) -> LinkRow:
