@@ -1,9 +1,9 @@
 """Verification of the wide area: every ordered pair measured by probes inside the clusters.
 
-``verify_wide_area`` is the full form, ``check_wide_area`` the short one; ``check_patiently`` ends ``up`` with it. Both read back what is
-programmed before they touch it, and leave the wide area programmed as they found it (or, if it was not whole, for the
-dilation asked). What lies outside its tolerance is measured again, because this host does other work too; the report
-counts the repetitions.
+``verify_wide_area`` is the full form, ``check_wide_area`` the short one; ``up`` ends with ``check_patiently``. All read
+back what is programmed before they touch it, and leave the wide area programmed as they found it (or, if it was not
+whole, for the dilation asked). What lies outside its tolerance is measured again, because this host does other work
+too; the report counts the repetitions.
 """
 
 from __future__ import annotations
