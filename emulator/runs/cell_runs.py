@@ -191,13 +191,19 @@ def run_in_turn(
         if step is Next.LARGER:
             raised.append(cell.problem)
             waiting = [other for other in waiting if other.problem != cell.problem]
-            names = [other.name for other in layout.cells if other.problem == cell.problem]
-            counted = [known for name in names for known in finished[name]]
+            counted = _taken_out(finished, layout, cell.problem)
             repetitions.supersede([*counted, job], "its problem was measured at a larger dilation")
-            finished |= {name: [] for name in names}
     if failures and not any(finished.values()) and not raised:
         raise ended_early(next(iter(failures.values())), recorder)
     return CellRuns(finished, tuple(failures.values()), tuple(raised))
+
+
+def _taken_out(finished: dict[str, list[EndedJob]], layout: Layout, problem: Problem) -> list[EndedJob]:
+    """Take the jobs of all cells of `problem` out of `finished`, and return them."""
+    names = [cell.name for cell in layout.cells if cell.problem == problem]
+    taken = [job for name in names for job in finished[name]]
+    finished |= {name: [] for name in names}
+    return taken
 
 
 def _run_one(
