@@ -16,7 +16,7 @@ ORDERED := -p no:randomly
 COVERAGE := --cov --cov-report=
 
 # What a user may state, and a campaign otherwise says itself: POLICY=cm, JOBS=20.
-CHOSEN := $(if $(POLICY),--policy $(POLICY)) $(if $(JOBS),--jobs $(JOBS)) --seed $(SEED)
+CHOSEN = $(if $(POLICY),--policy $(POLICY)) $(if $(JOBS),--jobs $(JOBS)) --seed $(SEED)
 
 # Prerequisites are made in their order: what lacks is said before anything is installed.
 .NOTPARALLEL:
@@ -50,10 +50,11 @@ campaign: possible $(USE)
 	topology=$$($(TESTBED) campaign topology $(CAMPAIGN)) && $(TESTBED) up --topology "$$topology"
 	$(TESTBED) campaign run $(CAMPAIGN) $(CHOSEN)
 
-# The whole way through: a testbed, a campaign across it, measured extension factors, a report.
+# The whole way through: a testbed, measured extension factors, a campaign across it, a report.
+demo: JOBS := $(or $(JOBS),12)
 demo: testbed-up
-	$(TESTBED) campaign run first $(CHOSEN) --require void --out runs/demo
 	$(TESTBED) measure --app poisson --grid 1000 --processors 16 --clusters 1,2,4 --require void --out runs/demo-measure
+	$(TESTBED) campaign run first $(CHOSEN) --require void --out runs/demo
 	$(TESTBED) report runs/demo runs/demo-measure
 
 # The gate: every capability once. docs/tests.md says what each part proves and how to run one alone.

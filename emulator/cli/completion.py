@@ -87,6 +87,7 @@ def _files(incomplete: str, suffixes: Iterable[str]) -> Offered:
         beside = sorted(folder.iterdir())
     except OSError:
         return []
-    files = [prefix + path.name for path in beside if path.suffix.lower() in wanted and path.is_file()]
-    folders = [f"{prefix}{path.name}/" for path in beside if path.is_dir() and not path.name.startswith(".")]
+    shown = [path for path in beside if not path.name.startswith(".")]
+    files = [prefix + path.name for path in shown if path.suffix.lower() in wanted and path.is_file()]
+    folders = [f"{prefix}{path.name}/" for path in shown if path.is_dir()]
     return _named(files, incomplete) + (_named(folders, incomplete) if prefix else [])

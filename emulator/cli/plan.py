@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from emulator.campaigns.live import arrivals_on
+from emulator.cli import completion
 from emulator.cli.dilations import AUTO, parse_dilation
 from emulator.cli.matrix_options import (
     ApplicationsOption,
@@ -43,9 +44,15 @@ def register(app: typer.Typer) -> None:
 def plan_run(
     context: typer.Context,
     topology: Annotated[
-        str | None, typer.Option(help="Name or file of the topology; else the workload's own, or mini.")
+        str | None,
+        typer.Option(
+            help="Name or file of the topology; else the workload's own, or mini.", autocompletion=completion.topologies
+        ),
     ] = None,
-    workload: Annotated[str | None, typer.Option(help="Name or file of a campaign, instead of a measurement.")] = None,
+    workload: Annotated[
+        str | None,
+        typer.Option(help="Name or file of a campaign, instead of a measurement.", autocompletion=completion.campaigns),
+    ] = None,
     jobs: Annotated[int | None, typer.Option(help="Number of jobs of the workload, instead of its own.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the workload's random choices.")] = 0,
     applications: ApplicationsOption = "poisson",

@@ -36,8 +36,10 @@ def topology_file(topology: str) -> Path:
     return Path(locate("topology", topology, PROJECT_ROOT / "compose"))
 
 
-def show_testbed(state: TestbedState, *, as_json: bool) -> None:
+def show_testbed(state: TestbedState, *, as_json: bool, patient: bool = False) -> None:
     """Print the clusters of a running testbed, its router and its API.
+
+    If `patient`, as after a part was mended, each part gets the time to become healthy first.
 
     Raises:
         TestbedNotUp: if a part of it does not run, after everything is printed.
@@ -45,7 +47,7 @@ def show_testbed(state: TestbedState, *, as_json: bool) -> None:
     from emulator.containers import engine
     from emulator.containers.inspection import inspect
 
-    found = inspect(engine.connect(), state)
+    found = inspect(engine.connect(), state, patient=patient)
     rows = [
         {
             "name": cluster.name,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from emulator.cli import completion
 from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption
 from emulator.cli.progress import step_printer
 from emulator.cli.testbeds import show_testbed, topology_file
@@ -22,7 +23,9 @@ def register(app: typer.Typer) -> None:
 
 
 def up(
-    topology: Annotated[str, typer.Option(help="A topology's name in compose/, or a YAML file.")] = "mini",
+    topology: Annotated[
+        str, typer.Option(help="A topology's name in compose/, or a YAML file.", autocompletion=completion.topologies)
+    ] = "mini",
     name: NameOption = DEFAULT_NAME,
     router: Annotated[
         str, typer.Option(help="Kernel of the wide area's router: auto, kernel (the host's) or uml (a guest's).")
@@ -57,7 +60,8 @@ def up(
     if result.existed:
         how = "was mended" if result.was_mended else "was already running"
     print(f"The testbed {name!r} {how} ({result.host_duration_s:.1f} s).", file=sys.stderr)
-    show_testbed(result.state, as_json=as_json)
+    # The broker may only now notice that a cluster was away.
+    show_testbed(result.state, as_json=as_json, patient=result.was_mended)
     report = check_if_free(name) if result.was_mended else result.wide_area
     if report is not None:
         _report_wide_area(report)

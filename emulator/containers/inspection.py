@@ -56,9 +56,9 @@ class TestbedStatus:
     faults: tuple[str, ...]
 
 
-def inspect(client: docker.DockerClient, testbed: TestbedState) -> TestbedStatus:
-    """Return the status of every part of a testbed."""
-    found = find_parts(client, testbed, patient=False)
+def inspect(client: docker.DockerClient, testbed: TestbedState, *, patient: bool = False) -> TestbedStatus:
+    """Return the status of every part of a testbed; if `patient`, a part gets the time to become healthy first."""
+    found = find_parts(client, testbed, patient=patient)
     states = {name: part.status for name, part in found.parts.items()}
     lost = (unreached(testbed.api_url) or []) if testbed.topology.real_clusters else []
     states |= {cluster.name: UNREACHED if cluster.name in lost else REAL for cluster in testbed.topology.real_clusters}

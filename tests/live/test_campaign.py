@@ -1,4 +1,4 @@
-"""Campaigns on a running testbed: submission, placement, execution and records, also when a cluster is killed."""
+"""Campaigns on a running testbed: submission, placement, execution and records, also when the broker is killed."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from emulator.containers import engine
 from emulator.model.job import JobState
 from emulator.model.records import DECISIONS_FILE, SCHEDULE_FILE, RunProgress
 from emulator.runs.run_directory import read_run
-from tests.live.command_line import QUICK_FILE, CommandLine
+from tests.live.command_line import CommandLine
 from tests.live.grid import Grid, until
 from tests.unit.broker.own_policies import BEST_FIT
 from workloads.schedule import read_schedule
@@ -87,28 +86,3 @@ def test_a_campaign_under_a_users_policy_goes_on_after_its_broker_was_killed_and
     assert replayed_decisions(grid.testbed, out) >= 6
     status = grid.testbed.succeed("status", "--json").as_json()
     assert [cluster["idle"] for cluster in status] == [cluster["processors"] for cluster in status]
-
-
-def test_a_killed_cluster_ends_the_campaign_is_named_and_repaired_by_up(testbed: CommandLine, tmp_path: Path):
-    file, out = tmp_path / "long.yaml", tmp_path / "run"
-    file.write_text(SMALL.replace("iterations: 60", "iterations: 100000").replace("name: small", "name: long"))
-    victim = engine.connect().containers.get(f"{testbed.name}-leiden")
-    with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(testbed, "campaign", "run", str(file), "--dilation", "1", *ANYWAY, "--out", str(out))
-        try:
-            await_text(out / "decisions.jsonl", '"kind":"started"')
-            victim.kill()
-            ended = running.result()
-            status, refused = testbed("status", "--json"), testbed("verify")
-        finally:
-            testbed.succeed("up", "--topology", str(QUICK_FILE))
-    assert ended.exit_code == 1
-    assert f"container {testbed.name}-leiden does not run" in ended.sentence
-    assert str(out) in ended.sentence
-    assert read_run(out).manifest.verdict == "void"
-    assert status.exit_code == 1
-    assert [part["state"] for part in status.as_json()] == ["running", "running", "exited", "running"]
-    assert f"{testbed.name}-leiden is exited" in status.sentence
-    assert refused.exit_code == 1
-    assert f"{testbed.name}-leiden does not run (`testbed up` mends it)." in refused.sentence
-    testbed.succeed("status")

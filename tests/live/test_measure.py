@@ -92,7 +92,7 @@ def test_an_interrupted_matrix_is_resumed_where_it_was(two_sites: CommandLine, t
         return (out / "jobs.csv").is_file() and "finished" in (out / "jobs.csv").read_text()
 
     interrupted = two_sites.interrupted(
-        "measure", *options, "--iterations", "20", "--dilation", "32", "--even-if-hopeless", "--out", str(out),
+        "measure", *options, "--iterations", "400", "--dilation", "8", "--even-if-hopeless", "--out", str(out),
         when=one_has_finished,
     )  # fmt: skip
     assert interrupted.exit_code == 130

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 
 import docker
 import pytest
@@ -16,10 +18,13 @@ from docker.models.containers import Container
 from emulator.containers import engine
 from emulator.containers.state import testbed_state
 from emulator.model.files import FileRegistration, FileView
+from emulator.model.records import DECISIONS_FILE
 from emulator.model.views import JobView, OutputView
+from emulator.runs.run_directory import read_run
 from tests.live.command_line import TWO_SITES_FILE, CommandLine, Outcome
 from tests.live.conftest import jobs_of
 from tests.live.grid import SHORT, Grid, until
+from tests.live.test_campaign import ANYWAY, SMALL
 
 CLUSTERS = ("east", "west")
 TURNS = 3
@@ -156,21 +161,46 @@ def mended(grid: Grid, job: int, fault: Callable[[], None]) -> Outcome:
     return outcome
 
 
-def test_a_killed_cluster_and_a_broker_without_its_network_are_named_and_mended(
-    grid: Grid, job: int, parts: Parts
+def test_a_cluster_killed_in_a_campaign_ends_it_is_named_and_mended(
+    grid: Grid, job: int, parts: Parts, tmp_path: Path
 ) -> None:
+    """The broker loses its network, too."""
+    out = tmp_path / "run"
+
     def fault() -> None:
-        parts.kill("east")
-        parts.disconnect("broker", "control")
-        refused = grid.testbed("status")
+        ended = killed_in_a_campaign(grid.testbed, parts, out)
+        assert ended.exit_code == 1
+        assert f"container {parts.testbed}-east does not run" in ended.sentence
+        assert str(out) in ended.sentence
+        refused = grid.testbed("verify")
         assert refused.exit_code == 1
+        assert f"{parts.testbed}-east does not run (`testbed up` mends it)." in refused.sentence
+        parts.disconnect("broker", "control")
+        refused = grid.testbed("status", "--json")
+        assert refused.exit_code == 1
+        assert [cluster["state"] for cluster in refused.as_json()] == ["exited", "running"]
         assert f"{parts.testbed}-east is exited" in refused.sentence
         assert f"{parts.testbed}-broker is not on {parts.testbed}-control" in refused.sentence
         assert "`testbed up` mends this" in refused.sentence
 
     outcome = mended(grid, job, fault)
+    assert read_run(out).manifest.verdict == "void"
     assert "was mended" in outcome.errors
     assert "wide area checked" in outcome.errors
+
+
+def killed_in_a_campaign(testbed: CommandLine, parts: Parts, out: Path) -> Outcome:
+    """Kill the cluster `east` while a job of a campaign runs, and return how the campaign ended."""
+    file = out.with_suffix(".yaml")
+    file.write_text(
+        SMALL.replace("iterations: 60", "iterations: 100000").replace("topology: quick", "topology: two-sites")
+    )
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(testbed, "campaign", "run", str(file), "--dilation", "1", *ANYWAY, "--out", str(out))
+        decisions = out / DECISIONS_FILE
+        until(lambda: running.done() or (decisions.is_file() and '"kind":"started"' in decisions.read_text()))
+        parts.kill("east")
+        return running.result()
 
 
 @pytest.mark.long

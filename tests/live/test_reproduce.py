@@ -8,7 +8,7 @@ import pytest
 
 from tests.live.command_line import CommandLine
 
-SMALL = ("--grid", "100", "--processors", "16", "--iterations", "20", "--repeat", "1", "--dilation", "32")
+SMALL = ("--grid", "100", "--processors", "16", "--iterations", "20", "--repeat", "1", "--dilation", "8")
 
 
 def test_every_setup_is_measured_beside_what_was_published(testbed: CommandLine, tmp_path: Path):
