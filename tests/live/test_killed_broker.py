@@ -67,6 +67,7 @@ def kill_with_a_job_in_each_state(grid: Grid) -> None:
     until(lambda: files_at(grid, "utrecht") == [])
 
 
+@pytest.mark.long
 def test_a_broker_killed_from_outside_is_brought_back_by_up_with_its_journal(paced_grid: Grid) -> None:
     running = paced_grid.submit(4, clusters=["delft"])
     paced_grid.await_state(running, JobState.RUNNING)

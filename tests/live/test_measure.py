@@ -84,6 +84,7 @@ def test_the_evidence_of_a_run_is_of_the_host_and_of_every_part(measured: Measur
     assert sum(row.segments or 0 for row in rows if row.part == "west") > 80
 
 
+@pytest.mark.long
 def test_an_interrupted_matrix_is_resumed_where_it_was(two_sites: CommandLine, tmp_path: Path):
     out = tmp_path / "run"
     options = ("--app", "poisson,laplace", "--grid", "100", "--processors", "8", "--clusters", "1", "--repeat", "2")

@@ -99,12 +99,6 @@ def test_a_job_in_the_real_cluster_has_its_ranks_on_the_nodes_that_slurm_gave(ha
     half_real.nothing_is_held()
 
 
-def test_a_job_finishes_there(half_real: HalfReal) -> None:
-    job = half_real.grid.finished(half_real.grid.submit(6, clusters=["das"], arguments=SHORT))
-    assert job.result["processors"] == 6
-    half_real.nothing_is_held()
-
-
 @pytest.mark.parametrize("clusters", [["north", "das"], ["das", "north"]])
 def test_one_mpi_job_spans_the_container_and_the_real_cluster(half_real: HalfReal, clusters: list[str]) -> None:
     sizes = [{"north": 2, "das": 6}[cluster] for cluster in clusters]
@@ -128,6 +122,7 @@ def test_only_the_emulated_links_are_programmed_and_status_says_so(half_real: Ha
     assert f"researcher@{half_real.das.address}" in shown
 
 
+@pytest.mark.long
 def test_where_all_clusters_are_real_the_broker_is_the_only_container(das: SeparateCluster, tmp_path: Path) -> None:
     file = topology_of(das, tmp_path)
     file.write_text("".join(line for line in file.read_text().splitlines(keepends=True) if "north" not in line))
