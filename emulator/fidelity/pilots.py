@@ -38,8 +38,8 @@ LARGEST_DILATION: Final = 128.0
 OWN_TIME: Final = "own time"
 """The name of the host's own part of an iteration among the strains."""
 
-UNMEASURABLE: Final = 0.005
-"""Differences between two pilots' iterations below this share are those of any two runs."""
+MOST_OWN_TIME: Final = 0.01
+"""An iteration may change by this share at twice the dilation: then figures at any dilation that is chosen agree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ def own_time(made: Mapping[float, Pilot], dilation: float) -> float | None:
             continue
         host_s = (made[other].iteration_s - pilot.iteration_s) / (1.0 / other - 1.0 / dilation)
         share = host_s / dilation / 2.0 / pilot.iteration_s
-        strain = max(0.0, share - UNMEASURABLE) / (MARGIN * SUSPECT_ERROR)
+        strain = max(0.0, share) / MOST_OWN_TIME
         if strain <= 1.0 or other is larger or made[other].strain <= 1.0 / MARGIN:
             return strain
     return None

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from emulator.fidelity.pilots import LARGEST_DILATION, MARGIN, SMALLEST_DILATION, least_dilation
-from emulator.fidelity.thresholds import SUSPECT_ERROR, SUSPECT_OVERHEAD
+from emulator.fidelity.pilots import LARGEST_DILATION, MARGIN, MOST_OWN_TIME, SMALLEST_DILATION, least_dilation
+from emulator.fidelity.thresholds import SUSPECT_OVERHEAD
 from emulator.model.clock import Dilation
 from emulator.model.units import BYTES_PER_MEGABYTE, rate_bytes_per_s, seconds_from_nanoseconds
 from emulator.planning.planned_jobs import PlannedJob
@@ -178,7 +178,7 @@ def _least_dilations(run: PlannedRun, resources: Resources) -> dict[str, float]:
     least = {
         "cores": run.most(busy) / resources.processors / BUSIEST,
         # Twice the dilation halves it: by so much may an iteration differ there.
-        "own time": max(real, default=0.0) / (2.0 * MARGIN * SUSPECT_ERROR),
+        "own time": max(real, default=0.0) / (2.0 * MOST_OWN_TIME),
     }
     if run.full_link_mbit and resources.guest_router:
         packets_per_s = 2.0 * rate_bytes_per_s(run.full_link_mbit) / FULL_PACKET_BYTES
