@@ -74,7 +74,10 @@ def remove_parts(client: docker.DockerClient, name: str, observe: Observer) -> b
         if any(not part.removed for part in parts):
             if time.monotonic() > give_up:
                 stuck = next(part for part in parts if not part.removed)
-                raise EngineUnavailable(f"{stuck.name} could not be removed: {stuck.reason}.")
+                raise EngineUnavailable(
+                    f"{stuck.name} could not be removed: {(stuck.reason or '').rstrip('.')} (restart the Docker "
+                    "engine, and take the testbed down again)."
+                )
             time.sleep(_LOOK_EVERY_HOST_S)
 
 
