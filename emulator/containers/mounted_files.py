@@ -15,9 +15,8 @@ import docker.errors
 from emulator.containers import keys
 from emulator.containers.compose import ImageReferences, Rendering, broker_settings, render
 from emulator.containers.progress import Observer, ProgressStep
-from emulator.containers.state import TestbedState, new_token, write_secret
+from emulator.containers.state import TOKEN_FILE, TestbedState, write_authorization, write_secret, write_token
 
-TOKEN: Final = "token"
 _MOUNTED_AT: Final = "/etc/testbed"
 
 
@@ -47,11 +46,12 @@ def restore_files(
     lost = [file for file in secret_files(testbed) if not _recovered(client, testbed, file)]
     broker = testbed.names.broker
     outdated: set[str] = set()
-    if TOKEN in lost:
+    if TOKEN_FILE in lost:
         observe(ProgressStep("state", "the token is lost: making a new one, which clients must read again"))
-        write_secret(testbed.folder / TOKEN, new_token())
+        write_token(testbed.folder)
         outdated.add(broker)
-    if lost_keys := [file for file in lost if file != TOKEN]:
+    write_authorization(testbed.folder)
+    if lost_keys := [file for file in lost if file != TOKEN_FILE]:
         observe(ProgressStep("state", f"{', '.join(lost_keys)} lost: making all SSH keys anew"))
         keys.make_keys(testbed, known_heads)
         outdated |= {broker, *(cluster.container for cluster in testbed.record.clusters)}
@@ -62,7 +62,7 @@ def secret_files(testbed: TestbedState) -> dict[str, tuple[str, str] | None]:
     """Return the token and the keys by their path in the state folder, and the container and path of a copy of each."""
     broker, clusters = testbed.names.broker, testbed.record.clusters
     files: dict[str, tuple[str, str] | None] = {
-        TOKEN: (broker, f"{_MOUNTED_AT}/token"),
+        TOKEN_FILE: (broker, f"{_MOUNTED_AT}/token"),
         "keys/broker": (broker, f"{_MOUNTED_AT}/keys/broker"),
         "keys/known_hosts": (broker, f"{_MOUNTED_AT}/keys/known_hosts"),
         "keys/grid.pub": None,
@@ -78,7 +78,7 @@ def secret_files(testbed: TestbedState) -> dict[str, tuple[str, str] | None]:
 def _recovered(client: docker.DockerClient, testbed: TestbedState, file: str) -> bool:
     """Return whether a secret is there, or can be read back from a container that runs."""
     path, copy = testbed.folder / file, secret_files(testbed)[file]
-    if path.is_file():
+    if path.is_file() and path.stat().st_size > 0:
         return True
     if copy is None:
         return False

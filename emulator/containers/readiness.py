@@ -13,7 +13,8 @@ from docker.models.containers import Container
 
 from emulator.containers.state import TestbedState
 from emulator.model.clock import Dilation
-from emulator.model.errors import ClusterUnreachable, TestbedNotUp
+from emulator.model.errors import ClusterUnreachable, TestbedNotUp, Unauthorized
+from emulator.model.proof import requiring_proof
 
 CLUSTER_READY: Final = "/run/testbed/ready"
 ROUTER_READY: Final = "/run/wan/ready"
@@ -80,9 +81,11 @@ def held_dilation(testbed: TestbedState) -> Dilation | None:
     """Return the dilation of the run that holds a testbed, or None if none does, or the broker does not answer."""
     authorization = {"Authorization": f"Bearer {testbed.token}"}
     try:
-        answer = httpx.get(f"{testbed.api_url}/v1/runs/current", headers=authorization, timeout=5)
+        with httpx.Client(base_url=testbed.api_url, headers=authorization, timeout=5, trust_env=False) as client:
+            extensions = requiring_proof(testbed.api_url, testbed.token)
+            answer = client.get("/v1/runs/current", extensions=extensions)
         return Dilation(float(answer.raise_for_status().json()["request"]["dilation"]))
-    except (httpx.HTTPError, ValueError, KeyError):
+    except (httpx.HTTPError, ConnectionError, Unauthorized, ValueError, KeyError):
         return None
 
 
