@@ -61,7 +61,7 @@ class BrokerClient:
     def __init__(self, api_url: str, token: str) -> None:
         self.api_url = api_url.rstrip("/")
         self.token = token
-        self._extensions = requiring_proof(self.api_url, token)
+        self._extensions = requiring_proof(self.api_url, token, HOST_TIMEOUT_S)
         self._http = httpx.Client(
             base_url=self.api_url,
             headers={"Authorization": f"Bearer {token}"},

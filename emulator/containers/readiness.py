@@ -23,6 +23,7 @@ REAL_WITHIN_HOST_S: Final = 10
 RUNNING: Final = ("running", "restarting")
 """States of a container that runs; a broker that was killed is started again by the engine at once."""
 _PAUSE_HOST_S: Final = 0.2
+_ANSWER_WITHIN_HOST_S: Final = 5.0
 
 
 def await_file(client: docker.DockerClient, name: str, file: str) -> None:
@@ -71,7 +72,7 @@ def await_testbed_broker(client: docker.DockerClient, testbed: TestbedState) -> 
 def unreached(api_url: str) -> list[str] | None:
     """Return the clusters that the broker does not reach now, or None if the broker does not answer."""
     try:
-        answer = httpx.get(f"{api_url}/v1/health", timeout=5)
+        answer = httpx.get(f"{api_url}/v1/health", timeout=_ANSWER_WITHIN_HOST_S)
         return [str(name) for name in answer.json()["unreachable"]]
     except (httpx.HTTPError, ValueError, KeyError):
         return None
@@ -81,8 +82,9 @@ def held_dilation(testbed: TestbedState) -> Dilation | None:
     """Return the dilation of the run that holds a testbed, or None if none does, or the broker does not answer."""
     authorization = {"Authorization": f"Bearer {testbed.token}"}
     try:
-        with httpx.Client(base_url=testbed.api_url, headers=authorization, timeout=5, trust_env=False) as client:
-            extensions = requiring_proof(testbed.api_url, testbed.token)
+        url, timeout_s = testbed.api_url, _ANSWER_WITHIN_HOST_S
+        with httpx.Client(base_url=url, headers=authorization, timeout=timeout_s, trust_env=False) as client:
+            extensions = requiring_proof(url, testbed.token, timeout_s)
             answer = client.get("/v1/runs/current", extensions=extensions)
         return Dilation(float(answer.raise_for_status().json()["request"]["dilation"]))
     except (httpx.HTTPError, ConnectionError, Unauthorized, ValueError, KeyError):

@@ -70,7 +70,6 @@ ERRORS: dict[int | str, dict[str, Any]] = {
         404: "There is no such job, run, or page.",
         409: "It conflicts with another run, with an end, or with a key that is taken.",
         413: "The body is too large.",
-        431: "The headers are too large or too many.",
         422: "A field is missing, unknown, or has an invalid value; the sentence names it.",
     }.items()
 }
@@ -129,7 +128,7 @@ def _add_open_pages(app: FastAPI, broker: Broker, metrics: Metrics, token: str) 
         status = "recovering" if is_recovering else "waiting" if unreachable else "ok"
         return HealthView(status=status, unreachable=tuple(unreachable))
 
-    @app.get(PROOF_PATH, response_class=PlainTextResponse)
+    @app.get(PROOF_PATH, response_class=PlainTextResponse, responses={422: ERRORS[422]})
     async def proof(nonce: Annotated[str, Query(pattern=NONCE_PATTERN, description="Random digits.")]) -> str:
         """Get a keyed hash of the nonce, which shows that this broker has the token."""
         return proof_of(token, nonce)
