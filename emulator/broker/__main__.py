@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import sys
 from pathlib import Path
@@ -20,7 +21,8 @@ from emulator.model.escapes import escaped
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
 
-DEFAULT_SETTINGS = Path("/etc/testbed/broker.json")
+DEFAULT_SETTINGS = Path("/run/broker/broker.json")
+_PR_CAP_AMBIENT, _CLEAR_ALL = 47, 4
 GRACE_HOST_S = 3
 """Host seconds that clients waiting for events have to hang up when the broker stops."""
 
@@ -40,6 +42,11 @@ def _start_logging() -> None:
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
 
 
+def _keep_capabilities() -> None:
+    """Keep what capabilities this process has from the programs that it starts, which would inherit them."""
+    ctypes.CDLL(None).prctl(_PR_CAP_AMBIENT, _CLEAR_ALL, 0, 0, 0)
+
+
 def main(settings_file: Path) -> None:
     """Serve until the process is stopped, then cancel the unfinished jobs.
 
@@ -47,6 +54,7 @@ def main(settings_file: Path) -> None:
         InvalidInput: if the settings or the topology are invalid, or name different clusters, or the token is empty.
     """
     _start_logging()
+    _keep_capabilities()
     settings = read_document(settings_file, BrokerSettings)
     topology = read_document(settings.topology_file, Topology)
     if [head.cluster for head in settings.heads] != topology.cluster_names:

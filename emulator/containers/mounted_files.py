@@ -6,18 +6,16 @@ If none has, they are made anew, and the containers that mount them must be rest
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from typing import Final
 
 import docker
 import docker.errors
 
 from emulator.containers import keys
-from emulator.containers.compose import ImageReferences, Rendering, broker_settings, render
+from emulator.containers.compose import MOUNTED_AT, ImageReferences, Rendering, broker_settings, render
 from emulator.containers.progress import Observer, ProgressStep
 from emulator.containers.state import TOKEN_FILE, TestbedState, write_authorization, write_secret, write_token
-
-_MOUNTED_AT: Final = "/etc/testbed"
 
 
 def write_rendered(testbed: TestbedState) -> None:
@@ -30,6 +28,7 @@ def write_rendered(testbed: TestbedState) -> None:
         state_folder=testbed.folder,
         api_port=testbed.record.api_port,
         router_backend=testbed.record.router_backend,
+        host_memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
     )
     testbed.compose_file.write_text(render(rendering), encoding="utf-8")
     settings = broker_settings(rendering).model_dump_json(indent=2)
@@ -62,16 +61,16 @@ def secret_files(testbed: TestbedState) -> dict[str, tuple[str, str] | None]:
     """Return the token and the keys by their path in the state folder, and the container and path of a copy of each."""
     broker, clusters = testbed.names.broker, testbed.record.clusters
     files: dict[str, tuple[str, str] | None] = {
-        TOKEN_FILE: (broker, f"{_MOUNTED_AT}/token"),
-        "keys/broker": (broker, f"{_MOUNTED_AT}/keys/broker"),
-        "keys/known_hosts": (broker, f"{_MOUNTED_AT}/keys/known_hosts"),
+        TOKEN_FILE: (broker, f"{MOUNTED_AT}/token"),
+        "keys/broker": (broker, f"{MOUNTED_AT}/keys/broker"),
+        "keys/known_hosts": (broker, f"{MOUNTED_AT}/keys/known_hosts"),
         "keys/grid.pub": None,
     }
     copy = clusters[0].container if clusters else None
     for file in ("keys/grid", "keys/authorized_keys"):
-        files[file] = (copy, f"{_MOUNTED_AT}/{file}") if copy else None
+        files[file] = (copy, f"{MOUNTED_AT}/{file}") if copy else None
     return files | {
-        f"keys/hosts/{cluster.name}": (cluster.container, f"{_MOUNTED_AT}/keys/host") for cluster in clusters
+        f"keys/hosts/{cluster.name}": (cluster.container, f"{MOUNTED_AT}/keys/host") for cluster in clusters
     }
 
 
