@@ -26,6 +26,7 @@ class FirstHead:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.sessions: list[Path] = []
         for name, text in {"mpirun": SAY, "ssh": SSH, "srun": SRUN}.items():
             program = folder / "bin" / name
             program.parent.mkdir(exist_ok=True)
@@ -46,7 +47,9 @@ class FirstHead:
         (self.folder / "start").write_text(start_script("job-3", parts, PROGRAM, broker))
         ended = self.run("bash", "start")
         assert ended.returncode == 0, ended.stderr
-        return self.said_to("mpirun")
+        words = self.said_to("mpirun")
+        self.sessions.append(Path(setting(words, "orte_tmpdir_base")))
+        return words
 
     def said_to(self, program: str) -> list[str]:
         return (self.folder / f"{program}.said").read_text().splitlines()
@@ -54,7 +57,11 @@ class FirstHead:
 
 @pytest.fixture
 def head(tmp_path):
-    return FirstHead(tmp_path)
+    head = FirstHead(tmp_path)
+    yield head
+    for session in head.sessions:
+        if session.is_dir():
+            session.rmdir()
 
 
 def setting(words: list[str], name: str) -> str:
@@ -109,9 +116,7 @@ def test_the_session_folder_is_made_for_its_owner_alone_and_nobody_can_foresee_i
     first, second = (Path(setting(head.start(EAST), "orte_tmpdir_base")) for _ in range(2))
     assert first != second
     assert first.name.startswith("t-job-3-")
-    for folder in (first, second):
-        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-        folder.rmdir()
+    assert [stat.S_IMODE(folder.stat().st_mode) for folder in (first, second)] == [0o700, 0o700]
 
 
 def test_a_daemon_s_session_folder_is_made_before_it_and_one_of_another_user_is_not_taken(head):
