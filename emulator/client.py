@@ -2,6 +2,7 @@
 
 One method per request of the broker's API (version 1), typed by the models of ``emulator.model.views``. An error of the
 broker is raised again here, with the broker's own sentence; `TestbedNotUp` is raised if the broker does not answer.
+The token is sent only over connections whose peer has proven that it has it (``emulator.model.proof``).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 from emulator.model import errors
 from emulator.model.errors import RunFailed, TestbedError, TestbedNotUp, Unanswered, Unauthorized
 from emulator.model.files import BandwidthView, FileRegistration, FileView
+from emulator.model.proof import requiring_proof
 from emulator.model.views import (
     DEFAULT_RUN,
     ClusterView,
@@ -52,13 +54,14 @@ View = TypeVar("View", bound=BaseModel)
 class BrokerClient:
     """A client of one testbed's broker at `api_url`, with `token`.
 
-    Every method raises `TestbedNotUp` if the broker does not answer, `Unauthorized` if it refuses the token, and
+    Every method raises `TestbedNotUp` if the broker does not answer, `Unauthorized` if it has another token, and
     otherwise the error that the broker names; all of them are `TestbedError`.
     """
 
     def __init__(self, api_url: str, token: str) -> None:
         self.api_url = api_url.rstrip("/")
         self.token = token
+        self._extensions = requiring_proof(self.api_url, token, HOST_TIMEOUT_S)
         self._http = httpx.Client(
             base_url=self.api_url,
             headers={"Authorization": f"Bearer {token}"},
@@ -234,9 +237,15 @@ class BrokerClient:
         headers = {} if content is None else {"Content-Type": "application/json"}
         try:
             return self._http.request(
-                method, path, content=content, params=parameters, headers=headers, timeout=host_timeout_s
+                method,
+                path,
+                content=content,
+                params=parameters,
+                headers=headers,
+                timeout=host_timeout_s,
+                extensions=self._extensions,
             )
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, ConnectionError) as error:
             raise Unanswered(
                 f"The broker at {self.api_url} does not answer ({_reason(error)}): see `testbed status`, "
                 "and bring it up with `testbed up`."
@@ -284,7 +293,7 @@ def _another_version(model: type[BaseModel]) -> str:
     )
 
 
-def _reason(error: httpx.HTTPError) -> str:
+def _reason(error: httpx.HTTPError | ConnectionError) -> str:
     if isinstance(error, httpx.TimeoutException):
         return "no answer in time"
     return str(error).rstrip(".") or type(error).__name__

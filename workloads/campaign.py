@@ -8,15 +8,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import Field, PositiveInt, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from emulator.model.documents import read_document, validate
+from emulator.model.documents import Count, read_document, validate
 from emulator.model.errors import InvalidInput
 from emulator.model.job import (
     DEFAULT_RUN_TIME_LIMIT_S,
     MAX_COMPONENT_PROCESSORS,
     MAX_COMPONENTS,
     ArgumentName,
+    DilationFactor,
     JobName,
     RunTimeLimit,
     TimeScale,
@@ -33,8 +34,8 @@ from workloads.job_choices import InputFiles, JobChoice, UniformService
 
 MAX_JOBS = 1_000_000
 
-Count = Annotated[PositiveInt, Field(le=MAX_COMPONENTS)]
-Size = Annotated[PositiveInt, Field(le=MAX_COMPONENT_PROCESSORS)]
+ComponentCount = Annotated[Count, Field(le=MAX_COMPONENTS)]
+Size = Annotated[Count, Field(le=MAX_COMPONENT_PROCESSORS)]
 
 
 class Campaign(StatedScheduling):
@@ -56,18 +57,18 @@ class Campaign(StatedScheduling):
     name: Name
     description: str = ""
     topology: str
-    jobs: Annotated[PositiveInt, Field(le=MAX_JOBS)]
+    jobs: Annotated[Count, Field(le=MAX_JOBS)]
     interarrival: Exponential
     application: Name = "poisson"
     arguments: dict[ArgumentName, int | float | bool | JobName] = Field(default_factory=dict, max_length=32)
     request: RequestKind = RequestKind.NON_FIXED
-    component_counts: tuple[Count, ...] = ()
+    component_counts: tuple[ComponentCount, ...] = ()
     component_sizes: tuple[Size, ...] = ()
     choices: tuple[JobChoice, ...] = ()
     service_s: UniformService | None = None
     input_files: InputFiles | None = None
     run_time_limit_s: RunTimeLimit = DEFAULT_RUN_TIME_LIMIT_S
-    dilation: Annotated[float, Field(gt=0, le=10_000)] = 1.0
+    dilation: DilationFactor = 1.0
     policy: str = "wf"
     queue: str = "placement"
     rules: StatedRules = StatedRules()

@@ -67,6 +67,10 @@ class Parent:
 
     def _begin_rank(self) -> None:
         connection, _ = self._listener.accept()
+        starter, user = _peer(connection)
+        if user != os.getuid():
+            connection.close()
+            return
         self._begun += 1
         if self._begun == self._expected:
             self._stop_listening()
@@ -74,8 +78,6 @@ class Parent:
         if rank is None:
             connection.close()
             return
-        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-        starter, _, _ = _CREDENTIALS.unpack(credentials)
         parent, process = os.getpid(), os.fork()
         if process == 0:
             run_rank(rank, parent, starter)
@@ -102,6 +104,13 @@ class Parent:
             with contextlib.suppress(OSError):
                 connection.sendall(_STATUS.pack(status))
             connection.close()
+
+
+def _peer(connection: socket.socket) -> tuple[int, int]:
+    """Return the process and the user at the other end of a connection."""
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    process, user, _ = _CREDENTIALS.unpack(credentials)
+    return process, user
 
 
 def main(words: Sequence[str]) -> None:

@@ -136,6 +136,14 @@ static void start_parent(int listener, int argc, char **argv)
     /* life[1] stays open as long as this process lives. */
 }
 
+/* Whether the other end of a connection was opened by this user. */
+static int is_own(int connection)
+{
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == getuid();
+}
+
 /* Connect to the parent; the first rank that comes here starts it. */
 static int connect_to_parent(const struct sockaddr_un *place, int argc, char **argv)
 {
@@ -144,8 +152,12 @@ static int connect_to_parent(const struct sockaddr_un *place, int argc, char **a
         int connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
         if (connection < 0)
             fail("no socket");
-        if (connect(connection, (const struct sockaddr *)place, sizeof *place) == 0)
-            return connection;
+        if (connect(connection, (const struct sockaddr *)place, sizeof *place) == 0) {
+            if (is_own(connection))
+                return connection;
+            errno = EPERM;
+            fail("another user listens at the job's meeting place");
+        }
         int missing = errno == ENOENT;
         if (missing && parent_pid == 0 && bind(connection, (const struct sockaddr *)place, sizeof *place) == 0) {
             if (listen(connection, BACKLOG) != 0)

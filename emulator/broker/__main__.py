@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import sys
 from pathlib import Path
@@ -9,17 +10,19 @@ from pathlib import Path
 import uvicorn
 
 from emulator.broker.http.api import create_app
-from emulator.broker.http.limits import escaped
+from emulator.broker.http.connections import TimedHeaders
 from emulator.broker.service import Broker
 from emulator.broker.state.journal import Journal
 from emulator.clusters.slurm import SlurmCluster
 from emulator.clusters.ssh_file_server import SshFileServer
 from emulator.model.documents import read_document
 from emulator.model.errors import InvalidInput, TestbedError
+from emulator.model.escapes import escaped
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
 
-DEFAULT_SETTINGS = Path("/etc/testbed/broker.json")
+DEFAULT_SETTINGS = Path("/run/broker/broker.json")
+_PR_CAP_AMBIENT, _CLEAR_ALL = 47, 4
 GRACE_HOST_S = 3
 """Host seconds that clients waiting for events have to hang up when the broker stops."""
 
@@ -39,30 +42,37 @@ def _start_logging() -> None:
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
 
 
+def _keep_capabilities() -> None:
+    """Keep what capabilities this process has from the programs that it starts, which would inherit them."""
+    ctypes.CDLL(None).prctl(_PR_CAP_AMBIENT, _CLEAR_ALL, 0, 0, 0)
+
+
 def main(settings_file: Path) -> None:
     """Serve until the process is stopped, then cancel the unfinished jobs.
 
     Raises:
-        InvalidInput: if the settings or the topology are invalid, or name different clusters.
+        InvalidInput: if the settings or the topology are invalid, or name different clusters, or the token is empty.
     """
     _start_logging()
+    _keep_capabilities()
     settings = read_document(settings_file, BrokerSettings)
     topology = read_document(settings.topology_file, Topology)
     if [head.cluster for head in settings.heads] != topology.cluster_names:
         raise InvalidInput(
             f"{settings_file}: heads: they must be those of {', '.join(topology.cluster_names)}, in order."
         )
+    token = read_token(settings.token_file)
     journal = Journal(settings.journal_file)
     managers = [SlurmCluster(head, settings) for head in settings.heads]
     file_servers = [SshFileServer(head, settings) for head in settings.heads]
     broker = Broker(topology, managers, settings, journal, file_servers)
     broker.open()
-    token = settings.token_file.read_text(encoding="utf-8").strip()
     try:
         uvicorn.run(
             create_app(broker, journal, token),
             host="0.0.0.0",
             port=settings.listen_port,
+            http=TimedHeaders,
             log_config=None,
             log_level="warning",
             access_log=False,
@@ -73,6 +83,18 @@ def main(settings_file: Path) -> None:
         for server in file_servers:
             server.close()
         journal.close()
+
+
+def read_token(file: Path) -> str:
+    """Read the token that clients must have.
+
+    Raises:
+        InvalidInput: if there is none.
+    """
+    token = file.read_text(encoding="utf-8").strip()
+    if not token:
+        raise InvalidInput(f"{file}: is empty (`testbed up` makes a new token).")
+    return token
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from emulator.calibration.profile import (
     from_stated_overhead,
 )
 from emulator.calibration.profile_files import profile_in, profile_name, write_profile
+from emulator.cli.foreign_text import say
 from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption, OutOption, run_path
 from emulator.cli.progress import run_progress
 from emulator.cli.tables import show_rows
@@ -185,11 +186,11 @@ def _show(trial: CalibrationTrial, finding: Finding, profile: Processor, into: P
         show_rows([row | beside], as_json=True)
     else:
         show_rows([row], as_json=False, title="Calibration")
-        print(f"iteration   {finding.source}")
+        say(f"iteration   {finding.source}")
         if finding.overhead_source:
-            print(f"overhead    {finding.overhead_source}")
+            say(f"overhead    {finding.overhead_source}")
         for reason in finding.reasons:
-            print(f"  {reason}")
+            say(f"  {reason}")
         if into is None:
             print(f"\n{document_text(profile)}", end="")
     if into is not None:

@@ -6,11 +6,11 @@ import sys
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from emulator.campaigns.live import run_campaign
 from emulator.cli import completion
 from emulator.cli.dilations import EvenIfHopelessOption, parse_dilation
+from emulator.cli.foreign_text import say
 from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption, OutOption, run_path
 from emulator.cli.progress import run_progress
 from emulator.cli.report import show_summaries
@@ -168,4 +168,4 @@ def stop(name: NameOption = DEFAULT_NAME) -> None:
             raise TestbedNotUp("No run holds the testbed, so there is nothing to stop.")
         for failure in give_back(testbed, run):
             raise failure
-    Console().print(f"Run {run.id} ({run.request.name}) is ended; the testbed is free.")
+    say(f"Run {run.id} ({run.request.name}) is ended; the testbed is free.")

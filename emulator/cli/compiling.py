@@ -14,6 +14,7 @@ from typing import Final
 from rich.console import Console
 
 from emulator import compiled
+from emulator.cli.foreign_text import say
 from emulator.model.project import PROJECT_ROOT
 
 COMPILE_VARIABLE: Final = "TESTBED_COMPILE"
@@ -35,7 +36,7 @@ def compile_simulator() -> None:
             return
         reason = _what_lacks() or _compile()
         if reason:
-            print(f"The simulator runs interpreted, three to four times as long: {reason}", file=sys.stderr)
+            say(f"The simulator runs interpreted, three to four times as long: {reason}", to_error=True)
             return
     compiled.install()
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
+from emulator.cli.foreign_text import say
 from emulator.cli.tables import show_rows
 from emulator.model.topology import Topology
 from emulator.planning.choices import estimates, guessed_choices
@@ -15,7 +14,7 @@ def show_estimates(matrix: Matrix, topology: Topology, *, as_json: bool) -> None
     """Print about how long each cell of `matrix` takes on `topology`, at the dilation that pilots likely find."""
     layout = lay_out(matrix, topology)
     for sentence in layout.left_out:
-        print(f"left out: {sentence}", file=sys.stderr)
+        say(f"left out: {sentence}", to_error=True)
     choices = guessed_choices(layout, matrix, topology, available_resources())
     cells, host_s = estimates(choices, matrix, topology)
     rows: list[dict[str, object]] = [

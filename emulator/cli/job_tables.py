@@ -37,7 +37,7 @@ def show_jobs(jobs: Sequence[JobView], *, as_json: bool) -> None:
 def show_job(job: JobView, *, as_json: bool) -> None:
     """Print all that is known of a job."""
     if as_json:
-        print(job.model_dump_json(indent=2))
+        print(json.dumps(job.model_dump(mode="json"), indent=2))
         return
     shown = job.model_dump(mode="json", exclude={"specification", "components", "result"})
     values = {

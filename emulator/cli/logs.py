@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from emulator.cli.foreign_text import pass_on
 from emulator.cli.options import DEFAULT_NAME, NameOption
 from emulator.model.errors import InvalidInput, TestbedNotUp
 from emulator.model.names import named_among
@@ -44,7 +46,7 @@ def logs(
             raise TestbedNotUp(f"The container {name}-{shown} is gone (renew the testbed with `testbed up`).")
         for chunk in container.logs(stream=True, follow=follow, tail=lines):
             for line in chunk.decode(errors="replace").splitlines():
-                print(line if part else f"{shown} | {line}", flush=follow)
+                pass_on(f"{line}\n" if part else f"{shown} | {line}\n", sys.stdout, flush=follow)
 
 
 def _parts(state: TestbedState) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Annotated, Final
 import typer
 
 from emulator.cli.exit_codes import EXIT_CODES, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_VERDICT
+from emulator.cli.foreign_text import say
 from emulator.cli.verbs import VERBS, VerbGroup, command_line
 from emulator.model.errors import TestbedError, VerdictTooLow
 
@@ -77,7 +78,7 @@ def main() -> None:
     try:
         app()
     except TestbedError as error:
-        print(f"testbed: {error}", file=sys.stderr)
+        say(f"testbed: {error}", to_error=True)
         sys.exit(EXIT_VERDICT if isinstance(error, VerdictTooLow) else EXIT_FAILED)
     except KeyboardInterrupt:
         sys.exit(EXIT_INTERRUPTED)
@@ -88,7 +89,7 @@ def main() -> None:
     except Exception as error:
         if not _is_docker_failure(error):
             raise
-        print(f"testbed: Docker failed in mid-work: {error} (look at `testbed status`).", file=sys.stderr)
+        say(f"testbed: Docker failed in mid-work: {error} (look at `testbed status`).", to_error=True)
         sys.exit(EXIT_FAILED)
 
 

@@ -13,6 +13,7 @@ import typer
 from emulator.cli.completion import runs
 from emulator.cli.dilations import AUTO, DilationOption, EvenIfHopelessOption, parse_dilation
 from emulator.cli.estimate_tables import show_estimates
+from emulator.cli.foreign_text import say
 from emulator.cli.matrix_options import (
     ApplicationsOption,
     ClustersOption,
@@ -138,7 +139,7 @@ def _measure(matrix: Matrix, out: Path | None, name: str, as_json: bool, *, even
     with testbed_named(name) as testbed:
         layout = lay_out(matrix, testbed.topology)
         for sentence in layout.left_out:
-            print(f"left out: {sentence}", file=sys.stderr)
+            say(f"left out: {sentence}", to_error=True)
         path = run_path(out, matrix.name)
         with _resumable(path), run_progress() as report_progress:
             measured = measure(testbed, matrix, path, report_progress, even_if_hopeless=even_if_hopeless)

@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 
 from emulator.cli.controlled_tables import show_controls, with_controls
+from emulator.cli.foreign_text import say
 from emulator.cli.tables import show_rows
 from emulator.measurement.communication import CommunicationRows
 from emulator.measurement.extension import Measured
@@ -44,7 +45,7 @@ def show_measured(measured: Measured, path: Path, topology: Topology, *, as_json
         _show_communication(communication, topology)
     show_controls(measured.attribution, measured.invariance)
     reasons = "".join(f"\n  {reason}" for reason in [*measured.verdict.reasons, *_cells_reasons(measured.cells)])
-    print(f"Verdict: {measured.verdict.judgement}{reasons}")
+    say(f"Verdict: {measured.verdict.judgement}{reasons}")
     for figure in figures:
         print(f"Figure: {figure}", file=sys.stderr)
     print(f"Records: {path}", file=sys.stderr)

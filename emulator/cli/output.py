@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import Annotated
 
 import typer
 
+from emulator.cli.foreign_text import pass_on
 from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption
 from emulator.cli.testbeds import broker_of
 
@@ -28,7 +30,7 @@ def show_output(
     with broker_of(name) as client:
         written = client.output(job)
     if as_json:
-        print(written.model_dump_json(indent=2))
+        print(json.dumps(written.model_dump(mode="json"), indent=2))
         return
-    print(written.output, end="" if written.output.endswith("\n") or not written.output else "\n")
-    print(written.error, end="" if written.error.endswith("\n") or not written.error else "\n", file=sys.stderr)
+    pass_on(written.output, sys.stdout)
+    pass_on(written.error, sys.stderr)

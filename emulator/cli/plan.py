@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
@@ -10,6 +9,7 @@ import typer
 from emulator.campaigns.live import arrivals_on
 from emulator.cli import completion
 from emulator.cli.dilations import AUTO, parse_dilation
+from emulator.cli.foreign_text import say
 from emulator.cli.matrix_options import (
     ApplicationsOption,
     ClustersOption,
@@ -93,7 +93,7 @@ def _matrix(matrix: Matrix, topology: str | None) -> PlannedRun:
     system = topology_named(topology or "mini")
     layout = lay_out(matrix, system)
     for sentence in layout.left_out:
-        print(f"left out: {sentence}", file=sys.stderr)
+        say(f"left out: {sentence}", to_error=True)
     return planned_cells(layout.cells, system, DEFAULT_REPEAT)
 
 

@@ -13,6 +13,10 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.status import Status
+from rich.text import Text
+
+from emulator.cli.foreign_text import say
+from emulator.model.escapes import escaped, escaped_lines
 
 if TYPE_CHECKING:
     from emulator.containers.progress import ProgressStep
@@ -26,7 +30,8 @@ def step_printer() -> Callable[[ProgressStep], None]:
     console = Console(stderr=True, highlight=False)
 
     def print_step(step: ProgressStep) -> None:
-        console.print(f"[dim]{time.monotonic() - begun:6.1f} s[/dim]  {step.stage}: {step.detail}")
+        since_begun = (f"{time.monotonic() - begun:6.1f} s", "dim")
+        console.print(Text.assemble(since_begun, escaped(f"  {step.stage}: {step.detail}")))
 
     return print_step
 
@@ -49,17 +54,19 @@ def sweep_progress(name: str) -> Iterator[sweep.ReportSweep]:
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    case = TextColumn("{task.fields[case]}")
-    columns = (TextColumn(name), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), case)
+    case = TextColumn("{task.fields[case]}", markup=False)
+    columns = (TextColumn(name, markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), case)
     with Progress(*columns, console=Console(stderr=True)) as bars:
         bar = bars.add_task(name, case="")
-        yield lambda progress: bars.update(bar, completed=progress.done, total=progress.total, case=progress.key)
+        yield lambda progress: bars.update(
+            bar, completed=progress.done, total=progress.total, case=escaped(progress.key)
+        )
 
 
 def _show_run(status: Status, progress: ProgressReport) -> None:
     if progress.remark:
-        status.console.print(progress.remark, highlight=False, markup=False)
-    status.update(_run_line(progress))
+        status.console.print(escaped_lines(progress.remark), highlight=False, markup=False)
+    status.update(Text(escaped(_run_line(progress))))
 
 
 class _RunLines:
@@ -70,11 +77,11 @@ class _RunLines:
 
     def __call__(self, progress: ProgressReport) -> None:
         if progress.remark:
-            print(progress.remark, file=sys.stderr, flush=True)
+            say(progress.remark, to_error=True, flush=True)
         now = (progress.stage, progress.finished + progress.failed)
         if now != self._last:
             self._last = now
-            print(_run_line(progress), file=sys.stderr, flush=True)
+            say(_run_line(progress), to_error=True, flush=True)
 
 
 class _SweepLines:

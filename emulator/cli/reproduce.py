@@ -12,6 +12,7 @@ from typing import Annotated, Final
 import typer
 
 from emulator.cli.dilations import AUTO, DilationOption, EvenIfHopelessOption, parse_dilation
+from emulator.cli.foreign_text import say
 from emulator.cli.matrix_options import numbers
 from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption, OutOption, run_path
 from emulator.cli.progress import run_progress
@@ -152,7 +153,7 @@ def _show(reproduced: Reproduced, path: Path, as_json: bool) -> None:
     replace_rows(path, ReproductionRow, rows)
     page = write_page(reproduced, rows, claims, path)
     for sentence in reproduced.left_out:
-        print(f"left out: {sentence}", file=sys.stderr)
+        say(f"left out: {sentence}", to_error=True)
     if as_json:
         print(
             json.dumps(reproduction_object(reproduced.reproduction.name, rows, claims, reproduced.left_out), indent=2)

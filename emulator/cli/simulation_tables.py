@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from emulator.campaigns.simulated import SimulatedWorkload
+from emulator.cli.foreign_text import say
 from emulator.policies.registry import default_policy
 from emulator.reports.text import with_interval
 from emulator.simulator.estimates import Interval, Statistics
@@ -20,7 +21,7 @@ _SHOWN_REMARKS: Final = 10
 def show_remarks(name: str, remarks: Sequence[Remark]) -> None:
     """Print the first doubtful records of the log `name` on stderr, and how many more there are."""
     for remark in remarks[:_SHOWN_REMARKS]:
-        print(f"{name}, {remark}", file=sys.stderr)
+        say(f"{name}, {remark}", to_error=True)
     if len(remarks) > _SHOWN_REMARKS:
         print(f"{name}: {len(remarks) - _SHOWN_REMARKS} more doubtful records", file=sys.stderr)
 

@@ -10,6 +10,7 @@ import typer
 
 from emulator.cli.completion import documents, topologies
 from emulator.cli.exit_codes import EXIT_FAILED
+from emulator.cli.foreign_text import say
 from emulator.cli.options import JsonOption
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def validate(
         print(json.dumps({"file": str(file), "kind": kind.name, "valid": not faults, "faults": faults}, indent=2))
     elif faults:
         for fault in faults:
-            print(f"{file}: {fault}")
+            say(f"{file}: {fault}")
     else:
         print(f"{file}: a valid {kind.title}.")
     if faults:

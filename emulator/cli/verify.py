@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from emulator.cli.foreign_text import say
 from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption
 from emulator.cli.tables import show_rows
 from emulator.containers.wan.measurements import LinkMeasurement
@@ -29,7 +30,7 @@ def verify_wide_area(
 
     Example: testbed verify --dilation 8
     """
-    report = verify(name, dilation, lambda step: print(f"{step.stage}: {step.detail}", file=sys.stderr, flush=True))
+    report = verify(name, dilation, lambda step: say(f"{step.stage}: {step.detail}", to_error=True, flush=True))
     show_rows([_measurement_row(measurement) for measurement in report.measurements], as_json=as_json)
     failures = len(report.failures)
     if not as_json:

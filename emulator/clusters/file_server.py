@@ -62,6 +62,10 @@ class FileServer(Protocol):
         """Where the other sites reach it, over the wide area."""
         ...
 
+    def free_bytes(self) -> int:
+        """Get the bytes that are free on the disk that holds its files."""
+        ...
+
     def make(self, name: str, size_bytes: int, seed: int) -> StoredFile:
         """Make a file whose content depends on name, size and seed alone.
 

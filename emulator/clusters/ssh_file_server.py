@@ -81,6 +81,8 @@ for name in *; do
 done
 """
 
+FREE_BYTES = 'df --output=avail -B1 "$HOME" | tail -n 1'
+
 
 def fetch_command(testbed: str, file: StoredFile, source: str, label: str) -> str:
     """Return the shell command that fetches `file` from the file server `source`: user@host or user@host:port."""
@@ -154,6 +156,14 @@ class SshFileServer:
         """The address and user by which the other sites reach it."""
         port = "" if self._head.port == SSH_PORT else f":{self._head.port}"
         return f"{self._head.user}@{self._head.file_address or self._head.address}{port}"
+
+    def free_bytes(self) -> int:
+        """Ask the head for the free bytes of its user's home."""
+        completed = self._shell.execute(FREE_BYTES)
+        if not completed.output.strip().isdigit():
+            reason = _first_line(completed.error or completed.output)
+            raise ClusterUnreachable(f"Cluster {self.site!r}: its free disk space could not be read: {reason}.")
+        return int(completed.output)
 
     def make(self, name: str, size_bytes: int, seed: int) -> StoredFile:
         """Make a file out of a key stream, and read its checksum."""

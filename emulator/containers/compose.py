@@ -23,13 +23,29 @@ from emulator.model.topology import Cluster, Topology
 BROKER_PORT: Final = 8460
 """Where the broker listens inside its container."""
 
-BROKER_SETTINGS: Final = Path("/etc/testbed/broker.json")
+MOUNTED_AT: Final = Path("/etc/testbed")
+"""Where the broker's container has its files, which only root can read."""
+
+BROKER_FOLDER: Final = Path("/run/broker")
+"""Where the broker's user has copies of them, in memory."""
+
 BROKER_JOURNAL: Final = Path("/var/lib/testbed/journal.sqlite")
 
 SHARED_MEMORY_BYTES: Final = 2 * 1024**3
 """Limit of /dev/shm in a cluster: Open MPI keeps the messages of all its ranks there."""
 
 MAX_PROCESSES: Final = 16384
+MAX_BROKER_PROCESSES: Final = 8192
+SHARE_OF_MEMORY: Final = 0.75
+"""The share of the host's memory that all clusters together get, and the broker a third of it."""
+
+PROCESSOR_MEMORY_BYTES: Final = 64 * 1024**2
+"""What a cluster may hold for each of its processors, if need be at the expense of others: a rank takes less."""
+
+CLUSTER_MEMORY_BYTES: Final = 512 * 1024**2
+FIRST_TO_END: Final = 500
+"""Added to the score by which the kernel chooses what it ends if the host's memory is full: ranks come first."""
+
 LEADING_CPU_SHARES: Final = 10240
 """Ten times a container's usual share of contended processors, for what every cluster waits for."""
 
@@ -50,7 +66,8 @@ class Rendering:
     """Everything that the Compose file of a testbed depends on.
 
     `state_folder` is the host folder that holds its topology, keys and token; `router_backend` is asked of the
-    router (``auto``, ``kernel`` or ``uml``); `api_port` is the port on the host's loopback.
+    router (``auto``, ``kernel`` or ``uml``); `api_port` is the port on the host's loopback; `host_memory_bytes` is the
+    memory of the host.
     """
 
     topology: Topology
@@ -60,6 +77,7 @@ class Rendering:
     state_folder: Path
     api_port: int
     router_backend: str
+    host_memory_bytes: int
 
     @property
     def clusters(self) -> tuple[Cluster, ...]:
@@ -90,8 +108,9 @@ def services(rendering: Rendering) -> dict[str, Any]:
 def cluster_service(rendering: Rendering, index: int, cluster: Cluster) -> dict[str, Any]:
     """Return a cluster's service: controller, virtual nodes and SSH in one container.
 
-    Its entry point routes traffic for other sites through the router and then drops NET_ADMIN for everything it starts.
-    Only commands that the engine executes in the container still have it, to shape the access link.
+    Its entry point routes traffic for other sites through the router, leaves no route out of the testbed unless there
+    are real clusters, and then drops NET_ADMIN for everything it starts. Only commands that the engine executes in the
+    container still have it, to shape the access link.
     """
     keys = rendering.state_folder / "keys"
     return {
@@ -103,11 +122,14 @@ def cluster_service(rendering: Rendering, index: int, cluster: Cluster) -> dict[
             "TESTBED_PROCESSORS_PER_NODE": str(cluster.processors_per_node),
             "TESTBED_ALL_SITES": rendering.addresses.all_sites,
             "TESTBED_ROUTER": rendering.addresses.router(index),
+            **({"TESTBED_HAS_REAL_CLUSTERS": "yes"} if rendering.topology.real_clusters else {}),
         },
         "cap_add": ["NET_ADMIN"],
         "sysctls": kernel_settings(rendering.topology),
         "shm_size": SHARED_MEMORY_BYTES,
         "pids_limit": MAX_PROCESSES,
+        **_memory_limit(cluster_memory_bytes(rendering, cluster)),
+        "oom_score_adj": FIRST_TO_END,
         "volumes": [
             f"{keys / 'hosts' / cluster.name}:/etc/testbed/keys/host:ro",
             *(f"{keys / file}:/etc/testbed/keys/{file}:ro" for file in ("authorized_keys", "grid", "known_hosts")),
@@ -140,16 +162,27 @@ def router_service(rendering: Rendering) -> dict[str, Any]:
     }
 
 
+def cluster_memory_bytes(rendering: Rendering, cluster: Cluster) -> int:
+    """Return the memory that a cluster's container may use: its share, or what its processors need if that is more."""
+    most = int(SHARE_OF_MEMORY * rendering.host_memory_bytes)
+    needed = CLUSTER_MEMORY_BYTES + cluster.processors * PROCESSOR_MEMORY_BYTES
+    return min(most, max(most // len(rendering.clusters), needed))
+
+
 RESTART_BROKER = "on-failure:5"
 """A broker that cannot start is restarted five times at most."""
 
 
 def broker_service(rendering: Rendering) -> dict[str, Any]:
-    """Return the broker's service: on the control network, with its API published on the host's loopback only."""
+    """Return the broker's service: on the control network, with its API published on the host's loopback only.
+
+    Its entry point copies what is mounted to `BROKER_FOLDER`, and runs the broker as a user of its own, which keeps
+    CAP_SETUID and CAP_SETGID of root's capabilities.
+    """
     state = rendering.state_folder
     mounted = {
         "topology.yaml": state / "topology.yaml",
-        BROKER_SETTINGS.name: state / "broker.json",
+        "broker.json": state / "broker.json",
         "token": state / "token",
         "keys/broker": state / "keys" / "broker",
         "keys/known_hosts": state / "keys" / "known_hosts",
@@ -164,9 +197,12 @@ def broker_service(rendering: Rendering) -> dict[str, Any]:
         "hostname": "broker",
         "ports": [f"127.0.0.1:{rendering.api_port}:{BROKER_PORT}"],
         "volumes": [
-            *(f"{source}:/etc/testbed/{target}:ro" for target, source in mounted.items()),
-            "journal:/var/lib/testbed",
+            *(f"{source}:{MOUNTED_AT / target}:ro" for target, source in mounted.items()),
+            f"journal:{BROKER_JOURNAL.parent}",
         ],
+        "tmpfs": [f"{BROKER_FOLDER}:mode=700"],
+        "pids_limit": MAX_BROKER_PROCESSES,
+        **_memory_limit(int(SHARE_OF_MEMORY * rendering.host_memory_bytes / 3)),
         # Its decisions and timestamps must not wait behind the ranks that it started.
         "cpu_shares": LEADING_CPU_SHARES,
         "networks": {"control": {"ipv4_address": rendering.addresses.broker}},
@@ -176,7 +212,7 @@ def broker_service(rendering: Rendering) -> dict[str, Any]:
 
 def broker_settings(rendering: Rendering) -> BrokerSettings:
     """Return the settings that the broker reads when it starts; paths are those inside its container."""
-    folder = BROKER_SETTINGS.parent
+    folder = BROKER_FOLDER
     indices = {cluster.name: index for index, cluster in enumerate(rendering.clusters)}
     heads = tuple(
         real_head(cluster, cluster.ssh, folder / _key_of(cluster))
@@ -245,6 +281,11 @@ def _common(rendering: Rendering, role: str, image: str, container: str, cluster
         "stop_grace_period": STOP_GRACE_PERIOD,
         "logging": {"driver": "json-file", "options": {"max-size": "10m", "max-file": "2"}},
     }
+
+
+def _memory_limit(size_bytes: int) -> dict[str, int]:
+    """Return the keys that limit a container to that much memory, and to no swap space."""
+    return {"mem_limit": size_bytes, "memswap_limit": size_bytes}
 
 
 def _network(rendering: Rendering, name: str, role: str, subnet: str, cluster: str | None = None) -> Mapping[str, Any]:

@@ -3,9 +3,12 @@
 keys/broker             the broker's private key
 keys/grid               the private key that clusters use to reach each other
 keys/hosts/CLUSTER      a head's private host key
-keys/authorized_keys    the two public keys that every head accepts
+keys/authorized_keys    the two public keys that every head accepts, each only from where its owner is
 keys/known_hosts        every head's public key, by its address and names; a real head's as it was checked
-keys/grid.pub           the key that a real head must accept for jobs that span it and containers
+keys/grid.pub           the line by which a real head accepts the grid's key, for jobs that span it and containers
+
+Every job can read the grid's key. So it opens commands at heads and nothing else: no terminal, no forwarding of
+connections, and in containers no login from outside of the testbed's networks.
 """
 
 from __future__ import annotations
@@ -19,6 +22,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from emulator.containers.state import TestbedState, write_secret
 
 USERS = ("broker", "grid")
+COMMANDS_ONLY = "restrict"
+"""The option of OpenSSH for a key that runs commands: without a terminal, forwarding or the user's start-up file."""
 
 
 def make_keys(state: TestbedState, known_heads: Sequence[str]) -> None:
@@ -31,8 +36,13 @@ def make_keys(state: TestbedState, known_heads: Sequence[str]) -> None:
     for user in USERS:
         private, public[user] = _pair()
         write_secret(folder / user, private)
-    _write_public(folder / "authorized_keys", "".join(f"{public[user]} {user}\n" for user in USERS))
-    _write_public(folder / "grid.pub", f"{public['grid']} grid\n")
+    origins = {
+        "broker": state.addresses.broker,
+        "grid": f"{state.addresses.control_network},{state.addresses.all_sites}",
+    }
+    accepted = [f'{COMMANDS_ONLY},from="{origins[user]}" {public[user]} {user}\n' for user in USERS]
+    _write_public(folder / "authorized_keys", "".join(accepted))
+    _write_public(folder / "grid.pub", f"{COMMANDS_ONLY} {public['grid']} grid\n")
     lines = [f"{line}\n" for line in known_heads]
     for cluster in state.record.clusters:
         private, key = _pair()

@@ -6,19 +6,16 @@ If none has, they are made anew, and the containers that mount them must be rest
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from typing import Final
 
 import docker
 import docker.errors
 
 from emulator.containers import keys
-from emulator.containers.compose import ImageReferences, Rendering, broker_settings, render
+from emulator.containers.compose import MOUNTED_AT, ImageReferences, Rendering, broker_settings, render
 from emulator.containers.progress import Observer, ProgressStep
-from emulator.containers.state import TestbedState, new_token, write_secret
-
-TOKEN: Final = "token"
-_MOUNTED_AT: Final = "/etc/testbed"
+from emulator.containers.state import TOKEN_FILE, TestbedState, write_authorization, write_secret, write_token
 
 
 def write_rendered(testbed: TestbedState) -> None:
@@ -31,6 +28,7 @@ def write_rendered(testbed: TestbedState) -> None:
         state_folder=testbed.folder,
         api_port=testbed.record.api_port,
         router_backend=testbed.record.router_backend,
+        host_memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
     )
     testbed.compose_file.write_text(render(rendering), encoding="utf-8")
     settings = broker_settings(rendering).model_dump_json(indent=2)
@@ -47,11 +45,12 @@ def restore_files(
     lost = [file for file in secret_files(testbed) if not _recovered(client, testbed, file)]
     broker = testbed.names.broker
     outdated: set[str] = set()
-    if TOKEN in lost:
+    if TOKEN_FILE in lost:
         observe(ProgressStep("state", "the token is lost: making a new one, which clients must read again"))
-        write_secret(testbed.folder / TOKEN, new_token())
+        write_token(testbed.folder)
         outdated.add(broker)
-    if lost_keys := [file for file in lost if file != TOKEN]:
+    write_authorization(testbed.folder)
+    if lost_keys := [file for file in lost if file != TOKEN_FILE]:
         observe(ProgressStep("state", f"{', '.join(lost_keys)} lost: making all SSH keys anew"))
         keys.make_keys(testbed, known_heads)
         outdated |= {broker, *(cluster.container for cluster in testbed.record.clusters)}
@@ -62,23 +61,23 @@ def secret_files(testbed: TestbedState) -> dict[str, tuple[str, str] | None]:
     """Return the token and the keys by their path in the state folder, and the container and path of a copy of each."""
     broker, clusters = testbed.names.broker, testbed.record.clusters
     files: dict[str, tuple[str, str] | None] = {
-        TOKEN: (broker, f"{_MOUNTED_AT}/token"),
-        "keys/broker": (broker, f"{_MOUNTED_AT}/keys/broker"),
-        "keys/known_hosts": (broker, f"{_MOUNTED_AT}/keys/known_hosts"),
+        TOKEN_FILE: (broker, f"{MOUNTED_AT}/token"),
+        "keys/broker": (broker, f"{MOUNTED_AT}/keys/broker"),
+        "keys/known_hosts": (broker, f"{MOUNTED_AT}/keys/known_hosts"),
         "keys/grid.pub": None,
     }
     copy = clusters[0].container if clusters else None
     for file in ("keys/grid", "keys/authorized_keys"):
-        files[file] = (copy, f"{_MOUNTED_AT}/{file}") if copy else None
+        files[file] = (copy, f"{MOUNTED_AT}/{file}") if copy else None
     return files | {
-        f"keys/hosts/{cluster.name}": (cluster.container, f"{_MOUNTED_AT}/keys/host") for cluster in clusters
+        f"keys/hosts/{cluster.name}": (cluster.container, f"{MOUNTED_AT}/keys/host") for cluster in clusters
     }
 
 
 def _recovered(client: docker.DockerClient, testbed: TestbedState, file: str) -> bool:
     """Return whether a secret is there, or can be read back from a container that runs."""
     path, copy = testbed.folder / file, secret_files(testbed)[file]
-    if path.is_file():
+    if path.is_file() and path.stat().st_size > 0:
         return True
     if copy is None:
         return False

@@ -13,7 +13,8 @@ from docker.models.containers import Container
 
 from emulator.containers.state import TestbedState
 from emulator.model.clock import Dilation
-from emulator.model.errors import ClusterUnreachable, TestbedNotUp
+from emulator.model.errors import ClusterUnreachable, TestbedNotUp, Unauthorized
+from emulator.model.proof import requiring_proof
 
 CLUSTER_READY: Final = "/run/testbed/ready"
 ROUTER_READY: Final = "/run/wan/ready"
@@ -22,6 +23,7 @@ REAL_WITHIN_HOST_S: Final = 10
 RUNNING: Final = ("running", "restarting")
 """States of a container that runs; a broker that was killed is started again by the engine at once."""
 _PAUSE_HOST_S: Final = 0.2
+_ANSWER_WITHIN_HOST_S: Final = 5.0
 
 
 def await_file(client: docker.DockerClient, name: str, file: str) -> None:
@@ -70,7 +72,7 @@ def await_testbed_broker(client: docker.DockerClient, testbed: TestbedState) -> 
 def unreached(api_url: str) -> list[str] | None:
     """Return the clusters that the broker does not reach now, or None if the broker does not answer."""
     try:
-        answer = httpx.get(f"{api_url}/v1/health", timeout=5)
+        answer = httpx.get(f"{api_url}/v1/health", timeout=_ANSWER_WITHIN_HOST_S)
         return [str(name) for name in answer.json()["unreachable"]]
     except (httpx.HTTPError, ValueError, KeyError):
         return None
@@ -80,9 +82,12 @@ def held_dilation(testbed: TestbedState) -> Dilation | None:
     """Return the dilation of the run that holds a testbed, or None if none does, or the broker does not answer."""
     authorization = {"Authorization": f"Bearer {testbed.token}"}
     try:
-        answer = httpx.get(f"{testbed.api_url}/v1/runs/current", headers=authorization, timeout=5)
+        url, timeout_s = testbed.api_url, _ANSWER_WITHIN_HOST_S
+        with httpx.Client(base_url=url, headers=authorization, timeout=timeout_s, trust_env=False) as client:
+            extensions = requiring_proof(url, testbed.token, timeout_s)
+            answer = client.get("/v1/runs/current", extensions=extensions)
         return Dilation(float(answer.raise_for_status().json()["request"]["dilation"]))
-    except (httpx.HTTPError, ValueError, KeyError):
+    except (httpx.HTTPError, ConnectionError, Unauthorized, ValueError, KeyError):
         return None
 
 

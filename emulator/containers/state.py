@@ -6,6 +6,7 @@ $XDG_STATE_HOME/multicluster-testbed/NAME/
     broker.json     the broker's settings
     keys/           SSH keys of the broker, of the grid's users and of every head
     token           the token that the broker asks of its clients
+    authorization   the header that carries the token, for curl
     testbed.json    a `TestbedRecord`
 """
 
@@ -30,6 +31,8 @@ from emulator.model.errors import InvalidInput, TestbedBusy, TestbedNotUp
 from emulator.model.topology import Topology
 
 RECORD_FILE: Final = "testbed.json"
+TOKEN_FILE: Final = "token"
+AUTHORIZATION_FILE: Final = "authorization"
 
 
 class ClusterRecord(DocumentModel):
@@ -102,12 +105,13 @@ class TestbedState:
         """The token that the broker asks of its clients.
 
         Raises:
-            InvalidInput: if its file is missing.
+            InvalidInput: if its file is missing or empty.
         """
-        file = self.folder / "token"
-        if not file.is_file():
-            raise InvalidInput(f"{file} is missing (`testbed up` restores it).")
-        return file.read_text().strip()
+        file = self.folder / TOKEN_FILE
+        token = file.read_text().strip() if file.is_file() else ""
+        if not token:
+            raise InvalidInput(f"{file} is missing or empty (`testbed up` restores it).")
+        return token
 
     @property
     def containers(self) -> list[str]:
@@ -211,7 +215,7 @@ def remember(record: TestbedRecord, topology_text: str) -> TestbedState:
     folder.chmod(0o700)
     topology = topology_file(record.name)
     topology.write_text(topology_text, encoding="utf-8")
-    write_secret(folder / "token", new_token())
+    write_token(folder)
     write_record(record)
     return TestbedState(folder, record, read_document(topology, Topology))
 
@@ -221,9 +225,18 @@ def write_record(record: TestbedRecord) -> None:
     (state_folder(record.name) / RECORD_FILE).write_text(record.model_dump_json(indent=2) + "\n")
 
 
-def new_token() -> bytes:
-    """Return a new secret for the clients of a broker."""
-    return secrets.token_urlsafe(32).encode()
+def write_token(folder: Path) -> None:
+    """Write a new token for the clients of a broker."""
+    write_secret(folder / TOKEN_FILE, secrets.token_urlsafe(32).encode())
+    write_authorization(folder)
+
+
+def write_authorization(folder: Path) -> None:
+    """Write the header that carries the token, unless it is there, so that no command line has to show the token."""
+    header = b"Authorization: Bearer " + (folder / TOKEN_FILE).read_bytes().strip() + b"\n"
+    file = folder / AUTHORIZATION_FILE
+    if not file.is_file() or file.read_bytes() != header:
+        write_secret(file, header)
 
 
 def forget(name: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, Strict, StringConstraints, ValidationError
 
 from emulator.model.errors import InvalidInput
 from emulator.model.faults import first_fault, shown
@@ -19,6 +19,12 @@ from emulator.model.faults import first_fault, shown
 NAME_PATTERN = r"^[a-z][a-z0-9-]{0,30}$"
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9-]{0,30}$", to_lower=True)]
 """A name of a topology, a cluster, an interconnect or an application: capital letters are read as small ones."""
+
+WholeNumber = Annotated[int, Strict()]
+"""An integer that is written as one: neither true, nor "8", nor 4.0."""
+Count = Annotated[WholeNumber, Field(gt=0)]
+Real = Annotated[float, Strict()]
+"""A number that is written as one: neither true nor "0.5"."""
 
 
 def is_name(text: str) -> bool:
@@ -38,10 +44,11 @@ class DocumentModel(BaseModel):
 
 
 Document = TypeVar("Document", bound=BaseModel)
+_NUMBER_WITH_EXPONENT = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$")
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
-    """YAML's safe loader, changed to refuse equal keys instead of silently keeping the last one."""
+    """YAML's safe loader, which refuses equal keys instead of keeping the last one, and reads 1e-3 as a number."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[object] = set()
@@ -51,6 +58,10 @@ class _UniqueKeyLoader(yaml.SafeLoader):
                 raise yaml.constructor.ConstructorError(None, None, f"key {key!r} stands twice", key_node.start_mark)
             seen.add(key)
         return super().construct_mapping(node, deep)
+
+
+# As YAML 1.2 and JSON do; YAML 1.1 asks for a point and a sign.
+_UniqueKeyLoader.add_implicit_resolver("tag:yaml.org,2002:float", _NUMBER_WITH_EXPONENT, list("-+0123456789"))
 
 
 def read_document(path: Path, model: type[Document]) -> Document:

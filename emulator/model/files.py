@@ -9,9 +9,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import Field, PositiveInt, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
-from emulator.model.documents import DocumentModel, Name
+from emulator.model.documents import Count, DocumentModel, Name, WholeNumber
 
 FILE_NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
 FileName = Annotated[str, StringConstraints(pattern=FILE_NAME_PATTERN)]
@@ -19,7 +19,7 @@ CHECKSUM_PATTERN = r"^[0-9a-f]{64}$"
 Checksum = Annotated[str, StringConstraints(pattern=CHECKSUM_PATTERN)]
 """SHA-256, in hexadecimal digits."""
 MAX_FILE_BYTES = 1_000_000_000_000
-FileSize = Annotated[PositiveInt, Field(le=MAX_FILE_BYTES)]
+FileSize = Annotated[Count, Field(le=MAX_FILE_BYTES)]
 
 
 class FileRegistration(DocumentModel):
@@ -28,7 +28,7 @@ class FileRegistration(DocumentModel):
     name: FileName
     size_bytes: FileSize
     sites: Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)]
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    seed: Annotated[WholeNumber, Field(ge=0, lt=2**63)] = 0
 
     @model_validator(mode="after")
     def _names_each_site_once(self) -> Self:

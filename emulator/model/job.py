@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, ClassVar, Final, Self
 
-from pydantic import Field, PositiveInt, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
-from emulator.model.documents import DocumentModel
+from emulator.model.documents import Count, DocumentModel, Real
 from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.files import FileName
 from emulator.model.interconnects import WhichInterconnect
@@ -33,13 +33,14 @@ PLAIN: Final = "plain"
 """The application name of plain jobs in records."""
 MAX_COMMAND_WORDS: Final = 256
 MAX_COMMAND_CHARACTERS: Final = 32_768
-RunTimeLimit = Annotated[float, Field(gt=0, le=1e7)]
-TimeScale = Annotated[float, Field(gt=0, le=1e6)]
+RunTimeLimit = Annotated[Real, Field(ge=1e-6, le=1e7)]
+DilationFactor = Annotated[Real, Field(ge=1e-6, le=10_000)]
+TimeScale = Annotated[Real, Field(ge=1e-6, le=1e6)]
 DEFAULT_RUN_TIME_LIMIT_S = 86_400.0
 MAX_COMPONENTS = 64
 MAX_COMPONENT_PROCESSORS = 1_000_000
 MAX_SPLITS = 64
-Size = Annotated[PositiveInt, Field(le=MAX_COMPONENT_PROCESSORS)]
+Size = Annotated[Count, Field(le=MAX_COMPONENT_PROCESSORS)]
 Split = Annotated[tuple[Size, ...], Field(min_length=1, max_length=MAX_COMPONENTS)]
 
 
@@ -76,7 +77,7 @@ class JobSpecification(DocumentModel):
     clusters: tuple[Name, ...] = ()
     queue: Name | None = None
     least_component: Size = 1
-    most_components: Annotated[PositiveInt, Field(le=MAX_COMPONENTS)] | None = None
+    most_components: Annotated[Count, Field(le=MAX_COMPONENTS)] | None = None
     splits: Annotated[tuple[Split, ...], Field(max_length=MAX_SPLITS)] = ()
     run_time_limit_s: RunTimeLimit = DEFAULT_RUN_TIME_LIMIT_S
     interconnect: WhichInterconnect | None = None

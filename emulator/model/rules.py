@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import Field, PositiveInt
+from pydantic import Field
 
-from emulator.model.documents import DocumentModel
+from emulator.model.documents import Count, DocumentModel
 from emulator.model.errors import InvalidInput
 from emulator.model.request import JobRequest, RequestKind
 from emulator.model.topology import Topology
@@ -136,11 +136,11 @@ class SystemRules:
 class StatedRules(DocumentModel):
     """Rules as a document states them; `cluster_processors` is by default that of the topology's smallest cluster."""
 
-    component_limit: PositiveInt | None = None
-    total_limit: PositiveInt | None = None
-    most_components: PositiveInt | None = None
+    component_limit: Count | None = None
+    total_limit: Count | None = None
+    most_components: Count | None = None
     coallocation: Annotated[Coallocation | None, Field(description="no, co, rco or fco")] = None
-    cluster_processors: PositiveInt | None = None
+    cluster_processors: Count | None = None
 
     def on(self, topology: Topology) -> SystemRules:
         """Return these rules for the clusters of `topology`."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, Field, PositiveInt, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
-from emulator.model.documents import DocumentModel
+from emulator.model.documents import Count, DocumentModel, Real, WholeNumber
 
 DEFAULT_SCAN_INTERVAL_S: Final = 4.0
 LARGEST_TRIES_THRESHOLD: Final = 1_000_000
@@ -20,8 +20,9 @@ LARGEST_SOURCE_BYTES: Final = 64 * 1024
 MOST_SOURCES: Final = 8
 
 
-Quota = Annotated[float, Field(gt=0, le=1)]
+Quota = Annotated[Real, Field(gt=0, le=1)]
 """The share of each cluster that the jobs of a run may fill."""
+Interval = Annotated[Real, Field(ge=1e-6, le=86_400)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +50,9 @@ class StatedScheduling(DocumentModel):
     With a quota, a policy sees min(idle, floor(quota x size) - occupied) processors of a cluster as idle.
     """
 
-    scan_interval_s: Annotated[float, Field(gt=0, le=86_400)] = DEFAULT_SCAN_INTERVAL_S
+    scan_interval_s: Interval = DEFAULT_SCAN_INTERVAL_S
     adaptive_scans: bool = False
-    tries_threshold: Annotated[PositiveInt, Field(le=LARGEST_TRIES_THRESHOLD)] | None = None
+    tries_threshold: Annotated[Count, Field(le=LARGEST_TRIES_THRESHOLD)] | None = None
     scans_at_departures: bool = False
     quota: Quota | None = None
 
@@ -74,10 +75,10 @@ class StatedClaiming(DocumentModel):
     None means no limit.
     """
 
-    share: Annotated[float, Field(gt=0, lt=1)] = 0.75
-    least_step_s: Annotated[float, Field(gt=0, le=86_400)] = 1.0
-    postponement_s: Annotated[float, Field(gt=0, le=86_400)] = 240.0
-    most_postponements: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
+    share: Annotated[Real, Field(gt=0, lt=1)] = 0.75
+    least_step_s: Interval = 1.0
+    postponement_s: Interval = 240.0
+    most_postponements: Annotated[WholeNumber, Field(ge=0, le=1_000_000)] | None = None
 
     def divided(self, time_scale: float) -> StatedClaiming:
         """Return the same with its times divided by `time_scale`."""

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, StringConstraints
 
-from emulator.model.documents import DocumentModel
-from emulator.model.job import JobName, JobSpecification, JobState, TimeScale
+from emulator.model.documents import DocumentModel, Real, WholeNumber
+from emulator.model.job import DilationFactor, JobName, JobSpecification, JobState, TimeScale
 from emulator.model.rules import StatedRules
 from emulator.model.scheduling import Sources, StatedClaiming, StatedScheduling
 
@@ -24,7 +24,7 @@ LARGEST_NUMBER = 2**53
 """The largest integer that all JSON readers keep exact; the number of a job, run or event never exceeds it."""
 
 SubmissionKey = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$")]
-Number = Annotated[int, Field(ge=0, le=LARGEST_NUMBER)]
+Number = Annotated[WholeNumber, Field(ge=0, le=LARGEST_NUMBER)]
 
 
 class RunState(StrEnum):
@@ -43,12 +43,12 @@ class RunRequest(StatedScheduling):
     """
 
     name: JobName
-    dilation: Annotated[float, Field(gt=0, le=10_000)] = 1.0
+    dilation: DilationFactor = 1.0
     policy: str = "wf"
     queue: str = "placement"
     rules: StatedRules = StatedRules()
     paced_middleware: bool = True
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    seed: Annotated[WholeNumber, Field(ge=0, lt=2**63)] = 0
     claiming: StatedClaiming = StatedClaiming()
     time_scale: TimeScale = 1.0
     sources: Sources = Field(default_factory=dict)
@@ -86,7 +86,7 @@ class Submission(DocumentModel):
 
     specification: JobSpecification
     run: Number = DEFAULT_RUN
-    intended_arrival_s: Annotated[float, Field(ge=0, le=1e12)] | None = None
+    intended_arrival_s: Annotated[Real, Field(ge=0, le=1e12)] | None = None
     key: SubmissionKey | None = None
 
 

@@ -1,7 +1,8 @@
 """Entry point of a cluster's container: configures and starts munge, Slurm and SSH, and starts again what ends.
 
 The environment states TESTBED_CLUSTER (the name), TESTBED_NODES, TESTBED_PROCESSORS_PER_NODE, and the route to the
-other sites: TESTBED_ALL_SITES is their address range, TESTBED_ROUTER the gateway. /etc/testbed/keys holds the host key,
+other sites: TESTBED_ALL_SITES is their address range, TESTBED_ROUTER the gateway. Unless TESTBED_HAS_REAL_CLUSTERS is
+set, no route leads out of the testbed's networks, nor to the host. /etc/testbed/keys holds the host key,
 the users' public keys, the key with which clusters log in to one another, and known_hosts. The program prints a line
 ``ready`` when all virtual nodes are idle and SSH answers. A daemon that ends is started again; healthy.sh names what is
 missing meanwhile. Jobs outlive their slurmctld and slurmd, which find them again.
@@ -9,6 +10,8 @@ missing meanwhile. Jobs outlive their slurmctld and slurmd, which find them agai
 
 from __future__ import annotations
 
+import ipaddress
+import json
 import os
 import pwd
 import resource
@@ -214,6 +217,24 @@ def route_sites() -> None:
     subprocess.run(command, check=True)
 
 
+def close_network() -> None:
+    """Remove the routes out of the testbed's networks and to the host, which Docker makes at every start."""
+    listed = subprocess.run(["ip", "-4", "-json", "route", "show"], capture_output=True, text=True, check=True)
+    for arguments in closing_routes(json.loads(listed.stdout)):
+        subprocess.run(["ip", "route", *arguments], check=True)
+
+
+def closing_routes(routes: Sequence[Mapping[str, object]]) -> list[list[str]]:
+    """Return what `ip route` must do: delete default routes, and prohibit the host, the first address of a network."""
+    words = []
+    for route in routes:
+        if route["dst"] == "default":
+            words.append(["del", "default", "dev", str(route["dev"])])
+        elif route.get("scope") == "link":
+            words.append(["replace", "prohibit", f"{ipaddress.ip_network(str(route['dst']))[1]}/32"])
+    return words
+
+
 def continue_without_network_rights() -> None:
     """Run this program again without NET_ADMIN, which its child processes cannot regain."""
     dropped = ["--bounding-set=-net_admin", "--inh-caps=-net_admin"]
@@ -230,6 +251,8 @@ def main() -> None:
     """Start the cluster and watch its daemons."""
     if len(sys.argv) == 1:
         route_sites()
+        if not os.environ.get("TESTBED_HAS_REAL_CLUSTERS"):
+            close_network()
         continue_without_network_rights()
     raise_limits()
     cluster = os.environ["TESTBED_CLUSTER"]

@@ -24,6 +24,7 @@ from emulator.model.clock import Dilation
 from emulator.model.evidence import LinkCheck
 from emulator.model.files import FileRegistration, FileView, ReplicaView
 from emulator.model.job import JobState
+from emulator.model.proof import PROOF_PATH, proof_of
 from emulator.model.records import LinkRow
 from emulator.model.views import ComponentView, EventKind, EventView, JobView, RunRequest, RunState, RunView, Submission
 from emulator.runs.holding import Testbed
@@ -46,6 +47,7 @@ class BrokerDouble:
         self.interconnects: dict[int, str] = {}
         self.files: dict[str, FileRegistration] = {}
         self.registered: list[FileRegistration] = []
+        self.proofs = 0
         self.more_results: Callable[[JobView], dict[str, Any]] = lambda job: {}
 
     @property
@@ -231,11 +233,18 @@ def broker() -> Iterator[BrokerDouble]:
             length = int(self.headers.get("Content-Length") or 0)
             body = json.loads(self.rfile.read(length)) if length else None
             query = {key: values[0] for key, values in parse_qs(split.query).items()}
+            if split.path == PROOF_PATH:
+                double.proofs += 1
+                self._send(200, proof_of(TOKEN, query["nonce"]).encode())
+                return
             if self.headers.get("Authorization") != f"Bearer {TOKEN}" and split.path != "/v1/health":
                 status, content = 401, {"error": "The token is not this testbed's.", "kind": "Unauthorized"}
             else:
                 status, content = double.answer(self.command, split.path, query, body)
             text = json.dumps(content, default=lambda value: value.model_dump(mode="json")).encode()
+            self._send(status, text)
+
+        def _send(self, status: int, text: bytes) -> None:
             self.send_response(status)
             self.send_header("Content-Length", str(len(text)))
             self.end_headers()

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
+import threading
+
 import httpx
 import pytest
 
 from emulator.client import BrokerClient
-from emulator.model.errors import TestbedBusy, TestbedNotUp, Unauthorized, UnknownName
+from emulator.model.errors import TestbedBusy, TestbedNotUp, Unanswered, Unauthorized, UnknownName
 from emulator.model.views import RunRequest
 from emulator.runs.holding import Testbed
+from tests.unit.broker_double import TOKEN
 
 
 def test_nobody_answers():
@@ -19,7 +24,10 @@ def test_nobody_answers():
 
 def test_a_wrong_token_is_refused_but_health_needs_none(broker):
     assert httpx.get(f"{broker.url}/v1/health").json()["status"] == "ok"
-    with BrokerClient(broker.url, "another") as client, pytest.raises(Unauthorized, match="not this testbed's"):
+    with (
+        BrokerClient(broker.url, "another") as client,
+        pytest.raises(Unauthorized, match="not the broker"),
+    ):
         client.take_run(RunRequest(name="run"))
 
 
@@ -36,3 +44,59 @@ def test_following_ends_with_the_run(testbed: Testbed):
     testbed.client.start_run(run.id)
     testbed.client.end_run(run.id)
     assert [event.kind.value for event in testbed.client.follow(run.id)] == ["run-started", "run-ended"]
+
+
+class Impostor:
+    """A program on the broker's port that answers every request with `answer`, and keeps what it was sent."""
+
+    def __init__(self, answer: bytes) -> None:
+        self.sent = b""
+        self._answer = answer
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        connection, _ = self._listener.accept()
+        with connection, contextlib.suppress(ConnectionError):
+            while part := connection.recv(65_536):
+                self.sent += part
+                if not self._answer:
+                    return
+                connection.sendall(self._answer)
+
+    def close(self) -> None:
+        self._listener.close()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
+        b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 64\r\n\r\n" + b"0" * 64,
+        b"SSH-2.0-OpenSSH_9.2\r\n" * 200,
+    ],
+)
+def test_who_cannot_prove_to_have_the_token_is_not_sent_it(answer):
+    impostor = Impostor(answer)
+    with BrokerClient(impostor.url, "secret-token") as client, pytest.raises(Unauthorized, match="not the broker"):
+        client.clusters()
+    impostor.close()
+    assert b"/v1/proof" in impostor.sent
+    assert b"secret-token" not in impostor.sent
+
+
+def test_who_hangs_up_does_not_answer():
+    impostor = Impostor(b"")
+    with BrokerClient(impostor.url, "secret-token") as client, pytest.raises(Unanswered, match="does not answer"):
+        client.clusters()
+    impostor.close()
+    assert b"secret-token" not in impostor.sent
+
+
+def test_each_connection_is_asked_for_a_proof_and_each_request_is_not(broker):
+    with BrokerClient(broker.url, TOKEN) as client:
+        for _ in range(3):
+            client.current_run()
+    assert broker.proofs == 1

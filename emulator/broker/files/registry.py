@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol, TypeVar
 
+from emulator.broker.files.disk_space import DiskSpace
 from emulator.broker.files.replicas import Replicas
 from emulator.clusters.file_server import FileServer, StoredFile
 from emulator.model.errors import InvalidInput, TestbedBusy, TestbedError, TransferFailed, UnknownName
@@ -46,6 +47,7 @@ class FileRegistry:
         self._call = call
         self._needed = needed
         self._reserved: set[str] = set()
+        self._disk_space = DiskSpace(topology, self._servers)
 
     def files(self) -> list[FileView]:
         """Get every file, in alphabetical order of the names."""
@@ -67,7 +69,7 @@ class FileRegistry:
         """Make a file at its sites and enter it into the catalogue.
 
         Raises:
-            InvalidInput: if the name is taken, or a site does not exist.
+            InvalidInput: if the name is taken, a site does not exist, or this host's disk has no room.
             TransferFailed: if it could not be made at a site; it then exists at none.
             ClusterUnreachable: if a site does not answer.
         """
@@ -77,7 +79,8 @@ class FileRegistry:
         name, sites = registration.name, list(registration.sites)
         self._call(lambda: self._reserve_new(name))
         try:
-            made = self._make_everywhere(registration)
+            with self._disk_space.reserved(registration):
+                made = self._make_everywhere(registration)
             self._call(lambda: self._replicas.catalogue.register(made, sites))
         except BaseException:
             self._remove_at(name, sites)

@@ -3,6 +3,7 @@
 api          the routes
 files        the routes of files
 limits       the token, and limits of a request's size
+connections  the time that a request's headers may take
 strict_json  JSON without ambiguity
 event_feed   pages and streams of events
 metrics      counters and gauges for Prometheus

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, FastAPI, Header, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
-from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 from pydantic import BaseModel, TypeAdapter
 from starlette.exceptions import HTTPException
 
@@ -33,6 +33,7 @@ from emulator.model.errors import (
     UnknownName,
 )
 from emulator.model.faults import fault_sentence
+from emulator.model.proof import NONCE_PATTERN, PROOF_PATH, proof_of
 from emulator.model.views import (
     LARGEST_NUMBER,
     ClusterView,
@@ -59,7 +60,7 @@ STATUS: list[tuple[type[TestbedError], int]] = [
 ]
 LONGEST_WAIT_HOST_S = 60.0
 LARGEST_PAGE = 1_000
-OPEN_PATHS = ("/v1/health", "/v1/openapi.json", "/v1/docs", "/metrics")
+OPEN_PATHS = ("/v1/health", "/v1/openapi.json", "/v1/docs", "/metrics", PROOF_PATH)
 """Paths without a token: they show no user's jobs."""
 
 ERRORS: dict[int | str, dict[str, Any]] = {
@@ -99,18 +100,23 @@ class _DescribedApi(FastAPI):
 def create_app(broker: Broker, journal: Journal, token: str) -> FastAPI:
     """Create the ASGI application that serves `broker` to clients that have `token`."""
     app = _DescribedApi(
-        title="Multicluster Testbed broker", version="1", openapi_url="/v1/openapi.json", docs_url="/v1/docs"
+        title="Multicluster Testbed broker",
+        version="1",
+        openapi_url="/v1/openapi.json",
+        docs_url="/v1/docs",
+        redoc_url=None,
+        redirect_slashes=False,  # a redirect would lead to whatever host the request names
     )
     _add_error_answers(app)
     for routes in (_runs(broker), _jobs(broker), _views(broker), _events(broker, journal), files_router(broker.files)):
         app.include_router(routes, responses=ERRORS)
-    _add_open_pages(app, broker, Metrics(journal))
+    _add_open_pages(app, broker, Metrics(journal), token)
     app.add_middleware(RequestLimits)
     app.add_middleware(TokenRequired, token=token, open_paths=OPEN_PATHS)
     return app
 
 
-def _add_open_pages(app: FastAPI, broker: Broker, metrics: Metrics) -> None:
+def _add_open_pages(app: FastAPI, broker: Broker, metrics: Metrics, token: str) -> None:
     @app.get(
         "/v1/health",
         responses={503: {"model": HealthView, "description": "A cluster does not answer, or the broker recovers."}},
@@ -121,6 +127,11 @@ def _add_open_pages(app: FastAPI, broker: Broker, metrics: Metrics) -> None:
         response.status_code = 503 if unreachable or is_recovering else 200
         status = "recovering" if is_recovering else "waiting" if unreachable else "ok"
         return HealthView(status=status, unreachable=tuple(unreachable))
+
+    @app.get(PROOF_PATH, response_class=PlainTextResponse, responses={422: ERRORS[422]})
+    async def proof(nonce: Annotated[str, Query(pattern=NONCE_PATTERN, description="Random digits.")]) -> str:
+        """Get a keyed hash of the nonce, which shows that this broker has the token."""
+        return proof_of(token, nonce)
 
     @app.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
     def shown_metrics() -> Response:

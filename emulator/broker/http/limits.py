@@ -16,10 +16,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from emulator.broker.http.strict_json import parse_strictly
 from emulator.model.errors import InvalidInput, Unauthorized
+from emulator.model.escapes import escaped
 from emulator.model.views import ErrorView
 
 LARGEST_BODY_BYTES = 1_000_000
 LARGEST_HEADERS_BYTES = 16_384
+MOST_HEADERS = 64
+HTTP_VERSIONS = ("1.0", "1.1")
 LARGEST_QUERY_BYTES = 4_096
 LONGEST_PATH_BYTES = 1_024
 BODY_TIMEOUT_HOST_S = 20.0
@@ -38,15 +41,8 @@ def on_one_line(text: str) -> str:
     return text if len(text) <= LONGEST_SENTENCE else text[: LONGEST_SENTENCE - 3] + "..."
 
 
-def escaped(text: str) -> str:
-    """Return `text` with each character that cannot be printed written as an escape."""
-    if text.isprintable():
-        return text
-    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
-
-
 class TokenRequired:
-    """Refuses requests without the token, except for `open_paths`."""
+    """Refuses requests without the token, except for `open_paths`. An empty token lets nobody in."""
 
     def __init__(self, app: ASGIApp, token: str, open_paths: Iterable[str]) -> None:
         self._app = app
@@ -63,8 +59,10 @@ class TokenRequired:
         await self._app(scope, receive, send)
 
     def _is_authorized(self, scope: Scope) -> bool:
-        given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
-        return hmac.compare_digest(given.removeprefix(b"Bearer "), self._token)
+        given = [value for name, value in scope["headers"] if name == b"authorization"]
+        scheme, _, token = given[0].partition(b" ") if len(given) == 1 else (b"", b"", b"")
+        is_bearer = scheme.lower() == b"bearer" and bool(self._token)
+        return hmac.compare_digest(token, self._token) and is_bearer
 
 
 class RequestLimits:
@@ -108,6 +106,11 @@ class _Gone(Exception):
 
 
 def _refuse_oversized(scope: Scope) -> JSONResponse | None:
+    if scope["http_version"] not in HTTP_VERSIONS:
+        sentence = f"HTTP/{scope['http_version']}: the broker speaks {' and '.join(HTTP_VERSIONS)} only."
+        return refusal(505, sentence, InvalidInput.__name__, {"Connection": "close"})
+    if len(scope["headers"]) > MOST_HEADERS:
+        return refusal(431, f"headers: there may be {MOST_HEADERS} at most.", InvalidInput.__name__)
     if len(scope.get("raw_path") or scope["path"].encode()) > LONGEST_PATH_BYTES:
         return refusal(414, f"path: it may have {LONGEST_PATH_BYTES} bytes at most.", InvalidInput.__name__)
     if len(scope["query_string"]) > LARGEST_QUERY_BYTES:

@@ -11,6 +11,7 @@ process that is prepared once.
 
 from __future__ import annotations
 
+import secrets
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,17 +43,23 @@ case $host in
 {cases}
 *) echo "no allocation at $host" >&2; exit 1 ;;
 esac
+session={session}
 launch="{discovery} srun --jobid=$allocation --overlap --nodes=1 --ntasks=1 $place--mpi=none \
---kill-on-bad-exit=1 bash -c $(printf %q "$setup$*")"
+--kill-on-bad-exit=1 bash -c $(printf %q "$session$setup$*")"
 [ ${{#login[@]}} -gt 0 ] || exec bash -c "$launch"
 exec ssh -x -o BatchMode=yes "${{login[@]}}" "$launch"
 """
+
+SESSION = """mkdir -m 700 -- {folder} 2> /dev/null || {{ [ -O {folder} ] && [ ! -L {folder} ]; }} || {{
+    echo "The session folder {folder} cannot be made, or is another user's." >&2; exit 1; }}
+"""
+"""Makes Open MPI's session folder for its owner alone, before Open MPI does, which would take one that another made."""
 
 # The agent is named to bash, not to the kernel: Open MPI's daemons look for it, too, at heads where only bash is.
 SCRIPT = """#!/bin/bash
 cat > agent <<'END_OF_AGENT'
 {agent}END_OF_AGENT
-for name in ${{!SLURM_*}}; do unset "$name"; done
+{session}for name in ${{!SLURM_*}}; do unset "$name"; done
 export {discovery}
 exec mpirun --mca plm_rsh_agent "bash $PWD/agent" {arguments}
 """
@@ -66,14 +73,17 @@ def leading_part(parts: Sequence[Part]) -> int:
 def start_script(label: str, parts: Sequence[Part], program: Sequence[str], settings: BrokerSettings) -> str:
     """Return the bash script that runs `program` on the processors of `parts`, ranks in the order of the parts.
 
-    Each job has its own session directory, named by `label`, since jobs that share one remove it while others use it.
+    Each job has its own session folder, named by `label`, since jobs that share one remove it while others use it. No
+    other user of a node can foresee its name.
     """
+    folder = f"/tmp/{settings.testbed}-{label}-{secrets.token_hex(8)}"
+    session = SESSION.format(folder=folder)
     first = leading_part(parts)
     hosts = [host for index, part in enumerate(parts) for host in _hosts(index, part, starts_here=index == first)]
     mpi_settings = {
         **MPI_SETTINGS,
         "btl": SHARED_MEMORY if len(hosts) == 1 else SHARED_MEMORY_AND_TCP,
-        "orte_tmpdir_base": f"/tmp/{settings.testbed}-{label}",
+        "orte_tmpdir_base": folder,
         **_networks(parts, settings),
     }
     options = [word for name, value in mpi_settings.items() for word in ("--mca", name, value)]
@@ -81,7 +91,10 @@ def start_script(label: str, parts: Sequence[Part], program: Sequence[str], sett
     processors = str(sum(part.processors for part in parts))
     arguments = ["--leave-session-attached", "--bind-to", "none", *options, "-H", listed, "-n", processors]
     return SCRIPT.format(
-        agent=AGENT.format(cases="\n".join(host.case for host in hosts), discovery=DISCOVERY),
+        agent=AGENT.format(
+            cases="\n".join(host.case for host in hosts), discovery=DISCOVERY, session=shlex.quote(session)
+        ),
+        session=session,
         discovery=DISCOVERY,
         arguments=shlex.join([*arguments, *program]),
     )

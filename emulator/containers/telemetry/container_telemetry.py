@@ -30,7 +30,7 @@ _ATTEMPTS: Final = 2
 _CHANGES: Final = "--changes--"
 
 # In a cluster's container, the shell of the console watches itself.
-_WATCH_EDGE: Final = "changes=/tmp/changes.$$; tc monitor >$changes 2>/dev/null </dev/null & watcher=$!"
+_WATCH_EDGE: Final = "changes=$(mktemp /run/changes.XXXXXX); tc monitor >$changes 2>/dev/null </dev/null & watcher=$!"
 _LEAVE_EDGE: Final = "kill $watcher; rm -f $changes"
 
 # The router's kernel may be a guest, which writes what the container reads at /run/wan to its own /mnt, and writes it

@@ -16,11 +16,13 @@ FORGET_NEIGHBOURS: Final = "ip -4 neigh flush nud permanent"
 def edge_script(program: EdgeProgram) -> str:
     """Return a shell script that programs a cluster's edge in its network namespace, replacing what was there.
 
-    The interface is found by its address, because Docker guarantees no order.
+    The interface is found by its address, because Docker guarantees no order. The way out of the testbed's networks is
+    closed again, because Docker opens it when it attaches a network.
     """
     return f"""set -e
 link=$(ip -o -4 addr show to {program.address} | awk '{{print $2; exit}}')
 [ -n "$link" ] || {{ echo "no interface has the address {program.address}"; exit 1; }}
+[ -n "$TESTBED_HAS_REAL_CLUSTERS" ] || ip route del default 2>/dev/null || true
 ip link set dev "$link" gso_max_segs 1
 ip link show dev ifb0 >/dev/null 2>&1 || ip link add ifb0 type ifb
 ip link set dev ifb0 up

@@ -55,9 +55,14 @@ class SimulatedFileServer:
         self.address = f"{site}.wide-area"
         self.files: dict[str, StoredFile] = {}
         self.transfers: list[SimulatedTransfer] = []
+        self.disk_bytes = 10**15
         self.holds_back = self.refuses = self.silent = False
         self._everywhere = everywhere
         everywhere[self.address] = self
+
+    def free_bytes(self) -> int:
+        self.check_speaking()
+        return self.disk_bytes
 
     def make(self, name: str, size_bytes: int, seed: int) -> StoredFile:
         self.check_speaking()

@@ -3,19 +3,46 @@
 import pytest
 from fastapi.testclient import TestClient
 
+from emulator.broker.http.api import create_app
+from emulator.model.proof import proof_of
+
 JOB = {"application": "poisson", "components": [4]}
 
 
-@pytest.mark.parametrize("header", [None, "Bearer wrong", "right", "Bearer "])
+@pytest.mark.parametrize("header", [None, "Bearer wrong", "right", "Bearer ", "Basic right", "Bearerright"])
 def test_nobody_passes_without_the_token(api, header):
     api.headers.pop("authorization")
     answer = api.get("/v1/clusters", headers={"authorization": header} if header else {})
-    if header == "right":
-        assert answer.status_code == 200
-        return
     assert answer.status_code == 401
     assert answer.json()["kind"] == "Unauthorized"
     assert "token" in answer.json()["error"]
+
+
+def test_two_tokens_in_one_request_are_none(api):
+    api.headers.pop("authorization")
+    both = [("authorization", "Bearer right"), ("authorization", "Bearer wrong")]
+    assert api.get("/v1/clusters", headers=both).status_code == 401
+
+
+@pytest.mark.parametrize("header", ["", "Bearer ", "Bearer"])
+def test_an_empty_token_lets_nobody_in(setup, header):
+    client = TestClient(create_app(setup.broker, setup.journal, ""))
+    assert client.get("/v1/clusters", headers={"authorization": header}).status_code == 401
+
+
+def test_the_broker_proves_that_it_has_the_token_without_showing_it(api):
+    api.headers.pop("authorization")
+    first, second = (api.get("/v1/proof", params={"nonce": nonce * 32}).text for nonce in "ab")
+    assert first == proof_of("right", "a" * 32) != second
+    assert first != proof_of("wrong", "a" * 32)
+    assert api.get("/v1/proof", params={"nonce": "a"}).status_code == 422
+
+
+@pytest.mark.parametrize("path", ["/v1/jobs/", "/v1/clusters/", "/v1/health/"])
+def test_no_redirect_leads_to_the_host_that_a_request_names(api, path):
+    answer = api.get(path, headers={"host": "evil.example"}, follow_redirects=False)
+    assert answer.status_code == 404
+    assert "location" not in answer.headers
 
 
 def test_health_needs_no_token_and_names_clusters_that_do_not_answer(api):

@@ -44,6 +44,7 @@ def described(app):
     "operation",
     [
         "GET /v1/health",
+        "GET /v1/proof",
         "GET /metrics",
         "POST /v1/runs",
         "POST /v1/runs/{number}/start",

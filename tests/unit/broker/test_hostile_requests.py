@@ -38,6 +38,10 @@ HOSTILE = [
     ({"components": [0]}, "specification.components.0"),
     ({"components": [-4]}, "specification.components.0"),
     ({"components": [4.5]}, "specification.components.0"),
+    ({"components": [4.0]}, "specification.components.0"),
+    ({"components": [True]}, "specification.components.0"),
+    ({"components": ["8"]}, "specification.components.0"),
+    ({"most_components": True, "request": "flexible"}, "specification.most_components"),
     ({"components": []}, "specification.components"),
     ({"components": [1] * 65}, "specification.components"),
     ({"components": "4"}, "specification.components"),
@@ -48,6 +52,9 @@ HOSTILE = [
     ({"run_time_limit_s": -1}, "specification.run_time_limit_s"),
     ({"run_time_limit_s": "for ever"}, "specification.run_time_limit_s"),
     ({"time_scale": 0}, "specification.time_scale"),
+    ({"time_scale": 1e-320}, "specification.time_scale"),
+    ({"time_scale": True}, "specification.time_scale"),
+    ({"run_time_limit_s": "10"}, "specification.run_time_limit_s"),
     ({"interconnect": "carrier pigeons"}, "specification.interconnect"),
     ({"__class__": "os.system"}, "specification.__class__"),
 ]
@@ -128,6 +135,7 @@ def test_a_stated_length_beyond_the_limit_is_enough_to_refuse(api):
         ("/v1/jobs?after=" + "1" * 5_000, {}, 414, "query"),
         ("/v1/" + "a" * 2_000, {}, 414, "path"),
         ("/v1/jobs", {"x-much": "a" * 20_000}, 431, "headers"),
+        ("/v1/jobs", {f"x-{number}": "" for number in range(1_000)}, 431, "headers"),
         ("/v1/jobs?after=-1", {}, 422, "after"),
         ("/v1/jobs?limit=0", {}, 422, "limit"),
         ("/v1/jobs?limit=1001", {}, 422, "limit"),
@@ -149,6 +157,24 @@ def test_addresses_and_headers_have_limits_too(api, path, headers, status, named
     assert answer.status_code == status
     assert named in answer.json()["error"]
     assert answer.json()["error"].isprintable()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("dilation", 1e-320),
+        ("dilation", True),
+        ("dilation", "8"),
+        ("scan_interval_s", 1e-320),
+        ("seed", 1.0),
+        ("tries_threshold", True),
+        ("quota", True),
+    ],
+)
+def test_a_run_with_a_number_that_is_none_or_too_small_is_refused(api, field, value):
+    _, sentence = refused(api, json.dumps({"name": "run", field: value}), "/v1/runs")
+    assert sentence.startswith(f"{field}: ")
+    assert api.setup.broker.current_run() is None
 
 
 def test_the_token_is_asked_for_before_a_body_is_read(api):

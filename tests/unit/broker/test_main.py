@@ -3,7 +3,10 @@
 import logging
 import sys
 
-from emulator.broker.__main__ import OneLineFormatter
+import pytest
+
+from emulator.broker.__main__ import OneLineFormatter, read_token
+from emulator.model.errors import InvalidInput
 
 
 def written(message: str, *, error: Exception | None = None) -> str:
@@ -28,3 +31,13 @@ def test_an_error_s_own_words_cannot_either_and_its_trace_is_kept():
     assert line.isprintable()
     assert "ValueError: a\\nWARNING: b" in line
     assert "test_main.py" in line
+
+
+@pytest.mark.parametrize("content", ["", "\n", "  \n"])
+def test_a_broker_does_not_start_with_an_empty_token(tmp_path, content):
+    file = tmp_path / "token"
+    file.write_text(content)
+    with pytest.raises(InvalidInput, match="is empty"):
+        read_token(file)
+    file.write_text("secret\n")
+    assert read_token(file) == "secret"

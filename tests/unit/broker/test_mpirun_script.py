@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import stat
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +26,7 @@ class FirstHead:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.sessions: list[Path] = []
         for name, text in {"mpirun": SAY, "ssh": SSH, "srun": SRUN}.items():
             program = folder / "bin" / name
             program.parent.mkdir(exist_ok=True)
@@ -45,7 +47,9 @@ class FirstHead:
         (self.folder / "start").write_text(start_script("job-3", parts, PROGRAM, broker))
         ended = self.run("bash", "start")
         assert ended.returncode == 0, ended.stderr
-        return self.said_to("mpirun")
+        words = self.said_to("mpirun")
+        self.sessions.append(Path(setting(words, "orte_tmpdir_base")))
+        return words
 
     def said_to(self, program: str) -> list[str]:
         return (self.folder / f"{program}.said").read_text().splitlines()
@@ -53,7 +57,11 @@ class FirstHead:
 
 @pytest.fixture
 def head(tmp_path):
-    return FirstHead(tmp_path)
+    head = FirstHead(tmp_path)
+    yield head
+    for session in head.sessions:
+        if session.is_dir():
+            session.rmdir()
 
 
 def setting(words: list[str], name: str) -> str:
@@ -102,6 +110,27 @@ def test_a_host_without_an_allocation_gets_no_daemon(head):
 
 def test_mpirun_looks_for_no_devices(head):
     assert {"HWLOC_COMPONENTS=-linux:pci,-linux:io", "HWLOC_PLUGINS_PATH="} <= set(head.start(EAST))
+
+
+def test_the_session_folder_is_made_for_its_owner_alone_and_nobody_can_foresee_its_name(head):
+    first, second = (Path(setting(head.start(EAST), "orte_tmpdir_base")) for _ in range(2))
+    assert first != second
+    assert first.name.startswith("t-job-3-")
+    assert [stat.S_IMODE(folder.stat().st_mode) for folder in (first, second)] == [0o700, 0o700]
+
+
+def test_a_daemon_s_session_folder_is_made_before_it_and_one_of_another_user_is_not_taken(head):
+    words = head.start(EAST, WEST)
+    agent, folder = shlex.split(setting(words, "plm_rsh_agent")), Path(setting(words, "orte_tmpdir_base"))
+    folder.rmdir()
+    assert head.run(*agent, "10.0.0.2", f"stat -c %a {folder}").stdout == "700\n"
+    assert head.run(*agent, "10.0.0.2", "echo again").stdout == "again\n"
+    folder.rmdir()
+    folder.symlink_to(head.folder)
+    ended = head.run(*agent, "10.0.0.2", "echo started")
+    folder.unlink()
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert f"The session folder {folder} cannot be made, or is another user's." in ended.stderr
 
 
 NODES = (NodeShare("n1", 4), NodeShare("n2", 2))

@@ -1,6 +1,7 @@
 """A broker as its users meet it: served over HTTP, spoken to by the client, a notebook and the command line."""
 
 import json
+import socket
 import threading
 import time
 from types import SimpleNamespace
@@ -10,6 +11,7 @@ import pytest
 import uvicorn
 
 from emulator.broker.http.api import create_app
+from emulator.broker.http.connections import TimedHeaders
 from emulator.cli.options import DEFAULT_NAME
 from emulator.client import BrokerClient
 from emulator.model.errors import AlreadyEnded, InvalidInput, KeyTaken, TestbedNotUp, Unanswered, UnknownName
@@ -33,6 +35,7 @@ class Server:
             create_app(setup.broker, setup.journal, TOKEN),
             host="127.0.0.1",
             port=port,
+            http=TimedHeaders,
             log_level="error",
             timeout_graceful_shutdown=1,
         )
@@ -251,3 +254,31 @@ def test_sixty_clients_wait_for_events_at_once_and_jobs_still_come_in(server, cl
     for waiter in waiters:
         waiter.join(timeout=15)
     assert not any(waiter.is_alive() for waiter in waiters)
+
+
+LOOK = b"GET /v1/health HTTP/1.1\r\nHost: broker\r\n"
+
+
+@pytest.mark.parametrize("begun", [b"", LOOK, LOOK + b"\r\n" + LOOK])
+def test_headers_that_do_not_come_in_time_end_the_connection(server, monkeypatch, begun):
+    monkeypatch.setattr("emulator.broker.http.connections.HEADER_TIMEOUT_HOST_S", 0.1)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+        connection.sendall(begun)
+        answered = b"".join(iter(lambda: connection.recv(65_536), b""))
+    assert answered.count(b"200 OK") == begun.count(b"\r\n\r\n")
+
+
+def test_headers_that_come_in_pieces_are_answered(server):
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+        for piece in (LOOK[:9], LOOK[9:], b"Connection: close\r\n\r\n"):
+            connection.sendall(piece)
+        assert b"200 OK" in b"".join(iter(lambda: connection.recv(65_536), b""))
+
+
+@pytest.mark.parametrize("version", [b"3.0", b"2.0", b"0.9", b"1.2"])
+def test_other_versions_of_http_are_refused(server, version):
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+        connection.sendall(LOOK.replace(b"1.1", version) + b"Connection: close\r\n\r\n")
+        answer = b"".join(iter(lambda: connection.recv(65_536), b""))
+    assert b"200 OK" not in answer
+    assert answer.split()[1] in (b"400", b"505")

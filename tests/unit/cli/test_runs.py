@@ -38,7 +38,7 @@ def test_every_help_has_an_example(verb, call):
         ),
         (
             ["campaign", "run", "first", "--scan-interval", "0"],
-            "campaign 'first': scan_interval_s: must be greater than 0, not 0.0.",
+            "campaign 'first': scan_interval_s: must be greater than or equal to 0.000001, not 0.0.",
         ),
         (
             ["campaign", "run", "first", "--quota", "0"],

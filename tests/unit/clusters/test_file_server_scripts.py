@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from emulator.clusters.file_server import StoredFile
 from emulator.clusters.ssh_file_server import (
+    FREE_BYTES,
     SshFileServer,
     fetch_command,
     make_command,
@@ -180,3 +182,9 @@ def test_removing_a_file_twice_is_no_error(target):
     for _ in range(2):
         assert target.run(remove_command("t", "input"))[0] == 0
     assert target.files == {}
+
+
+def test_the_free_bytes_are_those_of_the_disk_of_the_home(source):
+    code, lines, _ = source.run(FREE_BYTES)
+    assert code == 0
+    assert 0 < int(lines[0]) <= shutil.disk_usage(source.home).total

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from emulator.containers.addresses import AddressPlan
-from emulator.containers.compose import ImageReferences, Rendering, broker_settings, render
+from emulator.containers.compose import ImageReferences, Rendering, broker_settings, cluster_memory_bytes, render
 from emulator.containers.names import LABEL, PartNames
 from emulator.model.catalogue import topology_named
 from emulator.model.documents import parse_document
@@ -27,6 +27,7 @@ def rendering_of(topology: str, name: str = "lab") -> Rendering:
         state_folder=Path("/state/lab"),
         api_port=8470,
         router_backend="auto",
+        host_memory_bytes=24 * 1024**3,
     )
 
 
@@ -103,6 +104,44 @@ def test_no_cluster_gets_the_brokers_key_or_the_token(document: dict[str, Any]) 
             assert not any("keys/broker" in mount or "token" in mount for mount in service.get("volumes", []))
 
 
+def test_no_cluster_and_no_broker_takes_the_host(document: dict[str, Any]) -> None:
+    limited = {name: service for name, service in document["services"].items() if name != "wan"}
+    for service in limited.values():
+        assert service["mem_limit"] == service["memswap_limit"] <= 18 * 1024**3
+        assert 0 < service["pids_limit"] <= 16384
+    assert all(service["oom_score_adj"] > 0 for name, service in limited.items() if name != "broker")
+
+
+def test_clusters_share_the_memory_but_each_has_what_its_processors_need() -> None:
+    mini, das2 = rendering_of("mini"), rendering_of("das2")
+    assert {cluster_memory_bytes(mini, cluster) for cluster in mini.clusters} == {18 * 1024**3 // 4}
+    large, *others = (cluster_memory_bytes(das2, cluster) for cluster in das2.clusters)
+    assert large == (512 + 144 * 64) * 1024**2
+    assert set(others) == {(512 + 64 * 64) * 1024**2}
+    small = replace(das2, host_memory_bytes=8 * 1024**3)
+    assert {cluster_memory_bytes(small, cluster) for cluster in small.clusters} >= {6 * 1024**3}
+    assert max(cluster_memory_bytes(small, cluster) for cluster in small.clusters) == 6 * 1024**3
+
+
+def test_only_beside_real_clusters_a_way_leads_out_of_the_testbed() -> None:
+    def told(rendering: Rendering) -> set[bool]:
+        services = yaml.safe_load(render(rendering))["services"]
+        clusters = [services[cluster.name] for cluster in rendering.clusters]
+        return {"TESTBED_HAS_REAL_CLUSTERS" in cluster["environment"] for cluster in clusters}
+
+    assert told(half_real()) == {True}
+    assert told(rendering_of("mini")) == {False}
+
+
+def test_the_broker_reads_copies_of_its_files_that_are_kept_in_memory(rendering: Rendering) -> None:
+    broker = yaml.safe_load(render(rendering))["services"]["broker"]
+    assert broker["tmpfs"] == ["/run/broker:mode=700"]
+    settings = broker_settings(rendering)
+    files = (settings.topology_file, settings.token_file, settings.key_file, settings.known_hosts_file)
+    mounted = {mount.split(":")[1] for mount in broker["volumes"]}
+    assert all(f"/etc/testbed/{file.relative_to('/run/broker')}" in mounted for file in files)
+
+
 def test_the_broker_is_told_every_head_in_order(rendering: Rendering) -> None:
     heads = broker_settings(rendering).heads
     assert [head.cluster for head in heads] == rendering.topology.cluster_names
@@ -160,7 +199,7 @@ def test_the_broker_is_told_how_to_reach_and_ask_a_real_head_in_the_topologys_or
     first, real, last = broker_settings(half_real()).heads
     assert [first.address, real.address, last.address] == ["10.111.0.10", "fs0.das.example", "10.111.0.11"]
     assert (real.user, real.port, real.partition, real.real) == ("alice", 2222, "defq", True)
-    assert real.key_file == Path("/etc/testbed/keys/heads/das")
+    assert real.key_file == Path("/run/broker/keys/heads/das")
     assert (first.key_file, first.real) == (None, False)
 
 

@@ -50,3 +50,17 @@ def test_a_daemon_that_ran_for_long_is_started_again_at_once(
     while not pauses:  # another child of this process may end first
         daemons.await_end()
     assert pauses == [0.0]
+
+
+def test_no_route_leads_out_of_the_testbed_nor_to_the_host(entrypoint: ModuleType) -> None:
+    routes = [
+        {"dst": "default", "gateway": "10.111.0.1", "dev": "eth0", "flags": []},
+        {"dst": "10.111.0.0/24", "dev": "eth0", "scope": "link", "prefsrc": "10.111.0.10", "flags": []},
+        {"dst": "10.111.128.0/24", "dev": "eth1", "scope": "link", "prefsrc": "10.111.128.10", "flags": []},
+        {"dst": "10.111.128.0/17", "gateway": "10.111.128.2", "dev": "eth1", "flags": []},
+    ]
+    assert entrypoint.closing_routes(routes) == [
+        ["del", "default", "dev", "eth0"],
+        ["replace", "prohibit", "10.111.0.1/32"],
+        ["replace", "prohibit", "10.111.128.1/32"],
+    ]

@@ -45,8 +45,20 @@ def test_a_head_accepts_the_broker_and_the_other_clusters(testbed: TestbedState)
     pairs = [
         paramiko.Ed25519Key.from_private_key_file(str(testbed.folder / "keys" / name)) for name in ("broker", "grid")
     ]
-    assert [line.split()[:2] for line in accepted] == [["ssh-ed25519", key.get_base64()] for key in pairs]
-    assert (testbed.folder / "keys" / "grid.pub").read_text().splitlines() == accepted[1:]
+    assert [line.split()[1:3] for line in accepted] == [["ssh-ed25519", key.get_base64()] for key in pairs]
+
+
+def test_keys_run_commands_only_and_in_containers_only_from_where_their_owners_are(testbed: TestbedState) -> None:
+    broker, grid = (testbed.folder / "keys" / "authorized_keys").read_text().splitlines()
+    assert broker.startswith('restrict,from="10.111.0.2" ssh-ed25519 ')
+    assert grid.startswith('restrict,from="10.111.0.0/24,10.111.128.0/17" ssh-ed25519 ')
+    at_real_heads = (testbed.folder / "keys" / "grid.pub").read_text()
+    assert at_real_heads == f"restrict {grid.partition(' ')[2]}\n"
+
+
+def test_the_printed_words_of_making_keys_hold_none(testbed: TestbedState, capsys: pytest.CaptureFixture[str]) -> None:
+    make_keys(testbed, [REAL_HEAD])
+    assert capsys.readouterr() == ("", "")
 
 
 def test_every_head_is_known_by_its_addresses_and_names_and_a_real_one_as_it_was_checked(testbed: TestbedState) -> None:

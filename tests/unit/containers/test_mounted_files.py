@@ -10,7 +10,7 @@ import docker.errors
 import pytest
 
 from emulator.containers import keys
-from emulator.containers.mounted_files import TOKEN, restore_files, secret_files, write_rendered
+from emulator.containers.mounted_files import restore_files, secret_files, write_rendered
 from emulator.containers.names import USER
 from emulator.containers.progress import ignore
 from emulator.containers.state import (
@@ -118,6 +118,23 @@ def test_a_token_that_nobody_has_is_made_anew_and_the_broker_must_read_it(testbe
     assert testbed.token != token
 
 
+def test_an_empty_token_is_none(testbed: TestbedState) -> None:
+    (testbed.folder / "token").write_text("")
+    with pytest.raises(InvalidInput, match="empty"):
+        _ = testbed.token
+    assert restore_files(Engine(), testbed, (), ignore) == {"lab-broker"}
+    assert len(testbed.token) >= 32
+
+
+def test_the_header_for_curl_is_the_owner_s_alone_and_follows_the_token(testbed: TestbedState) -> None:
+    file = testbed.folder / "authorization"
+    for lost in ("authorization", "token"):
+        (testbed.folder / lost).unlink()
+        restore_files(Engine(), testbed, (), ignore)
+        assert file.read_text() == f"Authorization: Bearer {testbed.token}\n"
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
 def test_keys_that_nobody_has_are_all_made_anew(testbed: TestbedState, made_anew: list[str]) -> None:
     (testbed.folder / "keys/broker").unlink()
     outdated = restore_files(Engine(), testbed, (), ignore)
@@ -153,4 +170,4 @@ def test_every_mounted_file_is_looked_after(testbed: TestbedState) -> None:
     }
     known = {*secret_files(testbed), "topology.yaml", "broker.json"}
     assert {str(Path(path).relative_to(testbed.folder)) for path in mounted} <= known
-    assert TOKEN in known
+    assert "token" in known

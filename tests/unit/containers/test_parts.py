@@ -39,6 +39,7 @@ def document(topology: Topology) -> dict[str, Any]:
         state_folder=Path("/state/lab"),
         api_port=8470,
         router_backend="auto",
+        host_memory_bytes=24 * 1024**3,
     )
     loaded: dict[str, Any] = yaml.safe_load(render(rendering))
     return loaded

@@ -72,6 +72,7 @@ def test_the_edge_of_a_cluster_shapes_both_directions_of_its_access_link(mini: T
     assert 'tc qdisc add dev "$link" root handle 1: tbf rate 20000000bit burst 2764b limit 96896b' in script
     assert "tc qdisc add dev ifb0 root handle 1: tbf rate 20000000bit burst 2764b limit 96896b" in script
     assert 'ip link set dev "$link" gso_max_segs 1' in script
+    assert "ip route del default" in script
     assert 'ip route replace 10.150.128.0/17 via 10.150.129.2 dev "$link" rto_min 0.200s' in script
 
 

@@ -55,6 +55,6 @@ def test_all_faults_are_named_one_sentence_each():
         JobSpecification.model_validate({"components": [0], "time_scale": -1, "sizes": 3})
     assert all_faults(refused.value) == [
         "components.0: must be greater than 0, not 0.",
-        "time_scale: must be greater than 0, not -1.",
+        "time_scale: must be greater than or equal to 0.000001, not -1.",
         "unknown key 'sizes' (value 3).",
     ]
