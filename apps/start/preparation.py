@@ -24,8 +24,14 @@ COMPONENTS = (
 )  # fmt: skip
 
 
+FIRST_TO_END = "1000"
+"""The score with which the kernel ends a process first if memory is full: a rank, before a daemon of the cluster."""
+
+
 def prepare(arguments: Sequence[str]) -> None:
     """Import what the ranks of a job with these arguments need, and freeze the memory that they will share."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text(FIRST_TO_END, encoding="ascii")
     mpi.use_one_thread()
     mpi.load()
     load_components(COMPONENTS)

@@ -43,9 +43,6 @@ PROCESSOR_MEMORY_BYTES: Final = 64 * 1024**2
 """What a cluster may hold for each of its processors, if need be at the expense of others: a rank takes less."""
 
 CLUSTER_MEMORY_BYTES: Final = 512 * 1024**2
-FIRST_TO_END: Final = 500
-"""Added to the score by which the kernel chooses what it ends if the host's memory is full: ranks come first."""
-
 LEADING_CPU_SHARES: Final = 10240
 """Ten times a container's usual share of contended processors, for what every cluster waits for."""
 
@@ -129,7 +126,6 @@ def cluster_service(rendering: Rendering, index: int, cluster: Cluster) -> dict[
         "shm_size": SHARED_MEMORY_BYTES,
         "pids_limit": MAX_PROCESSES,
         **_memory_limit(cluster_memory_bytes(rendering, cluster)),
-        "oom_score_adj": FIRST_TO_END,
         "volumes": [
             f"{keys / 'hosts' / cluster.name}:/etc/testbed/keys/host:ro",
             *(f"{keys / file}:/etc/testbed/keys/{file}:ro" for file in ("authorized_keys", "grid", "known_hosts")),

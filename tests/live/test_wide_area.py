@@ -90,6 +90,9 @@ def test_the_command_verifies_every_link(testbed: CommandLine, handle: WanHandle
     pairs = set(topology.ordered_pairs)
     for quantity in (Quantity.DELAY, Quantity.RATE, Quantity.LOSS):
         assert {(row["from"], row["to"]) for row in rows if row["quantity"] == quantity.value} == pairs
+    # What a job may reach is the same as before: the edges that were programmed again have no way out.
+    for container in handle.cluster_containers:
+        assert "default" not in handle.execute(container, ["ip", "route"])
 
 
 @pytest.mark.long

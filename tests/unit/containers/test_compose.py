@@ -105,11 +105,10 @@ def test_no_cluster_gets_the_brokers_key_or_the_token(document: dict[str, Any]) 
 
 
 def test_no_cluster_and_no_broker_takes_the_host(document: dict[str, Any]) -> None:
-    limited = {name: service for name, service in document["services"].items() if name != "wan"}
-    for service in limited.values():
+    limited = [service for name, service in document["services"].items() if name != "wan"]
+    for service in limited:
         assert service["mem_limit"] == service["memswap_limit"] <= 18 * 1024**3
         assert 0 < service["pids_limit"] <= 16384
-    assert all(service["oom_score_adj"] > 0 for name, service in limited.items() if name != "broker")
 
 
 def test_clusters_share_the_memory_but_each_has_what_its_processors_need() -> None:
