@@ -26,6 +26,7 @@ _PLACEMENTS = (
 _QUEUES = (
     "backfilling", "by_estimate", "global_and_local", "global_priority", "global_scheduler", "job_queue",
     "local_priority", "local_schedulers", "placement_queue", "planned_idle", "snapshot_codec", "visiting",
+    "waiting_groups",
 )  # fmt: skip
 
 MODULES = (
