@@ -24,8 +24,9 @@ _PLACEMENTS = (
     "ranking", "worst_fit", "worst_fit_distinct",
 )  # fmt: skip
 _QUEUES = (
-    "global_and_local", "global_priority", "global_scheduler", "job_queue", "local_priority", "local_schedulers",
-    "placement_queue", "snapshot_codec", "visiting",
+    "backfilling", "by_estimate", "global_and_local", "global_priority", "global_scheduler", "job_queue",
+    "local_priority", "local_schedulers", "placement_queue", "planned_idle", "snapshot_codec", "visiting",
+    "waiting_groups",
 )  # fmt: skip
 
 MODULES = (

@@ -15,7 +15,7 @@ from emulator.model.topology import Topology
 from emulator.policies.answer_checks import check_answers
 from emulator.policies.decisions import SNAPSHOT_EVERY, Decision
 from emulator.policies.protocols import SchedulingEvent, Start
-from emulator.policies.state import NOTHING_ELSE, Surroundings, SystemState
+from emulator.policies.state import NOTHING_ELSE, RunningJob, Surroundings, SystemState
 
 
 def system_state(
@@ -76,5 +76,14 @@ def decide_all(run: Run, events: Sequence[SchedulingEvent], state: SystemState) 
         decisions.append(decision)
         for answer in decision.answers:
             if isinstance(answer, Start):
-                state = state.after(answer.placement)
+                state = _with(run, answer, state.after(answer.placement))
     return decisions, ""
+
+
+def _with(run: Run, start: Start, state: SystemState) -> SystemState:
+    """Return `state` with the job of `start` among the running ones, if the discipline plans with them."""
+    if not run.needs_running_jobs:
+        return state
+    estimate_s = run.jobs[start.job_id].request.estimate_s
+    end_s = None if estimate_s is None else state.time_s + estimate_s
+    return state.with_running(RunningJob(start.job_id, start.placement, state.time_s, end_s))

@@ -6,6 +6,7 @@ All methods run on the broker's loop. Nothing here knows of the API.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from emulator.broker.decision import decide_all, nothing_idle, system_state
 from emulator.broker.files.replicas import Replicas
@@ -122,6 +123,8 @@ class Scheduling:
 
     def _state(self, run: Run) -> SystemState:
         surroundings = self._replicas.surroundings(set(run.waiting_files.values()), self._lost)
+        if running := run.running():
+            surroundings = replace(surroundings, running=running)
         occupancies = self.occupancies.read(self._lost)
         return system_state(occupancies, run.placed, self._topology, run.now_s(), surroundings)
 

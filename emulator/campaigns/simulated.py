@@ -28,6 +28,7 @@ from emulator.simulator.simulation import SimulationResult, admission, simulate
 from emulator.simulator.study_streams import StudyWorkload, study_workload, study_workloads
 from workloads.campaign import campaign_named
 from workloads.campaign_stream import campaign_jobs
+from workloads.estimates import with_estimates
 from workloads.job_lists import Check, JobOutcome, outcome_line, read_job_list
 from workloads.swf import Remark, read_swf
 from workloads.swf_stream import swf_jobs
@@ -44,7 +45,8 @@ class SimulationOptions:
     """The options of a simulation; None leaves the choice to the workload, or to the defaults where it has none.
 
     `jobs` is the number of jobs of a campaign or a study's stream, `load` the gross utilization of the latter,
-    `component_limit` splits the jobs of a log. `middleware` adds the topology's middleware overhead to placement.
+    `component_limit` splits the jobs of a log. `middleware` adds the topology's middleware overhead to placement. With
+    `estimate_factor` the users' estimates are drawn (`workloads.estimates`).
     """
 
     topology: str | None = None
@@ -58,6 +60,7 @@ class SimulationOptions:
     seed: int = 0
     middleware: bool | None = None
     runtime: RuntimeModel | float | None = None
+    estimate_factor: float | None = None
 
 
 @dataclass(frozen=True)
@@ -86,9 +89,12 @@ def simulate_workload(
         InvalidInput: if an input is wrong; one sentence names the file, the line and the field.
     """
     subject = prepared(source, options)
+    jobs = subject.jobs
+    if options.estimate_factor is not None:
+        jobs = with_estimates(jobs, options.estimate_factor, options.seed)
     with nullcontext() if jobs_out is None else written_whole(jobs_out) as lines:
         result = simulate(
-            subject.jobs,
+            jobs,
             clusters=subject.topology,
             queue=subject.queue,
             policy=subject.policy,
@@ -249,7 +255,11 @@ def _from_study(workload: StudyWorkload, options: SimulationOptions) -> Simulate
 
 
 def _admission(topology: Topology, queue: str, options: SimulationOptions) -> Check:
-    return admission(topology, queue, options.policy, options.quota).check
+    check = admission(topology, queue, options.policy, options.quota).check
+    if options.estimate_factor is None:
+        return check
+    # The estimates are drawn when the jobs are simulated; whether a job fits does not depend on them.
+    return lambda job: check(replace(job, request=replace(job.request, estimate_s=job.service_s)))
 
 
 def _recorder(lines: TextIO) -> Callable[[FinishedJob], None]:

@@ -36,6 +36,10 @@ FactorsOption = Annotated[
 GridOption = Annotated[
     int | None, typer.Option(help="Which grid's factors count, where a table holds several of an application.")
 ]
+EstimateFactorOption = Annotated[
+    float | None,
+    typer.Option(help="Draw the users' estimates: the execution time times 1 to this factor. [those of the jobs]"),
+]
 JobsOption = Annotated[int | None, typer.Option(help="Number of jobs of a campaign or of a study's stream.")]
 LoadOption = Annotated[float | None, typer.Option(help="Gross utilization of a study's stream.")]
 ComponentLimitOption = Annotated[int | None, typer.Option(help="Split the jobs of a log by this size.")]
@@ -60,6 +64,7 @@ def simulate(
     topology: TopologyOption = None,
     extension_factors: FactorsOption = None,
     grid: GridOption = None,
+    estimate_factor: EstimateFactorOption = None,
     jobs: JobsOption = None,
     load: LoadOption = None,
     component_limit: ComponentLimitOption = None,
@@ -80,7 +85,7 @@ def simulate(
     options = SimulationOptions(
         topology=topology, policy=policy, queue=queue, quota=quota, jobs=jobs, load=load,
         component_limit=component_limit, warm_up_jobs=warm_up, seed=seed, middleware=middleware,
-        runtime=_runtime(extension_factors, grid),
+        runtime=_runtime(extension_factors, grid), estimate_factor=estimate_factor,
     )  # fmt: skip
     subject, result = simulate_workload(workload, options, jobs_out)
     show_remarks(subject.name, subject.remarks)

@@ -116,6 +116,11 @@ class JobSpecification(DocumentModel):
         if sum(len(word) for word in self.command) > MAX_COMMAND_CHARACTERS:
             raise ValueError(f"command: it may have {MAX_COMMAND_CHARACTERS} characters at most")
 
+    @property
+    def estimate_s(self) -> float | None:
+        """The user's estimate of the execution time: the run-time limit, or None where the default limit applies."""
+        return None if self.run_time_limit_s == DEFAULT_RUN_TIME_LIMIT_S / self.time_scale else self.run_time_limit_s
+
     def request_in(self, topology: Topology) -> JobRequest:
         """Return the request, with its clusters as indices of `topology`.
 
@@ -137,7 +142,14 @@ class JobSpecification(DocumentModel):
 
     def _request(self, clusters: tuple[int, ...]) -> JobRequest:
         return JobRequest(
-            self.request, self.components, clusters, self.least_component, self.most_components, self.splits, self.file
+            self.request,
+            self.components,
+            clusters,
+            self.least_component,
+            self.most_components,
+            self.splits,
+            self.file,
+            self.estimate_s,
         )
 
 

@@ -45,6 +45,7 @@ class CustomPolicy:
     def __init__(self, name: str, policy: Any) -> None:
         self._name = name
         self._policy = policy
+        self.ignores_time = bool(getattr(policy, "ignores_time", False))
         self.accepts: frozenset[RequestKind] = _call(name, "accepts", lambda: frozenset(policy.accepts))
         if not all(isinstance(kind, RequestKind) for kind in self.accepts):
             raise InvalidInput(f"{name}: accepts must hold kinds of request (RequestKind), and nothing else.")

@@ -3,7 +3,8 @@
 A record is enough to repeat the decision. An arrival holds the whole request of its job. The first decision of a
 process, and every `SNAPSHOT_EVERY`-th after it, holds a snapshot of the discipline and the random numbers just before
 the decision, so replay can begin there and notice a divergence. Surroundings (files, bandwidths, history) are recorded
-if the policy was given any. Nodes and running jobs are not recorded, because no recorded policy reads them.
+if the policy was given any, and the running jobs if the discipline reads them. Nodes are not recorded, because no
+recorded policy reads them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from emulator.model.errors import InvalidInput
 from emulator.model.placement import Component, Placement
 from emulator.policies.protocols import Arrival, Departure, Reject, Scan, SchedulingEvent, Start, Withdrawal
 from emulator.policies.queues.snapshot_codec import recalled, remembered
-from emulator.policies.state import NOTHING_ELSE, FileState, Surroundings, SystemState
+from emulator.policies.state import NOTHING_ELSE, FileState, RunningJob, Surroundings, SystemState
 
 SNAPSHOT_EVERY: Final = 1_000
 """Number of decisions from one snapshot to the next."""
@@ -155,7 +156,7 @@ def _placement(record: Mapping[str, Any]) -> Placement:
 
 def _surroundings_record(surroundings: Surroundings) -> dict[str, Any]:
     rates = surroundings.bandwidth_bytes_per_s
-    return {
+    record: dict[str, Any] = {
         "files": {
             name: {"sites": list(file.sites), "size_bytes": file.size_bytes}
             for name, file in surroundings.files.items()
@@ -163,6 +164,18 @@ def _surroundings_record(surroundings: Surroundings) -> dict[str, Any]:
         "bandwidth_bytes_per_s": [[site, cluster, rate] for (site, cluster), rate in sorted(rates.items())],
         "history": sorted([cluster, site] for cluster, site in surroundings.history),
     }
+    if surroundings.running:
+        record["running"] = [_running_record(job) for job in surroundings.running]
+    return record
+
+
+def _running_record(job: RunningJob) -> dict[str, Any]:
+    times = {"job": job.id, "started_s": job.started_s, "estimated_end_s": job.estimated_end_s}
+    return times | _placement_record(job.placement)
+
+
+def _running(record: Mapping[str, Any]) -> RunningJob:
+    return RunningJob(record["job"], _placement(record), record["started_s"], record["estimated_end_s"])
 
 
 def _surroundings(record: Mapping[str, Any]) -> Surroundings:
@@ -170,4 +183,5 @@ def _surroundings(record: Mapping[str, Any]) -> Surroundings:
         files={name: FileState(tuple(file["sites"]), file["size_bytes"]) for name, file in record["files"].items()},
         bandwidth_bytes_per_s={(site, cluster): rate for site, cluster, rate in record["bandwidth_bytes_per_s"]},
         history=frozenset((cluster, site) for cluster, site in record["history"]),
+        running=tuple(_running(job) for job in record.get("running", ())),
     )

@@ -31,6 +31,11 @@ QUEUES: Final = {
     "lp-lf": "local priority, local queues first: the global queue is tried only while a local queue is empty",
     "lp-gf": "local priority, the global queue before the local ones",
     "lp-rd": "local priority; chance says which kind of queue goes first",
+    "fcfs": "first come, first served: all jobs wait until the first fits, as under gs",
+    "sjf": "shortest job first, by the users' estimates; all jobs wait until it fits",
+    "ljf": "longest job first, by the users' estimates; all jobs wait until it fits",
+    "easy": "EASY backfilling: a later job may start first if, by the estimates, it does not delay the first",
+    "conservative": "conservative backfilling: a later job may start first if it delays none that arrived before it",
     "sc": "one cluster as large as all together, for comparison (simulated only)",
 }
 

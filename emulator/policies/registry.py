@@ -25,6 +25,8 @@ from emulator.policies.placement.flexible_cluster_minimization import FlexibleCl
 from emulator.policies.placement.worst_fit import WorstFit
 from emulator.policies.placement.worst_fit_distinct import WorstFitDistinct
 from emulator.policies.protocols import PlacementPolicy, QueueDiscipline
+from emulator.policies.queues.backfilling import ConservativeBackfilling, EasyBackfilling
+from emulator.policies.queues.by_estimate import LongestJobFirst, ShortestJobFirst
 from emulator.policies.queues.global_priority import GlobalPriority
 from emulator.policies.queues.global_scheduler import GlobalScheduler, SingleCluster
 from emulator.policies.queues.local_priority import (
@@ -68,6 +70,11 @@ QUEUE_DISCIPLINES: dict[str, Callable[[Scanning], QueueDiscipline]] = {
     "lp-lf": lambda scanning: LocalPriorityLocalFirst(),
     "lp-gf": lambda scanning: LocalPriorityGlobalFirst(),
     "lp-rd": lambda scanning: LocalPriorityRandom(),
+    "fcfs": lambda scanning: GlobalScheduler(),
+    "sjf": lambda scanning: ShortestJobFirst(),
+    "ljf": lambda scanning: LongestJobFirst(),
+    "easy": lambda scanning: EasyBackfilling(),
+    "conservative": lambda scanning: ConservativeBackfilling(),
     "sc": lambda scanning: SingleCluster(),
 }
 

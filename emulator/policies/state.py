@@ -114,6 +114,11 @@ class SystemState:
         """Return this state with other idle processors per cluster."""
         return SystemState(self.processors, idle, self.time_s, self.surroundings)
 
+    def with_running(self, job: RunningJob) -> SystemState:
+        """Return this state with one more running job; its processors are those that are not idle."""
+        surroundings = replace(self.surroundings, running=(*self.surroundings.running, job))
+        return SystemState(self.processors, self.idle, self.time_s, surroundings)
+
     def after(self, placement: Placement) -> SystemState:
         """Return the state after `placement` has taken its processors and added its pairs to the history."""
         idle = list(self.idle)

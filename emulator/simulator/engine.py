@@ -38,6 +38,7 @@ from emulator.policies.protocols import (
     Start,
     WaitingJob,
 )
+from emulator.policies.queues.placement_queue import PlacementQueue
 from emulator.policies.queues.visiting import VisitingDiscipline
 from emulator.policies.state import RunningJob, Surroundings, SystemState
 from emulator.simulator.possible_jobs import Admission, JobForm, check_times
@@ -151,6 +152,10 @@ class Engine:
         self._running: list[tuple[float, int, SimulatedJob]] = []
         self._placed: int = 0
         self._scan = Scan()
+        # Scans that change nothing are only counted, unless a log wants to see each decision.
+        self._placement_queue: PlacementQueue | None = None
+        if log is None and isinstance(discipline, PlacementQueue):
+            self._placement_queue = discipline
         self._scans: bool = not isinstance(discipline, VisitingDiscipline)
 
     def run(
@@ -184,7 +189,7 @@ class Engine:
                     self._close_window(arrival_s)
                     return False
             elif scan_s is not None:
-                self._scan_queue(scan_s, coming is None)
+                self._scan_queue(scan_s, arrival_s)
             else:
                 break
         self._check_nobody_waits()
@@ -233,13 +238,18 @@ class Engine:
             self._forget_running(job.id)
         self._decide(Departure(job.id, placement), finish_s)
 
-    def _scan_queue(self, scan_s: float, no_more_arrive: bool) -> None:
+    def _scan_queue(self, scan_s: float, arrival_s: float) -> None:
+        """Scan the queue; `arrival_s` is the next arrival, infinite if there is none."""
         started = self._observations.started
         given_up = self._observations.given_up
         self._decide(self._scan, scan_s)
-        nothing_changes = started == self._observations.started and given_up == self._observations.given_up
-        if nothing_changes and no_more_arrive and not self._running:
+        if started != self._observations.started or given_up != self._observations.given_up:
+            return
+        if arrival_s == NEVER and not self._running:
             self._check_nobody_waits()
+        elif self._placement_queue is not None:
+            next_s = arrival_s if not self._running else min(arrival_s, self._running[0][0])
+            self._placement_queue.pass_over_scans(tuple(self._idle), next_s)
 
     def _decide(self, event: SchedulingEvent, time_s: float) -> None:
         idle = tuple(self._idle)

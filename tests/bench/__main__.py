@@ -21,9 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from emulator import compiled
+from emulator.campaigns.simulated import SimulationOptions, prepared
 from emulator.model.stream import StreamJob
+from emulator.policies.queues.placement_queue import PlacementQueue
 from emulator.simulator import simulate
 from tests.bench import simpy_program
+from tests.unit.policies.plain_placement_queue import PlainPlacementQueue
 from workloads.compositions import COMPOSITIONS
 from workloads.job_mix import no_extension
 from workloads.poisson_stream import PoissonStream
@@ -106,6 +109,34 @@ def _records() -> list[SwfRecord]:
     return records
 
 
+def placement_queue(jobs: int, rounds: int) -> dict[str, list[float]]:
+    """Jobs per second of W2 under its placement queue, which falls behind, and under the queue's plain reading."""
+    subject = prepared("W2", SimulationOptions(jobs=jobs))
+    listed = list(subject.jobs)
+    queues: dict[str, Any] = {
+        "W2, every job tried": PlainPlacementQueue,
+        "W2, placement queue": lambda: PlacementQueue(subject.scanning.interval_s),
+    }
+    rates: dict[str, list[float]] = {name: [] for name in queues}
+    for _ in range(rounds):
+        found: list[Any] = []
+        for name, queue in queues.items():
+            taken_s, result = timed(
+                lambda queue=queue: simulate(
+                    listed,
+                    clusters=subject.topology,
+                    queue=queue,
+                    policy=subject.policy,
+                    middleware=subject.middleware,
+                )
+            )
+            rates[name].append(jobs / taken_s)
+            found.append(result.statistics)
+        if found[0] != found[1]:
+            sys.exit("The placement queue and its plain reading decide differently.")
+    return rates
+
+
 def linearity(sizes: list[int]) -> None:
     """Time per job and the memory of the process as the number of jobs grows, statistics only."""
     print(f"\n{'jobs':>12} {'us per job':>11} {'peak memory MB':>15}")
@@ -126,6 +157,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="bench", description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=100_000)
+    parser.add_argument("--w2-jobs", type=int, default=5_000, help="20000 leave 1,000 waiting (half a minute a round)")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--linear", action="store_true", help="also up to 10 million jobs (about half a minute)")
     options = parser.parse_args()
@@ -134,6 +166,7 @@ def main() -> None:
         linearity([100_000, 1_000_000, 10_000_000])
         print()
     report(against_simpy(options.jobs, options.rounds), "SimPy, GS")
+    report(placement_queue(options.w2_jobs, min(3, options.rounds)), "W2, every job tried")
     rates = against_accasim(min(3, options.rounds))
     if rates:
         report(rates, "AccaSim, FIFO")

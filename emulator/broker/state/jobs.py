@@ -12,6 +12,7 @@ from emulator.model.topology import Topology
 from emulator.model.views import ComponentView, JobView
 from emulator.policies.claiming_procedure import ClaimingProcedure
 from emulator.policies.protocols import WaitingJob
+from emulator.policies.state import RunningJob
 
 
 @dataclass(slots=True)
@@ -43,6 +44,17 @@ class LiveJob:
     def waiting(self) -> WaitingJob:
         """The job as its discipline sees it."""
         return WaitingJob(self.id, self.request, self.queue)
+
+    def running(self) -> RunningJob | None:
+        """Return the placed job with its estimated end, as a discipline that plans sees it; None if it is not placed.
+
+        Until it starts, it counts from its placement.
+        """
+        placed_s, started_s = self.timeline.placed_s, self.timeline.started_s
+        if self.placement is None or placed_s is None:
+            return None
+        began_s, estimate_s = placed_s if started_s is None else started_s, self.request.estimate_s
+        return RunningJob(self.id, self.placement, began_s, None if estimate_s is None else began_s + estimate_s)
 
     def unclaimed(self, topology: Topology) -> dict[int, int]:
         """Return the processors per cluster index that are claimed but not granted yet."""

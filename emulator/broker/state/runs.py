@@ -21,6 +21,7 @@ from emulator.policies.admission import Admitting
 from emulator.policies.decisions import Decision
 from emulator.policies.factory import check_live, deciders
 from emulator.policies.protocols import PlacementPolicy, QueueDiscipline
+from emulator.policies.state import RunningJob
 
 
 class Run:
@@ -125,6 +126,17 @@ class Run:
     def placed(self) -> list[LiveJob]:
         """The jobs that have been placed and have not ended."""
         return [job for job in self.jobs.values() if job.placement is not None and not job.state.final]
+
+    @property
+    def needs_running_jobs(self) -> bool:
+        """Whether the discipline plans with the estimated ends of the running jobs."""
+        return bool(getattr(self.discipline, "needs_running_jobs", False))
+
+    def running(self) -> tuple[RunningJob, ...]:
+        """Return the placed jobs with their estimated ends; nothing if the discipline does not plan with them."""
+        if not self.needs_running_jobs:
+            return ()
+        return tuple(running for job in self.placed if (running := job.running()) is not None)
 
     def now_s(self) -> float:
         """Get the emulated seconds since the run's start; zero before."""

@@ -22,6 +22,7 @@ class ByKind:
     """The policy that chooses the placement rule by the kind of the request."""
 
     accepts: ClassVar[frozenset[RequestKind]] = frozenset(RequestKind)
+    ignores_time: ClassVar[bool] = True
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
         """Return a placement by the rule for the request's kind, or None."""

@@ -43,12 +43,18 @@ def place_where_named(request: JobRequest, state: SystemState, policy: Placement
     return place_fixed(request, state)
 
 
+def ignores_time(policy: PlacementPolicy) -> bool:
+    """Return whether a policy states that its answers do not depend on the time; all policies of the testbed do."""
+    return bool(getattr(policy, "ignores_time", False))
+
+
 class AcceptingFixed:
     """A policy that places fixed requests where they say, and passes all others to `policy`."""
 
     def __init__(self, policy: PlacementPolicy) -> None:
         self._policy = policy
         self.accepts = policy.accepts | {RequestKind.FIXED}
+        self.ignores_time: bool = ignores_time(policy)
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
         """Return a placement by the request's kind, with the replica that each component reads, or None."""

@@ -21,6 +21,7 @@ class FlexibleClusterMinimization:
     """The policy that uses the fewest clusters, by decreasing idle processors, within the job's limits on splitting."""
 
     accepts: ClassVar[frozenset[RequestKind]] = frozenset({RequestKind.FLEXIBLE})
+    ignores_time: ClassVar[bool] = True
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
         """Return a placement of all processors, or None only if no placement within the limits exists."""

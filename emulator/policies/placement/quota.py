@@ -11,6 +11,7 @@ import math
 from emulator.model.errors import InvalidInput
 from emulator.model.placement import Placement
 from emulator.model.request import JobRequest
+from emulator.policies.placement.fixed import ignores_time
 from emulator.policies.protocols import PlacementPolicy
 from emulator.policies.state import SystemState
 
@@ -28,6 +29,7 @@ class Quota:
         self._policy = policy
         self.share = share
         self.accepts = policy.accepts
+        self.ignores_time: bool = ignores_time(policy)
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
         """Return the policy's placement within the quota, or None."""

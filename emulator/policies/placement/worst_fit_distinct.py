@@ -20,6 +20,7 @@ class WorstFitDistinct:
     """The policy that pairs components in decreasing size with distinct clusters by decreasing idle processors."""
 
     accepts: ClassVar[frozenset[RequestKind]] = frozenset({RequestKind.UNORDERED, RequestKind.TOTAL})
+    ignores_time: ClassVar[bool] = True
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
         """Return a placement on distinct clusters, or None only if no such placement exists."""

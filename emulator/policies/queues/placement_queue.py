@@ -14,10 +14,8 @@ from typing import Any
 
 from numpy.random import Generator
 
-from emulator.policies.placement.fixed import place_where_named
 from emulator.policies.protocols import (
     Arrival,
-    Departure,
     PlacementPolicy,
     Reject,
     Scan,
@@ -27,6 +25,7 @@ from emulator.policies.protocols import (
     Withdrawal,
 )
 from emulator.policies.queues.snapshot_codec import recalled, remembered
+from emulator.policies.queues.waiting_groups import QueuedJob, WaitingGroups
 from emulator.policies.state import SystemState
 
 
@@ -44,8 +43,7 @@ class PlacementQueue:
         self._tries_threshold = tries_threshold
         self._adaptive = adaptive
         self._scans_at_departures = scans_at_departures
-        self._jobs: dict[int, WaitingJob] = {}
-        self._tries: dict[int, int] = {}
+        self._queue = WaitingGroups()
         self._next_scan_s: float | None = None
         self._first_scan_s = 0.0
         self._scans = 0
@@ -55,20 +53,15 @@ class PlacementQueue:
     ) -> Sequence[Start | Reject]:
         """Try the job that arrived or, at a scan (optionally also at a departure), every job from head to tail."""
         answers: list[Start | Reject] = []
-        match event:
-            case Arrival(job):
-                self._tries[job.id] = 0
-                self._jobs[job.id] = job
-                answers = self._try_each([job], state, policy)
-            case Scan():
-                answers = self._try_each(list(self._jobs.values()), state, policy)
-                self._note_scan(state.time_s)
-            case Withdrawal(job_id):
-                self._forget(job_id)
-            case Departure() if self._scans_at_departures:
-                answers = self._try_each(list(self._jobs.values()), state, policy)
-            case _:
-                pass
+        if isinstance(event, Arrival):
+            answers = self._try_arrival(event.job, state, policy)
+        elif isinstance(event, Scan):
+            answers = self._try_all(state, policy)
+            self._note_scan(state.time_s)
+        elif isinstance(event, Withdrawal):
+            self._queue.remove(event.job_id)
+        elif self._scans_at_departures:
+            answers = self._try_all(state, policy)
         self._plan_scan(state.time_s)
         return answers
 
@@ -79,18 +72,36 @@ class PlacementQueue:
         """
         return self._next_scan_s
 
+    def pass_over_scans(self, idle: tuple[int, ...], before_s: float) -> None:
+        """Count the scans before `before_s`, if no state changes until then and no job can start or be given up.
+
+        This is what deciding on each of these scans does. The caller states the `idle` processors until then.
+        """
+        queue = self._queue
+        while (
+            self._next_scan_s is not None
+            and self._next_scan_s < before_s
+            and queue.stays_settled(idle)
+            and not self._gives_up(1)
+        ):
+            scan_s = self._next_scan_s
+            queue.passes += 1
+            self._note_scan(scan_s)
+            self._plan_scan(scan_s)
+
     def waiting(self) -> Sequence[int]:
         """Return the identities of the waiting jobs, head first."""
-        return list(self._jobs)
+        return list(self._queue.jobs)
 
     def tries(self) -> dict[int, int]:
         """Return the number of placement tries of each waiting job."""
-        return dict(self._tries)
+        return {number: self._queue.tries(queued) for number, queued in self._queue.jobs.items()}
 
     def snapshot(self) -> dict[str, Any]:
         """Return the queue, the tries and the timestamps of scans as plain values."""
+        queue = self._queue
         return {
-            "jobs": [remembered(job) | {"tries": self._tries[job.id]} for job in self._jobs.values()],
+            "jobs": [remembered(queued.job) | {"tries": queue.tries(queued)} for queued in queue.jobs.values()],
             "next_scan_s": self._next_scan_s,
             "first_scan_s": self._first_scan_s,
             "scans": self._scans,
@@ -98,31 +109,49 @@ class PlacementQueue:
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Restore the state that `snapshot` describes."""
-        self._jobs = {job["id"]: recalled(job) for job in snapshot["jobs"]}
-        self._tries = {job["id"]: job["tries"] for job in snapshot["jobs"]}
+        self._queue = WaitingGroups()
+        for job in snapshot["jobs"]:
+            self._queue.add(recalled(job), job["tries"])
         self._next_scan_s = snapshot["next_scan_s"]
         self._first_scan_s = snapshot["first_scan_s"]
         self._scans = snapshot["scans"]
 
-    def _try_each(self, jobs: list[WaitingJob], state: SystemState, policy: PlacementPolicy) -> list[Start | Reject]:
-        answers: list[Start | Reject] = []
-        for job in jobs:
-            tries = self._tries[job.id] + 1
-            self._tries[job.id] = tries
-            request = job.request
-            placement = place_where_named(request, state, policy) if request.clusters else policy.place(request, state)
-            if placement is not None:
-                state = state.after(placement)
-                answers.append(Start(job.id, placement, tries))
-                self._forget(job.id)
-            elif self._tries_threshold is not None and tries > self._tries_threshold:
-                answers.append(Reject(job.id, f"not placed in {tries} placement tries", tries))
-                self._forget(job.id)
-        return answers
+    def _try_arrival(self, job: WaitingJob, state: SystemState, policy: PlacementPolicy) -> list[Start | Reject]:
+        queue = self._queue
+        queued = queue.add(job, 1)
+        placement = queue.try_one(queued, state, policy)
+        if placement is not None:
+            queue.remove(job.id)
+            return [Start(job.id, placement, 1)]
+        if self._tries_threshold is not None and self._tries_threshold < 1:
+            return [self._given_up(queued)]
+        return []
 
-    def _forget(self, job_id: int) -> None:
-        self._jobs.pop(job_id, None)
-        self._tries.pop(job_id, None)
+    def _try_all(self, state: SystemState, policy: PlacementPolicy) -> list[Start | Reject]:
+        queue = self._queue
+        starts = queue.try_all(state, policy)
+        answers: list[Start | Reject] = [
+            Start(queued.job.id, placement, queue.tries(queued)) for queued, placement in starts
+        ]
+        if not self._gives_up(0):
+            return answers
+        in_order = [(queued.sequence, answer) for (queued, _), answer in zip(starts, answers, strict=True)]
+        while self._gives_up(0):
+            queued = next(iter(queue.jobs.values()))
+            in_order.append((queued.sequence, self._given_up(queued)))
+        return [answer for _, answer in sorted(in_order, key=_sequence)]
+
+    def _gives_up(self, more_tries: int) -> bool:
+        """Return whether the first job, which has the most tries, is given up after so many more."""
+        if self._tries_threshold is None or not self._queue.jobs:
+            return False
+        first = next(iter(self._queue.jobs.values()))
+        return self._queue.tries(first) + more_tries > self._tries_threshold
+
+    def _given_up(self, queued: QueuedJob) -> Reject:
+        tries = self._queue.tries(queued)
+        self._queue.remove(queued.job.id)
+        return Reject(queued.job.id, f"not placed in {tries} placement tries", tries)
 
     def _note_scan(self, time_s: float) -> None:
         # A late scan, as on a live system, begins a new series. In a simulation the series never drifts.
@@ -132,14 +161,18 @@ class PlacementQueue:
         self._next_scan_s = None
 
     def _plan_scan(self, time_s: float) -> None:
-        if not self._jobs:
+        if not self._queue.jobs:
             self._next_scan_s, self._scans = None, 0
         elif self._next_scan_s is None:
             self._next_scan_s = self._scan_after(time_s)
 
     def _scan_after(self, time_s: float) -> float:
         if self._adaptive:
-            return time_s + self._scan_interval_s * sum(self._tries.values()) / len(self._tries)
+            return time_s + self._scan_interval_s * self._queue.tries_of_all / len(self._queue.jobs)
         return (
             self._first_scan_s + self._scans * self._scan_interval_s if self._scans else time_s + self._scan_interval_s
         )
+
+
+def _sequence(answer: tuple[int, Start | Reject]) -> int:
+    return answer[0]

@@ -23,6 +23,8 @@ DISCIPLINES = [name for name in QUEUE_DISCIPLINES if name not in SIMULATED_ONLY]
 POLICIES = [name for name in PLACEMENT_POLICIES if name not in SIMULATED_ONLY]
 LOCAL = [name for name in DISCIPLINES if name[:2] in ("ls", "gp", "lp")]
 """Disciplines with a queue per cluster."""
+ESTIMATING = ("sjf", "ljf", "easy", "conservative")
+"""Disciplines that need the users' estimates."""
 EVENT_DRIVEN = [name for name in DISCIPLINES if name not in SCANNING_DISCIPLINES]
 KIND_OF = {"wf-distinct": "unordered", "fcm": "flexible"}
 
@@ -38,6 +40,7 @@ def test_every_discipline_runs_all_its_jobs_and_can_be_replayed(setup, queue):
     jobs = []
     for number in range(6):
         at = {"queue": ("east", "west")[number % 2]} if queue in LOCAL else {}
+        at |= {"run_time_limit_s": 1000.0 + number} if queue in ESTIMATING else {}
         sizes = (6,) if number % 3 else (5, 5)
         jobs.append(setup.submit(*sizes, run=run, request="unordered", **at))
     finish_all(setup, jobs)
@@ -45,6 +48,25 @@ def test_every_discipline_runs_all_its_jobs_and_can_be_replayed(setup, queue):
     assert setup.nothing_is_held
     found = replayed(setup, run, recorded_request(setup, run))
     assert (found.differences, found.decisions) == ((), len(recorded_decisions(setup, run)))
+
+
+def test_a_discipline_that_plans_sees_the_estimated_ends_of_the_jobs_that_run(setup):
+    run = begin_fast_run(setup, queue="easy", policy="wf-distinct")
+    first = setup.submit(6, 6, run=run, request="unordered", run_time_limit_s=500.0)
+    setup.until_state(first, JobState.STARTING)
+    setup.submit(8, run=run, request="unordered", run_time_limit_s=900.0)
+    setup.until(lambda: len(recorded_decisions(setup, run)) == 2)
+    begun, later = recorded_decisions(setup, run)
+    assert begun.surroundings.running == ()
+    (running,) = later.surroundings.running
+    assert (running.id, running.estimated_end_s - running.started_s) == (first, 500.0)
+    assert replayed(setup, run, recorded_request(setup, run)).differences == ()
+
+
+def test_a_job_without_a_run_time_limit_is_refused_where_estimates_are_needed(setup):
+    run = begin_fast_run(setup, queue="easy", policy="wf-distinct")
+    with pytest.raises(InvalidInput, match=r"estimate_s: .*run_time_limit_s"):
+        setup.submit(6, run=run, request="unordered")
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -173,6 +195,7 @@ def test_processors_counted_twice_while_a_claim_is_under_way_are_found_once_it_h
     """The local manager has given what its event does not yet say: four of eight processors seem to be missing."""
     run = begin_fast_run(setup, queue=queue, policy="wf-distinct")
     at = {"queue": "east"} if queue in LOCAL else {}
+    at |= {"run_time_limit_s": 1000.0} if queue in ESTIMATING else {}
     fixed = {"request": "fixed", "clusters": ("east",), "run": run, **at}
     setup.east.holds_back = True
     first = setup.submit(4, **fixed)
@@ -192,6 +215,7 @@ def test_a_job_starts_when_other_users_leave_though_no_job_of_ours_departs(setup
     setup.east.others = setup.west.others = 8
     run = begin_fast_run(setup, queue=queue, policy="wf-distinct")
     at = {"queue": "east"} if queue in LOCAL else {}
+    at |= {"run_time_limit_s": 1000.0} if queue in ESTIMATING else {}
     job = setup.submit(4, run=run, request="unordered", **at)
     setup.until(lambda: recorded_decisions(setup, run))
     assert setup.broker.job(job).state is JobState.QUEUED

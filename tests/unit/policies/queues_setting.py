@@ -24,7 +24,7 @@ def state_with(*idle: int) -> SystemState:
 
 def job(number: int, queue: int, *components: int) -> WaitingJob:
     """Return a job with unordered components that is submitted to `queue`."""
-    return WaitingJob(number, JobRequest(RequestKind.UNORDERED, components), queue)
+    return WaitingJob(number, JobRequest(RequestKind.UNORDERED, components, estimate_s=1.0), queue)
 
 
 def placement_on(*parts: tuple[int, int]) -> Placement:

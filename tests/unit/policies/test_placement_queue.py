@@ -144,5 +144,5 @@ def test_a_scan_decides_as_one_that_asks_the_policy_about_every_job(name, reques
 def test_names_that_nothing_carries_are_answered_with_those_that_exist():
     with pytest.raises(UnknownName, match=r"no policy 'worst' \(known: by-kind, cf, cm, fcm, wf, wf-distinct\)"):
         placement_policy("worst")
-    with pytest.raises(UnknownName, match=r"no queue 'lifo' \(known: gp, gs, lp-gf,"):
+    with pytest.raises(UnknownName, match=r"no queue 'lifo' \(known: conservative, easy, fcfs, gp, gs, ljf,"):
         queue_discipline("lifo", Scanning())

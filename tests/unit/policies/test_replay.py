@@ -18,7 +18,7 @@ from emulator.policies.factory import Deciders, deciders
 from emulator.policies.protocols import Arrival, Departure, Reject, Scan, Start, WaitingJob, Withdrawal
 from emulator.policies.registry import QUEUE_DISCIPLINES
 from emulator.policies.replay import replay
-from emulator.policies.state import FileState, Surroundings
+from emulator.policies.state import FileState, RunningJob, Surroundings
 
 PROCESSORS = (16, 16, 16)
 SCANNING = Scanning(interval_s=2.0, tries_threshold=4)
@@ -41,6 +41,7 @@ class Driver:
         self.snapshot_every = snapshot_every
         self.idle = list(PROCESSORS)
         self.held: dict[int, Placement] = {}
+        self.running: dict[int, RunningJob] = {}
         self.decisions: list[Decision] = []
         self.jobs = 0
 
@@ -50,12 +51,15 @@ class Driver:
             return
         count = len(self.decisions)
         snapshot = json.loads(json.dumps(self.deciders.snapshot())) if count % self.snapshot_every == 0 else None
-        decision = Decision(count, count * 0.7, event, tuple(self.idle), (), 0, snapshot=snapshot)
+        time_s = count * 0.7
+        around = Surroundings(running=tuple(self.running.values()))
+        decision = Decision(count, time_s, event, tuple(self.idle), (), 0, around, snapshot)
         answers = tuple(self.deciders.decide(event, decision.state(PROCESSORS)))
         for answer in answers:
             if isinstance(answer, Start):
                 self._move(answer.placement, -1)
                 self.held[answer.job_id] = answer.placement
+                self.running[answer.job_id] = RunningJob(answer.job_id, answer.placement, time_s, time_s + 3)
         waiting = len(self.deciders.discipline.waiting())
         self.decisions.append(replace(decision, answers=answers, waiting=waiting))
 
@@ -64,10 +68,15 @@ class Driver:
         if kind == "arrival":
             self.jobs += 1
             sizes = ((number % 16 + 1,), (number % 9 + 1, 5), (4, 4, 4))[number % 3]
-            return Arrival(WaitingJob(self.jobs, JobRequest(RequestKind.UNORDERED, sizes), number % 3))
+            return Arrival(
+                WaitingJob(
+                    self.jobs, JobRequest(RequestKind.UNORDERED, sizes, estimate_s=float(number % 8)), number % 3
+                )
+            )
         if kind == "departure" and self.held:
             job = sorted(self.held)[number % len(self.held)]
             placement = self.held.pop(job)
+            del self.running[job]
             self._move(placement, 1)
             return Departure(job, placement)
         if kind == "withdrawal" and waiting:
