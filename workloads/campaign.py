@@ -10,6 +10,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, PositiveInt, field_validator, model_validator
 
+from emulator.model.background import Background
 from emulator.model.documents import read_document, validate
 from emulator.model.errors import InvalidInput
 from emulator.model.job import (
@@ -45,7 +46,8 @@ class Campaign(StatedScheduling):
     two. `dilation` is a default that a command may override; if neither states one, the planner chooses it.
     `service_s` is the distribution of execution times in one cluster, for simulations. `input_files` describes the
     files that jobs read. A job is ended after `run_time_limit_s`. Jobs that `rules` forbid are never submitted.
-    `claiming` holds the parameters of claiming in a live run. `quota` is the share of each cluster that jobs may fill.
+    `claiming` holds the parameters of claiming in a live run. `background` is the load of other users. `quota` is the
+    share of each cluster that jobs may fill.
 
     `time_scale` divides all times and file sizes that are stated here, and the topology's overhead, but not its links.
     A long campaign thus meets the same contention in less time. `schedule` and `campaign_jobs` return divided seconds.
@@ -72,6 +74,7 @@ class Campaign(StatedScheduling):
     queue: str = "placement"
     rules: StatedRules = StatedRules()
     claiming: StatedClaiming = StatedClaiming()
+    background: Background | None = None
     time_scale: TimeScale = 1.0
     sources: Sources = Field(default_factory=dict)
 
@@ -102,6 +105,11 @@ class Campaign(StatedScheduling):
     def scanning(self) -> Scanning:
         """The scanning of its queue, in divided seconds."""
         return super().scanning.divided(self.time_scale)
+
+    @property
+    def scaled_background(self) -> Background | None:
+        """The background load, in divided seconds; None if there is none."""
+        return None if self.background is None else self.background.divided(self.time_scale)
 
     @property
     def states_dilation(self) -> bool:

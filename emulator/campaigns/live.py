@@ -32,6 +32,7 @@ from emulator.runs.recording import Recorder
 from emulator.runs.run_directory import PILOTS_FOLDER, check_free
 from workloads.campaign import Campaign
 from workloads.campaign_stream import InputFile, campaign_files
+from workloads.local_jobs import local_jobs
 from workloads.schedule import Arrival, admitted, home_queues, schedule, write_schedule
 
 
@@ -61,6 +62,8 @@ def arrivals_on(topology: Topology, campaign: Campaign, seed: int) -> list[Arriv
     check_live(campaign.queue, campaign.policy, sources)
     discipline_scanned(campaign.queue, campaign.scanning, sources)
     admitting = Admitting(topology, campaign.queue, campaign.policy, campaign.rules, sources, campaign.quota)
+    if campaign.scaled_background is not None:
+        local_jobs(campaign.scaled_background, topology, seed)
     arrivals = schedule(campaign, seed)
     homes = home_queues(len(arrivals), len(topology.clusters), seed)
     surroundings = stated_surroundings(topology, campaign_files(campaign, topology, seed))
