@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy
 
@@ -20,6 +20,9 @@ from emulator.model.topology import Topology
 from workloads.distributions import stream
 from workloads.swf import read_swf
 from workloads.swf_stream import swf_jobs
+
+DUMMY_JOBS: Final = "dummy jobs"
+"""The random stream of the sizes and lengths of dummy jobs."""
 
 
 class LocalJob(NamedTuple):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TextIO
 
+from emulator.fidelity.background import SETTLING_S
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput, UnknownName, nearest
 from emulator.model.names import spelled
@@ -22,13 +23,16 @@ from emulator.model.topology import Middleware, Topology
 from emulator.policies.names import policy_name, queue_name
 from emulator.policies.state import Surroundings
 from emulator.runs.input_files import stated_surroundings
+from emulator.simulator.background import SimulatedBackground
 from emulator.simulator.engine import FinishedJob
 from emulator.simulator.runtime import RuntimeModel
-from emulator.simulator.simulation import SimulationResult, admission, simulate
+from emulator.simulator.simulation import SINGLE_CLUSTER, SimulationResult, admission, simulate
 from emulator.simulator.study_streams import StudyWorkload, study_workload, study_workloads
-from workloads.campaign import campaign_named
+from workloads.campaign import Campaign, campaign_named
 from workloads.campaign_stream import campaign_jobs
+from workloads.distributions import stream
 from workloads.job_lists import Check, JobOutcome, outcome_line, read_job_list
+from workloads.local_jobs import DUMMY_JOBS, local_jobs
 from workloads.swf import Remark, read_swf
 from workloads.swf_stream import swf_jobs
 from workloads.whole_files import written_whole
@@ -74,6 +78,7 @@ class SimulatedWorkload:
     middleware: Middleware | None = None
     runtime: RuntimeModel | float = 1.0
     surroundings: Surroundings | None = None
+    background: SimulatedBackground | None = None
     remarks: tuple[Remark, ...] = field(default=())
 
 
@@ -100,6 +105,7 @@ def simulate_workload(
             scanning=subject.scanning,
             middleware=subject.middleware,
             surroundings=subject.surroundings,
+            background=subject.background,
         )
     return subject, result
 
@@ -228,6 +234,22 @@ def _from_campaign(source: str, options: SimulationOptions) -> SimulatedWorkload
         middleware=overhead,
         runtime=1.0 if options.runtime is None else options.runtime,
         surroundings=stated_surroundings(topology, found.files) if found.files else None,
+        background=_background(campaign, topology, options.seed),
+    )
+
+
+def _background(campaign: Campaign, topology: Topology, seed: int) -> SimulatedBackground | None:
+    background = campaign.scaled_background
+    if background is None:
+        return None
+    if campaign.queue == SINGLE_CLUSTER:
+        raise InvalidInput(f"campaign {campaign.name!r}: background: has no clusters to run on under queue 'sc'.")
+    return SimulatedBackground(
+        background,
+        local_jobs(background, topology, seed, time_scale=campaign.time_scale),
+        [cluster.processors for cluster in topology.clusters],
+        stream(seed, DUMMY_JOBS),
+        SETTLING_S / campaign.time_scale,
     )
 
 

@@ -199,3 +199,42 @@ def test_a_campaigns_quota_is_its_own_unless_another_is_asked_for(tmp_path: Path
     )
     assert prepared(str(path), SimulationOptions()).quota == 0.75
     assert prepared(str(path), SimulationOptions(quota=1)).quota == 1
+
+
+def campaign_under_load(folder: Path, load: str) -> str:
+    path = folder / "loaded.yaml"
+    text = (CAMPAIGNS / "W2.yaml").read_text(encoding="utf-8")
+    path.write_text(f"{text}\nbackground: {load}\n", encoding="utf-8")
+    return str(path)
+
+
+def test_a_campaigns_background_load_is_simulated_at_any_time_scale(tmp_path: Path) -> None:
+    local = "{interarrival: {mean_s: 60}, sizes: [4, 8], lengths: {low_s: 60, high_s: 300}}"
+    path = campaign_under_load(tmp_path, f"{{band: [0.15, 0.2], local_jobs: {local}}}")
+    _, loaded = simulate_workload(path, SimulationOptions(jobs=60))
+    _, alone = simulate_workload("W2", SimulationOptions(jobs=60))
+    assert loaded.background is not None
+    assert loaded.background.share_in_band is not None
+    assert loaded.background.share_in_band >= 0.95
+    assert alone.background is None
+    assert loaded.statistics.total.wait_s > alone.statistics.total.wait_s
+    path = campaign_under_load(tmp_path, f"{{band: [0.15, 0.2], local_jobs: {local}}}\ntime_scale: 10")
+    _, scaled = simulate_workload(path, SimulationOptions(jobs=60))
+    assert scaled.statistics.makespan_s == pytest.approx(loaded.statistics.makespan_s / 10)
+    assert scaled.background is not None
+    assert scaled.background.share_in_band == pytest.approx(loaded.background.share_in_band)
+
+
+@pytest.mark.parametrize(
+    ("load", "options", "said"),
+    [
+        ("{band: [0.2, 0.15]}", SimulationOptions(), "band: its upper end must be above its lower end"),
+        ("{band: [0.15, 0.2], local_jobs: gone.swf}", SimulationOptions(), r"gone\.swf: cannot be read"),
+        ("{band: [0.15, 0.2]}", SimulationOptions(queue="sc"), "has no clusters to run on under queue 'sc'"),
+    ],
+)
+def test_a_load_that_cannot_be_simulated_is_refused_in_a_sentence(
+    tmp_path: Path, load: str, options: SimulationOptions, said: str
+) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        simulate_workload(campaign_under_load(tmp_path, load), options)
