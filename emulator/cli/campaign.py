@@ -79,6 +79,9 @@ CampaignDilationOption = Annotated[
 TimeScaleOption = Annotated[
     float | None, typer.Option(metavar="S", help="Divides times and files, not the links. [the campaign's, or 1]")
 ]
+RepeatVoidOption = Annotated[
+    int, typer.Option(metavar="N", min=0, max=10, help="Repeat it up to N times if its background load makes it void.")
+]
 
 
 @campaigns.command()
@@ -95,6 +98,7 @@ def run(
     dilation: CampaignDilationOption = None,
     time_scale: TimeScaleOption = None,
     even_if_hopeless: EvenIfHopelessOption = False,
+    repeat_void: RepeatVoidOption = 0,
     require: RequireOption = Judgement.SUSPECT,
     out: OutOption = None,
     name: NameOption = DEFAULT_NAME,
@@ -119,7 +123,7 @@ def run(
         requested = chosen.dilation
     path = run_path(out, chosen.name)
     with testbed_named(name) as testbed, run_progress() as report_progress:
-        run_campaign(
+        path = run_campaign(
             testbed,
             chosen,
             seed=seed,
@@ -127,6 +131,7 @@ def run(
             report_progress=report_progress,
             tried=requested is None,
             even_if_hopeless=even_if_hopeless,
+            repeat_void=repeat_void,
         )
     recorded = read_run(path)
     show_summaries([summarize(recorded)], as_json=as_json)
@@ -163,6 +168,8 @@ def stop(name: NameOption = DEFAULT_NAME) -> None:
     Example: testbed campaign stop
     """
     with testbed_named(name) as testbed:
+        if testbed.local_users is not None:
+            testbed.local_users.clear()
         run = testbed.client.current_run()
         if run is None:
             raise TestbedNotUp("No run holds the testbed, so there is nothing to stop.")
