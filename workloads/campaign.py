@@ -10,7 +10,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, PositiveInt, field_validator, model_validator
 
-from emulator.model.background import Background
+from emulator.model.background import Background, parse_band
 from emulator.model.documents import read_document, validate
 from emulator.model.errors import InvalidInput
 from emulator.model.job import (
@@ -33,6 +33,7 @@ from workloads.distributions import Exponential
 from workloads.job_choices import InputFiles, JobChoice, UniformService
 
 MAX_JOBS = 1_000_000
+NO_BAND = "none"
 
 Count = Annotated[PositiveInt, Field(le=MAX_COMPONENTS)]
 Size = Annotated[PositiveInt, Field(le=MAX_COMPONENT_PROCESSORS)]
@@ -124,6 +125,19 @@ class Campaign(StatedScheduling):
         """
         given = {key: value for key, value in changes.items() if value is not None}
         return validate({**self.model_dump(exclude_unset=True), **given}, Campaign, source=f"campaign {self.name!r}")
+
+    def under_band(self, band: str | None) -> Campaign:
+        """Return this campaign with its background load in another `band`, such as ``30-40`` percent, or in none.
+
+        Raises:
+            InvalidInput: if it is no band.
+        """
+        if band is None:
+            return self
+        if band.lower() == NO_BAND:
+            return self.model_copy(update={"background": None})
+        stated = {} if self.background is None else self.background.model_dump(exclude_unset=True)
+        return self.changed(background={**stated, "band": parse_band(band)})
 
     def scheduled(self, queue: str | None, policy: str | None) -> Campaign:
         """Return this campaign under another queue or policy.

@@ -49,8 +49,6 @@ def planned(testbed: Testbed, campaign: Campaign, seed: int) -> list[Arrival]:
             f"Campaign {campaign.name!r} is for topology {campaign.topology!r}, but {testbed.topology.name!r} runs "
             f"(take it down with `testbed down`, then `testbed up --topology {campaign.topology}`)."
         )
-    if campaign.background is not None:
-        check_local_users(testbed)
     return arrivals_on(testbed.topology, campaign, seed)
 
 
@@ -116,6 +114,8 @@ def run_campaign(
     for each in paths:
         check_free(each)
     arrivals = planned(testbed, campaign, seed)
+    if campaign.background is not None:
+        check_local_users(testbed)
     with real_time_if_failed(testbed):
         choice = chosen_dilation(
             testbed,

@@ -48,13 +48,15 @@ class SimulationOptions:
     """The options of a simulation; None leaves the choice to the workload, or to the defaults where it has none.
 
     `jobs` is the number of jobs of a campaign or a study's stream, `load` the gross utilization of the latter,
-    `component_limit` splits the jobs of a log. `middleware` adds the topology's middleware overhead to placement.
+    `component_limit` splits the jobs of a log, and `band` is that of a campaign's background load in percent, or none.
+    `middleware` adds the topology's middleware overhead to placement.
     """
 
     topology: str | None = None
     policy: str | None = None
     queue: str | None = None
     quota: float | None = None
+    band: str | None = None
     jobs: int | None = None
     load: float | None = None
     component_limit: int | None = None
@@ -173,14 +175,14 @@ def _refuse(options: SimulationOptions, kind: str, *names: str) -> None:
 
 
 def _from_job_list(path: Path, options: SimulationOptions) -> SimulatedWorkload:
-    _refuse(options, "a job list", "jobs", "load", "component_limit")
+    _refuse(options, "a job list", "band", "jobs", "load", "component_limit")
     topology, queue = topology_named(options.topology or DEFAULT_TOPOLOGY), options.queue or DEFAULT_QUEUE
     jobs = read_job_list(path, _admission(topology, queue, options))
     return _of_file(path, jobs, topology, queue, options)
 
 
 def _from_log(path: Path, options: SimulationOptions) -> SimulatedWorkload:
-    _refuse(options, "a log", "jobs", "load")
+    _refuse(options, "a log", "band", "jobs", "load")
     topology, queue = topology_named(options.topology or DEFAULT_TOPOLOGY), options.queue or DEFAULT_QUEUE
     log = read_swf(path)
     found = swf_jobs(
@@ -218,7 +220,7 @@ def _of_file(
 def _from_campaign(source: str, options: SimulationOptions) -> SimulatedWorkload:
     _refuse(options, "a campaign", "load", "component_limit")
     campaign = campaign_named(source).changed(jobs=options.jobs, topology=options.topology, quota=options.quota)
-    campaign = campaign.scheduled(options.queue, options.policy)
+    campaign = campaign.scheduled(options.queue, options.policy).under_band(options.band)
     topology = topology_named(campaign.topology)
     found = campaign_jobs(campaign, topology, options.seed)
     overhead = NO_OVERHEAD if options.middleware is False else topology.middleware or NO_OVERHEAD
@@ -242,19 +244,16 @@ def _background(campaign: Campaign, topology: Topology, seed: int) -> SimulatedB
     background = campaign.scaled_background
     if background is None:
         return None
+    local = local_jobs(background, topology, seed, time_scale=campaign.time_scale)
+    processors = [cluster.processors for cluster in topology.clusters]
     if campaign.queue == SINGLE_CLUSTER:
-        raise InvalidInput(f"campaign {campaign.name!r}: background: has no clusters to run on under queue 'sc'.")
-    return SimulatedBackground(
-        background,
-        local_jobs(background, topology, seed, time_scale=campaign.time_scale),
-        [cluster.processors for cluster in topology.clusters],
-        stream(seed, DUMMY_JOBS),
-        SETTLING_S / campaign.time_scale,
-    )
+        processors, local = [sum(processors)], (job._replace(cluster=0) for job in local)
+    settling_s = SETTLING_S / campaign.time_scale
+    return SimulatedBackground(background, local, processors, stream(seed, DUMMY_JOBS), settling_s)
 
 
 def _from_study(workload: StudyWorkload, options: SimulationOptions) -> SimulatedWorkload:
-    _refuse(options, "the stream of a study", "component_limit")
+    _refuse(options, "the stream of a study", "band", "component_limit")
     if options.load is None or not options.load > 0:
         raise InvalidInput(f"--load: the stream {workload.name!r} needs a gross utilization, for instance --load 0.85.")
     topology, queue = topology_named(options.topology or "four-by-32"), options.queue or "gs"

@@ -82,6 +82,10 @@ TimeScaleOption = Annotated[
 RepeatVoidOption = Annotated[
     int, typer.Option(metavar="N", min=0, max=10, help="Repeat it up to N times if its background load makes it void.")
 ]
+BandOption = Annotated[
+    str | None,
+    typer.Option(metavar="LOW-HIGH|none", help="Band of the background load in percent, instead of the campaign's."),
+]
 
 
 @campaigns.command()
@@ -98,6 +102,7 @@ def run(
     dilation: CampaignDilationOption = None,
     time_scale: TimeScaleOption = None,
     even_if_hopeless: EvenIfHopelessOption = False,
+    band: BandOption = None,
     repeat_void: RepeatVoidOption = 0,
     require: RequireOption = Judgement.SUSPECT,
     out: OutOption = None,
@@ -118,7 +123,7 @@ def run(
         tries_threshold=tries_threshold,
         scans_at_departures=scan_at_departures,
         quota=quota,
-    )
+    ).under_band(band)
     if dilation is None and chosen.states_dilation:
         requested = chosen.dilation
     path = run_path(out, chosen.name)

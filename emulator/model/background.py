@@ -30,6 +30,19 @@ Sizes = Annotated[tuple[Size, ...], Field(min_length=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
+def parse_band(text: str) -> tuple[float, float]:
+    """Return the band that `text` states in percent, such as ``30-40``.
+
+    Raises:
+        InvalidInput: if it is not two numbers.
+    """
+    low, _, high = text.removesuffix("%").partition("-")
+    try:
+        return float(low) / 100, float(high) / 100
+    except ValueError:
+        raise InvalidInput(f"--band: must be two percentages such as 30-40, not {text!r}.") from None
+
+
 class Scope(StrEnum):
     """Where the lower end of the band holds: over the whole system, or in each cluster. The upper end is the system's.
 

@@ -82,7 +82,10 @@ class BackgroundActor:
     def _on_line(self, cluster: str, line: str | None) -> None:
         def take(now_s: float) -> None:
             if line is None:
-                raise RunFailed(f"Cluster {cluster!r} reports no more of its local users' jobs.")
+                raise RunFailed(
+                    f"Cluster {cluster!r} reports no more of its local users' jobs (if the testbed is of an "
+                    "older version, which has none: `testbed up --fresh`)."
+                )
             report = parsed(cluster, line)
             clock = self._clock
             time_s = now_s if clock is None else clock.emulated_timestamp_s(report.host_moment_s)

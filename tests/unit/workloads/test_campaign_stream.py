@@ -106,3 +106,32 @@ def test_a_split_must_make_its_total() -> None:
     described["choices"][0]["splits"][36] = [[18, 17]]
     with pytest.raises(ValueError, match=r"splits.36: \[18, 17\] makes 35 processors"):
         Campaign.model_validate(described)
+
+
+def test_the_published_campaigns_state_the_background_load_of_their_papers():
+    loads = {name: campaign_named(name).background for name in ("W1", "W2", "W30", "W50")}
+    assert {name: (load.band, load.scope.value, load.void_after_s) for name, load in loads.items()} == {
+        "W1": ((0.15, 0.2), "system", 60),
+        "W2": ((0.15, 0.2), "system", 60),
+        "W30": ((0.3, 0.4), "cluster", 60),
+        "W50": ((0.3, 0.4), "cluster", 60),
+    }
+    assert campaign_named("first").background is None
+
+
+def test_a_campaign_has_its_background_load_in_another_band_or_in_none():
+    campaign = campaign_named("W50")
+    assert campaign.under_band("50-60").background.band == (0.5, 0.6)
+    assert campaign.under_band("50-60").background.scope.value == "cluster"
+    assert campaign.under_band("none").background is None
+    assert campaign_named("first").under_band("10-20").background.band == (0.1, 0.2)
+    assert campaign.under_band(None) is campaign
+
+
+@pytest.mark.parametrize(
+    ("band", "said"),
+    [("60-50", "band: its upper end must be above"), ("50", "--band: must be two percentages"), ("90-110", "1.1")],
+)
+def test_a_band_that_is_none_is_refused_in_a_sentence(band, said):
+    with pytest.raises(InvalidInput, match=said):
+        campaign_named("W50").under_band(band)
