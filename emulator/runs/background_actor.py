@@ -28,11 +28,17 @@ class BackgroundActor:
     """
 
     def __init__(
-        self, users: LocalUsers, load: BackgroundLoad, *, on_turn: Callable[[float], None] = lambda now_s: None
+        self,
+        users: LocalUsers,
+        load: BackgroundLoad,
+        *,
+        on_turn: Callable[[float], None] = lambda now_s: None,
+        host_ask_interval_s: float = HOST_ASK_INTERVAL_S,
     ) -> None:
         self._users = users
         self._load = load
         self._on_turn = on_turn
+        self._host_ask_interval_s = host_ask_interval_s
         self._events: queue.SimpleQueue[Callable[[float], None] | None] = queue.SimpleQueue()
         self._clock: EmulatedClock | None = None
         self._error: TestbedError | None = None
@@ -101,7 +107,7 @@ class BackgroundActor:
 
     def _drive(self, clock: EmulatedClock) -> None:
         self._load.advance(clock.now_s())
-        host_ask_s = time.monotonic() + HOST_ASK_INTERVAL_S
+        host_ask_s = time.monotonic() + self._host_ask_interval_s
         while True:
             host_until_due_s = min(
                 clock.host_remaining_s(self._load.next_arrival_s), max(0.0, host_ask_s - time.monotonic())
@@ -118,6 +124,6 @@ class BackgroundActor:
                 self._load.advance(clock.now_s())
             if time.monotonic() >= host_ask_s:
                 self._load.ask()
-                host_ask_s = time.monotonic() + HOST_ASK_INTERVAL_S
+                host_ask_s = time.monotonic() + self._host_ask_interval_s
             self._measures = self._load.measures(clock.now_s())
             self._on_turn(clock.now_s())

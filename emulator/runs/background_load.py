@@ -41,7 +41,10 @@ class _Job:
 
 @dataclass
 class BackgroundLoad:
-    """The background load of one run; `on_change` gets a row for each change of a cluster's use."""
+    """The background load of one run; `on_change` gets a row for each change of a cluster's use.
+
+    With `grid_from_lists`, the grid's jobs are taken to hold what is neither idle nor the background's in a list.
+    """
 
     background: Background
     topology: Topology
@@ -51,6 +54,7 @@ class BackgroundLoad:
     dilation: Dilation
     settling_s: float
     on_change: Callable[[BackgroundRow], None]
+    grid_from_lists: bool = False
     _jobs: dict[str, _Job] = field(default_factory=dict)
     _grid: list[int] = field(init=False)
     _rows: dict[int, tuple[int, int, int]] = field(default_factory=dict)
@@ -123,6 +127,14 @@ class BackgroundLoad:
                 self._jobs.pop(name, None)
             elif name in self._jobs and listed.jobs[name] is JobState.RUNNING:
                 self._jobs[name].is_running = True
+        if self.grid_from_lists:
+            running = [
+                self._jobs[name]
+                for name, state in listed.jobs.items()
+                if state is JobState.RUNNING and name in self._jobs
+            ]
+            held = listed.idle + sum(job.processors for job in running)
+            self._grid[cluster] = max(0, self._sizes[cluster] - held)
 
     def _act(self, time_s: float) -> None:
         for action in self._controller.decide(self._state(), self.rng):

@@ -19,6 +19,7 @@ class ScriptedUsers:
         self.submitted: list[tuple[str, str, Account, int, float]] = []
         self.host_lengths_s: dict[str, float] = {}
         self.most_held: Counter[str] = Counter()
+        self.grid: Counter[str] = Counter()
         self.is_open = False
         self.cleared = 0
         self.refusal = ""
@@ -41,7 +42,7 @@ class ScriptedUsers:
         self.end(cluster, job)
 
     def list_jobs(self, cluster: str, number: int) -> None:
-        idle = self.processors[cluster] - sum(self.running[cluster].values())
+        idle = self.processors[cluster] - self.grid[cluster] - sum(self.running[cluster].values())
         jobs = [f"{job}:R" for job in self.running[cluster]] + [f"{job}:PD" for job in self.waiting[cluster]]
         self.say(cluster, f"listed {time.time()} {number} {idle} {' '.join(jobs)}")
 

@@ -32,6 +32,7 @@ class Driven:
     local: Sequence[LocalJob] = ()
     stated: dict[str, object] = field(default_factory=dict)
     dilation: float = 1.0
+    grid_from_lists: bool = False
     rows: list[BackgroundRow] = field(default_factory=list)
     reports: list[tuple[str, str]] = field(default_factory=list)
 
@@ -43,7 +44,7 @@ class Driven:
         self.users.open(lambda cluster, line: self.reports.append((cluster, line or "")))
         self.load = BackgroundLoad(
             background, MINI, iter(self.local), numpy.random.default_rng(1), self.users, Dilation(self.dilation), 60.0,
-            self.rows.append,
+            self.rows.append, self.grid_from_lists,
         )  # fmt: skip
 
     def settle(self, time_s: float) -> None:
@@ -176,6 +177,15 @@ def test_a_job_submitted_after_a_list_was_asked_for_is_not_missed_in_it():
     driven.reports = lists
     driven.settle(11.0)
     assert driven.load.load == held
+
+
+def test_without_events_of_the_grid_its_use_is_taken_from_the_lists():
+    driven = Driven(grid_from_lists=True).begun()
+    driven.users.grid[AMSTERDAM] = 6
+    driven.load.ask()
+    driven.settle(5.0)
+    last = {row.cluster: row.grid_processors for row in driven.rows}
+    assert last == {cluster: 6 if cluster == AMSTERDAM else 0 for cluster in SIZES}
 
 
 def test_reports_are_read_from_lines():
