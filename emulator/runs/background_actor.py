@@ -15,6 +15,7 @@ from emulator.fidelity.background import BackgroundMeasures
 from emulator.model.clock import EmulatedClock
 from emulator.model.errors import RunFailed, TestbedError
 from emulator.runs.background_load import BackgroundLoad
+from emulator.runs.holding import uninterrupted
 from emulator.runs.local_users import LocalUsers, parsed
 
 HOST_ASK_INTERVAL_S: Final = 10.0
@@ -50,8 +51,9 @@ class BackgroundActor:
         return self
 
     def __exit__(self, *problem: object) -> None:
-        self.stop()
-        self._users.close()
+        with uninterrupted():
+            self.stop()
+            self._users.close()
 
     @property
     def measures(self) -> BackgroundMeasures | None:
