@@ -139,6 +139,18 @@ class Campaign(StatedScheduling):
         stated = {} if self.background is None else self.background.model_dump(exclude_unset=True)
         return self.changed(background={**stated, "band": parse_band(band)})
 
+    def replicated(self, replicas: int | None) -> Campaign:
+        """Return this campaign with that many replicas of every input file, at different sites.
+
+        Raises:
+            InvalidInput: if its jobs read no files.
+        """
+        if replicas is None:
+            return self
+        if self.input_files is None:
+            raise InvalidInput(f"--replicas: the jobs of campaign {self.name!r} read no files; leave it out.")
+        return self.changed(input_files={**self.input_files.model_dump(), "replicas": (replicas,)})
+
     def scheduled(self, queue: str | None, policy: str | None) -> Campaign:
         """Return this campaign under another queue or policy.
 

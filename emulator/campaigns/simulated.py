@@ -49,7 +49,7 @@ class SimulationOptions:
 
     `jobs` is the number of jobs of a campaign or a study's stream, `load` the gross utilization of the latter,
     `component_limit` splits the jobs of a log, and `band` is that of a campaign's background load in percent, or none.
-    `middleware` adds the topology's middleware overhead to placement.
+    `replicas` is the number of replicas of each of its files. `middleware` adds the topology's overhead to placement.
     """
 
     topology: str | None = None
@@ -57,6 +57,7 @@ class SimulationOptions:
     queue: str | None = None
     quota: float | None = None
     band: str | None = None
+    replicas: int | None = None
     jobs: int | None = None
     load: float | None = None
     component_limit: int | None = None
@@ -175,14 +176,14 @@ def _refuse(options: SimulationOptions, kind: str, *names: str) -> None:
 
 
 def _from_job_list(path: Path, options: SimulationOptions) -> SimulatedWorkload:
-    _refuse(options, "a job list", "band", "jobs", "load", "component_limit")
+    _refuse(options, "a job list", "band", "replicas", "jobs", "load", "component_limit")
     topology, queue = topology_named(options.topology or DEFAULT_TOPOLOGY), options.queue or DEFAULT_QUEUE
     jobs = read_job_list(path, _admission(topology, queue, options))
     return _of_file(path, jobs, topology, queue, options)
 
 
 def _from_log(path: Path, options: SimulationOptions) -> SimulatedWorkload:
-    _refuse(options, "a log", "band", "jobs", "load")
+    _refuse(options, "a log", "band", "replicas", "jobs", "load")
     topology, queue = topology_named(options.topology or DEFAULT_TOPOLOGY), options.queue or DEFAULT_QUEUE
     log = read_swf(path)
     found = swf_jobs(
@@ -221,6 +222,7 @@ def _from_campaign(source: str, options: SimulationOptions) -> SimulatedWorkload
     _refuse(options, "a campaign", "load", "component_limit")
     campaign = campaign_named(source).changed(jobs=options.jobs, topology=options.topology, quota=options.quota)
     campaign = campaign.scheduled(options.queue, options.policy).under_band(options.band)
+    campaign = campaign.replicated(options.replicas)
     topology = topology_named(campaign.topology)
     found = campaign_jobs(campaign, topology, options.seed)
     overhead = NO_OVERHEAD if options.middleware is False else topology.middleware or NO_OVERHEAD
@@ -253,7 +255,7 @@ def _background(campaign: Campaign, topology: Topology, seed: int) -> SimulatedB
 
 
 def _from_study(workload: StudyWorkload, options: SimulationOptions) -> SimulatedWorkload:
-    _refuse(options, "the stream of a study", "band", "component_limit")
+    _refuse(options, "the stream of a study", "band", "replicas", "component_limit")
     if options.load is None or not options.load > 0:
         raise InvalidInput(f"--load: the stream {workload.name!r} needs a gross utilization, for instance --load 0.85.")
     topology, queue = topology_named(options.topology or "four-by-32"), options.queue or "gs"

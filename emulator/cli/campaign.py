@@ -86,6 +86,10 @@ BandOption = Annotated[
     str | None,
     typer.Option(metavar="LOW-HIGH|none", help="Band of the background load in percent, instead of the campaign's."),
 ]
+ReplicasOption = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Replicas of every input file, at different sites. [the campaign's]"),
+]
 
 
 @campaigns.command()
@@ -103,6 +107,7 @@ def run(
     time_scale: TimeScaleOption = None,
     even_if_hopeless: EvenIfHopelessOption = False,
     band: BandOption = None,
+    replicas: ReplicasOption = None,
     repeat_void: RepeatVoidOption = 0,
     require: RequireOption = Judgement.SUSPECT,
     out: OutOption = None,
@@ -123,7 +128,8 @@ def run(
         tries_threshold=tries_threshold,
         scans_at_departures=scan_at_departures,
         quota=quota,
-    ).under_band(band)
+    )
+    chosen = chosen.under_band(band).replicated(replicas)
     if dilation is None and chosen.states_dilation:
         requested = chosen.dilation
     path = run_path(out, chosen.name)

@@ -44,13 +44,19 @@ def test_the_close_to_files_campaigns_have_the_published_size_and_length(name: s
     assert campaign_named(name).interarrival.mean_s * 200 == pytest.approx(last_arrival_s, rel=0.01)
 
 
-def test_every_job_has_one_file_with_one_or_three_replicas_at_different_sites() -> None:
-    campaign = campaign_named("W30").changed(jobs=500)
+@pytest.mark.parametrize("replicas", [None, 1, 3])
+def test_every_file_has_the_same_number_of_replicas_at_different_sites(replicas: int | None) -> None:
+    campaign = campaign_named("W30").changed(jobs=500).replicated(replicas)
     found = campaign_jobs(campaign, topology_named(campaign.topology), seed=1)
     files = [found.files[job.request.file or ""] for job in found.jobs]
-    assert Counter(len(file.sites) for file in files).keys() == {1, 3}
+    assert {len(file.sites) for file in files} == {replicas or 1}
     assert all(len(set(file.sites)) == len(file.sites) for file in files)
     assert {file.size_bytes for file in files} == {2e9, 4e9, 6e9}
+
+
+def test_replicas_are_refused_where_jobs_read_no_files() -> None:
+    with pytest.raises(InvalidInput, match="--replicas: the jobs of campaign 'w1' read no files"):
+        campaign_named("W1").replicated(3)
 
 
 def test_a_time_scale_divides_execution_times_arrivals_and_files_alike() -> None:
