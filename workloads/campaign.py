@@ -10,6 +10,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from emulator.model.background import Background, parse_band
 from emulator.model.documents import Count, read_document, validate
 from emulator.model.errors import InvalidInput
 from emulator.model.job import (
@@ -33,6 +34,7 @@ from workloads.distributions import Exponential
 from workloads.job_choices import InputFiles, JobChoice, UniformService
 
 MAX_JOBS = 1_000_000
+NO_BAND = "none"
 
 ComponentCount = Annotated[Count, Field(le=MAX_COMPONENTS)]
 Size = Annotated[Count, Field(le=MAX_COMPONENT_PROCESSORS)]
@@ -46,7 +48,8 @@ class Campaign(StatedScheduling):
     two. `dilation` is a default that a command may override; if neither states one, the planner chooses it.
     `service_s` is the distribution of execution times in one cluster, for simulations. `input_files` describes the
     files that jobs read. A job is ended after `run_time_limit_s`. Jobs that `rules` forbid are never submitted.
-    `claiming` holds the parameters of claiming in a live run. `quota` is the share of each cluster that jobs may fill.
+    `claiming` holds the parameters of claiming in a live run. `background` is the load of other users. `quota` is the
+    share of each cluster that jobs may fill.
 
     `time_scale` divides all times and file sizes that are stated here, and the topology's overhead, but not its links.
     A long campaign thus meets the same contention in less time. `schedule` and `campaign_jobs` return divided seconds.
@@ -73,6 +76,7 @@ class Campaign(StatedScheduling):
     queue: str = "placement"
     rules: StatedRules = StatedRules()
     claiming: StatedClaiming = StatedClaiming()
+    background: Background | None = None
     time_scale: TimeScale = 1.0
     sources: Sources = Field(default_factory=dict)
 
@@ -105,6 +109,11 @@ class Campaign(StatedScheduling):
         return super().scanning.divided(self.time_scale)
 
     @property
+    def scaled_background(self) -> Background | None:
+        """The background load, in divided seconds; None if there is none."""
+        return None if self.background is None else self.background.divided(self.time_scale)
+
+    @property
     def states_dilation(self) -> bool:
         """Whether the campaign states its dilation."""
         return "dilation" in self.model_fields_set
@@ -117,6 +126,31 @@ class Campaign(StatedScheduling):
         """
         given = {key: value for key, value in changes.items() if value is not None}
         return validate({**self.model_dump(exclude_unset=True), **given}, Campaign, source=f"campaign {self.name!r}")
+
+    def under_band(self, band: str | None) -> Campaign:
+        """Return this campaign with its background load in another `band`, such as ``30-40`` percent, or in none.
+
+        Raises:
+            InvalidInput: if it is no band.
+        """
+        if band is None:
+            return self
+        if band.lower() == NO_BAND:
+            return self.model_copy(update={"background": None})
+        stated = {} if self.background is None else self.background.model_dump(exclude_unset=True)
+        return self.changed(background={**stated, "band": parse_band(band)})
+
+    def replicated(self, replicas: int | None) -> Campaign:
+        """Return this campaign with that many replicas of every input file, at different sites.
+
+        Raises:
+            InvalidInput: if its jobs read no files.
+        """
+        if replicas is None:
+            return self
+        if self.input_files is None:
+            raise InvalidInput(f"--replicas: the jobs of campaign {self.name!r} read no files; leave it out.")
+        return self.changed(input_files={**self.input_files.model_dump(), "replicas": (replicas,)})
 
     def scheduled(self, queue: str | None, policy: str | None) -> Campaign:
         """Return this campaign under another queue or policy.

@@ -6,13 +6,13 @@ however the campaign ends; the records so far are kept.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from apps.registry import check_program
+from emulator.campaigns.background import BackgroundAboveBand, background_held, check_local_users
 from emulator.campaigns.dilation import CampaignDilation, chosen_dilation
 from emulator.campaigns.load_generator import LoadGenerator
-from emulator.fidelity.verdict import Verdict
 from emulator.model.errors import InvalidInput, RunFailed
 from emulator.model.job import JobKind, JobSpecification
 from emulator.model.records import SCHEDULE_FILE, RunKind
@@ -32,6 +32,7 @@ from emulator.runs.recording import Recorder
 from emulator.runs.run_directory import PILOTS_FOLDER, check_free
 from workloads.campaign import Campaign
 from workloads.campaign_stream import InputFile, campaign_files
+from workloads.local_jobs import local_jobs
 from workloads.schedule import Arrival, admitted, home_queues, schedule, write_schedule
 
 
@@ -61,6 +62,8 @@ def arrivals_on(topology: Topology, campaign: Campaign, seed: int) -> list[Arriv
     check_live(campaign.queue, campaign.policy, sources)
     discipline_scanned(campaign.queue, campaign.scanning, sources)
     admitting = Admitting(topology, campaign.queue, campaign.policy, campaign.rules, sources, campaign.quota)
+    if campaign.scaled_background is not None:
+        local_jobs(campaign.scaled_background, topology, seed)
     arrivals = schedule(campaign, seed)
     homes = home_queues(len(arrivals), len(topology.clusters), seed)
     surroundings = stated_surroundings(topology, campaign_files(campaign, topology, seed))
@@ -94,10 +97,12 @@ def run_campaign(
     report_progress: ReportProgress,
     tried: bool = False,
     even_if_hopeless: bool = False,
-) -> Verdict:
-    """Run `campaign` on `testbed`, record it in the directory `path`, and return the verdict on it.
+    repeat_void: int = 0,
+) -> Path:
+    """Run `campaign` on `testbed`, record it in the directory `path`, and return the directory of what counts.
 
-    If its dilation is to be `tried`, pilots of its most demanding jobs choose it.
+    If its dilation is to be `tried`, pilots of its most demanding jobs choose it. If its background load makes it void,
+    it is ended and repeated with other local jobs up to `repeat_void` times, in directories `path-2`, `path-3`, ...
 
     Raises:
         InvalidInput: if the campaign cannot run on this testbed, or `path` is taken.
@@ -105,8 +110,12 @@ def run_campaign(
         TestbedBusy: if another run holds the testbed.
         RunFailed: if it ended early; what had finished is recorded.
     """
-    check_free(path)
+    paths = [path, *(path.with_name(f"{path.name}-{number}") for number in range(2, repeat_void + 2))]
+    for each in paths:
+        check_free(each)
     arrivals = planned(testbed, campaign, seed)
+    if campaign.background is not None:
+        check_local_users(testbed)
     with real_time_if_failed(testbed):
         choice = chosen_dilation(
             testbed,
@@ -118,7 +127,14 @@ def run_campaign(
             tried=tried,
             even_if_hopeless=even_if_hopeless,
         )
-        return _run(testbed, campaign.changed(dilation=choice.dilation), arrivals, seed, path, report_progress, choice)
+        chosen = campaign.changed(dilation=choice.dilation)
+        for attempt, each in enumerate(paths, start=1):
+            try:
+                _run(testbed, chosen, arrivals, seed, each, report_progress, choice, attempt, len(paths) - attempt)
+                break
+            except BackgroundAboveBand as void:
+                report_progress(ProgressReport("repeating the campaign", remark=str(void)))
+    return each
 
 
 def _run(
@@ -129,7 +145,9 @@ def _run(
     path: Path,
     report_progress: ReportProgress,
     choice: CampaignDilation,
-) -> Verdict:
+    attempt: int,
+    repeats_left: int,
+) -> None:
     request = RunRequest(
         name=campaign.name,
         dilation=campaign.dilation,
@@ -155,9 +173,12 @@ def _run(
         recorded(testbed, run, manifest, path) as recorder,
     ):
         write_schedule(arrivals, path / SCHEDULE_FILE)
-        with checked_links(testbed, recorder, report_progress) as checks:
-            _run_schedule(testbed, run, recorder, len(arrivals), report_progress)
-        return conclude(testbed, run, recorder, checks, len(arrivals))
+        with (
+            checked_links(testbed, recorder, report_progress) as checks,
+            background_held(testbed, campaign, seed, recorder, attempt, repeats_left > 0) as check_background,
+        ):
+            _run_schedule(testbed, run, recorder, len(arrivals), report_progress, check_background)
+        conclude(testbed, run, recorder, checks, len(arrivals))
 
 
 def _files_of(arrivals: Sequence[Arrival], files: Mapping[str, InputFile]) -> dict[str, InputFile]:
@@ -166,12 +187,18 @@ def _files_of(arrivals: Sequence[Arrival], files: Mapping[str, InputFile]) -> di
 
 
 def _run_schedule(
-    testbed: Testbed, run: RunView, recorder: Recorder, expected: int, report_progress: ReportProgress
+    testbed: Testbed,
+    run: RunView,
+    recorder: Recorder,
+    expected: int,
+    report_progress: ReportProgress,
+    check_background: Callable[[], None],
 ) -> None:
     """Have the schedule submitted, and follow its jobs until the last has ended."""
     with LoadGenerator(testbed.client, run.id, recorder.directory.path / SCHEDULE_FILE, expected) as load:
 
         def done() -> bool:
+            check_background()
             if load.has_ended() and recorder.submitted < expected:
                 record_rest(testbed, run.id, recorder)
                 if recorder.submitted < expected:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TextIO
 
+from emulator.fidelity.background import SETTLING_S
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput, UnknownName, nearest
 from emulator.model.names import spelled
@@ -22,14 +23,17 @@ from emulator.model.topology import Middleware, Topology
 from emulator.policies.names import policy_name, queue_name
 from emulator.policies.state import Surroundings
 from emulator.runs.input_files import stated_surroundings
+from emulator.simulator.background import SimulatedBackground
 from emulator.simulator.engine import FinishedJob
 from emulator.simulator.runtime import RuntimeModel
-from emulator.simulator.simulation import SimulationResult, admission, simulate
+from emulator.simulator.simulation import SINGLE_CLUSTER, SimulationResult, admission, simulate
 from emulator.simulator.study_streams import StudyWorkload, study_workload, study_workloads
-from workloads.campaign import campaign_named
+from workloads.campaign import Campaign, campaign_named
 from workloads.campaign_stream import campaign_jobs
+from workloads.distributions import stream
 from workloads.estimates import with_estimates
 from workloads.job_lists import Check, JobOutcome, outcome_line, read_job_list
+from workloads.local_jobs import DUMMY_JOBS, local_jobs
 from workloads.swf import Remark, read_swf
 from workloads.swf_stream import swf_jobs
 from workloads.whole_files import written_whole
@@ -45,14 +49,17 @@ class SimulationOptions:
     """The options of a simulation; None leaves the choice to the workload, or to the defaults where it has none.
 
     `jobs` is the number of jobs of a campaign or a study's stream, `load` the gross utilization of the latter,
-    `component_limit` splits the jobs of a log. `middleware` adds the topology's middleware overhead to placement. With
-    `estimate_factor` the users' estimates are drawn (`workloads.estimates`).
+    `component_limit` splits the jobs of a log, and `band` is that of a campaign's background load in percent, or none.
+    `replicas` is the number of replicas of each of its files. `middleware` adds the topology's overhead to placement.
+    With `estimate_factor` the users' estimates are drawn (`workloads.estimates`).
     """
 
     topology: str | None = None
     policy: str | None = None
     queue: str | None = None
     quota: float | None = None
+    band: str | None = None
+    replicas: int | None = None
     jobs: int | None = None
     load: float | None = None
     component_limit: int | None = None
@@ -77,6 +84,7 @@ class SimulatedWorkload:
     middleware: Middleware | None = None
     runtime: RuntimeModel | float = 1.0
     surroundings: Surroundings | None = None
+    background: SimulatedBackground | None = None
     remarks: tuple[Remark, ...] = field(default=())
 
 
@@ -106,6 +114,7 @@ def simulate_workload(
             scanning=subject.scanning,
             middleware=subject.middleware,
             surroundings=subject.surroundings,
+            background=subject.background,
         )
     return subject, result
 
@@ -173,14 +182,14 @@ def _refuse(options: SimulationOptions, kind: str, *names: str) -> None:
 
 
 def _from_job_list(path: Path, options: SimulationOptions) -> SimulatedWorkload:
-    _refuse(options, "a job list", "jobs", "load", "component_limit")
+    _refuse(options, "a job list", "band", "replicas", "jobs", "load", "component_limit")
     topology, queue = topology_named(options.topology or DEFAULT_TOPOLOGY), options.queue or DEFAULT_QUEUE
     jobs = read_job_list(path, _admission(topology, queue, options))
     return _of_file(path, jobs, topology, queue, options)
 
 
 def _from_log(path: Path, options: SimulationOptions) -> SimulatedWorkload:
-    _refuse(options, "a log", "jobs", "load")
+    _refuse(options, "a log", "band", "replicas", "jobs", "load")
     topology, queue = topology_named(options.topology or DEFAULT_TOPOLOGY), options.queue or DEFAULT_QUEUE
     log = read_swf(path)
     found = swf_jobs(
@@ -218,7 +227,8 @@ def _of_file(
 def _from_campaign(source: str, options: SimulationOptions) -> SimulatedWorkload:
     _refuse(options, "a campaign", "load", "component_limit")
     campaign = campaign_named(source).changed(jobs=options.jobs, topology=options.topology, quota=options.quota)
-    campaign = campaign.scheduled(options.queue, options.policy)
+    campaign = campaign.scheduled(options.queue, options.policy).under_band(options.band)
+    campaign = campaign.replicated(options.replicas)
     topology = topology_named(campaign.topology)
     found = campaign_jobs(campaign, topology, options.seed)
     overhead = NO_OVERHEAD if options.middleware is False else topology.middleware or NO_OVERHEAD
@@ -234,11 +244,24 @@ def _from_campaign(source: str, options: SimulationOptions) -> SimulatedWorkload
         middleware=overhead,
         runtime=1.0 if options.runtime is None else options.runtime,
         surroundings=stated_surroundings(topology, found.files) if found.files else None,
+        background=_background(campaign, topology, options.seed),
     )
 
 
+def _background(campaign: Campaign, topology: Topology, seed: int) -> SimulatedBackground | None:
+    background = campaign.scaled_background
+    if background is None:
+        return None
+    local = local_jobs(background, topology, seed, time_scale=campaign.time_scale)
+    processors = [cluster.processors for cluster in topology.clusters]
+    if campaign.queue == SINGLE_CLUSTER:
+        processors, local = [sum(processors)], (job._replace(cluster=0) for job in local)
+    settling_s = SETTLING_S / campaign.time_scale
+    return SimulatedBackground(background, local, processors, stream(seed, DUMMY_JOBS), settling_s)
+
+
 def _from_study(workload: StudyWorkload, options: SimulationOptions) -> SimulatedWorkload:
-    _refuse(options, "the stream of a study", "component_limit")
+    _refuse(options, "the stream of a study", "band", "replicas", "component_limit")
     if options.load is None or not options.load > 0:
         raise InvalidInput(f"--load: the stream {workload.name!r} needs a gross utilization, for instance --load 0.85.")
     topology, queue = topology_named(options.topology or "four-by-32"), options.queue or "gs"

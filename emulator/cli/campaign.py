@@ -79,6 +79,17 @@ CampaignDilationOption = Annotated[
 TimeScaleOption = Annotated[
     float | None, typer.Option(metavar="S", help="Divides times and files, not the links. [the campaign's, or 1]")
 ]
+RepeatVoidOption = Annotated[
+    int, typer.Option(metavar="N", min=0, max=10, help="Repeat it up to N times if its background load makes it void.")
+]
+BandOption = Annotated[
+    str | None,
+    typer.Option(metavar="LOW-HIGH|none", help="Band of the background load in percent, instead of the campaign's."),
+]
+ReplicasOption = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Replicas of every input file, at different sites. [the campaign's]"),
+]
 
 
 @campaigns.command()
@@ -95,6 +106,9 @@ def run(
     dilation: CampaignDilationOption = None,
     time_scale: TimeScaleOption = None,
     even_if_hopeless: EvenIfHopelessOption = False,
+    band: BandOption = None,
+    replicas: ReplicasOption = None,
+    repeat_void: RepeatVoidOption = 0,
     require: RequireOption = Judgement.SUSPECT,
     out: OutOption = None,
     name: NameOption = DEFAULT_NAME,
@@ -115,11 +129,12 @@ def run(
         scans_at_departures=scan_at_departures,
         quota=quota,
     )
+    chosen = chosen.under_band(band).replicated(replicas)
     if dilation is None and chosen.states_dilation:
         requested = chosen.dilation
     path = run_path(out, chosen.name)
     with testbed_named(name) as testbed, run_progress() as report_progress:
-        run_campaign(
+        path = run_campaign(
             testbed,
             chosen,
             seed=seed,
@@ -127,6 +142,7 @@ def run(
             report_progress=report_progress,
             tried=requested is None,
             even_if_hopeless=even_if_hopeless,
+            repeat_void=repeat_void,
         )
     recorded = read_run(path)
     show_summaries([summarize(recorded)], as_json=as_json)
@@ -163,6 +179,8 @@ def stop(name: NameOption = DEFAULT_NAME) -> None:
     Example: testbed campaign stop
     """
     with testbed_named(name) as testbed:
+        if testbed.local_users is not None:
+            testbed.local_users.clear()
         run = testbed.client.current_run()
         if run is None:
             raise TestbedNotUp("No run holds the testbed, so there is nothing to stop.")

@@ -40,6 +40,14 @@ EstimateFactorOption = Annotated[
     float | None,
     typer.Option(help="Draw the users' estimates: the execution time times 1 to this factor. [those of the jobs]"),
 ]
+BandOption = Annotated[
+    str | None,
+    typer.Option(metavar="LOW-HIGH|none", help="Band of a campaign's background load in percent, instead of its own."),
+]
+ReplicasOption = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Replicas of every input file of a campaign, at different sites."),
+]
 JobsOption = Annotated[int | None, typer.Option(help="Number of jobs of a campaign or of a study's stream.")]
 LoadOption = Annotated[float | None, typer.Option(help="Gross utilization of a study's stream.")]
 ComponentLimitOption = Annotated[int | None, typer.Option(help="Split the jobs of a log by this size.")]
@@ -65,6 +73,8 @@ def simulate(
     extension_factors: FactorsOption = None,
     grid: GridOption = None,
     estimate_factor: EstimateFactorOption = None,
+    band: BandOption = None,
+    replicas: ReplicasOption = None,
     jobs: JobsOption = None,
     load: LoadOption = None,
     component_limit: ComponentLimitOption = None,
@@ -83,7 +93,7 @@ def simulate(
     from emulator.cli.simulation_tables import show_remarks, statistics_object, statistics_rows
 
     options = SimulationOptions(
-        topology=topology, policy=policy, queue=queue, quota=quota, jobs=jobs, load=load,
+        topology=topology, policy=policy, queue=queue, quota=quota, band=band, replicas=replicas, jobs=jobs, load=load,
         component_limit=component_limit, warm_up_jobs=warm_up, seed=seed, middleware=middleware,
         runtime=_runtime(extension_factors, grid), estimate_factor=estimate_factor,
     )  # fmt: skip

@@ -9,6 +9,8 @@ from typing import Any, Final
 
 from emulator.campaigns.simulated import SimulatedWorkload
 from emulator.cli.foreign_text import say
+from emulator.fidelity.measures import RunMeasures
+from emulator.fidelity.verdict import judge_run
 from emulator.policies.registry import default_policy
 from emulator.reports.text import with_interval
 from emulator.simulator.estimates import Interval, Statistics
@@ -37,6 +39,7 @@ def statistics_object(subject: SimulatedWorkload, result: SimulationResult) -> d
         "queue": subject.queue,
         **statistics,
         "gross_over_net": result.statistics.gross_over_net,
+        "background": None if result.background is None else result.background.record(),
         "remarks": [str(remark) for remark in subject.remarks],
         "jobs_per_second": result.jobs_per_host_second,
     }
@@ -58,9 +61,20 @@ def statistics_rows(subject: SimulatedWorkload, result: SimulationResult) -> lis
         "net utilization": found.net_utilization,
         "saturated": found.saturated,
         "makespan (s)": found.makespan_s,
+        **_background(result),
         "jobs simulated per second": round(result.jobs_per_host_second),
     }
     return [{"quantity": quantity, "value": value} for quantity, value in values.items()]
+
+
+def _background(result: SimulationResult) -> dict[str, Any]:
+    if result.background is None:
+        return {}
+    judged = judge_run(RunMeasures(background=result.background), [])
+    return {
+        "background load in its band": result.background.share_in_band,
+        "verdict on it": "; ".join([judged.judgement.value, *judged.reasons]),
+    }
 
 
 def _interval(around: Interval | None) -> str:

@@ -51,7 +51,7 @@ def up(
     from emulator.containers.up import bring_up
     from emulator.model.documents import read_document
     from emulator.model.topology import Topology
-    from emulator.runs.container_testbed import check_if_free
+    from emulator.runs.container_testbed import check_if_free, clear_background
 
     file = topology_file(topology)
     heads = known_heads(read_document(file, Topology))
@@ -59,6 +59,7 @@ def up(
     how = "is running"
     if result.existed:
         how = "was mended" if result.was_mended else "was already running"
+        clear_background(name)
     print(f"The testbed {name!r} {how} ({result.host_duration_s:.1f} s).", file=sys.stderr)
     # The broker may only now notice that a cluster was away.
     show_testbed(result.state, as_json=as_json, patient=result.was_mended)

@@ -63,6 +63,7 @@ VERBS: Final = {
         "Write files for other tools: a Poisson job on a topology for SimGrid's SMPI to predict, or the jobs of a run."
     ),
     "campaign": Verb("Run, list and stop campaigns: streams of jobs on a running testbed.", "live"),
+    "background": Verb("Hold a load of other users' jobs on a running testbed, outside of campaigns.", "live"),
     "list": Verb("List what comes with the testbed by name, each with a line about it."),
     "schema": Verb("Print the JSON schema of a document, for editors and other programs."),
     "validate": Verb("Check a topology, a campaign, a job or a processor profile as the verb that takes it would."),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from emulator.fidelity.background import BackgroundMeasures
 from emulator.fidelity.conditions import Conditions
 from emulator.model.clock import Dilation
 from emulator.model.evidence import LinkCheck
@@ -86,11 +87,11 @@ def _share(part: float | None, whole: float | None) -> float | None:
 class RunMeasures:
     """The measures of a run: its checks of the wide area, the numbers of its jobs by outcome, and its background load.
 
-    `background_outside_s` are the emulated seconds in which that load was outside its band; None without such a load.
+    `background` is None without such a load.
     """
 
     link_checks: tuple[LinkCheck, ...] = ()
     jobs_expected: int = 0
     jobs_failed: int = 0
     jobs_cancelled: int = 0
-    background_outside_s: float | None = None
+    background: BackgroundMeasures | None = None

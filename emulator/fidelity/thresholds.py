@@ -109,8 +109,9 @@ SUSPECT_DATAGRAMS: Final = 0.01
 No job sends any: other traffic used its links, and may have caused drops or delays that the topology does not state.
 """
 
-BACKGROUND_OUTSIDE_S: Final = 60.0
-"""A run with its background load outside its band for more emulated seconds than this is void.
+LEAST_SHARE_IN_BAND: Final = 0.95
+"""Below this share of the time with its background load in its band, after the first minute, a run is suspect.
 
-"Communication-Aware Job Placement Policies", section 5: such a run was repeated.
+It is void if the load was above the band for longer than its campaign allows while no dummy job was left to be killed:
+"Communication-Aware Job Placement Policies", section 5, repeated such a run.
 """

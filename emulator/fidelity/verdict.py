@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from emulator.fidelity.background import BackgroundMeasures
 from emulator.fidelity.conditions import Conditions
 from emulator.fidelity.measures import JobMeasures, RunMeasures
 from emulator.fidelity.thresholds import (
-    BACKGROUND_OUTSIDE_S,
     LEAST_MEMORY,
+    LEAST_SHARE_IN_BAND,
     SUSPECT_CPU_PRESSURE,
     SUSPECT_DATAGRAMS,
     SUSPECT_ERROR,
@@ -177,7 +178,7 @@ def judge_run(measures: RunMeasures, finished: Sequence[Verdict]) -> Verdict:
         [
             judge_links(measures.link_checks),
             _judge_completeness(measures, len(finished)),
-            _judge_background(measures.background_outside_s),
+            _judge_background(measures.background),
             _judge_jobs(finished),
         ]
     )
@@ -208,10 +209,14 @@ def _judge_check(check: LinkCheck, clusters: Collection[str] | None) -> Verdict:
     return Verdict(judgement, (reason,), frozenset({NOTHING}))
 
 
-def _judge_background(outside_s: float | None) -> Verdict:
-    if outside_s is None or outside_s <= BACKGROUND_OUTSIDE_S:
+def _judge_background(found: BackgroundMeasures | None) -> Verdict:
+    if found is None:
         return Verdict()
-    return Verdict(Judgement.VOID, (f"background load outside its band for {outside_s:.0f} s",))
+    if found.is_void:
+        reason = f"background load above its band for {found.longest_above_s:.0f} s with no dummy job left"
+        return Verdict(Judgement.VOID, (reason,), frozenset({AGAIN}))
+    reason = "background load in its band for only {} of the time"
+    return _suspect_below(found.share_in_band, LEAST_SHARE_IN_BAND, reason, AGAIN)
 
 
 def _judge_completeness(measures: RunMeasures, finished: int) -> Verdict:

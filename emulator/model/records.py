@@ -99,13 +99,33 @@ class ComponentRow(Row):
 
 
 class UtilizationRow(Row):
-    """The processors of a cluster that jobs of the run hold, and those on which a job executes, from `time_s` on."""
+    """The use of a cluster from `time_s` on, split as in the Close-to-Files paper; the rest of `processors` is idle.
+
+    Jobs of the run hold `claimed_processors`: `executing_processors`, on which a job executes (actual co-allocation),
+    and `wasted_processors`, which wait for their job's start (its PWT). `gained_processors` are those of placed jobs
+    that are not claimed yet (PGT), which others can use. Local and dummy jobs hold `background_processors`; None
+    without a background load.
+    """
 
     time_s: float
     cluster: str
     processors: int
     claimed_processors: int
     executing_processors: int
+    wasted_processors: int | None = None
+    gained_processors: int | None = None
+    background_processors: int | None = None
+
+
+class BackgroundRow(Row):
+    """The processors of a cluster that dummy jobs, local users' jobs and the grid's jobs hold, from `time_s` on."""
+
+    time_s: float
+    cluster: str
+    processors: int
+    dummy_processors: int
+    local_processors: int
+    grid_processors: int
 
 
 class LinkRow(Row):
@@ -254,6 +274,7 @@ ROW_FILES: Final[dict[type[Row], str]] = {
     JobRow: "jobs.csv",
     ComponentRow: "components.csv",
     UtilizationRow: "utilization.csv",
+    BackgroundRow: "background.csv",
     LinkRow: "links.csv",
     ExtensionFactorRow: "extension_factors.csv",
     CommunicationRow: "communication.csv",
@@ -301,7 +322,7 @@ class Manifest(DocumentModel):
     `control` says which parts of the wide area a control run kept; `topology` holds the wide area as the run used it.
     The links of `unshaped_clusters` were real: they were neither shaped nor measured. `defects` are figures that were
     called valid and failed a later check, one sentence each. `plan` holds the dilation of each problem and how it was
-    found; of old runs it is a prediction.
+    found; of old runs it is a prediction. `background` says how the background load kept to its band.
     Execution times, arrivals, scans, overhead and files of the workload were divided by `time_scale`; all records are
     in divided seconds.
     """
@@ -327,6 +348,7 @@ class Manifest(DocumentModel):
     router_backend: str | None = None
     link_checks: tuple[LinkCheck, ...] = ()
     evidence: EvidenceSummary | None = None
+    background: dict[str, Any] | None = None
     plan: dict[str, Any] | None = None
     host_began_at: str
     host_ended_at: str | None = None

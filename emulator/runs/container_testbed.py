@@ -13,6 +13,7 @@ from typing import Final
 from emulator.client import BrokerClient
 from emulator.containers import engine
 from emulator.containers.image_contents import image_records
+from emulator.containers.local_users import ContainerLocalUsers
 from emulator.containers.progress import Observer, ProgressStep, ignore
 from emulator.containers.readiness import RUNNING
 from emulator.containers.state import testbed_state
@@ -123,7 +124,13 @@ def testbed_named(name: str) -> Iterator[Testbed]:
             return
         wide_area = ContainerWideArea(wan_handle(docker_client, state), emulated)
         observed = partial(container_telemetry, docker_client, state.names, tuple(emulated.cluster_names))
-        yield Testbed(name, client, state.topology, wide_area, stopped_containers, observed, images)
+        local_users = ContainerLocalUsers(docker_client, state)
+        yield Testbed(name, client, state.topology, wide_area, stopped_containers, observed, images, local_users)
+
+
+def clear_background(name: str) -> None:
+    """Cancel the jobs of a background load whose command was killed, in the testbed called `name`."""
+    ContainerLocalUsers(engine.connect(), testbed_state(name)).clear()
 
 
 def verify(name: str, factor: float, observe: Observer = ignore) -> WideAreaReport:

@@ -22,6 +22,7 @@ from emulator.model.evidence import LinkCheck
 from emulator.model.records import ImageRecord, LinkRow
 from emulator.model.topology import Topology
 from emulator.model.views import RunRequest, RunView
+from emulator.runs.local_users import LocalUsers
 from emulator.runs.telemetry import TelemetryFactory, unobserved
 
 
@@ -43,7 +44,7 @@ class WideArea(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Testbed:
-    """A running testbed: its broker, its topology, its links, its stopped containers, and its telemetry."""
+    """A running testbed: its broker, topology, links, stopped containers and telemetry, and its local users if any."""
 
     name: str
     client: BrokerClient
@@ -52,6 +53,7 @@ class Testbed:
     stopped_containers: Callable[[], list[str]]
     observed: TelemetryFactory = unobserved
     images: Mapping[str, ImageRecord] = field(default_factory=dict)
+    local_users: LocalUsers | None = None
 
 
 @contextmanager

@@ -119,7 +119,8 @@ def conclude(testbed: Testbed, run: RunView, recorder: Recorder, checks: list[Li
     """End the run, record its last events, judge it and complete its manifest; return the verdict."""
     ended = testbed.client.end_run(run.id)
     record_rest(testbed, run.id, recorder)
-    measures = RunMeasures(tuple(checks), expected, recorder.count(JobState.FAILED), recorder.count(JobState.CANCELLED))
+    failed, cancelled = recorder.count(JobState.FAILED), recorder.count(JobState.CANCELLED)
+    measures = RunMeasures(tuple(checks), expected, failed, cancelled, recorder.background_measures)
     verdict = judge_run(measures, list(recorder.verdicts.values()))
     recorder.directory.update_manifest({"host_origin_s": ended.host_origin_s})
     _complete(recorder, RunProgress.COMPLETE, verdict)

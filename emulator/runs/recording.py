@@ -7,18 +7,20 @@ follows from the components that jobs claim and give back.
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
+from emulator.fidelity.background import BackgroundMeasures
 from emulator.fidelity.measures import JobMeasures
 from emulator.fidelity.verdict import Judgement, Verdict, judge_job, judge_links, judge_real, judge_unfinished
 from emulator.model.clock import Dilation, EmulatedClock
 from emulator.model.evidence import LinkCheck
 from emulator.model.job import JobState, Timeline
 from emulator.model.records import ComponentRow, JobRow, UtilizationRow
-from emulator.model.topology import Topology
+from emulator.model.topology import Cluster, Topology
 from emulator.model.views import EventKind, EventView, JobView
 from emulator.runs.evidence import Gathering
 from emulator.runs.run_directory import RunDirectory
@@ -27,6 +29,16 @@ _REASONS_JOINED_BY: Final = "; "
 
 _RESULT_COLUMNS: Final = ("iterations", "runtime_s", "iteration_s", "phases", "late_phases", "host_cpu_s")
 """The columns of a job's row that carry the names of their fields in the job's result."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Usage:
+    """The processors of a cluster: claimed by jobs, executing them, still to be claimed, and of the background load."""
+
+    claimed: int
+    executing: int
+    gained: int
+    background: int | None
 
 
 class EndedJob(JobView):
@@ -50,13 +62,24 @@ class EndedJob(JobView):
         return self.model_copy(update={"verdict": Verdict.worst_of([self.verdict, verdict])})
 
 
+class BackgroundListener(Protocol):
+    """Whoever holds a background load: told when the run's clock starts, and what the grid's jobs hold."""
+
+    def begin(self, clock: EmulatedClock) -> None:
+        """Begin, by the clock of the run."""
+
+    def note_grid(self, cluster: str, processors: int, time_s: float) -> None:
+        """Take note that the grid's jobs hold `processors` of a cluster since `time_s`."""
+
+
 @dataclass(slots=True)
 class Recorder:
     """The recorder of one run's events into `directory`, with the state of its jobs.
 
     `ended` holds every job that ended, by id, `verdicts` the verdict on each that finished; `last_sequence` is the
     number of the last event recorded. A job is judged by what its record says, by the `evidence` of its time, and by
-    the `link_checks` made until then.
+    the `link_checks` made until then. `background` is told of the grid's use of the clusters, and `background_measures`
+    says how that load kept to its band.
     """
 
     directory: RunDirectory
@@ -69,8 +92,12 @@ class Recorder:
     verdicts: dict[int, Verdict] = field(default_factory=dict)
     evidence: Gathering | None = None
     link_checks: Sequence[LinkCheck] = ()
+    background: BackgroundListener | None = None
+    background_measures: BackgroundMeasures | None = None
     _held: dict[int, JobView] = field(default_factory=dict)
-    _usage: dict[str, tuple[int, int]] = field(default_factory=dict)
+    _usage: dict[str, _Usage] = field(default_factory=dict)
+    _background_processors: dict[str, int] = field(default_factory=dict)
+    _usage_lock: threading.Lock = field(default_factory=threading.Lock)
 
     def record(self, event: EventView) -> None:
         """Write the rows of `event`; ignore an event that was recorded before."""
@@ -80,15 +107,23 @@ class Recorder:
         self.directory.append_event(event)
         if event.kind is EventKind.RUN_STARTED:
             self._write_usage(event.time_s)
+            host_origin_s = event.host_moment_s - self.dilation.host_duration_s(event.time_s)
+            clock = EmulatedClock(self.dilation, host_origin_s)
             if self.evidence is not None:
-                host_origin_s = event.host_moment_s - self.dilation.host_duration_s(event.time_s)
-                self.evidence.begin(EmulatedClock(self.dilation, host_origin_s))
+                self.evidence.begin(clock)
+            if self.background is not None:
+                self.background.begin(clock)
         if event.kind is EventKind.SUBMITTED:
             self.submitted += 1
         if event.kind is EventKind.PLACED and self.evidence is not None:
             self.evidence.look_at_links_after(event.time_s)
         if event.job is not None:
             self._follow(event.job, event.time_s)
+
+    def note_background(self, cluster: str, processors: int, time_s: float) -> None:
+        """Take note that jobs of a background load hold `processors` of a cluster; any thread may call this."""
+        self._background_processors[cluster] = processors
+        self._write_usage(time_s)
 
     def count(self, state: JobState) -> int:
         """Return how many jobs ended in `state`."""
@@ -139,29 +174,38 @@ class Recorder:
 
     def _write_usage(self, time_s: float) -> None:
         """Write a row for each cluster whose use changed."""
-        for cluster in self.topology.clusters:
-            usage = self._usage_of(cluster.name)
-            if self._usage.get(cluster.name) != usage:
+        with self._usage_lock:
+            for cluster in self.topology.clusters:
+                before, usage = self._usage.get(cluster.name), self._usage_of(cluster.name)
+                if before == usage:
+                    continue
                 self._usage[cluster.name] = usage
-                self.directory.append(
-                    UtilizationRow(
-                        time_s=time_s,
-                        cluster=cluster.name,
-                        processors=cluster.processors,
-                        claimed_processors=usage[0],
-                        executing_processors=usage[1],
-                    )
-                )
+                self.directory.append(_utilization_row(cluster, usage, time_s))
+                if self.background is not None and (before is None or before.claimed != usage.claimed):
+                    self.background.note_grid(cluster.name, usage.claimed, time_s)
 
-    def _usage_of(self, cluster: str) -> tuple[int, int]:
-        claimed = executing = 0
-        for job in self._held.values():
-            held = sum(
-                part.processors for part in job.components if part.cluster == cluster and part.claimed_s is not None
-            )
+    def _usage_of(self, cluster: str) -> _Usage:
+        claimed = executing = gained = 0
+        for job in list(self._held.values()):
+            parts = [part for part in job.components if part.cluster == cluster]
+            held = sum(part.processors for part in parts if part.claimed_s is not None)
             claimed += held
             executing += held if job.state is JobState.RUNNING else 0
-        return claimed, executing
+            gained += sum(part.processors for part in parts if part.claimed_s is None)
+        return _Usage(claimed, executing, gained, self._background_processors.get(cluster))
+
+
+def _utilization_row(cluster: Cluster, usage: _Usage, time_s: float) -> UtilizationRow:
+    return UtilizationRow(
+        time_s=time_s,
+        cluster=cluster.name,
+        processors=cluster.processors,
+        claimed_processors=usage.claimed,
+        executing_processors=usage.executing,
+        wasted_processors=usage.claimed - usage.executing,
+        gained_processors=usage.gained,
+        background_processors=usage.background,
+    )
 
 
 def job_row(job: JobView, verdict: Verdict) -> JobRow:

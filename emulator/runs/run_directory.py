@@ -25,6 +25,7 @@ from emulator.model.records import (
     DECISIONS_FILE,
     MANIFEST_FILE,
     ROW_FILES,
+    BackgroundRow,
     BorderExchangeRow,
     CommunicationRow,
     ComponentRow,
@@ -136,7 +137,10 @@ def _replace(path: Path, text: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RunRecords:
-    """The content of a run's directory; `utilization` is that of its first part, `jobs` are without superseded ones."""
+    """The content of a run's directory.
+
+    `utilization` and `background` are those of its first part, `jobs` are without superseded ones.
+    """
 
     path: Path
     manifest: Manifest
@@ -144,6 +148,7 @@ class RunRecords:
     superseded: list[SupersededRow]
     components: list[ComponentRow]
     utilization: list[UtilizationRow]
+    background: list[BackgroundRow]
     links: list[LinkRow]
     extension_factors: list[ExtensionFactorRow]
     communication: list[CommunicationRow]
@@ -215,6 +220,7 @@ def read_run(path: Path) -> RunRecords:
         everywhere(SupersededRow),
         everywhere(ComponentRow),
         read_rows(path, UtilizationRow),
+        read_rows(path, BackgroundRow),
         everywhere(LinkRow),
         read_rows(path, ExtensionFactorRow),
         read_rows(path, CommunicationRow),

@@ -10,6 +10,9 @@ arrivals, and a discipline's scans are multiples of its interval. Timestamps the
 
 A job holds its processors from placement to departure; the `Preparation` lies between placement and start. Under a
 `SharedRuntime` the end of a running job may move; its old end stays in the event list and is skipped.
+
+Under a background load other users' jobs take and give back idle processors, after departures and before arrivals of
+the same timestamp. Disciplines that are not scanned are told of processors that they gave back, as live.
 """
 
 from __future__ import annotations
@@ -24,9 +27,10 @@ from numpy.random import Generator
 
 from emulator.model.compilation import mypyc_attr
 from emulator.model.errors import ImpossibleRequest, InvalidInput
-from emulator.model.placement import Placement
+from emulator.model.placement import Component, Placement
 from emulator.model.stream import StreamJob
 from emulator.policies.answer_checks import does_not_wait, take
+from emulator.policies.decisions import NOBODY
 from emulator.policies.protocols import (
     Arrival,
     Departure,
@@ -41,12 +45,15 @@ from emulator.policies.protocols import (
 from emulator.policies.queues.placement_queue import PlacementQueue
 from emulator.policies.queues.visiting import VisitingDiscipline
 from emulator.policies.state import RunningJob, Surroundings, SystemState
+from emulator.simulator.background import SimulatedBackground
 from emulator.simulator.possible_jobs import Admission, JobForm, check_times
 from emulator.simulator.runtime import OneFactor, Preparation, RuntimeModel, SharedRuntime
 from emulator.simulator.statistics import Observations
 
 NO_QUEUE: Final = -1
 NEVER: Final = math.inf
+LONGEST_STANDSTILL_S: Final = 30 * 86_400.0
+"""If under a background load no job runs and none arrives for so long, those that wait will never start."""
 
 
 class FinishedJob(NamedTuple):
@@ -129,6 +136,7 @@ class Engine:
         shared: SharedRuntime | None = None,
         surroundings: Surroundings | None = None,
         occupied: Sequence[int] = (),
+        background: SimulatedBackground | None = None,
         on_finished: Callable[[FinishedJob], None] | None = None,
         log: Log | None = None,
     ) -> None:
@@ -145,6 +153,8 @@ class Engine:
         self._preparation = preparation
         self._shared = shared
         self._surroundings = surroundings or Surroundings()
+        self._background = background
+        self._changed_s: float = 0.0
         self._shows_running: bool = bool(getattr(discipline, "needs_running_jobs", False))
         self._on_finished = on_finished
         self._log = log
@@ -172,10 +182,17 @@ class Engine:
         """
         limit = most_waiting if most_waiting is not None else -1
         coming = _next(jobs, 0.0)
+        self._tend_background(0.0)
         while True:
             arrival_s = NEVER if coming is None else coming.arrival_s
             scan_s = self._discipline.next_scan_s() if self._scans else None
             next_s = arrival_s if scan_s is None or arrival_s <= scan_s else scan_s
+            if self._background is not None and (coming is not None or self._jobs):
+                departure_s = self._running[0][0] if self._running else NEVER
+                background_s = self._background.next_s()
+                if background_s < departure_s and background_s <= next_s and background_s < NEVER:
+                    self._advance_background(self._background, background_s, coming is None)
+                    continue
             if self._running and self._running[0][0] <= next_s:
                 self._depart()
             elif coming is not None and arrival_s == next_s:
@@ -195,6 +212,34 @@ class Engine:
         self._check_nobody_waits()
         return True
 
+    def _advance_background(self, background: SimulatedBackground, time_s: float, no_more_arrive: bool) -> None:
+        before = tuple(self._idle)
+        background.advance(time_s, self._idle)
+        self._offer_freed(before, time_s)
+        self._check_progress(time_s, no_more_arrive)
+
+    def _tend_background(self, time_s: float) -> None:
+        if self._background is None:
+            return
+        before = tuple(self._idle)
+        self._background.tend(time_s, self._idle)
+        self._offer_freed(before, time_s)
+
+    def _offer_freed(self, before: tuple[int, ...], time_s: float) -> None:
+        """Tell a discipline that is not scanned of processors that other users gave back, as the broker does."""
+        grown = [
+            Component(cluster, now - was)
+            for cluster, (now, was) in enumerate(zip(self._idle, before, strict=True))
+            if now > was
+        ]
+        if grown and not self._scans and self._jobs:
+            self._decide(Departure(NOBODY, Placement(tuple(grown))), time_s)
+
+    def _check_progress(self, time_s: float, no_more_arrive: bool) -> None:
+        """Raise an error if only other users' jobs have run for too long: what waits will never start."""
+        if no_more_arrive and not self._running and time_s > self._changed_s + LONGEST_STANDSTILL_S:
+            self._check_nobody_waits()
+
     def _waiting(self) -> int:
         observations = self._observations
         return observations.arrived - observations.started - observations.given_up
@@ -208,6 +253,7 @@ class Engine:
             raise InvalidInput(f"Job {id}: id: another job with this identity is in the system.")
         form = self._admission.form_of(id, request, queue)
         number = self._observations.note_arrival(arrival_s)
+        self._changed_s = arrival_s
         queue_index = NO_QUEUE if queue is None else queue
         self._jobs[id] = SimulatedJob(number, id, arrival_s, coming.service_s, form, queue_index, coming.application)
         self._decide(Arrival(WaitingJob(id, form.request, queue)), arrival_s)
@@ -236,7 +282,11 @@ class Engine:
             self._move_ends()
         if self._shows_running:
             self._forget_running(job.id)
+        self._changed_s = finish_s
+        if self._background is not None:
+            self._background.start_local_jobs(finish_s, self._idle)
         self._decide(Departure(job.id, placement), finish_s)
+        self._tend_background(finish_s)
 
     def _scan_queue(self, scan_s: float, arrival_s: float) -> None:
         """Scan the queue; `arrival_s` is the next arrival, infinite if there is none."""
@@ -245,11 +295,18 @@ class Engine:
         self._decide(self._scan, scan_s)
         if started != self._observations.started or given_up != self._observations.given_up:
             return
-        if arrival_s == NEVER and not self._running:
+        change_s = self._next_change_s(arrival_s)
+        if change_s == NEVER:
             self._check_nobody_waits()
-        elif self._placement_queue is not None:
-            next_s = arrival_s if not self._running else min(arrival_s, self._running[0][0])
-            self._placement_queue.pass_over_scans(tuple(self._idle), next_s)
+            return
+        self._check_progress(scan_s, arrival_s == NEVER)
+        if self._placement_queue is not None:
+            self._placement_queue.pass_over_scans(tuple(self._idle), change_s)
+
+    def _next_change_s(self, arrival_s: float) -> float:
+        """Return when the state changes next, if scans change nothing."""
+        next_s = arrival_s if not self._running else min(arrival_s, self._running[0][0])
+        return next_s if self._background is None else min(next_s, self._background.next_s())
 
     def _decide(self, event: SchedulingEvent, time_s: float) -> None:
         idle = tuple(self._idle)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from emulator.fidelity.background import BackgroundMeasures
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
 from emulator.model.scheduling import Scanning
@@ -25,6 +26,7 @@ from emulator.policies.names import queue_name
 from emulator.policies.protocols import PlacementPolicy, QueueDiscipline
 from emulator.policies.registry import default_policy, placement_policy
 from emulator.policies.state import NOTHING_ELSE, Surroundings
+from emulator.simulator.background import SimulatedBackground
 from emulator.simulator.engine import Engine, FinishedJob, Log
 from emulator.simulator.estimates import Statistics, evaluate
 from emulator.simulator.possible_jobs import Admission
@@ -40,11 +42,15 @@ EVERY_4_S = Scanning()
 
 @dataclass(frozen=True)
 class SimulationResult:
-    """The result of a simulation: its statistics and, if they were kept, the finished jobs."""
+    """The result of a simulation: its statistics and, if they were kept, the finished jobs.
+
+    `background` says how a background load kept to its band; None without one.
+    """
 
     statistics: Statistics
     finished: tuple[FinishedJob, ...]
     jobs_per_host_second: float
+    background: BackgroundMeasures | None = None
 
     @property
     def jobs(self) -> pandas.DataFrame:
@@ -84,6 +90,7 @@ def simulate(
     scanning: Scanning = EVERY_4_S,
     middleware: Middleware | None = None,
     occupied: Sequence[int] = (),
+    background: SimulatedBackground | None = None,
     quota: float | None = None,
     surroundings: Surroundings | None = None,
     log: Log | None = None,
@@ -105,6 +112,7 @@ def simulate(
         scanning: the options of the placement queue; by default it is scanned every 4 s and no job is given up.
         middleware: emulated overhead between placement and start; none by default, as in the published simulations.
         occupied: processors per cluster that other users hold throughout.
+        background: other users' jobs that come and go; none by default.
         quota: share of each cluster that jobs may occupy, above 0 and at most 1; the whole cluster by default.
         surroundings: files, bandwidths and history for policies that need them.
         log: a function called with every decision.
@@ -136,6 +144,7 @@ def simulate(
         shared=shared,
         surroundings=surroundings,
         occupied=occupied,
+        background=background,
         on_finished=_finished_observer(kept if keep_jobs else None, on_finished),
         log=log,
     )
@@ -143,7 +152,8 @@ def simulate(
     finished = engine.run(iter(jobs), stop_at_last_arrival=stop_at_last_arrival, most_waiting=most_waiting)
     host_elapsed_s = time.perf_counter() - host_began_s
     statistics = evaluate(observations, sum(processors), not finished and not stop_at_last_arrival)
-    return _result(statistics, kept, host_elapsed_s)
+    rate = statistics.jobs_finished / host_elapsed_s if host_elapsed_s > 0 else 0.0
+    return SimulationResult(statistics, tuple(kept), rate, None if background is None else background.measures())
 
 
 def admission(
@@ -155,11 +165,6 @@ def admission(
     """Return the admission check of `simulate` with these arguments; errors of `check` name the job and the field."""
     processors, as_totals = _system(clusters, queue)
     return Admission(processors, _discipline(queue, EVERY_4_S), _policy(policy, queue, quota), as_totals)
-
-
-def _result(statistics: Statistics, kept: Sequence[FinishedJob], host_elapsed_s: float) -> SimulationResult:
-    rate = statistics.jobs_finished / host_elapsed_s if host_elapsed_s > 0 else 0.0
-    return SimulationResult(statistics, tuple(kept), rate)
 
 
 def _system(clusters: Sequence[int] | Topology | str, queue: object) -> tuple[list[int], bool]:

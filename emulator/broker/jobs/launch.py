@@ -63,7 +63,7 @@ class LaunchSpecBuilder:
             clock=run.clock,
             run_time_limit_s=job.specification.run_time_limit_s,
             host_grant_limit_s=self._settings.host_grant_limit_s,
-            overhead_s=self._overhead_s(run, job),
+            overhead_s=self._overhead_s(run, placement),
             preparation=self._preparation(run, job, placement),
         )
 
@@ -85,11 +85,12 @@ class LaunchSpecBuilder:
             return PlainRunner(label, job.specification.command, output)
         return MpiRunner(label, partial(self._command, run, job.specification), self._settings, output)
 
-    def _overhead_s(self, run: Run, job: LiveJob) -> float | None:
+    def _overhead_s(self, run: Run, placement: Placement) -> float | None:
+        """Return the middleware's overhead for the components as placed: a flexible request states one only."""
         middleware = self._topology.middleware
         if middleware is None or not run.request.paced_middleware:
             return None
-        return middleware.divided(run.request.time_scale).overhead_s(len(job.request.components))
+        return middleware.divided(run.request.time_scale).overhead_s(len(placement.components))
 
     def _command(
         self, run: Run, specification: JobSpecification, part_sizes: Sequence[int], host_start_timestamp_s: float | None

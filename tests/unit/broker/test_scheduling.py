@@ -9,6 +9,7 @@ from fastapi.testclient import TestClient
 from pydantic import ValidationError
 
 from emulator.broker.http.api import create_app
+from emulator.broker.jobs.launch import LaunchSpecBuilder
 from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.job import JobState
 from emulator.model.views import RunRequest
@@ -253,3 +254,20 @@ def test_a_job_that_cannot_be_launched_fails_and_no_other_with_it(setup, monkeyp
     assert setup.broker.job(failed).reason == "The broker could not launch the job (OperationalError('disk full'))."
     setup.until_state(other, JobState.STARTING)
     setup.until_state(waits, JobState.STARTING)
+
+
+@pytest.mark.parametrize(("policy", "kind", "sizes"), [("fcm", "flexible", (12,)), ("wf", "non-fixed", (8, 4))])
+def test_the_middleware_s_overhead_counts_the_components_as_placed(setup, monkeypatch, policy, kind, sizes):
+    """A flexible request states one component, whatever it is split into."""
+    built, build = [], LaunchSpecBuilder.build
+
+    def noted(builder, run, job):
+        built.append(build(builder, run, job))
+        return built[-1]
+
+    monkeypatch.setattr(LaunchSpecBuilder, "build", noted)
+    run = begin_fast_run(setup, policy=policy, paced_middleware=True)
+    setup.submit(*sizes, run=run, request=kind)
+    setup.until(lambda: built)
+    assert len(built[0].placement.components) == 2
+    assert built[0].overhead_s == 5 + 2 * 1

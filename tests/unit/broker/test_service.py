@@ -224,7 +224,10 @@ def test_unknown_policies_jobs_and_runs_are_named(setup):
     [
         ({"queue": "sc"}, "queue: 'sc' is simulated only: it needs one cluster as large as all"),
         ({"queue": "gs", "tries_threshold": 3}, "tries_threshold: queue 'gs' is never scanned"),
-        ({"queue": "lifo"}, "no live queue 'lifo' \\(known: placement, placement-adaptive, gs, ls-or, .*conservative\\)"),
+        (
+            {"queue": "lifo"},
+            "no live queue 'lifo' \\(known: placement, placement-adaptive, gs, ls-or, .*conservative\\)",
+        ),
     ],
 )
 def test_what_does_not_run_live_is_refused_with_the_reason(setup, stated, said):

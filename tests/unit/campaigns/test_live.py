@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import psutil
 import pytest
@@ -18,6 +19,7 @@ from emulator.model.records import RunProgress
 from emulator.model.views import EventKind, RunRequest
 from emulator.runs.holding import Testbed
 from emulator.runs.run_directory import read_run
+from tests.unit.scripted_users import ScriptedUsers
 from workloads.campaign import campaign_named
 from workloads.campaign_stream import campaign_files, campaign_jobs
 from workloads.schedule import file_name, schedule
@@ -215,6 +217,94 @@ def test_a_campaigns_quota_is_in_the_request_of_its_run_and_in_its_manifest(test
 def test_a_job_that_the_quota_can_never_hold_is_said_before_anything_is_touched(testbed, broker, tmp_path):
     with pytest.raises(ImpossibleRequest, match=r"can never be placed on clusters of .* within a quota of 0\.4"):
         run(testbed, tmp_path / "run", CAMPAIGN.changed(quota=0.4))
+    assert broker.runs == []
+
+
+LOADED = CAMPAIGN.changed(background={"band": [0.25, 0.5]})
+
+
+@pytest.fixture
+def users(testbed) -> ScriptedUsers:
+    return ScriptedUsers({cluster.name: cluster.processors for cluster in testbed.topology.clusters})
+
+
+@pytest.fixture
+def loaded(testbed, users) -> Testbed:
+    """The testbed with local users."""
+    return replace(testbed, local_users=users)
+
+
+def test_a_background_load_is_held_while_jobs_run_and_leaves_no_job_behind(loaded, users, tmp_path):
+    run(loaded, tmp_path / "run", LOADED)
+    records = read_run(tmp_path / "run")
+    assert not users.is_open
+    assert sum(users.most_held.values()) >= 16
+    last = {row.cluster: row.dummy_processors + row.local_processors for row in records.background}
+    assert 16 <= sum(last.values()) <= 32
+    assert records.manifest.background["void_after_s"] == 60
+    assert records.manifest.background["longest_above_s"] == 0
+    assert {row.background_processors for row in records.utilization} - {None, 0}
+    assert records.manifest.workload["background"]["band"] == [0.25, 0.5]
+
+
+def test_the_use_of_the_grid_is_recorded_beside_the_background(loaded, users, broker, tmp_path):
+    broker.on_submit = lambda job: broker.finish(job)
+    run(loaded, tmp_path / "run", LOADED)
+    records = read_run(tmp_path / "run")
+    grid = {row.grid_processors for row in records.background}
+    assert grid >= {row.claimed_processors for row in records.utilization}
+    assert max(grid) >= 4
+    assert max(row.gained_processors for row in records.utilization) >= 4
+    assert max(row.wasted_processors for row in records.utilization) >= 4
+
+
+def test_an_interrupted_campaign_leaves_no_job_of_its_background_behind(loaded, users, broker, tmp_path):
+    def interrupt(progress):
+        if progress.submitted:
+            raise KeyboardInterrupt
+
+    broker.on_submit = lambda job: None
+    with pytest.raises(KeyboardInterrupt):
+        run_campaign(loaded, LOADED, seed=1, path=tmp_path / "run", report_progress=interrupt)
+    assert not users.is_open
+    assert users.running == {cluster: {} for cluster in users.processors}
+
+
+def test_local_users_whom_slurm_refuses_a_job_end_the_campaign_with_the_reason(loaded, users, broker, tmp_path):
+    users.refusal = "sbatch: error: Invalid account."
+    broker.on_submit = lambda job: None
+    with pytest.raises(RunFailed, match=r"refused the background job 'background-.*sbatch: error: Invalid account\)"):
+        run(loaded, tmp_path / "run", LOADED)
+    assert not broker.held
+    assert not users.is_open
+
+
+HEAVY = {"interarrival": {"mean_s": 0.1}, "sizes": [16], "lengths": {"low_s": 1e6, "high_s": 1e6}}
+
+
+def test_a_load_above_its_band_makes_the_run_void_and_it_is_repeated_if_asked(loaded, users, broker, tmp_path):
+    """The scripted jobs never end, so the last attempt is void, too, and ends when its jobs have."""
+    campaign = LOADED.changed(
+        background={"band": [0.25, 0.5], "local_jobs": HEAVY, "void_after_s": 1}, dilation=0.05, jobs=2
+    )
+    hold, broker.on_submit = [], lambda job: hold.append(job) if len(broker.runs) == 1 else broker.finish(job)
+    counted = run_campaign(
+        loaded, campaign, seed=1, path=tmp_path / "run", report_progress=lambda progress: None, repeat_void=1
+    )
+    assert counted == tmp_path / "run-2"
+    first, second = (read_run(tmp_path / name).manifest for name in ("run", "run-2"))
+    assert first.progress is RunProgress.INCOMPLETE
+    assert first.verdict_reasons[0].startswith("The background load was above its band for")
+    assert second.progress is RunProgress.COMPLETE
+    assert len(broker.runs) == 2
+    assert not users.is_open
+
+
+def test_a_campaign_with_a_background_load_needs_local_users(testbed, loaded, broker, tmp_path):
+    with pytest.raises(InvalidInput, match="background: there are no accounts for local users' jobs on double"):
+        run(testbed, tmp_path / "run", LOADED)
+    with pytest.raises(InvalidInput, match=r"gone\.swf: cannot be read"):
+        run(loaded, tmp_path / "run", LOADED.changed(background={"band": [0.1, 0.2], "local_jobs": "gone.swf"}))
     assert broker.runs == []
 
 

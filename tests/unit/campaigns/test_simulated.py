@@ -199,3 +199,54 @@ def test_a_campaigns_quota_is_its_own_unless_another_is_asked_for(tmp_path: Path
     )
     assert prepared(str(path), SimulationOptions()).quota == 0.75
     assert prepared(str(path), SimulationOptions(quota=1)).quota == 1
+
+
+def campaign_under_load(folder: Path, load: str) -> str:
+    path = folder / "loaded.yaml"
+    text = (CAMPAIGNS / "W2.yaml").read_text(encoding="utf-8")
+    others = [line for line in text.splitlines() if not line.startswith("background")]
+    text = "\n".join(others)
+    path.write_text(f"{text}\nbackground: {load}\n", encoding="utf-8")
+    return str(path)
+
+
+def test_a_campaigns_background_load_is_simulated_at_any_time_scale(tmp_path: Path) -> None:
+    local = "{interarrival: {mean_s: 60}, sizes: [4, 8], lengths: {low_s: 60, high_s: 300}}"
+    path = campaign_under_load(tmp_path, f"{{band: [0.15, 0.2], local_jobs: {local}}}")
+    _, loaded = simulate_workload(path, SimulationOptions(jobs=60))
+    _, alone = simulate_workload("W2", SimulationOptions(jobs=60, band="none"))
+    assert loaded.background is not None
+    assert loaded.background.share_in_band is not None
+    assert loaded.background.share_in_band >= 0.95
+    assert alone.background is None
+    assert loaded.statistics.total.wait_s > alone.statistics.total.wait_s
+    path = campaign_under_load(tmp_path, f"{{band: [0.15, 0.2], local_jobs: {local}}}\ntime_scale: 10")
+    _, scaled = simulate_workload(path, SimulationOptions(jobs=60))
+    assert scaled.statistics.makespan_s == pytest.approx(loaded.statistics.makespan_s / 10)
+    assert scaled.background is not None
+    assert scaled.background.share_in_band == pytest.approx(loaded.background.share_in_band)
+
+
+def test_one_cluster_instead_of_several_carries_the_whole_background_load() -> None:
+    _, result = simulate_workload("W2", SimulationOptions(jobs=60, queue="sc"))
+    assert result.background is not None
+    assert result.background.share_in_band == 1.0
+
+
+def test_a_band_is_that_of_a_campaign_only(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="--band: means nothing for a job list"):
+        simulate_workload(job_list(tmp_path), SimulationOptions(band="10-20"))
+
+
+@pytest.mark.parametrize(
+    ("load", "options", "said"),
+    [
+        ("{band: [0.2, 0.15]}", SimulationOptions(), "band: its upper end must be above its lower end"),
+        ("{band: [0.15, 0.2], local_jobs: gone.swf}", SimulationOptions(), r"gone\.swf: cannot be read"),
+    ],
+)
+def test_a_load_that_cannot_be_simulated_is_refused_in_a_sentence(
+    tmp_path: Path, load: str, options: SimulationOptions, said: str
+) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        simulate_workload(campaign_under_load(tmp_path, load), options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from emulator.fidelity.background import BackgroundMeasures
 from emulator.fidelity.conditions import Conditions
 from emulator.fidelity.measures import JobMeasures, RunMeasures
 from emulator.fidelity.verdict import (
@@ -224,9 +225,21 @@ def test_a_fault_of_a_link_concerns_the_jobs_that_crossed_it(
     assert judge_links([LinkCheck("before", (fault,))]).judgement is not Judgement.VALID
 
 
-def test_a_run_whose_background_load_left_its_band_for_a_minute_is_void() -> None:
-    assert judge_run(RunMeasures(background_outside_s=59), [VALID]) == VALID
-    assert judge_run(RunMeasures(background_outside_s=61), [VALID]).judgement is Judgement.VOID
+@pytest.mark.parametrize(
+    ("share_in_band", "longest_above_s", "judgement"),
+    [
+        (0.96, 0.0, Judgement.VALID),
+        (0.94, 0.0, Judgement.SUSPECT),
+        (0.99, 60.0, Judgement.VALID),
+        (0.99, 61.0, Judgement.VOID),
+        (None, 0.0, Judgement.VALID),
+    ],
+)
+def test_a_run_is_judged_by_how_its_background_load_kept_to_its_band(
+    share_in_band: float | None, longest_above_s: float, judgement: Judgement
+) -> None:
+    kept = BackgroundMeasures(share_in_band, longest_above_s, void_after_s=60)
+    assert judge_run(RunMeasures(background=kept), [VALID]).judgement is judgement
 
 
 def test_one_void_job_among_many_makes_a_run_suspect_and_many_make_it_void() -> None:

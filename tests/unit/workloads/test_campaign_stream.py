@@ -44,13 +44,19 @@ def test_the_close_to_files_campaigns_have_the_published_size_and_length(name: s
     assert campaign_named(name).interarrival.mean_s * 200 == pytest.approx(last_arrival_s, rel=0.01)
 
 
-def test_every_job_has_one_file_with_one_or_three_replicas_at_different_sites() -> None:
-    campaign = campaign_named("W30").changed(jobs=500)
+@pytest.mark.parametrize("replicas", [None, 1, 3])
+def test_every_file_has_the_same_number_of_replicas_at_different_sites(replicas: int | None) -> None:
+    campaign = campaign_named("W30").changed(jobs=500).replicated(replicas)
     found = campaign_jobs(campaign, topology_named(campaign.topology), seed=1)
     files = [found.files[job.request.file or ""] for job in found.jobs]
-    assert Counter(len(file.sites) for file in files).keys() == {1, 3}
+    assert {len(file.sites) for file in files} == {replicas or 1}
     assert all(len(set(file.sites)) == len(file.sites) for file in files)
     assert {file.size_bytes for file in files} == {2e9, 4e9, 6e9}
+
+
+def test_replicas_are_refused_where_jobs_read_no_files() -> None:
+    with pytest.raises(InvalidInput, match="--replicas: the jobs of campaign 'w1' read no files"):
+        campaign_named("W1").replicated(3)
 
 
 def test_a_time_scale_divides_execution_times_arrivals_and_files_alike() -> None:
@@ -106,3 +112,32 @@ def test_a_split_must_make_its_total() -> None:
     described["choices"][0]["splits"][36] = [[18, 17]]
     with pytest.raises(ValueError, match=r"splits.36: \[18, 17\] makes 35 processors"):
         Campaign.model_validate(described)
+
+
+def test_the_published_campaigns_state_the_background_load_of_their_papers():
+    loads = {name: campaign_named(name).background for name in ("W1", "W2", "W30", "W50")}
+    assert {name: (load.band, load.scope.value, load.void_after_s) for name, load in loads.items()} == {
+        "W1": ((0.15, 0.2), "system", 60),
+        "W2": ((0.15, 0.2), "system", 60),
+        "W30": ((0.3, 0.4), "cluster", 60),
+        "W50": ((0.3, 0.4), "cluster", 60),
+    }
+    assert campaign_named("first").background is None
+
+
+def test_a_campaign_has_its_background_load_in_another_band_or_in_none():
+    campaign = campaign_named("W50")
+    assert campaign.under_band("50-60").background.band == (0.5, 0.6)
+    assert campaign.under_band("50-60").background.scope.value == "cluster"
+    assert campaign.under_band("none").background is None
+    assert campaign_named("first").under_band("10-20").background.band == (0.1, 0.2)
+    assert campaign.under_band(None) is campaign
+
+
+@pytest.mark.parametrize(
+    ("band", "said"),
+    [("60-50", "band: its upper end must be above"), ("50", "--band: must be two percentages"), ("90-110", "1.1")],
+)
+def test_a_band_that_is_none_is_refused_in_a_sentence(band, said):
+    with pytest.raises(InvalidInput, match=said):
+        campaign_named("W50").under_band(band)

@@ -1,0 +1,204 @@
+"""The local users of a testbed's clusters: one program per container submits their jobs and reports on them.
+
+The program is ``local-users.sh`` of the node image. It cancels all jobs when its input ends, which happens when this
+process ends, however it ends. A lock in the testbed's state folder admits one background load at a time, and names its
+holder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import socket
+import struct
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any, Final
+
+import docker
+from docker.errors import DockerException
+
+from emulator.containers.state import TestbedState, state_folder
+from emulator.model.errors import TestbedBusy, TestbedNotUp
+
+PROGRAM: Final = "/usr/local/lib/testbed/local-users.sh"
+LOCK_FILE: Final = "background.lock"
+CLOSE_WITHIN_HOST_S: Final = 30.0
+"""How long the program may take to cancel all jobs: `scancel` of some hundred takes a second or two."""
+
+_FRAME: Final = struct.Struct(">BxxxL")
+_STANDARD_OUTPUT: Final = 1
+_CHUNK_BYTES: Final = 65536
+
+
+class ContainerLocalUsers:
+    """The local users of the clusters of `testbed` that are containers."""
+
+    def __init__(self, client: docker.DockerClient, testbed: TestbedState) -> None:
+        self._client = client
+        self._name = testbed.record.name
+        self._containers = {cluster.name: cluster.container for cluster in testbed.record.clusters}
+        self._programs: dict[str, _Program] = {}
+        self._lock: IO[str] | None = None
+
+    def open(self, on_line: Callable[[str, str | None], None]) -> None:
+        """Begin without a job, and report what becomes of jobs to `on_line`, from threads of their own.
+
+        Raises:
+            TestbedBusy: if another background load runs on the testbed.
+            TestbedNotUp: if a cluster's container does not run.
+        """
+        self._lock = _locked(self._name)
+        if self._lock is None:
+            raise TestbedBusy(
+                f"A background load runs on the testbed {self._name!r} already (`testbed background stop` ends it, "
+                "unless it is a campaign's)."
+            )
+        try:
+            for cluster, container in self._containers.items():
+                self._programs[cluster] = _Program(self._client, container, _named(cluster, on_line))
+        except BaseException:
+            self.close()
+            raise
+
+    def submit(self, cluster: str, job: str, account: str, processors: int, host_length_s: float) -> None:
+        """Submit a job that sleeps for `host_length_s`."""
+        self._programs[cluster].tell(f"submit {job} {account} {processors} {host_length_s:.3f}")
+
+    def cancel(self, cluster: str, job: str) -> None:
+        """Cancel a job, whether it waits or runs."""
+        self._programs[cluster].tell(f"cancel {job}")
+
+    def list_jobs(self, cluster: str, number: int) -> None:
+        """Ask for a report of all jobs, which will carry `number`."""
+        self._programs[cluster].tell(f"list {number}")
+
+    def close(self) -> None:
+        """Cancel all jobs, and wait until that is done."""
+        for program in self._programs.values():
+            program.end()
+        for cluster, program in self._programs.items():
+            if not program.close():
+                self._clear(self._containers[cluster])
+        self._programs.clear()
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def clear(self) -> None:
+        """Cancel all jobs of a background load whose command was killed; leave those of one that runs."""
+        lock = _locked(self._name)
+        if lock is None:
+            return
+        with lock:
+            for container in self._containers.values():
+                self._clear(container)
+
+    def _clear(self, container: str) -> None:
+        # A container that does not run has no jobs, and Slurm forgets them when it starts again.
+        with contextlib.suppress(DockerException):
+            self._client.containers.get(container).exec_run([PROGRAM, "clear"])
+
+
+class _Program:
+    """The program in one container: told what to do line by line, and read by a thread."""
+
+    def __init__(self, client: docker.DockerClient, container: str, on_line: Callable[[str | None], None]) -> None:
+        try:
+            made = client.api.exec_create(container, [PROGRAM], stdin=True, stdout=True, stderr=False)
+            self._response = client.api.exec_start(made["Id"], socket=True)
+        except DockerException as error:
+            raise TestbedNotUp(f"The container {container} lends no local users ({error}).") from error
+        self._socket: Any = getattr(self._response, "_sock", self._response)
+        self._socket.settimeout(None)
+        self._container = container
+        self._on_line = on_line
+        self._is_ending = False
+        self._thread = threading.Thread(target=self._read, name=f"local-users-{container}", daemon=True)
+        self._thread.start()
+
+    def tell(self, line: str) -> None:
+        """Tell the program what to do.
+
+        Raises:
+            TestbedNotUp: if it has ended.
+        """
+        try:
+            self._socket.sendall(f"{line}\n".encode())
+        except OSError as error:
+            raise TestbedNotUp(f"The container {self._container} lends its local users no longer ({error}).") from error
+
+    def end(self) -> None:
+        """End its input, so that it cancels all jobs and ends."""
+        self._is_ending = True
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_WR)
+
+    def close(self) -> bool:
+        """Wait until it has ended, and return whether it has."""
+        self._thread.join(CLOSE_WITHIN_HOST_S)
+        has_ended = not self._thread.is_alive()
+        self._socket.close()
+        self._response.close()
+        return has_ended
+
+    def _read(self) -> None:
+        unfinished = b""
+        with contextlib.suppress(OSError, EOFError):
+            while True:
+                kind, length = _FRAME.unpack(self._received(_FRAME.size))
+                content = self._received(length)
+                if kind != _STANDARD_OUTPUT:
+                    continue
+                *lines, unfinished = (unfinished + content).split(b"\n")
+                for line in lines:
+                    self._on_line(line.decode(errors="replace"))
+        if not self._is_ending:
+            self._on_line(None)
+
+    def _received(self, length: int) -> bytes:
+        content = b""
+        while len(content) < length:
+            chunk: bytes = self._socket.recv(min(_CHUNK_BYTES, length - len(content)))
+            if not chunk:
+                raise EOFError
+            content += chunk
+        return content
+
+
+def lock_file(name: str) -> Path:
+    """Return the file that the holder of the background load of `name` locks; its process id is inside."""
+    return state_folder(name) / LOCK_FILE
+
+
+def holder(name: str) -> int | None:
+    """Return the process id of the holder of the background load of the testbed `name`; None if there is none."""
+    file = lock_file(name)
+    if not file.is_file():
+        return None
+    with file.open() as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return int(handle.read() or 0)
+    return None
+
+
+def _locked(name: str) -> IO[str] | None:
+    """Return the locked file with this process id inside; None if another process holds it."""
+    handle = lock_file(name).open("a+")
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        handle.close()
+        return None
+    handle.truncate(0)
+    handle.write(str(os.getpid()))
+    handle.flush()
+    return handle
+
+
+def _named(cluster: str, on_line: Callable[[str, str | None], None]) -> Callable[[str | None], None]:
+    return lambda line: on_line(cluster, line)

@@ -1,0 +1,162 @@
+"""The controller of the background load: which dummy jobs to inject and which to kill, in the present state.
+
+It is pure: the same state and random numbers give the same answer. A driver asks it whenever a job of the background
+or of the grid starts or ends. Published is only when it acts: below the band it injects, above the band it kills. It
+aims at the middle of the band, so that the next event seldom makes it act again, and never injects beyond the band.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+from numpy.random import Generator
+
+from emulator.model.background import Background, ProcessorBand, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class DummyJob:
+    """A dummy job that runs, or was submitted and will: its number in order of submission, its cluster, its size."""
+
+    number: int
+    cluster: int
+    processors: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterUse:
+    """The use of a cluster: its processors, those that local jobs hold, and those that nobody holds or was promised."""
+
+    processors: int
+    local: int
+    idle: int
+
+
+@dataclass(frozen=True, slots=True)
+class BackgroundState:
+    """What the controller decides on: the use of each cluster, and the dummy jobs that are not being killed."""
+
+    clusters: tuple[ClusterUse, ...]
+    dummies: tuple[DummyJob, ...] = ()
+
+
+class Injection(NamedTuple):
+    """A dummy job to be submitted to a cluster."""
+
+    cluster: int
+    processors: int
+    length_s: float
+
+
+class Kill(NamedTuple):
+    """A dummy job to be killed, by its number."""
+
+    dummy: int
+
+
+Action: TypeAlias = Injection | Kill
+
+
+class BackgroundController:
+    """The controller of one background load."""
+
+    def __init__(self, background: Background) -> None:
+        self._background = background
+
+    def decide(self, state: BackgroundState, rng: Generator) -> list[Action]:
+        """Return the dummy jobs to be injected or killed; at most one of both kinds."""
+        plan = _Plan(state)
+        band = self._background.of(sum(plan.processors))
+        if plan.total > band.most:
+            return [*_kills(plan, band)]
+        if self._background.scope is Scope.CLUSTER:
+            clusters = list(enumerate(plan.processors))
+            return [
+                injection
+                for cluster, processors in clusters
+                for injection in self._injections(plan, [cluster], self._background.of(processors), band.most, rng)
+            ]
+        return [*self._injections(plan, range(len(plan.processors)), band, band.most, rng)]
+
+    def _injections(
+        self, plan: _Plan, clusters: Sequence[int], band: ProcessorBand, most_of_all: int, rng: Generator
+    ) -> list[Injection]:
+        """Return what lifts the load of `clusters` to the middle of their `band`, if it is below the band."""
+        held = sum(plan.load[cluster] for cluster in clusters)
+        if held >= band.least:
+            return []
+        found: list[Injection] = []
+        while held < max(band.middle, band.least):
+            room = min(band.most - held, most_of_all - plan.total)
+            injection = self._injection(plan, clusters, room, rng)
+            if injection is None:
+                break
+            plan.add(injection.cluster, injection.processors)
+            held += injection.processors
+            found.append(injection)
+        return found
+
+    def _injection(self, plan: _Plan, clusters: Sequence[int], room: int, rng: Generator) -> Injection | None:
+        """Return a dummy job of at most `room` processors in the cluster of the least load that can hold one."""
+        dummy = self._background.dummy
+        for cluster in sorted(clusters, key=lambda cluster: plan.load[cluster] / plan.processors[cluster]):
+            fitting = [size for size in dummy.sizes if size <= min(room, plan.idle[cluster])]
+            if fitting:
+                size = fitting[int(rng.integers(len(fitting)))]
+                return Injection(cluster, size, dummy.lengths.of(float(rng.random())))
+        return None
+
+
+@dataclass
+class _Plan:
+    """The load, the idle processors and the dummy jobs as the actions so far would leave them."""
+
+    state: BackgroundState
+    processors: list[int] = field(init=False)
+    load: list[int] = field(init=False)
+    idle: list[int] = field(init=False)
+    dummies: list[DummyJob] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.processors = [cluster.processors for cluster in self.state.clusters]
+        self.load = [cluster.local for cluster in self.state.clusters]
+        self.idle = [cluster.idle for cluster in self.state.clusters]
+        self.dummies = list(self.state.dummies)
+        for dummy in self.dummies:
+            self.load[dummy.cluster] += dummy.processors
+
+    @property
+    def total(self) -> int:
+        """The processors of the whole background load."""
+        return sum(self.load)
+
+    def add(self, cluster: int, processors: int) -> None:
+        """Take a dummy job as injected."""
+        self.load[cluster] += processors
+        self.idle[cluster] -= processors
+
+    def remove(self, dummy: DummyJob) -> None:
+        """Take a dummy job as killed."""
+        self.dummies.remove(dummy)
+        self.load[dummy.cluster] -= dummy.processors
+
+
+def _kills(plan: _Plan, band: ProcessorBand) -> list[Kill]:
+    """Return what brings a load above its `band` down to the middle, or as far as its dummy jobs allow."""
+    found: list[Kill] = []
+    while plan.total > band.middle and plan.dummies:
+        # One whose end leaves the load in the band, from the cluster of the highest load, the youngest first.
+        harmless = [dummy for dummy in plan.dummies if plan.total - dummy.processors >= band.least]
+        if harmless:
+            chosen = max(
+                harmless, key=lambda dummy: (plan.load[dummy.cluster] / plan.processors[dummy.cluster], dummy.number)
+            )
+        elif plan.total > band.most:
+            chosen = min(plan.dummies, key=lambda dummy: (dummy.processors, -dummy.number))
+        else:
+            break
+        plan.remove(chosen)
+        found.append(Kill(chosen.number))
+    return found

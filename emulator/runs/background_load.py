@@ -1,0 +1,193 @@
+"""A background load on running clusters, one event at a time: local and dummy jobs, and the records of both.
+
+It has no thread and no clock. Whoever drives it tells it what happens and when, in emulated seconds; it submits and
+cancels jobs through the clusters' local users.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Final
+
+from numpy.random import Generator
+
+from emulator.fidelity.background import BackgroundMeasures, BandWatch
+from emulator.model.background import Background
+from emulator.model.clock import Dilation
+from emulator.model.records import BackgroundRow
+from emulator.model.topology import Topology
+from emulator.policies.background import BackgroundController, BackgroundState, ClusterUse, DummyJob, Injection
+from emulator.runs.local_users import Account, Ended, JobState, Listed, LocalUsers, Report, Started
+from workloads.local_jobs import LocalJob
+
+NO_LOCAL_JOB: Final = math.inf
+
+
+@dataclass(slots=True)
+class _Job:
+    """A job that was submitted and has not ended."""
+
+    name: str
+    number: int
+    account: Account
+    cluster: int
+    processors: int
+    is_running: bool = False
+    is_cancelled: bool = False
+
+
+@dataclass
+class BackgroundLoad:
+    """The background load of one run; `on_change` gets a row for each change of a cluster's use.
+
+    With `grid_from_lists`, the grid's jobs are taken to hold what is neither idle nor the background's in a list.
+    """
+
+    background: Background
+    topology: Topology
+    local_jobs: Iterator[LocalJob]
+    rng: Generator
+    users: LocalUsers
+    dilation: Dilation
+    settling_s: float
+    on_change: Callable[[BackgroundRow], None]
+    grid_from_lists: bool = False
+    _jobs: dict[str, _Job] = field(default_factory=dict)
+    _grid: list[int] = field(init=False)
+    _rows: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+    _asked: dict[tuple[int, int], frozenset[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._controller = BackgroundController(self.background)
+        self._sizes = [cluster.processors for cluster in self.topology.clusters]
+        self._names = self.topology.cluster_names
+        self._grid = [0] * len(self._sizes)
+        self._numbers = count(1)
+        self._coming = next(self.local_jobs, None)
+        self._watch = BandWatch(self.background.of(sum(self._sizes)), self.background.void_after_s, self.settling_s)
+
+    @property
+    def next_arrival_s(self) -> float:
+        """When the next local job is to be submitted."""
+        return NO_LOCAL_JOB if self._coming is None else self._coming.arrival_s
+
+    def advance(self, time_s: float) -> None:
+        """Submit the local jobs that are due at `time_s`, and hold the load in its band."""
+        while self._coming is not None and self._coming.arrival_s <= time_s:
+            job = self._coming
+            self._submit(Account.LOCAL, job.cluster, job.processors, job.length_s)
+            self._coming = next(self.local_jobs, None)
+        self._act(time_s)
+
+    def note_grid(self, cluster: str, processors: int, time_s: float) -> None:
+        """Take note that the grid's jobs hold `processors` of a cluster."""
+        self._grid[self._names.index(cluster)] = processors
+        self._act(time_s)
+
+    def note_report(self, cluster: str, report: Report, time_s: float) -> None:
+        """Take note of what became of jobs."""
+        match report:
+            case Started(job=name) if name in self._jobs:
+                self._jobs[name].is_running = True
+            case Ended(job=name):
+                self._jobs.pop(name, None)
+            case Listed():
+                self._reconcile(self._names.index(cluster), report)
+        self._act(time_s)
+
+    def ask(self) -> None:
+        """Ask every cluster for its jobs, in case that a report was lost."""
+        for cluster, name in enumerate(self._names):
+            number = next(self._numbers)
+            known = frozenset(job.name for job in self._jobs.values() if job.cluster == cluster)
+            self._asked[cluster, number] = known
+            self.users.list_jobs(name, number)
+
+    def held_by_background(self, cluster: str) -> int:
+        """Return the processors of a cluster on which jobs of the background load run."""
+        index = self._names.index(cluster)
+        return sum(job.processors for job in self._jobs.values() if job.is_running and job.cluster == index)
+
+    @property
+    def load(self) -> int:
+        """The processors on which jobs of the background load run."""
+        return sum(job.processors for job in self._jobs.values() if job.is_running)
+
+    def measures(self, now_s: float) -> BackgroundMeasures:
+        """Return how the load has kept to its band until `now_s`."""
+        return self._watch.measures(now_s)
+
+    def _reconcile(self, cluster: int, listed: Listed) -> None:
+        """Forget the jobs that were known when a list was asked for and are not in it; take note of those that run."""
+        for name in self._asked.pop((cluster, listed.number), frozenset()):
+            if name not in listed.jobs:
+                self._jobs.pop(name, None)
+            elif name in self._jobs and listed.jobs[name] is JobState.RUNNING:
+                self._jobs[name].is_running = True
+        if self.grid_from_lists:
+            running = [
+                self._jobs[name]
+                for name, state in listed.jobs.items()
+                if state is JobState.RUNNING and name in self._jobs
+            ]
+            held = listed.idle + sum(job.processors for job in running)
+            self._grid[cluster] = max(0, self._sizes[cluster] - held)
+
+    def _act(self, time_s: float) -> None:
+        for action in self._controller.decide(self._state(), self.rng):
+            if isinstance(action, Injection):
+                self._submit(Account.DUMMY, action.cluster, action.processors, action.length_s)
+            else:
+                job = next(job for job in self._jobs.values() if job.number == action.dummy)
+                job.is_cancelled = True
+                self.users.cancel(self._names[job.cluster], job.name)
+        dummies_left = any(job.is_running and job.account is Account.DUMMY for job in self._jobs.values())
+        self._watch.note(time_s, self.load, dummies_left=dummies_left)
+        self._record(time_s)
+
+    def _submit(self, account: Account, cluster: int, processors: int, length_s: float) -> None:
+        number = next(self._numbers)
+        job = _Job(f"{account.value}-{number}", number, account, cluster, processors)
+        self._jobs[job.name] = job
+        host_length_s = self.dilation.host_duration_s(length_s)
+        self.users.submit(self._names[cluster], job.name, account, processors, host_length_s)
+
+    def _state(self) -> BackgroundState:
+        jobs = self._jobs.values()
+        uses = []
+        for cluster, size in enumerate(self._sizes):
+            promised = sum(job.processors for job in jobs if job.cluster == cluster)
+            local = sum(
+                job.processors
+                for job in jobs
+                if job.cluster == cluster and job.is_running and job.account is Account.LOCAL
+            )
+            uses.append(ClusterUse(size, local, max(0, size - self._grid[cluster] - promised)))
+        dummies = [
+            DummyJob(job.number, job.cluster, job.processors)
+            for job in jobs
+            if job.account is Account.DUMMY and not job.is_cancelled
+        ]
+        return BackgroundState(tuple(uses), tuple(dummies))
+
+    def _record(self, time_s: float) -> None:
+        """Hand out a row for each cluster whose use changed."""
+        for cluster, size in enumerate(self._sizes):
+            running = [job for job in self._jobs.values() if job.is_running and job.cluster == cluster]
+            dummy, local = (sum(job.processors for job in running if job.account is account) for account in Account)
+            use = (dummy, local, self._grid[cluster])
+            if self._rows.get(cluster) != use:
+                self._rows[cluster] = use
+                self.on_change(
+                    BackgroundRow(
+                        time_s=time_s,
+                        cluster=self._names[cluster],
+                        processors=size,
+                        dummy_processors=dummy,
+                        local_processors=local,
+                        grid_processors=self._grid[cluster],
+                    )
+                )
