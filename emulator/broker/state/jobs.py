@@ -44,16 +44,6 @@ class LiveJob:
         """The job as its discipline sees it."""
         return WaitingJob(self.id, self.request, self.queue)
 
-    def unclaimed(self, topology: Topology) -> dict[int, int]:
-        """Return the processors per cluster index that are claimed but not granted yet."""
-        if self.placement is None or self.state is not JobState.CLAIMING:
-            return {}
-        return {
-            cluster: size
-            for cluster, size in self.placement.by_cluster().items()
-            if topology.clusters[cluster].name not in self.claimed
-        }
-
     def view(self, topology: Topology) -> JobView:
         """Return the job as the API shows it."""
         timeline, claiming = self.timeline, self.claiming

@@ -102,6 +102,11 @@ class RunRegistry:
         return run
 
     @property
+    def last_run_number(self) -> int:
+        """The number of the newest run; there is a run of every number up to it."""
+        return self._next_run - 1
+
+    @property
     def next_job_number(self) -> int:
         """The number that the next job gets."""
         return self._last_job + 1

@@ -11,6 +11,7 @@ then at longer intervals; freed processors reach the discipline as a synthetic d
 from __future__ import annotations
 
 from emulator.broker.capacity import CapacityPoller
+from emulator.broker.pending import Pending
 from emulator.broker.state.jobs import LiveJob
 from emulator.model.clock import Dilation, EmulatedClock
 from emulator.model.errors import InvalidInput
@@ -51,6 +52,7 @@ class Run:
         self.failure = ""
         self.is_ending = False
         self.poller = CapacityPoller()
+        self.pending = Pending()
         self.waiting_files: dict[int, str] = {}
         self.undecided_departures: tuple[LiveJob, ...] = ()
 
