@@ -74,6 +74,7 @@ class Cancellation:
             with self._journal.transaction():
                 self._journal.store_end(run.id)
                 self._recorder.record(run, EventKind.RUN_ENDED)
+            run.close()
         if self._registry.current is run:
             self._registry.current = None
         if run is self._registry.default_run and run.is_ending:

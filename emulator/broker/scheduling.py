@@ -261,6 +261,7 @@ class Scheduling:
     def _fail_run(self, run: Run, failure: str) -> None:
         """Fail the waiting jobs of a run whose discipline or policy failed; nothing is decided in it any more."""
         run.failure = failure
+        run.close()
         self.recorder.record(run, EventKind.POLICY_FAILED, detail={"reason": failure})
         self._fail_waiting(run)
 

@@ -16,6 +16,7 @@ from concurrent.futures import Future
 from functools import partial
 
 from emulator.broker.cancellation import Cancellation
+from emulator.broker.deciding import deciding
 from emulator.broker.files.catalogue import Catalogue
 from emulator.broker.files.registry import FileRegistry
 from emulator.broker.files.replicas import Replicas
@@ -122,8 +123,15 @@ class Broker:
         Raises:
             TestbedBusy: if another run holds it, or jobs of the default run are unfinished.
             UnknownName: if its policy or queue does not exist.
+            InvalidInput: if its own policy or queue cannot be loaded or used.
         """
-        return self._loop.call(lambda: self._registry.begin(request).view())
+        self._loop.call(self._registry.check_free)
+        made = deciding(request, self._topology)  # here and not on the loop, since it may have to start a process
+        try:
+            return self._loop.call(lambda: self._registry.begin(request, made).view())
+        except BaseException:
+            made.close()
+            raise
 
     def start_run(self, number: int) -> RunView:
         """Set the run's clock to zero; from now on it takes jobs."""
