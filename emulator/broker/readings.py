@@ -144,12 +144,19 @@ class _Cluster:
         has_failed = self.failed_host_s is not None and self.asked == self.answered
         return (self.failed_host_s or 0.0) + REPEAT_FAILED_HOST_S if has_failed else None
 
-    @property
-    def silent_host_s(self) -> float | None:
-        """When the cluster becomes silent unless it answers; None if it owes no answer or is silent already."""
+    def is_due_to_change(self, now_host_s: float) -> bool:
+        """Return whether the cluster is to become silent, or to be no longer silent."""
+        since_host_s = self.owed_since_host_s
+        owes = not self.is_lost and since_host_s is not None and now_host_s >= since_host_s + MOST_AGE_HOST_S
+        return owes != self.is_silent
+
+    def host_until_change_s(self, now_host_s: float) -> float | None:
+        """Get the host seconds until the cluster becomes silent, or is no longer; None if it is not to change."""
+        if self.is_due_to_change(now_host_s):
+            return 0.0
         if self.owed_since_host_s is None or self.is_silent:
             return None
-        return self.owed_since_host_s + MOST_AGE_HOST_S
+        return self.owed_since_host_s + MOST_AGE_HOST_S - now_host_s
 
     def host_until_given_up_s(self, number: int, now_host_s: float) -> float:
         """Return how long a decision in round `number` still waits for this cluster."""
@@ -236,13 +243,11 @@ class Readings:
         """Return the clusters that have become silent since the last call, and those that answer again."""
         fallen: list[str] = []
         back: list[str] = []
-        oldest_host_s = self._now_host_s() - MOST_AGE_HOST_S
+        now_host_s = self._now_host_s()
         for cluster in self._clusters:
-            since_host_s = cluster.owed_since_host_s
-            is_silent = not cluster.is_lost and since_host_s is not None and since_host_s <= oldest_host_s
-            if is_silent != cluster.is_silent:
-                (fallen if is_silent else back).append(cluster.name)
-                cluster.is_silent = is_silent
+            if cluster.is_due_to_change(now_host_s):
+                cluster.is_silent = not cluster.is_silent
+                (fallen if cluster.is_silent else back).append(cluster.name)
         if fallen or back:
             self._publish()
         return fallen, back
@@ -257,14 +262,18 @@ class Readings:
             self.ask(only=failed)
 
     def host_until_due_s(self) -> float | None:
-        """Get the host seconds until a question or a silence is due; None while no cluster can be asked."""
+        """Get the host seconds until a question or a change is due; None while no cluster can be asked."""
         asked = [cluster for cluster in self._clusters if not cluster.is_lost]
         if not asked:
             return None
-        due_host_s = [self._asked_host_s + REPEAT_HOST_S]
+        now_host_s = self._now_host_s()
+        waits_s = [self._asked_host_s + REPEAT_HOST_S - now_host_s]
         for cluster in asked:
-            due_host_s += [due for due in (cluster.repeat_host_s, cluster.silent_host_s) if due is not None]
-        return max(0.0, min(due_host_s) - self._now_host_s())
+            if cluster.repeat_host_s is not None:
+                waits_s.append(cluster.repeat_host_s - now_host_s)
+            if (wait_s := cluster.host_until_change_s(now_host_s)) is not None:
+                waits_s.append(wait_s)
+        return max(0.0, min(waits_s))
 
     @property
     def snapshot(self) -> tuple[ClusterReading, ...]:

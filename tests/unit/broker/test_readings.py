@@ -102,7 +102,9 @@ def test_a_cluster_that_owes_an_answer_for_too_long_is_silent_until_it_answers(s
     assert scene.readings.changes() == (["west"], [])
     assert (scene.readings.silent, scene.reachable()) == (["west"], [True, False])
     assert scene.readings.changes() == ([], [])
+    assert scene.readings.host_until_due_s() > 0
     scene.answer(WEST, number)
+    assert scene.readings.host_until_due_s() == 0
     assert scene.readings.changes() == ([], ["west"])
     assert (scene.readings.silent, scene.reachable()) == ([], [True, True])
 
