@@ -5,8 +5,10 @@ loop          the one thread that owns all state; every other thread posts work 
 submissions   submitted jobs are checked and recorded, all that wait in one transaction
 scheduling    the discipline is asked about each event, and its answers are carried out
 decision      one decision: the clusters' occupancy becomes the policy's state
-occupancy     how full the clusters are, asked of their local resource managers
-capacity      when to ask the clusters again because jobs wait
+deciding      who decides in a run; a researcher's own policy has a process (`policy_process`, `policy_worker`)
+readings      how full the clusters are, read on threads of their own
+pending       the events that wait for readings before they are decided on
+capacity      which processors came free without a departure, while jobs wait
 cancellation  jobs are cancelled, runs end
 recovery      jobs that a killed broker left behind, settled once their clusters are found
 status        the waiting jobs and the use of processors, for views and metrics

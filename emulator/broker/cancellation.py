@@ -16,7 +16,6 @@ from emulator.broker.state.runs import Run
 from emulator.model.errors import AlreadyEnded
 from emulator.model.job import JobState
 from emulator.model.views import DEFAULT_RUN, EventKind, RunState
-from emulator.policies.protocols import Withdrawal
 
 CANCELLED_IN_QUEUE = Ended(JobState.CANCELLED, "Cancelled while it was queued.")
 
@@ -45,7 +44,7 @@ class Cancellation:
         if job.state is JobState.QUEUED:
             run = self._registry.run(job.run)
             self._supervisor.finish(run, job, CANCELLED_IN_QUEUE)
-            self._scheduling.decide(run, Withdrawal(job.id))
+            self._scheduling.withdraw(run, job.id)
         elif job.execution is not None:
             job.execution.stop(JobState.CANCELLED, f"Cancelled while it was {job.state.value}.")
         else:
@@ -75,6 +74,7 @@ class Cancellation:
             with self._journal.transaction():
                 self._journal.store_end(run.id)
                 self._recorder.record(run, EventKind.RUN_ENDED)
+            run.close()
         if self._registry.current is run:
             self._registry.current = None
         if run is self._registry.default_run and run.is_ending:

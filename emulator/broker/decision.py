@@ -1,4 +1,4 @@
-"""One scheduling decision: the clusters' occupancy becomes the policy's state, and the discipline answers.
+"""One scheduling decision: the clusters' readings become the policy's state, and the discipline answers.
 
 The result is a `Decision`, from which the same decision can be made again.
 """
@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from emulator.broker.readings import Reading
 from emulator.broker.state.jobs import LiveJob
 from emulator.broker.state.runs import Run
-from emulator.clusters.protocol import Occupancy
 from emulator.model.errors import InvalidInput
 from emulator.model.topology import Topology
 from emulator.policies.answer_checks import check_answers
@@ -19,25 +19,32 @@ from emulator.policies.state import NOTHING_ELSE, RunningJob, Surroundings, Syst
 
 
 def system_state(
-    occupancies: Sequence[Occupancy | None],
+    readings: Sequence[Reading | None],
     placed: Sequence[LiveJob],
     topology: Topology,
     time_s: float,
     surroundings: Surroundings = NOTHING_ELSE,
 ) -> SystemState:
-    """Return the state that a policy decides on: the idle processors less those claimed but not yet granted.
+    """Return the state that a policy decides on: the idle processors less those that the readings may not know as ours.
 
-    No processor counts as idle that was busy when its manager was asked. Some idle ones may be missed: processors of an
-    allocation that was granted, but whose event has not arrived, are subtracted twice. `CapacityPoller` finds them
+    These are the processors of every component whose grant was not known when its cluster was asked. So no processor
+    counts as idle that is busy or was given to a job since the reading. Some idle ones may be missed: processors of an
+    allocation that was granted, but whose event had not arrived, are subtracted twice. `CapacityPoller` finds them
     later.
     """
-    idle = [occupancy.idle if occupancy else 0 for occupancy in occupancies]
+    idle = [reading.occupancy.idle if reading and reading.occupancy else 0 for reading in readings]
     for job in placed:
-        for cluster, size in job.unclaimed(topology).items():
-            idle[cluster] = max(0, idle[cluster] - size)
+        for cluster, size in job.placement.by_cluster().items() if job.placement else ():
+            if not _knows(readings[cluster], topology.clusters[cluster].name, job):
+                idle[cluster] = max(0, idle[cluster] - size)
     processors = tuple(cluster.processors for cluster in topology.clusters)
     usable = tuple(min(free, size) for free, size in zip(idle, processors, strict=True))
     return SystemState(processors, usable, time_s, surroundings)
+
+
+def _knows(reading: Reading | None, cluster: str, job: LiveJob) -> bool:
+    """Return whether the processors of `job` in `cluster` are surely busy in `reading`."""
+    return reading is not None and cluster in job.claimed and (cluster, job.claimed[cluster][0]) in reading.grants
 
 
 def nothing_idle(topology: Topology, time_s: float) -> SystemState:

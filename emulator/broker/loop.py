@@ -23,11 +23,21 @@ PAUSE_HOST_S = 0.1
 
 
 class Loop:
-    """A thread that does one piece of work after another; `host_until_wake_s` returns how long it may sleep."""
+    """A thread that does one piece of work after another; `host_until_wake_s` returns how long it may sleep.
 
-    def __init__(self, host_until_wake_s: Callable[[], float | None], on_wake: Callable[[], None]) -> None:
+    `publish` is called after each piece, before anybody is told that the piece is done; so it can show other threads
+    what has changed.
+    """
+
+    def __init__(
+        self,
+        host_until_wake_s: Callable[[], float | None],
+        on_wake: Callable[[], None],
+        publish: Callable[[], None] = lambda: None,
+    ) -> None:
         self._host_until_wake_s = host_until_wake_s
         self._on_wake = on_wake
+        self._publish = publish
         self._work: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="broker", daemon=True)
 
@@ -46,9 +56,13 @@ class Loop:
 
         def run_work() -> None:
             try:
-                answer.set_result(work())
+                done = work()
             except BaseException as error:
+                self._publish()
                 answer.set_exception(error)
+            else:
+                self._publish()
+                answer.set_result(done)
 
         self._work.put(run_work)
         return answer.result()
@@ -71,6 +85,7 @@ class Loop:
             except Exception:
                 # A defect in one piece of work must not stop the broker.
                 log.exception("a piece of the broker's work failed")
+            self._publish()
             if self._sleep_host_s() == 0.0:
                 self._wake()
 
@@ -88,3 +103,4 @@ class Loop:
         except Exception:
             log.exception("the broker could not do what was due")
             time.sleep(PAUSE_HOST_S)
+        self._publish()

@@ -64,8 +64,9 @@ class Recovery:
             if run.is_ending:
                 continue
             self._scheduling.catch_up(run)
-            is_scanned = run.discipline.next_scan_s() is not None
-            jobs_wait = bool(run.discipline.waiting()) and not is_scanned
+            if run.failure:
+                continue
+            jobs_wait = bool(run.discipline.waiting()) and not run.is_scanned
             run.poller.reset(len(self._topology.clusters), jobs_wait=jobs_wait)
 
     def cluster_found(self, cluster: str) -> None:

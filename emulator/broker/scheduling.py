@@ -1,18 +1,19 @@
 """Scheduling: the discipline is asked about each event, and its answers are carried out.
 
-All methods run on the broker's loop. Nothing here knows of the API.
+An arrival or departure first waits for readings of the clusters (`readings`, `pending`); `decide_due` then asks the
+discipline. All methods run on the broker's loop. Nothing here knows of the API.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from emulator.broker.decision import decide_all, nothing_idle, system_state
 from emulator.broker.files.replicas import Replicas
 from emulator.broker.jobs.reports import Ended
 from emulator.broker.jobs.supervisor import JobSupervisor
-from emulator.broker.occupancy import OccupancyReader
+from emulator.broker.readings import MOST_AGE_HOST_S, Grants, Readings
 from emulator.broker.state.jobs import LiveJob
 from emulator.broker.state.journal import Journal
 from emulator.broker.state.recording import EventRecorder
@@ -27,6 +28,11 @@ from emulator.policies.decisions import decision_record
 from emulator.policies.protocols import Arrival, Departure, Reject, Scan, SchedulingEvent, Start, Withdrawal
 from emulator.policies.state import SystemState
 
+SILENT = (
+    "Cluster {cluster!r} has not said for {age_s:g} s how many of its processors are idle, so no job is placed there "
+    "until it does."
+)
+
 
 class Scheduling:
     """Decides with a run's discipline and policy, and has `supervisor` launch what they place."""
@@ -40,23 +46,47 @@ class Scheduling:
         replicas: Replicas,
     ) -> None:
         self._topology = topology
+        self._clusters = len(managers)
         self._journal = journal
         self._replicas = replicas
         self.recorder = EventRecorder(topology, journal)
         self.supervisor = JobSupervisor(topology, managers, settings, replicas, self.recorder, self.depart)
-        self.occupancies = OccupancyReader(managers)
+        self.readings = Readings(managers)
+        self._round = 0
+        self._runs: Callable[[], Sequence[Run]] = list
         self._lost: dict[str, str] = {manager.cluster: "not reached yet" for manager in managers}
 
-    def decide(self, run: Run, event: SchedulingEvent) -> None:
-        """Ask the discipline about `event` at the clusters' present occupancy, and carry out its answers."""
+    def open(self, post: Callable[[Callable[[], object]], None], runs: Callable[[], Sequence[Run]]) -> None:
+        """Hand what other threads report to the loop by `post` from now on; `runs` returns the running runs."""
+        self._runs = runs
+        self.supervisor.open(post)
+        self.readings.open(post, self._grants)
+
+    def decide(self, run: Run, event: Arrival | Departure) -> None:
+        """Have the discipline asked about `event` as soon as the clusters have been read.
+
+        A departure needs readings that begin now; an arrival joins those that are under way.
+        """
         if not run.is_ending:
-            self._decide_on(run, [event], self._state(run))
+            run.pending.add([event], self.readings.ask() if isinstance(event, Departure) else self._round_under_way())
+
+    def withdraw(self, run: Run, job_id: int) -> None:
+        """Have the discipline forget a job that ended while it waited.
+
+        It is asked at once, in a state without idle processors: so it starts no job that is still to be withdrawn. A
+        poll or scan finds the jobs that may start instead.
+        """
+        if not run.is_ending and not run.pending.is_arriving(job_id):
+            self._decide_on(run, [Withdrawal(job_id)], nothing_idle(self._topology, run.now_s()))
 
     def catch_up(self, run: Run) -> None:
         """Ask the discipline of `run` about jobs that arrived, left or ended without it.
 
         Withdrawals come first, in a state without idle processors: so it places no job that is still to be withdrawn.
         """
+        if run.failure:
+            self._fail_waiting(run)
+            return
         waiting = set(run.discipline.waiting())
         gone = [Withdrawal(number) for number in sorted(waiting) if run.jobs[number].state is not JobState.QUEUED]
         if gone:
@@ -66,23 +96,45 @@ class Scheduling:
             if job.placement is not None:
                 self.decide(run, Departure(job.id, job.placement))
         for job in list(run.jobs.values()):
-            if job.state is JobState.QUEUED and job.id not in waiting:
+            if job.state is JobState.QUEUED and job.id not in waiting and not run.pending.is_arriving(job.id):
                 self.decide(run, Arrival(job.waiting))
 
     def decide_arrivals(self, run: Run, jobs: Sequence[LiveJob]) -> None:
-        """Ask the discipline about jobs that arrived together, one after another, at one reading of the clusters."""
+        """Have the discipline asked about jobs that arrived together, one after another, at one reading."""
         if not run.is_ending:
-            self._decide_on(run, [Arrival(job.waiting) for job in jobs], self._state(run))
+            run.pending.add([Arrival(job.waiting) for job in jobs], self._round_under_way())
 
     def decide_due(self, run: Run) -> None:
-        """Decide on what is due in `run`: a scan, or processors freed without a departure of its own."""
-        if run.host_until_due_s() != 0.0:
-            return
-        state = self._state(run)
-        if run.is_scanned:
-            self._decide_on(run, [Scan()], state)
-        elif (freed := run.poller.find_freed(state)) is not None:
-            self._decide_on(run, [freed], state)
+        """Decide on the events of `run` for which the clusters have been read, and begin or end a scan or poll."""
+        pending = run.pending
+        events = [event for event in pending.take(self._is_complete) if self._is_current(run, event)]
+        if events:
+            self._decide_on(run, events, self._state(run))
+        if pending.due is None:
+            if self.some_answer and run.host_until_due_s() == 0.0:
+                pending.due = self._round_under_way()
+        elif self._is_complete(pending.due):
+            pending.due = None
+            self._scan_or_poll(run)
+
+    def host_until_due_s(self, run: Run) -> float | None:
+        """Get the host seconds until something can be decided in `run`; None if nothing is pending or due."""
+        waits_s = [self.readings.host_until_complete_s(number) for number in run.pending.rounds]
+        if run.pending.due is None and self.some_answer and (due_s := run.host_until_due_s()) is not None:
+            waits_s.append(due_s)
+        return min(waits_s, default=None)
+
+    def tend(self) -> None:
+        """Ask the clusters again if that is due, and report those that have become silent or answer again."""
+        self.readings.repeat_if_due()
+        silent, back = self.readings.changes()
+        for run in self._runs():
+            for cluster in silent:
+                reason = SILENT.format(cluster=cluster, age_s=MOST_AGE_HOST_S)
+                self.recorder.record(run, EventKind.CLUSTER_SILENT, detail={"cluster": cluster, "reason": reason})
+            for cluster in back:
+                self.recorder.record(run, EventKind.CLUSTER_ANSWERS, detail={"cluster": cluster})
+                run.poller.poll_soon()
 
     def depart(self, run: Run, job: LiveJob, ended: Ended) -> None:
         """Finish a placed job that has ended and is released, and ask the discipline about its departure."""
@@ -95,16 +147,23 @@ class Scheduling:
 
     @property
     def lost(self) -> list[str]:
-        """The clusters that do not answer now."""
+        """The clusters without a connection now."""
         return list(self._lost)
+
+    @property
+    def some_answer(self) -> bool:
+        """Whether a cluster answers; while none does, scans and polls would waste the jobs' tries."""
+        return len(self._lost) + len(self.readings.silent) < self._clusters
 
     def cluster_found(self, cluster: str) -> None:
         """Use a cluster that answers again and holds no allocation unknown to this broker."""
         self._lost.pop(cluster, None)
+        self.readings.find(cluster)
 
     def cluster_lost(self, cluster: str, reason: str, runs: Sequence[Run]) -> None:
         """Fail the jobs with a component in a cluster that stopped answering, and place nothing there."""
         self._lost[cluster] = reason
+        self.readings.lose(cluster)
         index = self._topology.index(cluster)
         for run in runs:
             self.recorder.record(run, EventKind.CLUSTER_LOST, detail={"cluster": cluster, "reason": reason})
@@ -119,14 +178,51 @@ class Scheduling:
                 if name in names:
                     reason = f"Its input file {name!r} is at no site any more."
                     self.supervisor.finish(run, run.jobs[number], Ended(JobState.FAILED, reason))
-                    self.decide(run, Withdrawal(number))
+                    self.withdraw(run, number)
+
+    def _scan_or_poll(self, run: Run) -> None:
+        """Decide on a scan, or on processors freed without a departure of their own, unless it has become needless."""
+        if run.host_until_due_s() != 0.0:
+            return
+        state = self._state(run)
+        if run.is_scanned:
+            self._decide_on(run, [Scan()], state)
+        elif (freed := run.poller.find_freed(state)) is not None:
+            self._decide_on(run, [freed], state)
+
+    def _is_current(self, run: Run, event: SchedulingEvent) -> bool:
+        """Return whether `event` is still to be decided on; what a run leaves undecided while it ends is kept."""
+        match event:
+            case Departure(job_id) if run.is_ending and (job := run.jobs.get(job_id)) is not None:
+                run.undecided_departures = (*run.undecided_departures, job)
+            case Arrival(waiting):
+                job = run.jobs.get(waiting.id)
+                return not run.is_ending and job is not None and job.state is JobState.QUEUED
+        return not run.is_ending
+
+    def _round_under_way(self) -> int:
+        """Return the round of readings that is under way, or begin one."""
+        if self._is_complete(self._round):
+            self._round = self.readings.ask()
+        return self._round
+
+    def _is_complete(self, number: int) -> bool:
+        return self.readings.host_until_complete_s(number) == 0.0
+
+    def _grants(self) -> Grants:
+        """Return the allocations that are known to hold processors of running jobs."""
+        return frozenset(
+            (cluster, allocation)
+            for run in self._runs()
+            for job in run.placed
+            for cluster, (allocation, _) in job.claimed.items()
+        )
 
     def _state(self, run: Run) -> SystemState:
         surroundings = self._replicas.surroundings(set(run.waiting_files.values()), self._lost)
         if running := run.running():
             surroundings = replace(surroundings, running=running)
-        occupancies = self.occupancies.read(self._lost)
-        return system_state(occupancies, run.placed, self._topology, run.now_s(), surroundings)
+        return system_state(self.readings.freshest(), run.placed, self._topology, run.now_s(), surroundings)
 
     def _decide_on(self, run: Run, events: Sequence[SchedulingEvent], state: SystemState) -> None:
         """Decide on `events` one after another, and carry out the answers.
@@ -168,6 +264,7 @@ class Scheduling:
     def _fail_run(self, run: Run, failure: str) -> None:
         """Fail the waiting jobs of a run whose discipline or policy failed; nothing is decided in it any more."""
         run.failure = failure
+        run.close()
         self.recorder.record(run, EventKind.POLICY_FAILED, detail={"reason": failure})
         self._fail_waiting(run)
 

@@ -1,6 +1,7 @@
 """The broker's public methods: it takes runs and jobs, shows them, and watches its clusters.
 
-Every public method may be called from any thread; each hands its work to the loop, which owns all state. The work
+Every public method may be called from any thread; each hands its work to the loop, which owns all state. Health,
+readings and whether a run exists are published by the loop after each piece of work, so nobody waits for them. The work
 itself is done elsewhere: `registry` holds runs and jobs, `submissions` admits jobs, `scheduling` runs them,
 `cancellation` ends them early.
 """
@@ -15,21 +16,21 @@ from concurrent.futures import Future
 from functools import partial
 
 from emulator.broker.cancellation import Cancellation
+from emulator.broker.deciding import deciding
 from emulator.broker.files.catalogue import Catalogue
 from emulator.broker.files.registry import FileRegistry
 from emulator.broker.files.replicas import Replicas
 from emulator.broker.loop import Loop
-from emulator.broker.occupancy import CachedOccupancyReader
+from emulator.broker.readings import ClusterReading
 from emulator.broker.recovery import PATIENCE_HOST_S, Recovery
 from emulator.broker.scheduling import Scheduling
 from emulator.broker.state.journal import Journal
 from emulator.broker.state.registry import RunRegistry
-from emulator.broker.state.runs import Run
-from emulator.broker.status import BrokerStatus, broker_status, cluster_views, waiting_jobs
+from emulator.broker.status import BrokerHealth, cluster_views, waiting_jobs
 from emulator.broker.submissions import Submissions
 from emulator.clusters.file_server import FileServer
 from emulator.clusters.protocol import AllocationEvent, LocalResourceManager
-from emulator.model.errors import TestbedError, TestbedNotUp
+from emulator.model.errors import TestbedError, TestbedNotUp, UnknownName
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
 from emulator.model.views import ClusterView, EventKind, JobView, QueueEntryView, RunRequest, RunView, Submission
@@ -39,6 +40,8 @@ CATALOGUE_FILE = "files.sqlite"
 """Beside the journal."""
 END_TIMEOUT_HOST_S = 60.0
 END_POLL_HOST_S = 0.05
+VIEW_AGE_HOST_S = 1.0
+"""Host seconds for which viewers get the same reading of a cluster."""
 
 
 class Broker:
@@ -60,8 +63,7 @@ class Broker:
         catalogue = Catalogue(settings.journal_file.with_name(CATALOGUE_FILE))
         self._replicas = Replicas(topology, file_servers, catalogue)
         self._scheduling = Scheduling(topology, managers, settings, journal, self._replicas)
-        self._occupancies = CachedOccupancyReader(managers)
-        self._loop = Loop(self._host_until_due_s, self._decide_due_runs)
+        self._loop = Loop(self._host_until_due_s, self._decide_due_runs, self._publish)
         self._journal = journal
         self._registry = RunRegistry(topology, journal)
         self.files = FileRegistry(topology, file_servers, self._replicas, self._loop.call, self._registry.needed_files)
@@ -70,10 +72,11 @@ class Broker:
         self._submissions = Submissions(
             topology, journal, self._scheduling, self._replicas, self._registry, self._loop.post
         )
+        self._health = BrokerHealth(unreachable=tuple(topology.cluster_names))
 
     def open(self) -> None:
         """Start the loop and watch the clusters."""
-        self._scheduling.supervisor.open(self._loop.post)
+        self._scheduling.open(self._loop.post, lambda: self._registry.running)
         self._replicas.open(self._loop.post)
         self._loop.post(self._recover)
         self._loop.open()
@@ -91,16 +94,28 @@ class Broker:
         self._loop.close()
         for manager in self._managers:
             manager.close()
-        self._scheduling.occupancies.close()
-        self._occupancies.close()
+        self._scheduling.readings.close()
+
+    @property
+    def topology(self) -> Topology:
+        """The topology that the clusters belong to."""
+        return self._topology
+
+    def health(self) -> BrokerHealth:
+        """Get which clusters do not answer, and whether jobs of a former broker still wait for theirs; at once."""
+        return self._health
 
     def unreachable(self) -> list[str]:
-        """Get the names of the clusters that do not answer."""
-        return self._loop.call(lambda: self._scheduling.lost)
+        """Get, at once, the names of the clusters without a connection."""
+        return list(self._health.unreachable)
 
     def is_recovering(self) -> bool:
-        """Return whether jobs of a former broker still wait until their clusters are found."""
-        return self._loop.call(lambda: self._recovery.is_active)
+        """Return, at once, whether jobs of a former broker still wait until their clusters are found."""
+        return self._health.is_recovering
+
+    def readings(self) -> tuple[ClusterReading, ...]:
+        """Get the clusters as they were last read; at once."""
+        return self._scheduling.readings.snapshot
 
     def begin_run(self, request: RunRequest) -> RunView:
         """Begin a run, which then holds the testbed.
@@ -108,8 +123,15 @@ class Broker:
         Raises:
             TestbedBusy: if another run holds it, or jobs of the default run are unfinished.
             UnknownName: if its policy or queue does not exist.
+            InvalidInput: if its own policy or queue cannot be loaded or used.
         """
-        return self._loop.call(lambda: self._registry.begin(request).view())
+        self._loop.call(self._registry.check_free)
+        made = deciding(request, self._topology)  # here and not on the loop, since it may have to start a process
+        try:
+            return self._loop.call(lambda: self._registry.begin(request, made).view())
+        except BaseException:
+            made.close()
+            raise
 
     def start_run(self, number: int) -> RunView:
         """Set the run's clock to zero; from now on it takes jobs."""
@@ -135,12 +157,13 @@ class Broker:
         return self._loop.call(lambda: run.view() if (run := self._registry.current) else None)
 
     def check_run(self, number: int) -> None:
-        """Check that there is a run of that number.
+        """Check, at once, that there is a run of that number.
 
         Raises:
             UnknownName: if there is none.
         """
-        self._registry.run(number)
+        if number > self._health.last_run:
+            raise UnknownName(f"There is no run {number}.")
 
     def submit(self, submission: Submission) -> JobView:
         """Submit a job; it is recorded when this returns, and tried right after.
@@ -186,11 +209,6 @@ class Broker:
         """Get the waiting jobs of the run that holds the testbed, else of the default run, in the order of tries."""
         return self._loop.call(lambda: waiting_jobs(self._registry.current or self._registry.default_run))
 
-    def status(self) -> BrokerStatus:
-        """Get the use of the clusters' processors and the lengths of the queues now."""
-        occupancies = self._occupancies.read(self.unreachable())
-        return self._loop.call(lambda: broker_status(self._topology, self._registry.running, occupancies))
-
     def output(self, number: int) -> tuple[str, str]:
         """Get the last part of a job's standard output and error so far; see `outputs`.
 
@@ -201,9 +219,11 @@ class Broker:
         return self._scheduling.supervisor.outputs.read(number)
 
     def clusters(self) -> list[ClusterView]:
-        """Get the clusters as their local managers report them now."""
-        occupancies = self._occupancies.read(self.unreachable())
-        return cluster_views(self._topology, occupancies)
+        """Get the clusters as their local managers report them; a reading may be `VIEW_AGE_HOST_S` old."""
+        readings = self._scheduling.readings
+        if not readings.are_recent(VIEW_AGE_HOST_S):
+            readings.await_round(self._loop.call(readings.ask))
+        return cluster_views(self._topology, readings.snapshot)
 
     def _start_run(self, number: int) -> RunView:
         run = self._registry.current_run(number)
@@ -215,13 +235,23 @@ class Broker:
             )
         return run.view()
 
+    def _publish(self) -> None:
+        self._health = BrokerHealth(
+            unreachable=tuple(self._scheduling.lost),
+            silent=tuple(self._scheduling.readings.silent),
+            is_recovering=self._recovery.is_active,
+            last_run=self._registry.last_run_number,
+        )
+
     def _host_until_due_s(self) -> float | None:
-        waits = [wait_s for run in self._schedulable_runs() if (wait_s := run.host_until_due_s()) is not None]
-        return min(waits, default=None)
+        waits_s = [self._scheduling.readings.host_until_due_s()]
+        waits_s += [self._scheduling.host_until_due_s(run) for run in self._registry.running]
+        return min((wait_s for wait_s in waits_s if wait_s is not None), default=None)
 
     def _decide_due_runs(self) -> None:
+        self._scheduling.tend()
         failed: Exception | None = None
-        for run in self._schedulable_runs():
+        for run in self._registry.running:
             try:
                 self._scheduling.decide_due(run)
             except Exception as error:
@@ -229,10 +259,6 @@ class Broker:
                 failed = error
         if failed is not None:
             raise failed  # the loop then pauses, so that what fails at once again is not tried without end
-
-    def _schedulable_runs(self) -> list[Run]:
-        """The runs that are scanned or polled; none while no cluster answers, which would waste their tries."""
-        return self._registry.running if len(self._scheduling.lost) < len(self._managers) else []
 
     def _recover(self) -> None:
         self._recovery.begin(self._registry.running)
@@ -242,7 +268,7 @@ class Broker:
         patience.start()
 
     def _on_allocation(self, manager: LocalResourceManager, event: AllocationEvent) -> None:
-        self._loop.post(partial(self._scheduling.supervisor.on_allocation, manager, event))
+        self._scheduling.supervisor.on_allocation(manager, event)
 
     def _on_cluster_found(self, cluster: str) -> None:
         self._scheduling.cluster_found(cluster)

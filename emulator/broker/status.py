@@ -1,17 +1,25 @@
-"""The present status: the waiting jobs in the order they would be tried, and the use of the clusters' processors."""
+"""The present status: the waiting jobs in the order they would be tried, and the use of the clusters' processors.
+
+Only `waiting_jobs` looks at the loop's state. All else is computed from readings and events that the loop has
+published, so that whoever asks waits neither for the loop nor for a cluster.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from emulator.broker.readings import ClusterReading
 from emulator.broker.state.jobs import LiveJob
 from emulator.broker.state.runs import Run
-from emulator.clusters.protocol import Occupancy
 from emulator.model.job import JobState
 from emulator.model.topology import Topology
-from emulator.model.views import ClusterView, QueueEntryView
+from emulator.model.views import ClusterView, EventKind, JobView, QueueEntryView
+
+Labels = tuple[str, str]
+"""The policy and queue of a run."""
 
 
 @runtime_checkable
@@ -24,8 +32,21 @@ class CountsTries(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class BrokerHealth:
+    """What the loop shows of itself to threads that must not wait for it; runs are numbered up to `last_run`."""
+
+    unreachable: tuple[str, ...]
+    silent: tuple[str, ...] = ()
+    is_recovering: bool = True
+    last_run: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterUsage:
-    """Processors of a cluster: all, those used by others, and those of our jobs, executing or only held."""
+    """Processors of a cluster: all, those used by others, and those of our jobs, executing or only held.
+
+    The cluster was read `age_host_s` ago, None if it has not been read since it was found.
+    """
 
     cluster: str
     processors: int
@@ -33,15 +54,52 @@ class ClusterUsage:
     executing: int
     wasted: int
     reachable: bool
+    age_host_s: float | None
 
 
 @dataclass(frozen=True, slots=True)
-class BrokerStatus:
-    """The use of the clusters, and the waiting and unfinished jobs by policy and queue."""
+class _Counted:
+    labels: Labels
+    is_waiting: bool
+    is_executing: bool
+    held: Mapping[str, int]
 
-    clusters: tuple[ClusterUsage, ...]
-    waiting: Mapping[tuple[str, str], int]
-    unfinished: Mapping[tuple[str, str], int]
+
+class JobCounts:
+    """The unfinished jobs and the processors they hold, counted from the journal's events as they come."""
+
+    def __init__(self) -> None:
+        self.waiting: Counter[Labels] = Counter()
+        self.unfinished: Counter[Labels] = Counter()
+        self.executing: Counter[str] = Counter()
+        self.held: Counter[str] = Counter()
+        self._jobs: dict[int, _Counted] = {}
+
+    def note(self, kind: EventKind, job: JobView, labels: Labels) -> None:
+        """Count `job` as an event of that kind shows it, and no more as it was before."""
+        before = self._jobs.pop(job.id, None)
+        if before is not None:
+            self._add(before, -1)
+        after = _counted(kind, job, labels)
+        self._add(after, 0 if job.state.final else 1)
+        if not job.state.final:
+            self._jobs[job.id] = after
+
+    def _add(self, job: _Counted, times: int) -> None:
+        self.unfinished[job.labels] += times
+        self.waiting[job.labels] += times * job.is_waiting
+        processors = self.executing if job.is_executing else self.held
+        for cluster, size in job.held.items():
+            processors[cluster] += times * size
+
+
+def _counted(kind: EventKind, job: JobView, labels: Labels) -> _Counted:
+    held: Counter[str] = Counter()
+    for part in job.components:
+        # The event of a failed claim still shows what was released.
+        if part.claimed_s is not None and kind is not EventKind.CLAIM_FAILED:
+            held[part.cluster] += part.processors
+    return _Counted(labels, job.state is JobState.QUEUED, job.state is JobState.RUNNING, held)
 
 
 def waiting_jobs(run: Run) -> list[QueueEntryView]:
@@ -70,54 +128,41 @@ def _entry(position: int, job: LiveJob, tries: int, now_s: float) -> QueueEntryV
     )
 
 
-def cluster_views(topology: Topology, occupancies: Sequence[Occupancy | None]) -> list[ClusterView]:
-    """Return the clusters as their local managers report them; one that does not answer has no idle processor."""
-    pairs = zip(topology.clusters, occupancies, strict=True)
-    return [
-        ClusterView(
-            name=cluster.name,
-            nodes=occupancy.nodes if occupancy else cluster.nodes,
-            processors=occupancy.processors if occupancy else cluster.processors,
-            idle=occupancy.idle if occupancy else 0,
-            reachable=occupancy is not None,
+def cluster_views(topology: Topology, readings: Sequence[ClusterReading]) -> list[ClusterView]:
+    """Return the clusters as last read; one that does not answer has no idle processor."""
+    views = []
+    for cluster, reading in zip(topology.clusters, readings, strict=True):
+        occupancy = reading.occupancy if reading.reachable else None
+        views.append(
+            ClusterView(
+                name=cluster.name,
+                nodes=occupancy.nodes if occupancy else cluster.nodes,
+                processors=occupancy.processors if occupancy else cluster.processors,
+                idle=occupancy.idle if occupancy else 0,
+                reachable=reading.reachable,
+            )
         )
-        for cluster, occupancy in pairs
-    ]
+    return views
 
 
-def broker_status(topology: Topology, runs: Sequence[Run], occupancies: Sequence[Occupancy | None]) -> BrokerStatus:
-    """Count the processors that the jobs of `runs` use, given the clusters' `occupancies`, and the jobs."""
-    executing, held = [0] * len(topology.clusters), [0] * len(topology.clusters)
-    waiting: dict[tuple[str, str], int] = {}
-    unfinished: dict[tuple[str, str], int] = {}
-    for run in runs:
-        labels = (run.request.policy, run.request.queue)
-        jobs = run.unfinished
-        unfinished[labels] = unfinished.get(labels, 0) + len(jobs)
-        waiting[labels] = waiting.get(labels, 0) + sum(job.state is JobState.QUEUED for job in jobs)
-        for job in jobs:
-            _add_held(job, topology, executing if job.state is JobState.RUNNING else held)
-    parts = zip(topology.clusters, occupancies, executing, held, strict=True)
-    return BrokerStatus(
-        tuple(
+def cluster_usage(
+    topology: Topology, readings: Sequence[ClusterReading], jobs: JobCounts, now_host_s: float
+) -> list[ClusterUsage]:
+    """Return how the processors of each cluster are used, as last read, given the `jobs` that hold some."""
+    usage = []
+    for cluster, reading in zip(topology.clusters, readings, strict=True):
+        occupancy = reading.occupancy if reading.reachable else None
+        executing, wasted = jobs.executing[cluster.name], jobs.held[cluster.name]
+        busy = occupancy.processors - occupancy.idle if occupancy else 0
+        usage.append(
             ClusterUsage(
                 cluster=cluster.name,
                 processors=occupancy.processors if occupancy else cluster.processors,
-                background=max(0, occupancy.processors - occupancy.idle - busy - idle) if occupancy else 0,
-                executing=busy,
-                wasted=idle,
-                reachable=occupancy is not None,
+                background=max(0, busy - executing - wasted),
+                executing=executing,
+                wasted=wasted,
+                reachable=reading.reachable,
+                age_host_s=None if reading.host_s is None else now_host_s - reading.host_s,
             )
-            for cluster, occupancy, busy, idle in parts
-        ),
-        waiting,
-        unfinished,
-    )
-
-
-def _add_held(job: LiveJob, topology: Topology, processors: list[int]) -> None:
-    if job.placement is None:
-        return
-    for cluster, size in job.placement.by_cluster().items():
-        if topology.clusters[cluster].name in job.claimed:
-            processors[cluster] += size
+        )
+    return usage

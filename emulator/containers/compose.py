@@ -173,7 +173,7 @@ def broker_service(rendering: Rendering) -> dict[str, Any]:
     """Return the broker's service: on the control network, with its API published on the host's loopback only.
 
     Its entry point copies what is mounted to `BROKER_FOLDER`, and runs the broker as a user of its own, which keeps
-    CAP_SETUID and CAP_SETGID of root's capabilities.
+    CAP_SETUID, CAP_SETGID and CAP_KILL of root's capabilities.
     """
     state = rendering.state_folder
     mounted = {

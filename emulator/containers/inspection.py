@@ -12,7 +12,7 @@ import docker.errors
 
 from emulator.containers.mending import RenderedPart, attachments_for
 from emulator.containers.parts import FoundParts, find_parts, rendered_document, rendered_parts
-from emulator.containers.readiness import unreached
+from emulator.containers.readiness import silent, unreached
 from emulator.containers.state import TestbedState
 from emulator.containers.wan.handle import wan_handle
 from emulator.containers.wan.router import Router
@@ -23,6 +23,7 @@ from emulator.model.topology import Cluster
 RUNNING = "running"
 REAL = "real"
 UNREACHED = "real, not reached"
+SILENT = "Cluster {cluster!r} does not say how many processors are idle, so no job is placed there."
 REMEDY = "`testbed up` mends this; jobs, outputs and files stay."
 
 
@@ -69,6 +70,7 @@ def inspect(client: docker.DockerClient, testbed: TestbedState, *, patient: bool
     faults = faults_of(rendered_parts(rendered_document(testbed)), found)
     backend, dilation, fault = _wide_area(client, testbed) if not faults else (None, None, None)
     faults += [fault] if fault else []
+    faults += [SILENT.format(cluster=cluster) for cluster in silent(testbed.api_url)]
     return TestbedStatus(clusters, backend, dilation, testbed.api_url, (*faults, *([REMEDY] if faults else [])))
 
 

@@ -23,7 +23,7 @@ from docker.errors import DockerException
 from emulator.containers.state import TestbedState, state_folder
 from emulator.model.errors import TestbedBusy, TestbedNotUp
 
-PROGRAM: Final = "/usr/local/lib/testbed/local-users.sh"
+PROGRAM: Final = ("bash", "/usr/local/lib/testbed/local-users.sh")
 LOCK_FILE: Final = "background.lock"
 CLOSE_WITHIN_HOST_S: Final = 30.0
 """How long the program may take to cancel all jobs: `scancel` of some hundred takes a second or two."""
@@ -99,7 +99,7 @@ class ContainerLocalUsers:
     def _clear(self, container: str) -> None:
         # A container that does not run has no jobs, and Slurm forgets them when it starts again.
         with contextlib.suppress(DockerException):
-            self._client.containers.get(container).exec_run([PROGRAM, "clear"])
+            self._client.containers.get(container).exec_run([*PROGRAM, "clear"])
 
 
 class _Program:
@@ -107,7 +107,7 @@ class _Program:
 
     def __init__(self, client: docker.DockerClient, container: str, on_line: Callable[[str | None], None]) -> None:
         try:
-            made = client.api.exec_create(container, [PROGRAM], stdin=True, stdout=True, stderr=False)
+            made = client.api.exec_create(container, PROGRAM, stdin=True, stdout=True, stderr=False)
             self._response = client.api.exec_start(made["Id"], socket=True)
         except DockerException as error:
             raise TestbedNotUp(f"The container {container} lends no local users ({error}).") from error

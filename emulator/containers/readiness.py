@@ -71,9 +71,18 @@ def await_testbed_broker(client: docker.DockerClient, testbed: TestbedState) -> 
 
 def unreached(api_url: str) -> list[str] | None:
     """Return the clusters that the broker does not reach now, or None if the broker does not answer."""
+    return _named_by_health(api_url, "unreachable")
+
+
+def silent(api_url: str) -> list[str]:
+    """Return the clusters in which the broker places no job, because they do not say how many processors are idle."""
+    return _named_by_health(api_url, "silent") or []
+
+
+def _named_by_health(api_url: str, key: str) -> list[str] | None:
     try:
         answer = httpx.get(f"{api_url}/v1/health", timeout=_ANSWER_WITHIN_HOST_S)
-        return [str(name) for name in answer.json()["unreachable"]]
+        return [str(name) for name in answer.json()[key]]
     except (httpx.HTTPError, ValueError, KeyError):
         return None
 

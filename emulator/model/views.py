@@ -155,10 +155,14 @@ class OutputView(DocumentModel):
 
 
 class HealthView(DocumentModel):
-    """The health of the broker: whether all clusters answer it, and the clusters that do not."""
+    """The health of the broker: whether all clusters answer it, and the clusters that do not.
+
+    A cluster that is `unreachable` has no connection; one that is `silent` does not say how many processors are idle.
+    """
 
     status: str
     unreachable: tuple[str, ...] = ()
+    silent: tuple[str, ...] = ()
 
 
 class ErrorView(DocumentModel):
@@ -202,6 +206,8 @@ class EventKind(StrEnum):
     FAILED = "failed"
     CANCELLED = "cancelled"
     CLUSTER_LOST = "cluster-lost"
+    CLUSTER_SILENT = "cluster-silent"
+    CLUSTER_ANSWERS = "cluster-answers"
     POLICY_FAILED = "policy-failed"
 
 

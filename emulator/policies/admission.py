@@ -7,6 +7,7 @@ reported before the testbed is used.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any, Protocol
 
 from emulator.model.errors import InvalidInput
 from emulator.model.job import JobSpecification
@@ -16,14 +17,29 @@ from emulator.model.scheduling import Scanning
 from emulator.model.topology import Topology
 from emulator.policies.factory import deciders
 from emulator.policies.feasibility import Feasibility
-from emulator.policies.protocols import WaitingJob
+from emulator.policies.protocols import PlacementPolicy, WaitingJob
 from emulator.policies.state import NOTHING_ELSE, Surroundings
+
+
+class AskedForAdmission(Protocol):
+    """A discipline and a policy that are asked whether jobs could start, and never schedule any."""
+
+    @property
+    def discipline(self) -> Any:
+        """The queue discipline."""
+        ...
+
+    @property
+    def policy(self) -> PlacementPolicy:
+        """The placement policy."""
+        ...
 
 
 class Admitting:
     """The admission check of a run on `topology` under a queue, a policy, a `quota` and rules.
 
-    `sources` holds the source text of a researcher's own policy files, by file name.
+    `sources` holds the source text of a researcher's own policy files, by file name. `asked` replaces the discipline
+    and the policy that are otherwise made here, from these names.
 
     Raises:
         UnknownName: if there is no such queue or policy.
@@ -37,8 +53,9 @@ class Admitting:
         rules: StatedRules,
         sources: Mapping[str, str] | None = None,
         quota: float | None = None,
+        asked: AskedForAdmission | None = None,
     ) -> None:
-        made = deciders(queue, policy, Scanning(), 0, sources, quota)
+        made = asked or deciders(queue, policy, Scanning(), 0, sources, quota)
         self._topology = topology
         self._queue = queue
         self._policy = policy

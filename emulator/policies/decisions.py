@@ -55,7 +55,7 @@ def decision_record(decision: Decision) -> dict[str, Any]:
     record: dict[str, Any] = {
         "number": decision.number,
         "time_s": decision.time_s,
-        "event": _event_record(decision.event),
+        "event": event_record(decision.event),
         "idle": list(decision.idle),
         "answers": [answer_record(answer) for answer in decision.answers],
         "waiting": decision.waiting,
@@ -77,9 +77,9 @@ def recorded_decision(record: Mapping[str, Any]) -> Decision:
         return Decision(
             int(record["number"]),
             float(record["time_s"]),
-            _event(record["event"]),
+            recorded_event(record["event"]),
             tuple(int(free) for free in record["idle"]),
-            tuple(_answer(answer) for answer in record["answers"]),
+            tuple(recorded_answer(answer) for answer in record["answers"]),
             int(record["waiting"]),
             _surroundings(record["surroundings"]) if "surroundings" in record else NOTHING_ELSE,
             record.get("snapshot"),
@@ -98,13 +98,15 @@ def answer_record(answer: Start | Reject) -> dict[str, Any]:
     return record | _placement_record(answer.placement)
 
 
-def _answer(record: Mapping[str, Any]) -> Start | Reject:
+def recorded_answer(record: Mapping[str, Any]) -> Start | Reject:
+    """Return the answer that a record of `answer_record` describes."""
     if record["kind"] == "reject":
         return Reject(record["job"], record["reason"], record["tries"])
     return Start(record["job"], _placement(record), record["tries"])
 
 
-def _event_record(event: SchedulingEvent) -> dict[str, Any]:
+def event_record(event: SchedulingEvent) -> dict[str, Any]:
+    """Return an event as plain values."""
     match event:
         case Arrival(job):
             request = remembered(job)
@@ -117,7 +119,8 @@ def _event_record(event: SchedulingEvent) -> dict[str, Any]:
     return {"kind": "scan"}
 
 
-def _event(record: Mapping[str, Any]) -> SchedulingEvent:
+def recorded_event(record: Mapping[str, Any]) -> SchedulingEvent:
+    """Return the event that a record of `event_record` describes."""
     match record["kind"]:
         case "arrival":
             return Arrival(recalled({**record["request"], "id": record["job"], "queue": record["queue"]}))
@@ -152,6 +155,20 @@ def _placement(record: Mapping[str, Any]) -> Placement:
         float(record.get("transfer_s", 0.0)),
         frozenset((cluster, site) for cluster, site in record.get("learned", ())),
     )
+
+
+def state_record(state: SystemState) -> dict[str, Any]:
+    """Return a system state as plain values, with as much of its surroundings as a decision's record holds."""
+    record: dict[str, Any] = {"processors": list(state.processors), "idle": list(state.idle), "time_s": state.time_s}
+    if state.surroundings != NOTHING_ELSE:
+        record["surroundings"] = _surroundings_record(state.surroundings)
+    return record
+
+
+def recorded_state(record: Mapping[str, Any]) -> SystemState:
+    """Return the system state that a record of `state_record` describes."""
+    surroundings = _surroundings(record["surroundings"]) if "surroundings" in record else NOTHING_ELSE
+    return SystemState(tuple(record["processors"]), tuple(record["idle"]), record["time_s"], surroundings)
 
 
 def _surroundings_record(surroundings: Surroundings) -> dict[str, Any]:

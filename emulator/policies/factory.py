@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy
 from numpy.random import Generator
@@ -31,6 +31,39 @@ from emulator.policies.state import SystemState
 
 DISCIPLINE_STREAM: Final = 0x51
 """Second part of the discipline's seed; it separates its random numbers from those of workloads with the same seed."""
+
+
+class WaitingQueue(Protocol):
+    """What a run's driver may ask of its queue discipline between decisions."""
+
+    def waiting(self) -> Sequence[int]:
+        """Return the identities of the waiting jobs, in the order in which they would be tried."""
+        ...
+
+    def next_scan_s(self) -> float | None:
+        """Get the emulated timestamp of the next scan, or None."""
+        ...
+
+
+class DecisionMaker(Protocol):
+    """What makes a run's decisions: `Deciders`, here or in a process of their own."""
+
+    @property
+    def discipline(self) -> WaitingQueue:
+        """The queue discipline, which decides which job is next."""
+        ...
+
+    def decide(self, event: SchedulingEvent, state: SystemState) -> Sequence[Start | Reject]:
+        """Return the discipline's answers to `event`."""
+        ...
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return all internal state that the next decision depends on, as plain values for `restore`."""
+        ...
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Restore the state that `snapshot` describes."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 from emulator.model.errors import TestbedError
 from emulator.policies.decisions import Decision, answer_record
-from emulator.policies.factory import Deciders
+from emulator.policies.factory import DecisionMaker
 from emulator.policies.protocols import Reject, Start
 
 
@@ -37,7 +37,7 @@ class Replay:
     differences: tuple[Difference, ...]
 
 
-def replay(decisions: Iterable[Decision], deciders: Deciders, processors: Sequence[int]) -> Replay:
+def replay(decisions: Iterable[Decision], deciders: DecisionMaker, processors: Sequence[int]) -> Replay:
     """Replay `decisions` on clusters with `processors` each; `deciders` must be new, as at the start of the run."""
     count = 0
     differences: list[Difference] = []
@@ -47,7 +47,7 @@ def replay(decisions: Iterable[Decision], deciders: Deciders, processors: Sequen
     return Replay(count, tuple(differences))
 
 
-def _differences(decision: Decision, deciders: Deciders, processors: Sequence[int]) -> list[Difference]:
+def _differences(decision: Decision, deciders: DecisionMaker, processors: Sequence[int]) -> list[Difference]:
     try:
         found = [] if decision.snapshot is None else _at_snapshot(decision, decision.snapshot, deciders)
         answers = deciders.decide(decision.event, decision.state(processors))
@@ -64,7 +64,7 @@ def _differences(decision: Decision, deciders: Deciders, processors: Sequence[in
     return found
 
 
-def _at_snapshot(decision: Decision, recorded: Mapping[str, Any], deciders: Deciders) -> list[Difference]:
+def _at_snapshot(decision: Decision, recorded: Mapping[str, Any], deciders: DecisionMaker) -> list[Difference]:
     """Compare the deciders' state with the recorded snapshot, then restore the snapshot.
 
     The first decision of a process is not compared, because the process may have begun with a restored state.

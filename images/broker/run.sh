@@ -2,8 +2,8 @@
 # Runs the broker as a user of its own.
 #
 # What is mounted at /etc/testbed belongs to whoever brought the testbed up, and only root can read it: the broker's user
-# gets copies at /run/broker, which is kept in memory, and the volume. Of root's capabilities it keeps CAP_SETUID and
-# CAP_SETGID, to run a user's policy as yet another user. It can gain no others.
+# gets copies at /run/broker, which is kept in memory, and the volume. Of root's capabilities it keeps CAP_SETUID,
+# CAP_SETGID and CAP_KILL, to run a researcher's policy as yet another user and to end it. It can gain no others.
 set -eu
 umask 077
 folder=/run/broker volume=/var/lib/testbed
@@ -13,6 +13,6 @@ cp -RL /etc/testbed/. "$folder"
 chown -R broker:broker "$folder"
 [ "$(stat -c %U "$volume")" = broker ] || chown -R broker:broker "$volume"
 export HOME="$folder"
-exec setpriv --reuid=broker --regid=broker --clear-groups --no-new-privs --inh-caps=-all,+setuid,+setgid \
-    --ambient-caps=-all,+setuid,+setgid --bounding-set=-all,+setuid,+setgid \
+exec setpriv --reuid=broker --regid=broker --clear-groups --no-new-privs --inh-caps=-all,+setuid,+setgid,+kill \
+    --ambient-caps=-all,+setuid,+setgid,+kill --bounding-set=-all,+setuid,+setgid,+kill \
     python3 -m emulator.broker "$folder/broker.json"

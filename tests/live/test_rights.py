@@ -56,11 +56,11 @@ def test_no_container_printed_a_key_or_the_token(grid: Grid) -> None:
     assert state.token not in printed
 
 
-def test_the_broker_runs_as_a_user_of_its_own_that_can_only_change_its_user(grid: Grid) -> None:
+def test_the_broker_runs_as_a_user_of_its_own_that_can_only_start_and_end_a_process_of_another_user(grid: Grid) -> None:
     status = grid.broker_container.exec_run(["sh", "-c", BROKER_STATUS]).output.decode()
     values = {name: value.split() for name, _, value in (line.partition(":") for line in status.splitlines())}
     assert values["Uid"] == ["990"] * 4
-    assert values["CapBnd"] == values["CapEff"] == ["00000000000000c0"]
+    assert values["CapBnd"] == values["CapEff"] == ["00000000000000e0"]
     assert values["CapAmb"] == ["0000000000000000"]
     kept = grid.broker_container.exec_run(["stat", "-c", "%U %a", "/run/broker"]).output.decode().split()
     assert kept == ["broker", "700"]

@@ -110,7 +110,7 @@ def create_app(broker: Broker, journal: Journal, token: str) -> FastAPI:
     _add_error_answers(app)
     for routes in (_runs(broker), _jobs(broker), _views(broker), _events(broker, journal), files_router(broker.files)):
         app.include_router(routes, responses=ERRORS)
-    _add_open_pages(app, broker, Metrics(journal), token)
+    _add_open_pages(app, broker, Metrics(broker.topology, journal), token)
     app.add_middleware(RequestLimits)
     app.add_middleware(TokenRequired, token=token, open_paths=OPEN_PATHS)
     return app
@@ -121,12 +121,13 @@ def _add_open_pages(app: FastAPI, broker: Broker, metrics: Metrics, token: str) 
         "/v1/health",
         responses={503: {"model": HealthView, "description": "A cluster does not answer, or the broker recovers."}},
     )
-    def health(response: Response) -> HealthView:
+    async def health(response: Response) -> HealthView:
         """Get whether every cluster answers and the broker has recovered; 503 while not."""
-        unreachable, is_recovering = broker.unreachable(), broker.is_recovering()
-        response.status_code = 503 if unreachable or is_recovering else 200
-        status = "recovering" if is_recovering else "waiting" if unreachable else "ok"
-        return HealthView(status=status, unreachable=tuple(unreachable))
+        health = broker.health()
+        missing = health.unreachable or health.silent
+        response.status_code = 503 if missing or health.is_recovering else 200
+        status = "recovering" if health.is_recovering else "waiting" if missing else "ok"
+        return HealthView(status=status, unreachable=health.unreachable, silent=health.silent)
 
     @app.get(PROOF_PATH, response_class=PlainTextResponse, responses={422: ERRORS[422]})
     async def proof(nonce: Annotated[str, Query(pattern=NONCE_PATTERN, description="Random digits.")]) -> str:
@@ -136,7 +137,7 @@ def _add_open_pages(app: FastAPI, broker: Broker, metrics: Metrics, token: str) 
     @app.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
     def shown_metrics() -> Response:
         """Get all metrics, for Prometheus."""
-        return Response(metrics.text(broker.status()), media_type=metrics.media_type)
+        return Response(metrics.text(broker.readings()), media_type=metrics.media_type)
 
 
 def _runs(broker: Broker) -> APIRouter:

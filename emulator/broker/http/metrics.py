@@ -1,23 +1,27 @@
 """Metrics for Prometheus.
 
-Counters follow the journal's events, including those of former brokers, so that a restart loses no count. Gauges
-(queues, processors) are read at each request. Durations are emulated seconds of their run.
+Counters follow the journal's events, including those of former brokers, so that a restart loses no count. So do the
+lengths of the queues and the processors that jobs hold; what others hold comes from the clusters' last readings. So an
+answer waits neither for the broker's loop nor for a cluster. Durations are emulated seconds of their run.
 """
 
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Sequence
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from emulator.broker.readings import ClusterReading
 from emulator.broker.state.journal import Journal
-from emulator.broker.status import BrokerStatus
+from emulator.broker.status import ClusterUsage, JobCounts, Labels, cluster_usage
 from emulator.model.job import Timeline
+from emulator.model.topology import Topology
 from emulator.model.views import DEFAULT_RUN, DEFAULT_RUN_REQUEST, EventKind, EventView, JobView, RunRequest
 
 BUCKETS_S = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000)
 BY_POLICY = ("policy", "queue")
-Labels = tuple[str, str]
 
 
 class Metrics:
@@ -25,7 +29,9 @@ class Metrics:
 
     media_type = CONTENT_TYPE_LATEST
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, topology: Topology, journal: Journal) -> None:
+        self._topology = topology
+        self._jobs = JobCounts()
         self._registry = CollectorRegistry()
         self._counters = _Counters(self._registry)
         self._gauges = _Gauges(self._registry)
@@ -36,10 +42,10 @@ class Metrics:
                 self._note(event)
             journal.observe(self._note)
 
-    def text(self, status: BrokerStatus) -> bytes:
-        """Return all metrics as text; the gauges show `status`."""
+    def text(self, readings: Sequence[ClusterReading]) -> bytes:
+        """Return all metrics as text; `readings` are the clusters as last read."""
         with self._lock:
-            self._gauges.set(status)
+            self._gauges.set(self._jobs, cluster_usage(self._topology, readings, self._jobs, time.monotonic()))
             return generate_latest(self._registry)
 
     def _note(self, event: EventView) -> None:
@@ -47,7 +53,9 @@ class Metrics:
             if event.kind is EventKind.RUN_STARTED and isinstance(request := event.detail.get("request"), dict):
                 self._labels[event.run] = (str(request.get("policy", "")), str(request.get("queue", "")))
             if event.job is not None:
-                self._counters.note(event.kind, event.job, event.time_s, self._labels.get(event.run, ("", "")))
+                labels = self._labels.get(event.run, ("", ""))
+                self._counters.note(event.kind, event.job, event.time_s, labels)
+                self._jobs.note(event.kind, event.job, labels)
 
 
 class _Counters:
@@ -148,18 +156,19 @@ class _Gauges:
             ("cluster", "kind"),
         )
         self._reachable = gauge("cluster_reachable", "Whether the cluster answers (1) or not (0).", ("cluster",))
+        self._age = gauge("cluster_reading_age_host_seconds", "Host seconds since the cluster was read.", ("cluster",))
 
-    def set(self, status: BrokerStatus) -> None:
-        """Set all gauges to `status`."""
-        self._queue.clear()
-        self._unfinished.clear()
-        for labels, jobs in status.waiting.items():
-            self._queue.labels(*labels).set(jobs)
-        for labels, jobs in status.unfinished.items():
-            self._unfinished.labels(*labels).set(jobs)
-        for cluster in status.clusters:
+    def set(self, jobs: JobCounts, clusters: Sequence[ClusterUsage]) -> None:
+        """Set all gauges to the counted `jobs` and the use of the `clusters`."""
+        for labels, count in jobs.waiting.items():
+            self._queue.labels(*labels).set(count)
+        for labels, count in jobs.unfinished.items():
+            self._unfinished.labels(*labels).set(count)
+        for cluster in clusters:
             self._processors.labels(cluster.cluster).set(cluster.processors)
             self._reachable.labels(cluster.cluster).set(cluster.reachable)
+            if cluster.age_host_s is not None:
+                self._age.labels(cluster.cluster).set(cluster.age_host_s)
             kinds = {"background": cluster.background, "coallocation": cluster.executing, "wasted": cluster.wasted}
             for kind, used in kinds.items():
                 # A partition may have no nodes, for instance while its machines are replaced.

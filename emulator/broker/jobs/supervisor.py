@@ -1,6 +1,6 @@
 """The supervision of placed jobs: each gets an execution, and what the execution reports is recorded.
 
-All methods run on the broker's loop.
+All methods but `on_allocation` run on the broker's loop.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class JobSupervisor:
         self._on_ended = on_ended
         self.outputs = Outputs(settings.journal_file.parent / OUTPUTS_FOLDER)
         self._specs = LaunchSpecBuilder(topology, settings, replicas, self.outputs, self._on_file_arrived)
-        self._launched: dict[str, LiveJob] = {}
+        self._launched: dict[str, JobExecution] = {}
         self._post: Callable[[Callable[[], object]], None] = lambda work: None
         self._opened_host_s = time.time()
 
@@ -84,7 +84,7 @@ class JobSupervisor:
             job.execution = JobExecution(
                 spec, self._managers, lambda event: self._post(partial(self._on_execution_event, run, job, event))
             )
-            self._launched[spec.label] = job
+            self._launched[spec.label] = job.execution
             job.execution.begin()
         except Exception as error:
             reason = (
@@ -119,9 +119,13 @@ class JobSupervisor:
         self._recorder.record(run, FINAL_EVENTS[ended.state], job)
 
     def on_allocation(self, manager: LocalResourceManager, event: AllocationEvent) -> None:
-        """Pass an event of `manager` on to the job of its claim; an allocation without a job is released."""
-        job = self._launched.get(job_label(event.claim))
-        if job is not None and job.execution is not None and job.execution.note_event(event):
+        """Pass an event of `manager` on to the job of its claim; an allocation without a job is released.
+
+        The watchers' threads call this directly: a dictionary's look-up needs no lock, and a claim takes its events
+        from any thread.
+        """
+        execution = self._launched.get(job_label(event.claim))
+        if execution is not None and execution.note_event(event):
             return
         if event.kind is AllocationEventKind.CLAIMED and event.host_moment_s > self._opened_host_s:
             # A former broker claimed it and was killed; it was made after this broker had released all others.

@@ -56,16 +56,6 @@ class LiveJob:
         began_s, estimate_s = placed_s if started_s is None else started_s, self.request.estimate_s
         return RunningJob(self.id, self.placement, began_s, None if estimate_s is None else began_s + estimate_s)
 
-    def unclaimed(self, topology: Topology) -> dict[int, int]:
-        """Return the processors per cluster index that are claimed but not granted yet."""
-        if self.placement is None or self.state is not JobState.CLAIMING:
-            return {}
-        return {
-            cluster: size
-            for cluster, size in self.placement.by_cluster().items()
-            if topology.clusters[cluster].name not in self.claimed
-        }
-
     def view(self, topology: Topology) -> JobView:
         """Return the job as the API shows it."""
         timeline, claiming = self.timeline, self.claiming

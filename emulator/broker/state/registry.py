@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 
+from emulator.broker.deciding import Deciding, deciding
 from emulator.broker.state.jobs import LiveJob
 from emulator.broker.state.journal import Journal
 from emulator.broker.state.restore import restore_runs
@@ -81,12 +82,11 @@ class RunRegistry:
         """The numbers of the runs that have not ended."""
         return [run.id for run in self._runs.values() if run.state is not RunState.ENDED]
 
-    def begin(self, request: RunRequest) -> Run:
-        """Begin a run, which holds the testbed from now on.
+    def check_free(self) -> None:
+        """Check that a run may begin.
 
         Raises:
-            TestbedBusy: if another run holds it, or jobs of the default run are unfinished.
-            UnknownName: if its policy or queue does not exist.
+            TestbedBusy: if another run holds the testbed, or jobs of the default run are unfinished.
         """
         if self.current is not None:
             raise _busy(self.current)
@@ -95,11 +95,24 @@ class RunRegistry:
             raise TestbedBusy(
                 f"Jobs are still running outside of any run ({numbers}); await them first, or `testbed cancel` them."
             )
-        run = Run(self._next_run, request, self._topology)
+
+    def begin(self, request: RunRequest, made: Deciding) -> Run:
+        """Begin a run, which holds the testbed from now on.
+
+        Raises:
+            TestbedBusy: if another run holds it, or jobs of the default run are unfinished.
+        """
+        self.check_free()
+        run = Run(self._next_run, request, made)
         self._journal.store_run(run.id, request)
         self._next_run += 1
         self._runs[run.id] = self.current = run
         return run
+
+    @property
+    def last_run_number(self) -> int:
+        """The number of the newest run; there is a run of every number up to it."""
+        return self._next_run - 1
 
     @property
     def next_job_number(self) -> int:
@@ -146,7 +159,8 @@ class RunRegistry:
         return {file for job in self._jobs.values() if not job.state.final and (file := job.request.file) is not None}
 
     def _new_default_run(self) -> Run:
-        run = self._runs[DEFAULT_RUN] = Run(DEFAULT_RUN, DEFAULT_RUN_REQUEST, self._topology)
+        made = deciding(DEFAULT_RUN_REQUEST, self._topology)
+        run = self._runs[DEFAULT_RUN] = Run(DEFAULT_RUN, DEFAULT_RUN_REQUEST, made)
         with self._journal.transaction():
             self._journal.store_run(run.id, run.request)
             self._journal.store_origin(run.id, run.start().host_origin_s)

@@ -11,9 +11,11 @@ import itertools
 import logging
 from collections.abc import Iterator
 
+from emulator.broker.deciding import deciding
 from emulator.broker.state.jobs import LiveJob
 from emulator.broker.state.journal import Journal, StoredRun
 from emulator.broker.state.runs import Run
+from emulator.model.errors import InvalidInput
 from emulator.model.job import JobState, Timeline
 from emulator.model.placement import Component, Placement
 from emulator.model.topology import Topology
@@ -34,7 +36,7 @@ def restore_runs(journal: Journal, topology: Topology) -> dict[int, Run]:
             run = runs[event.run]
             run.add(_restore_after_event(event.kind, event.job, run, topology))
     for run in runs.values():
-        if run.state is RunState.RUNNING:
+        if run.state is RunState.RUNNING and not run.failure:
             _replay_decisions(run, journal, topology)
     return runs
 
@@ -72,7 +74,15 @@ def _restore_after_event(kind: EventKind, view: JobView, run: Run, topology: Top
 
 
 def _restore_run(kept: StoredRun, topology: Topology) -> Run:
-    run = Run(kept.number, kept.request, topology)
+    """Restore a run; the sources of one that has ended are not executed again."""
+    made, failure = None, ""
+    if not kept.has_ended:
+        try:
+            made = deciding(kept.request, topology)
+        except InvalidInput as error:
+            failure = str(error)
+    run = Run(kept.number, kept.request, made)
+    run.failure = failure
     if kept.host_origin_s is not None:
         run.resume_clock(kept.host_origin_s)
     if kept.has_ended:

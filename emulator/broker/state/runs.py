@@ -11,16 +11,16 @@ then at longer intervals; freed processors reach the discipline as a synthetic d
 from __future__ import annotations
 
 from emulator.broker.capacity import CapacityPoller
+from emulator.broker.deciding import Deciding
+from emulator.broker.pending import Pending
 from emulator.broker.state.jobs import LiveJob
 from emulator.model.clock import Dilation, EmulatedClock
-from emulator.model.errors import InvalidInput
+from emulator.model.errors import InvalidInput, TestbedNotUp
 from emulator.model.job import JobState
-from emulator.model.topology import Topology
 from emulator.model.views import RunRequest, RunState, RunView
 from emulator.policies.admission import Admitting
 from emulator.policies.decisions import Decision
-from emulator.policies.factory import check_live, deciders
-from emulator.policies.protocols import PlacementPolicy, QueueDiscipline
+from emulator.policies.factory import DecisionMaker, WaitingQueue
 from emulator.policies.state import RunningJob
 
 
@@ -28,32 +28,34 @@ class Run:
     """A run's clock, discipline, policy and jobs; `waiting_files` holds the input files of waiting jobs.
 
     Nothing is decided in it any more once `failure` holds the reason why its discipline or policy failed, or while
-    `is_ending`. `undecided_departures` holds placed jobs that ended without a decision on their departure: while the
-    run was ending, or right before the broker was killed.
+    `is_ending`. Without `deciding` nothing ever is: the run has ended, or its deciders could not be made again.
+    `undecided_departures` holds placed jobs that ended without a decision on their departure: while the run was ending,
+    or right before the broker was killed.
 
     Raises:
-        UnknownName: if the request names a policy or queue that is neither the testbed's nor in its sources.
-        InvalidInput: if one of them is simulated only or cannot be loaded, the queue cannot be scanned as requested, or
-            the dilation is invalid.
+        InvalidInput: if the dilation is invalid.
     """
 
-    def __init__(self, number: int, request: RunRequest, topology: Topology) -> None:
-        sources = request.sources
-        check_live(request.queue, request.policy, sources)
+    def __init__(self, number: int, request: RunRequest, deciding: Deciding | None) -> None:
         self.id = number
         self.request = request
         self.state = RunState.PREPARING
         self.dilation = Dilation(request.dilation)
         self.clock: EmulatedClock | None = None
-        self.deciders = deciders(request.queue, request.policy, request.scanning, request.seed, sources, request.quota)
-        self.admitting = Admitting(topology, request.queue, request.policy, request.rules, sources, request.quota)
+        self._deciding = deciding
         self.jobs: dict[int, LiveJob] = {}
         self.decisions = 0
         self.failure = ""
         self.is_ending = False
         self.poller = CapacityPoller()
+        self.pending = Pending()
         self.waiting_files: dict[int, str] = {}
         self.undecided_departures: tuple[LiveJob, ...] = ()
+
+    def close(self) -> None:
+        """End the process of a researcher's own policy; nothing is decided any more."""
+        if self._deciding is not None:
+            self._deciding.close()
 
     def start(self) -> EmulatedClock:
         """Set the clock to zero now; a second call has no effect."""
@@ -67,14 +69,19 @@ class Run:
         self.clock, self.state = EmulatedClock(self.dilation, host_origin_s), RunState.RUNNING
 
     @property
-    def discipline(self) -> QueueDiscipline:
-        """The queue discipline, which decides which job is next."""
-        return self.deciders.discipline
+    def deciders(self) -> DecisionMaker:
+        """The discipline and policy, which make the decisions."""
+        return self._made().deciders
 
     @property
-    def policy(self) -> PlacementPolicy:
-        """The placement policy, which decides where a job goes."""
-        return self.deciders.policy
+    def admitting(self) -> Admitting:
+        """The check of submitted jobs."""
+        return self._made().admitting
+
+    @property
+    def discipline(self) -> WaitingQueue:
+        """The queue discipline, which decides which job is next."""
+        return self.deciders.discipline
 
     @property
     def is_scanned(self) -> bool:
@@ -145,6 +152,11 @@ class Run:
     def timestamp_s(self, host_moment_s: float) -> float:
         """Convert a timestamp of the host's wall clock to emulated seconds since the run's start."""
         return self.clock.emulated_timestamp_s(host_moment_s) if self.clock else 0.0
+
+    def _made(self) -> Deciding:
+        if self._deciding is None:
+            raise TestbedNotUp(self.failure or f"Run {self.id} has ended, so nothing is decided in it any more.")
+        return self._deciding
 
     def view(self) -> RunView:
         """Return the run as the API shows it."""

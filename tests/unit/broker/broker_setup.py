@@ -79,6 +79,11 @@ class BrokerSetup:
         on.programs[-1].say(event="started", host_moment_s=time.time(), host_late_s=0.25, processes=8)
         self.until_state(job, JobState.RUNNING)
 
+    def read_clusters(self) -> None:
+        """Have every cluster read now, as decisions do."""
+        readings = self.broker._scheduling.readings
+        readings.await_round(self.broker._loop.call(readings.ask))
+
     def kinds(self, run: int = 0) -> list[EventKind]:
         return [event.kind for event in self.journal.read(run, 0) if event.kind is not EventKind.DECISION]
 

@@ -55,8 +55,9 @@ class ScriptedCluster:
     """A cluster that grants fitting claims at once, unless it `holds_back`, `refuses` or is `silent`.
 
     Other users hold `others` processors, and precede the next `others_quicker` claims, which stay pending. The next
-    calls of `release_all` raise the errors in `sweeps_failing`. `on_claim` is called at each claim. The release of an
-    allocation ends the programs inside it, and no program starts in a released allocation.
+    calls of `release_all` raise the errors in `sweeps_failing`. Between `hang` and `answer` no reading ends. `on_claim`
+    is called at each claim. The release of an allocation ends the programs inside it, and no program starts in a
+    released allocation.
     """
 
     def __init__(self, cluster: str, processors: int) -> None:
@@ -78,8 +79,17 @@ class ScriptedCluster:
         self._lock = threading.Lock()
         self._next = 0
         self._closed = False
+        self._answering = threading.Event()
+        self._answering.set()
+
+    def hang(self) -> None:
+        self._answering.clear()
+
+    def answer(self) -> None:
+        self._answering.set()
 
     def occupancy(self) -> Occupancy:
+        self._answering.wait()
         self._check_speaking()
         return Occupancy(
             1, self.processors, self.processors - self.others - sum(size for _, size in self.held.values())
@@ -165,6 +175,7 @@ class ScriptedCluster:
 
     def close(self) -> None:
         self._closed = True
+        self.answer()
 
     def report(self, kind: AllocationEventKind, claim: str, allocation: str) -> None:
         """Report an event, as if it came from the cluster now."""

@@ -32,7 +32,7 @@ def test_ending_a_run_asks_neither_its_discipline_nor_the_clusters(setup, monkey
     jobs = full_with_a_queue(setup, run)
     setup.until(lambda: decisions(setup.journal, run) == len(jobs))
     # Were the discipline asked, what waits would fit from now on.
-    monkeypatch.setattr(setup.broker._scheduling.occupancies, "read", lambda lost=(): pytest.fail("was asked"))
+    monkeypatch.setattr(setup.broker._scheduling.readings, "ask", lambda only=None: pytest.fail("was asked"))
     setup.broker.end_run(run)
     assert [setup.broker.job(job).state for job in jobs] == [JobState.CANCELLED] * 3
     assert decisions(setup.journal, run) == len(jobs)

@@ -1,7 +1,5 @@
 """Metrics: counted from events, the same after a restart, with one prefix, base units, and never a job's number."""
 
-import threading
-
 import pytest
 from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
@@ -40,6 +38,7 @@ def one_of_each(setup) -> None:
     setup.until_state(setup.submit(8), JobState.FAILED)
     setup.east.refuses = setup.west.refuses = False
     cancelled = setup.submit(8)
+    setup.until(lambda: setup.broker.job(cancelled).components)
     setup.started(cancelled, setup.east if setup.broker.job(cancelled).components[0].cluster == "east" else setup.west)
     setup.broker.cancel(cancelled)
     setup.until_state(cancelled, JobState.CANCELLED)
@@ -96,6 +95,7 @@ def test_processors_are_told_apart_by_what_they_do(setup):
     setup.east.held["others"] = ("", 1)
     for _ in range(2):
         setup.submit(8, 8)
+    setup.read_clusters()
     found = samples(setup)
     shares = {kind: value(found, "utilization_ratio", cluster="east", kind=kind) for kind in KINDS}
     assert shares == {"background": 1 / 8, "coallocation": 4 / 8, "wasted": 2 / 8}
@@ -119,6 +119,7 @@ def test_a_cluster_that_does_not_answer_is_seen(setup):
 
 def test_a_cluster_whose_partition_has_no_processors_has_none_in_use(setup):
     setup.east.processors = 0
+    setup.read_clusters()
     found = samples(setup)
     assert value(found, "processors", cluster="east") == 0
     assert all(value(found, "utilization_ratio", cluster="east", kind=kind) == 0 for kind in KINDS)
@@ -131,29 +132,14 @@ def test_names_and_labels_follow_the_project_s_rules(setup):
         assert {label for label, _ in labels} <= {"policy", "queue", "cluster", "kind", "le"}
 
 
-def test_a_cluster_slow_to_answer_those_who_look_holds_up_no_decision_and_is_asked_once(setup, monkeypatch):
-    askers: list[str] = []
-    answering = threading.Event()
-    occupancy = setup.east.occupancy
-
-    def slow():
-        askers.append(threading.current_thread().name)
-        if len(askers) == 1:
-            assert answering.wait(10)
-        return occupancy()
-
-    monkeypatch.setattr(setup.east, "occupancy", slow)
-    poller = [threading.Thread(target=setup.broker.status) for _ in range(4)]
-    for thread in poller:
-        thread.start()
-    setup.until(lambda: askers)
-    setup.until_state(setup.submit(4), JobState.STARTING)
-    decided = len(askers)
-    answering.set()
-    for thread in poller:
-        thread.join()
-    setup.broker.clusters()
-    assert len(askers) == decided
+def test_viewers_share_a_reading_and_metrics_wait_for_none(setup, monkeypatch):
+    setup.read_clusters()
+    setup.east.hang()
+    try:
+        assert [cluster.idle for cluster in setup.broker.clusters()] == [8, 8]
+        assert value(samples(setup), "cluster_reading_age_host_seconds", cluster="east") >= 0
+    finally:
+        setup.east.answer()
 
 
 def test_what_a_failed_claiming_try_held_is_counted_as_wasted_once(tmp_path):
