@@ -43,9 +43,9 @@ def run_object(summary: Summary) -> dict[str, Any]:
     }
 
 
-def summary_table(summaries: Sequence[Summary]) -> list[dict[str, str]]:
-    """Return a row per quantity, a column per run."""
-    columns = {summary.records.path.name: _column(summary) for summary in summaries}
+def summary_table(summaries: Sequence[Summary], labels: Sequence[str]) -> list[dict[str, str]]:
+    """Return a row per quantity, a column per run under its label."""
+    columns = {label: _column(summary) for label, summary in zip(labels, summaries, strict=True)}
     quantities = list(next(iter(columns.values()), {}))
     return [
         {"quantity": quantity, **{run: column[quantity] for run, column in columns.items()}} for quantity in quantities
