@@ -52,6 +52,10 @@ VERBS: Final = {
     "report": Verb(
         "Show one run or compare several: times with 95% intervals, utilization, extension factors, verdicts.", "sim"
     ),
+    "compare": Verb(
+        "Compare a live run with simulations of the same schedule: times, utilization, and placements that differ.",
+        "sim",
+    ),
     "replay": Verb("Make every decision of a run again from its record; exits 1 if one of them differs."),
     "reproduce": Verb(
         "Measure a published table of DAS-2 again: each cell with its published value and error, and the claims.",

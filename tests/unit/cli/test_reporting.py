@@ -1,4 +1,4 @@
-"""The verb ``report``: where its page goes, what it prints, and what it refuses."""
+"""The verbs ``report`` and ``compare``: where pages and figures go, what is printed, and what is refused."""
 
 from __future__ import annotations
 
@@ -46,3 +46,25 @@ def test_bad_pages_are_refused_in_a_sentence(call, runs):
     sentence = "testbed: --html: give the runs to report on, and at most one FILE.html to write.\n"
     assert call("report", "page.html", "--html") == (1, "", sentence)
     assert call("report", str(runs[0]), "a.html", "b.html", "--html") == (1, "", sentence)
+
+
+def test_runs_are_compared_with_their_repeats(call, tmp_path):
+    folders = [str(simulated_run(tmp_path / name, jobs=5)) for name in ("live", "again", "simulated")]
+    live, again, simulated = folders
+    code, shown, said = call("compare", live, simulated, "--live", again, "--jobs", "--figures", "figures")
+    assert (code, said) == (0, "Figures: figures\n")
+    assert "live and simulated" in shown
+    assert "All 5 placements are the same." in shown
+    assert (tmp_path / "figures" / "live-and-simulated.svg").is_file()
+    (found,) = json.loads(call("compare", live, simulated, "--live", again, "--json")[1])
+    assert (found["live_runs"], found["quantities"][0]["error"], found["quantities"][0]["within_spread"]) == (
+        2,
+        0,
+        True,
+    )
+
+
+def test_runs_of_two_seeds_are_not_compared(call, tmp_path):
+    one, two = (str(simulated_run(tmp_path / f"run-{seed}", jobs=5, seed=seed)) for seed in (1, 2))
+    code, _, said = call("compare", one, two)
+    assert (code, said) == (1, f"testbed: {two}: has seed 2, and {one} has 1: compare runs of one seed.\n")
