@@ -19,8 +19,10 @@ from emulator.reports.figures.drawing import svg_of
 from emulator.reports.figures.figure import ReportFigure, data_csv
 from emulator.reports.figures.reported_run import ReportedRun
 from emulator.reports.html_parts import badge, bullets, html_figure, html_page, html_table, paragraph
+from emulator.reports.reproduction_tables import claim_table, part_table
 from emulator.reports.study_folders import StudyFolder, study_figures
 from emulator.reports.tables import factor_table, measured_factor_table, summary_table
+from emulator.studies.campaign_claims import decided_claims, repeated_case
 from workloads.whole_files import written_whole
 
 MOST_BYTES: Final = 3_000_000
@@ -54,6 +56,7 @@ def run_page(runs: Sequence[ReportedRun], studies: Sequence[StudyFolder] = ()) -
     if len(runs) > 1:
         compared = [_shown(figure, "all") for figure in figures_of_all(runs)]
         begin += ["<h2>Side by side</h2>", *compared] if compared else []
+    begin += _claims(runs)
     sections = [_study(study, f"study{number}") for number, study in enumerate(studies)]
     sections += [_run(run, f"run{number}") for number, run in enumerate(runs)]
     used = len(html_page(labels, begin).encode())
@@ -65,6 +68,20 @@ def run_page(runs: Sequence[ReportedRun], studies: Sequence[StudyFolder] = ()) -
         used += size
         begin += section
     return html_page(f"Report on {labels}", begin)
+
+
+def _claims(runs: Sequence[ReportedRun]) -> list[str]:
+    """Return the published claims of which the runs decide a part; none if they are of no published campaign."""
+    heading = "<h2>Published claims</h2>"
+    repeated = repeated_case(runs)
+    if repeated is not None:
+        return [heading, paragraph(f"Not decided: {repeated}")]
+    decided = [claim for claim in decided_claims(runs) if any(part.value is not None for part in claim.decisions)]
+    if not decided:
+        return []
+    parts = [row for row in part_table(decided) if row["value [95%]"]]
+    said = paragraph("Parts for which no run is given, or whose quantity no run records, are left out below.")
+    return [heading, html_table(claim_table(decided)), said, html_table(parts)]
 
 
 def all_figures(runs: Sequence[ReportedRun], studies: Sequence[StudyFolder] = ()) -> list[tuple[str, ReportFigure]]:

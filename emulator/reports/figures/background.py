@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from emulator.reports.figures.drawing import COLOURS, GREY, one_legend, panels
 from emulator.reports.figures.figure import DataRow, ReportFigure, label
 from emulator.reports.figures.reported_run import ReportedRun
-from emulator.reports.figures.steps import Steps, averaged, steps
-from emulator.reports.figures.utilization import background_changes
+from emulator.runs.steps import Steps, averaged, steps
+from emulator.runs.timelines import background_changes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

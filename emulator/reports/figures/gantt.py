@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from emulator.reports.figures.drawing import COLOURS, DARK_INK, GREY, LIGHT_COLOURS, panels
 from emulator.reports.figures.figure import DataRow, ReportFigure, label
-from emulator.reports.figures.reported_run import ReportedRun, Stay
-from emulator.reports.figures.steps import steps
+from emulator.reports.figures.reported_run import ReportedRun
+from emulator.runs.timelines import WAITING, Stay, waiting_jobs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,9 +81,8 @@ def _around_longest_queue(run: ReportedRun, rows: Sequence[DataRow]) -> list[Dat
     """Return consecutive rows, at most `MOST_BARS`, around the time at which most jobs waited."""
     if len(rows) <= MOST_BARS:
         return list(rows)
-    waits = [(job.submitted_s, job.placed_s) for job in run.jobs if job.placed_s is not None]
-    queue = steps({"waiting": [change for begin_s, end_s in waits for change in ((begin_s, 1), (end_s, -1))]})
-    waiting = queue.values["waiting"]
+    queue = waiting_jobs(run)
+    waiting = queue.values[WAITING]
     longest_s = queue.times_s[max(range(len(waiting)), key=waiting.__getitem__)] if waiting else 0.0
     before = sum(1 for row in rows if _number(row, "claimed_s") < longest_s)
     first = max(0, min(before - MOST_BARS // 2, len(rows) - MOST_BARS))

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 from emulator.reports.figures.drawing import COLOURS, LINES, few_ticks, one_legend, panels
 from emulator.reports.figures.figure import DataRow, ReportFigure
 from emulator.reports.figures.reported_run import ReportedRun
-from emulator.reports.figures.steps import Steps, highest, mean_between, steps
+from emulator.runs.steps import Steps, highest, mean_between
+from emulator.runs.timelines import WAITING, waiting_jobs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-WAITING: Final = "waiting"
 MOST_STEPS: Final = 600
 
 
@@ -34,12 +34,6 @@ def queue_lengths(runs: Sequence[ReportedRun]) -> ReportFigure:
     if any(len(queue.times_s) > MOST_STEPS for queue in queues.values()):
         shows += " Drawn as the largest number in short periods."
     return ReportFigure("queue-length", "Queue length", shows, rows, lambda: _draw(runs, queues))
-
-
-def waiting_jobs(run: ReportedRun) -> Steps:
-    """Return the number of jobs that were submitted and not yet placed; one that never was waits until the end."""
-    waits = [(job.submitted_s, run.end_s if job.placed_s is None else job.placed_s) for job in run.jobs]
-    return steps({WAITING: [change for begin_s, end_s in waits for change in ((begin_s, 1), (end_s, -1))]})
 
 
 def _in_words(run: ReportedRun, queue: Steps) -> str:

@@ -1,25 +1,18 @@
-"""How the processors of a run were used over time, split as in the Close-to-Files paper.
-
-Background load; actual co-allocation, in which grid jobs execute; PWT, in which they hold processors and wait for their
-start; PGT, in which processors are set aside for a placed job and others can still use them. The real total is the sum
-of the first three.
-"""
+"""How the processors of a run were used over time, split as in the Close-to-Files paper."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from emulator.reports.figures.drawing import COLOURS, GREY, one_legend, panels
 from emulator.reports.figures.figure import DataRow, ReportFigure
-from emulator.reports.figures.reported_run import BackgroundUse, ReportedRun, Stay
-from emulator.reports.figures.steps import Change, Steps, averaged, mean_between, steps
+from emulator.reports.figures.reported_run import ReportedRun
+from emulator.runs.steps import Steps, averaged
+from emulator.runs.timelines import BACKGROUND, COALLOCATION, PGT, PWT, mean_shares, utilization_split
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-BACKGROUND, COALLOCATION, PWT, PGT = "background", "coallocation", "pwt", "pgt"
 _LABELS: Final = {
     BACKGROUND: "background",
     COALLOCATION: "actual co-allocation",
@@ -47,63 +40,12 @@ def utilization(run: ReportedRun) -> ReportFigure | None:
     )
 
 
-def utilization_split(run: ReportedRun) -> Steps:
-    """Return the processors in each kind of use, whenever one of them changes."""
-    return steps(
-        {
-            BACKGROUND: list(background_changes(run.background)),
-            COALLOCATION: [change for stay in run.stays for change in _executing(stay)],
-            PWT: [change for stay in run.stays for change in _wasted(stay)],
-            PGT: [change for stay in run.stays for change in _gained(stay)],
-        }
-    )
-
-
 def utilization_rows(split: Steps) -> list[DataRow]:
     """Return a row per change, with the processors in each kind of use from then on."""
     return [
         {"time_s": time_s, **{f"{part}_processors": int(split.values[part][place]) for part in _LABELS}}
         for place, time_s in enumerate(split.times_s)
     ]
-
-
-def mean_shares(run: ReportedRun, split: Steps, begin_s: float = 0.0, end_s: float | None = None) -> dict[str, float]:
-    """Return the mean share of all processors in each kind of use, by default until the last job finished."""
-    last_s = max((job.finished_s for job in run.jobs if job.finished_s is not None), default=run.end_s)
-    until_s = last_s if end_s is None else end_s
-    processors = sum(run.sizes.values())
-    return {
-        part: mean_between(split.times_s, values, begin_s, until_s) / processors
-        for part, values in split.values.items()
-    }
-
-
-def background_changes(uses: Sequence[BackgroundUse], kind: str | None = None) -> Iterator[Change]:
-    """Return by how much the processors change that jobs of one kind hold over all clusters; by default of any kind."""
-    held: dict[str, int] = defaultdict(int)
-    for use in uses:
-        now = sum(use.processors.values()) if kind is None else use.processors[kind]
-        yield use.time_s, now - held[use.cluster]
-        held[use.cluster] = now
-
-
-def _executing(stay: Stay) -> Iterator[Change]:
-    if stay.started_s is not None and stay.finished_s is not None:
-        yield stay.started_s, stay.processors
-        yield stay.finished_s, -stay.processors
-
-
-def _wasted(stay: Stay) -> Iterator[Change]:
-    until_s = stay.started_s if stay.started_s is not None else stay.released_s
-    if stay.claimed_s is not None and until_s is not None:
-        yield stay.claimed_s, stay.processors
-        yield until_s, -stay.processors
-
-
-def _gained(stay: Stay) -> Iterator[Change]:
-    if stay.placed_s is not None and stay.claimed_s is not None:
-        yield stay.placed_s, stay.processors
-        yield stay.claimed_s, -stay.processors
 
 
 def _draw(run: ReportedRun, shown: Steps) -> Figure:

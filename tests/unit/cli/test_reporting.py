@@ -1,4 +1,4 @@
-"""The verbs ``report`` and ``compare``: where pages and figures go, what is printed, and what is refused."""
+"""The verbs ``report``, ``compare`` and ``claims``: where pages and figures go, what is printed, what is refused."""
 
 from __future__ import annotations
 
@@ -68,3 +68,12 @@ def test_runs_of_two_seeds_are_not_compared(call, tmp_path):
     one, two = (str(simulated_run(tmp_path / f"run-{seed}", jobs=5, seed=seed)) for seed in (1, 2))
     code, _, said = call("compare", one, two)
     assert (code, said) == (1, f"testbed: {two}: has seed 2, and {one} has 1: compare runs of one seed.\n")
+
+
+def test_claims_are_decided_by_runs(call, runs):
+    code, shown, _ = call("claims", *map(str, runs))
+    assert code == 0
+    assert "W1, response: cm < wf" in shown
+    printed = json.loads(call("claims", *map(str, runs), "--json")[1])
+    assert [claim["claim"] for claim in printed][:2] == ["C29", "C30"]
+    assert {part["verdict"] for claim in printed for part in claim["parts"]} <= {"shown", "not shown", "undecided"}

@@ -7,8 +7,8 @@ from typing import Any
 
 from emulator.campaigns.simulated import SimulationOptions, prepared
 from emulator.model.records import ComponentRow, JobRow, LinkRow, Manifest, RunKind, RunProgress, UtilizationRow
-from emulator.reports.figures.steps import steps
 from emulator.runs.run_directory import RunDirectory
+from emulator.runs.steps import steps
 from emulator.simulator.engine import FinishedJob
 from emulator.simulator.simulation import simulate
 

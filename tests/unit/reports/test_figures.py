@@ -19,11 +19,11 @@ from emulator.reports.figures.drawing import drawn, svg_of, thinned, write_figur
 from emulator.reports.figures.figure import ReportFigure, data_csv, label
 from emulator.reports.figures.gantt import MOST_BARS, gantt
 from emulator.reports.figures.reported_run import ReportedRun, labels_of, reported_run
-from emulator.reports.figures.steps import Steps, averaged, highest, mean_between, steps
 from emulator.reports.figures.time_groups import quantile
-from emulator.reports.figures.utilization import mean_shares, utilization_split
 from emulator.reports.summary import gross_utilization
 from emulator.runs.run_directory import replace_rows
+from emulator.runs.steps import Steps, averaged, highest, mean_between, steps
+from emulator.runs.timelines import mean_shares, utilization_split
 from tests.unit.reports.simulated_runs import simulated_run
 
 BACKGROUND = "time_s,cluster,dummy_processors,local_processors,grid_processors\n"

@@ -67,6 +67,18 @@ def test_the_verdict_and_its_reasons_come_before_everything_else(page):
     assert text.index("suspect") < text.index("3% of the phases were late") < text.index("policy / queue")
 
 
+def test_claims_that_the_runs_decide_are_in_the_page(path, tmp_path):
+    runs = [reported_run(path), reported_run(simulated_run(tmp_path / "cm", policy="cm"))]
+    text = Read(run_page(runs)).text
+    assert "W1, response: cm < wf" in text
+    assert "W2, response: cm < wf" not in text
+
+
+def test_repeats_of_one_seed_are_reported_without_claims(path, tmp_path):
+    runs = [reported_run(path), reported_run(simulated_run(tmp_path / "again"))]
+    assert "Not decided: " in Read(run_page(runs)).text
+
+
 def test_the_page_needs_no_other_file(page):
     references = [
         value
