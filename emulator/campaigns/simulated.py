@@ -6,12 +6,13 @@ middleware by default, as in the published simulations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Any, Final, TextIO
 
+from emulator.campaigns.simulated_run import write_simulated_run
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput, UnknownName, nearest
 from emulator.model.names import spelled
@@ -22,9 +23,10 @@ from emulator.model.topology import Middleware, Topology
 from emulator.policies.names import policy_name, queue_name
 from emulator.policies.state import Surroundings
 from emulator.runs.input_files import stated_surroundings
+from emulator.runs.run_directory import check_free
 from emulator.simulator.engine import FinishedJob
 from emulator.simulator.runtime import RuntimeModel
-from emulator.simulator.simulation import SimulationResult, admission, simulate
+from emulator.simulator.simulation import SINGLE_CLUSTER, SimulationResult, admission, simulate
 from emulator.simulator.study_streams import StudyWorkload, study_workload, study_workloads
 from workloads.campaign import campaign_named
 from workloads.campaign_stream import campaign_jobs
@@ -62,7 +64,10 @@ class SimulationOptions:
 
 @dataclass(frozen=True)
 class SimulatedWorkload:
-    """A workload ready to be simulated: its jobs, and what the simulator needs to know of the system."""
+    """A workload ready to be simulated: its jobs, and what the simulator needs to know of the system.
+
+    `record` is what a manifest says of the workload: of a campaign everything that its file states.
+    """
 
     name: str
     jobs: Iterable[StreamJob]
@@ -75,17 +80,27 @@ class SimulatedWorkload:
     runtime: RuntimeModel | float = 1.0
     surroundings: Surroundings | None = None
     remarks: tuple[Remark, ...] = field(default=())
+    record: Mapping[str, Any] = field(default_factory=dict)
 
 
 def simulate_workload(
-    source: str, options: SimulationOptions, jobs_out: Path | None = None
+    source: str, options: SimulationOptions, jobs_out: Path | None = None, out: Path | None = None
 ) -> tuple[SimulatedWorkload, SimulationResult]:
     """Simulate the workload that `source` names; each job's outcome goes to `jobs_out`, written whole or not at all.
+
+    With `out` the simulation leaves a run's directory there, and all its jobs are held in memory.
 
     Raises:
         InvalidInput: if an input is wrong; one sentence names the file, the line and the field.
     """
     subject = prepared(source, options)
+    if out is not None:
+        check_free(out)
+        if subject.queue == SINGLE_CLUSTER:
+            raise InvalidInput(
+                f"--out: under {SINGLE_CLUSTER} there is one cluster that the topology lacks; leave it out."
+            )
+        subject = replace(subject, jobs=tuple(subject.jobs))
     with nullcontext() if jobs_out is None else written_whole(jobs_out) as lines:
         result = simulate(
             subject.jobs,
@@ -97,9 +112,22 @@ def simulate_workload(
             seed=options.seed,
             warm_up_jobs=options.warm_up_jobs,
             on_finished=None if lines is None else _recorder(lines),
+            keep_jobs=out is not None,
             scanning=subject.scanning,
             middleware=subject.middleware,
             surroundings=subject.surroundings,
+        )
+    if out is not None:
+        write_simulated_run(
+            out,
+            name=subject.name,
+            topology=subject.topology,
+            policy=subject.policy,
+            queue=subject.queue,
+            seed=options.seed,
+            workload=subject.record,
+            jobs=tuple(subject.jobs),
+            finished=result.finished,
         )
     return subject, result
 
@@ -228,6 +256,7 @@ def _from_campaign(source: str, options: SimulationOptions) -> SimulatedWorkload
         middleware=overhead,
         runtime=1.0 if options.runtime is None else options.runtime,
         surroundings=stated_surroundings(topology, found.files) if found.files else None,
+        record=campaign.model_dump(mode="json"),
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from emulator.model.errors import InvalidInput
 from emulator.model.records import MANIFEST_FILE
-from emulator.reports.figures.drawing import COLOURS, one_legend, panels
+from emulator.reports.figures.drawing import COLOURS, few_ticks_of_ten, one_legend, panels
 from emulator.reports.figures.figure import DataRow, ReportFigure, label
 from emulator.reports.study_pages import HEADINGS
 from emulator.studies.simulation_study import HEADLINE_SHARE
@@ -114,7 +114,7 @@ def _draw_quantity(axis: Axes, rows: Sequence[DataRow], quantity: str, workloads
             markersize=3.5, linewidth=0.8, label=queue,
         )  # fmt: skip
     if quantity.endswith("_s"):
-        axis.set_xscale("log")
+        few_ticks_of_ten(axis)
 
 
 def _number(row: DataRow, column: str) -> float:

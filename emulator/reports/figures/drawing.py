@@ -81,6 +81,16 @@ def few_ticks(axis: Axis, most: int, *, whole: bool = False) -> None:
     axis.set_major_locator(MaxNLocator(nbins=most, integer=whole))
 
 
+def few_ticks_of_ten(axis: Axes) -> None:
+    """Make the horizontal axis logarithmic, numbered at 1, 2 and 5 times powers of ten without exponents."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    axis.set_xscale("log")
+    axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.xaxis.set_minor_locator(NullLocator())
+    axis.xaxis.set_major_formatter("{x:g}")
+
+
 def svg_of(figure: ReportFigure, scope: str) -> str:
     """Return `figure` as an SVG element for a page, in the page's text colour; `scope` makes its identities unique."""
     root = ElementTree.fromstring(_saved(figure, "svg", transparent=True))

@@ -18,6 +18,7 @@ from emulator.reports.figures.reported_run import reported_run
 from emulator.reports.run_page import MOST_BYTES, all_figures, run_page, write_run_page
 from emulator.reports.study_folders import is_study_folder, read_studies, study_figures
 from tests.unit.reports.simulated_runs import simulated_run
+from tests.unit.reports.test_figures import assert_legible
 
 HOSTILE = "<script>alert(1)</script>"
 STUDIES = PROJECT_ROOT / "docs" / "results"
@@ -151,6 +152,9 @@ def test_studies_are_reported_with_their_claims():
     compositions = studies[2]
     (figure,) = study_figures(compositions)
     assert data_csv(figure.rows).count("\n") == (STUDIES / "compositions.csv").read_text().count("\n")
+    for study in studies:
+        for drawn in study_figures(study):
+            assert_legible(drawn)
     page = run_page([], [compositions])
     assert "response: ls-do < gs (25-25-25-25)" in Read(page).text
     assert len(page.encode()) < MOST_BYTES
