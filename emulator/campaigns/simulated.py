@@ -6,12 +6,13 @@ middleware by default, as in the published simulations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Any, Final, TextIO
 
+from emulator.campaigns.simulated_run import write_simulated_run
 from emulator.fidelity.background import SETTLING_S
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput, UnknownName, nearest
@@ -23,6 +24,7 @@ from emulator.model.topology import Middleware, Topology
 from emulator.policies.names import policy_name, queue_name
 from emulator.policies.state import Surroundings
 from emulator.runs.input_files import stated_surroundings
+from emulator.runs.run_directory import check_free
 from emulator.simulator.background import SimulatedBackground
 from emulator.simulator.engine import FinishedJob
 from emulator.simulator.runtime import RuntimeModel
@@ -72,7 +74,10 @@ class SimulationOptions:
 
 @dataclass(frozen=True)
 class SimulatedWorkload:
-    """A workload ready to be simulated: its jobs, and what the simulator needs to know of the system."""
+    """A workload ready to be simulated: its jobs, and what the simulator needs to know of the system.
+
+    `record` is what a manifest says of the workload: of a campaign everything that its file states.
+    """
 
     name: str
     jobs: Iterable[StreamJob]
@@ -86,17 +91,27 @@ class SimulatedWorkload:
     surroundings: Surroundings | None = None
     background: SimulatedBackground | None = None
     remarks: tuple[Remark, ...] = field(default=())
+    record: Mapping[str, Any] = field(default_factory=dict)
 
 
 def simulate_workload(
-    source: str, options: SimulationOptions, jobs_out: Path | None = None
+    source: str, options: SimulationOptions, jobs_out: Path | None = None, out: Path | None = None
 ) -> tuple[SimulatedWorkload, SimulationResult]:
     """Simulate the workload that `source` names; each job's outcome goes to `jobs_out`, written whole or not at all.
+
+    With `out` the simulation leaves a run's directory there, and all its jobs are held in memory.
 
     Raises:
         InvalidInput: if an input is wrong; one sentence names the file, the line and the field.
     """
     subject = prepared(source, options)
+    if out is not None:
+        check_free(out)
+        if subject.queue == SINGLE_CLUSTER:
+            raise InvalidInput(
+                f"--out: under {SINGLE_CLUSTER} there is one cluster that the topology lacks; leave it out."
+            )
+        subject = replace(subject, jobs=tuple(subject.jobs))
     jobs = subject.jobs
     if options.estimate_factor is not None:
         jobs = with_estimates(jobs, options.estimate_factor, options.seed)
@@ -111,10 +126,23 @@ def simulate_workload(
             seed=options.seed,
             warm_up_jobs=options.warm_up_jobs,
             on_finished=None if lines is None else _recorder(lines),
+            keep_jobs=out is not None,
             scanning=subject.scanning,
             middleware=subject.middleware,
             surroundings=subject.surroundings,
             background=subject.background,
+        )
+    if out is not None:
+        write_simulated_run(
+            out,
+            name=subject.name,
+            topology=subject.topology,
+            policy=subject.policy,
+            queue=subject.queue,
+            seed=options.seed,
+            workload=subject.record,
+            jobs=tuple(subject.jobs),
+            finished=result.finished,
         )
     return subject, result
 
@@ -245,6 +273,7 @@ def _from_campaign(source: str, options: SimulationOptions) -> SimulatedWorkload
         runtime=1.0 if options.runtime is None else options.runtime,
         surroundings=stated_surroundings(topology, found.files) if found.files else None,
         background=_background(campaign, topology, options.seed),
+        record=campaign.model_dump(mode="json"),
     )
 
 

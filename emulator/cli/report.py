@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -14,11 +14,18 @@ from emulator.cli.completion import runs
 from emulator.cli.controlled_tables import show_controls
 from emulator.cli.options import JsonOption
 from emulator.cli.tables import show_rows
+from emulator.model.errors import InvalidInput
 from emulator.reports.attribution_figure import write_attribution
 from emulator.reports.communication_tables import COMMUNICATION_TITLE, communication_table
-from emulator.reports.summary import Summary, summarize
+from emulator.reports.summary import Summary
 from emulator.reports.tables import factor_table, measured_factor_table, run_object, summary_table
-from emulator.runs.run_directory import read_run
+
+if TYPE_CHECKING:
+    from emulator.reports.figures.reported_run import ReportedRun
+    from emulator.reports.study_folders import StudyFolder
+
+PAGE: Final = "report.html"
+_PAGES: Final = (".html", ".htm")
 
 
 def register(app: typer.Typer) -> None:
@@ -27,24 +34,76 @@ def register(app: typer.Typer) -> None:
 
 
 def report(
-    directories: Annotated[list[Path], typer.Argument(help="Run directories.", metavar="DIR...", autocompletion=runs)],
+    directories: Annotated[
+        list[Path],
+        typer.Argument(help="Run directories, or folders of studies.", metavar="RUN...", autocompletion=runs),
+    ],
+    html: Annotated[
+        bool,
+        typer.Option(
+            "--html",
+            help="Write a page: to FILE.html if that is the last argument, else to report.html in the run's directory.",
+        ),
+    ] = False,
+    figures: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Write every figure as SVG and PNG, with its data as CSV.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show one run or compare several: times with 95% intervals, utilization, extension factors, verdicts.
 
     Where factors were attributed to their parts, that figure is drawn again in the run's directory.
 
-    Example: testbed report runs/first-*
+    Example: testbed report runs/first-* --html first.html
     """
-    show_summaries([summarize(read_run(directory)) for directory in directories], as_json=as_json)
+    # Imported late: the verbs that only print the table of a run need none of this.
+    from emulator.reports.figures.drawing import write_figures
+    from emulator.reports.figures.reported_run import labels_of, reported_run
+    from emulator.reports.run_page import all_figures, write_run_page
+    from emulator.reports.study_folders import is_study_folder, read_studies
+
+    paths, page = _sources_and_page(directories, html=html)
+    run_paths = [path for path in paths if not is_study_folder(path)]
+    found = [reported_run(path, name) for path, name in zip(run_paths, labels_of(run_paths), strict=True)]
+    studies = [study for path in paths if is_study_folder(path) for study in read_studies(path)]
+    if figures is not None:
+        written = write_figures(all_figures(found, studies), figures)
+        print(f"Figures: {figures} ({len(written)} files)", file=sys.stderr)
+    if page is not None:
+        write_run_page(found, studies, page)
+        print(f"Report: {page}", file=sys.stderr)
+    elif figures is None or as_json:
+        _show_all(found, studies, as_json=as_json)
 
 
-def show_summaries(summaries: Sequence[Summary], *, as_json: bool) -> None:
-    """Print the figures of runs."""
+def _sources_and_page(paths: Sequence[Path], *, html: bool) -> tuple[list[Path], Path | None]:
+    """Return the runs and studies among `paths`, and the page to write; None if none is asked for."""
+    if not html:
+        return list(paths), None
+    sources = [path for path in paths if path.suffix.lower() not in _PAGES]
+    pages = [path for path in paths if path not in sources]
+    if not sources or len(pages) > 1:
+        raise InvalidInput("--html: give the runs to report on, and at most one FILE.html to write.")
+    beside = sources[0] if len(sources) == 1 else Path()
+    return sources, pages[0] if pages else beside / PAGE
+
+
+def _show_all(found: Sequence[ReportedRun], studies: Sequence[StudyFolder], *, as_json: bool) -> None:
+    if studies and as_json:
+        raise InvalidInput("--json: a study's numbers are in its own files; report on runs, or write a page (--html).")
+    if found:
+        show_summaries([run.summary for run in found], as_json=as_json, labels=[run.label for run in found])
+    for study in studies:
+        show_rows(study.claims, as_json=False, title=f"Claims of the study {study.label}")
+
+
+def show_summaries(summaries: Sequence[Summary], *, as_json: bool, labels: Sequence[str] | None = None) -> None:
+    """Print the figures of runs, under their labels or the names of their directories."""
     if as_json:
         print(json.dumps([run_object(summary) for summary in summaries], indent=2))
         return
-    show_rows(summary_table(summaries), as_json=False, title="Runs")
+    labels = [summary.records.path.name for summary in summaries] if labels is None else labels
+    show_rows(summary_table(summaries, labels), as_json=False, title="Runs")
     measured = measured_factor_table(summaries)
     if measured:
         show_rows(measured, as_json=False, title="Measured extension factors")

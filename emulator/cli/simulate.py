@@ -56,6 +56,9 @@ MiddlewareOption = Annotated[
     bool | None, typer.Option(help="Add the topology's middleware overhead (default for campaigns).")
 ]
 JobsOutOption = Annotated[Path | None, typer.Option(help="Where to write the outcome of each job (JSON lines).")]
+RunOutOption = Annotated[
+    Path | None, typer.Option("--out", help="Leave a run's directory here, new or empty, as a live run does.")
+]
 SeedOption = Annotated[int, typer.Option(help="Seed of every random choice.")]
 
 
@@ -81,6 +84,7 @@ def simulate(
     warm_up: WarmUpOption = 0,
     middleware: MiddlewareOption = None,
     jobs_out: JobsOutOption = None,
+    out: RunOutOption = None,
     seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:
@@ -97,7 +101,7 @@ def simulate(
         component_limit=component_limit, warm_up_jobs=warm_up, seed=seed, middleware=middleware,
         runtime=_runtime(extension_factors, grid), estimate_factor=estimate_factor,
     )  # fmt: skip
-    subject, result = simulate_workload(workload, options, jobs_out)
+    subject, result = simulate_workload(workload, options, jobs_out, out)
     show_remarks(subject.name, subject.remarks)
     if as_json:
         print(json.dumps(statistics_object(subject, result), indent=2, allow_nan=False))

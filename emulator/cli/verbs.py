@@ -52,6 +52,11 @@ VERBS: Final = {
     "report": Verb(
         "Show one run or compare several: times with 95% intervals, utilization, extension factors, verdicts.", "sim"
     ),
+    "compare": Verb(
+        "Compare a live run with simulations of the same schedule: times, utilization, and placements that differ.",
+        "sim",
+    ),
+    "claims": Verb("Decide the published claims C29 to C40 by runs of W1, W2, W30 and W50, part by part.", "sim"),
     "replay": Verb("Make every decision of a run again from its record; exits 1 if one of them differs."),
     "reproduce": Verb(
         "Measure a published table of DAS-2 again: each cell with its published value and error, and the claims.",

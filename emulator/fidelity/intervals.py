@@ -80,6 +80,22 @@ def ratio_of_products(
     return Estimate(ratio, ratio / spread, ratio * spread, n)
 
 
+def paired_ratio_of_means(numerators: Sequence[float], denominators: Sequence[float]) -> Estimate | None:
+    """Return the ratio of two means whose values belong together in pairs; None if the lower one is not positive.
+
+    The interval is that of Student's t on the residuals of the ratio: what two values have in common cancels out.
+    """
+    below = statistics.fmean(denominators) if denominators else 0.0
+    if below <= 0 or len(numerators) != len(denominators):
+        return None
+    ratio = statistics.fmean(numerators) / below
+    residuals = [(above - ratio * under) / below for above, under in zip(numerators, denominators, strict=True)]
+    around = mean(residuals)
+    if around.low is None or around.high is None:
+        return Estimate(ratio, None, None, around.n)
+    return Estimate(ratio, ratio + around.low, ratio + around.high, around.n)
+
+
 def _log_mean_variance(values: Sequence[float]) -> float:
     return statistics.variance(values) / len(values) / statistics.fmean(values) ** 2
 

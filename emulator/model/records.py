@@ -293,6 +293,7 @@ class RunKind(StrEnum):
     """The kind of run that a run directory records."""
 
     CAMPAIGN = "campaign"
+    SIMULATION = "simulation"
     MEASUREMENT = "measurement"
 
 

@@ -8,6 +8,11 @@ attribution_tables, attribution_figure
                              the parts of factors, and whether factors hold at twice the dilation
 study_tables, study_figures, study_pages
                              a simulation study's numbers, its figure, and the page that holds both
+figures                      the figures of a run and of several runs, each with the rows that it is drawn from
+run_page, html_parts         the page of `report --html`
+compared_runs, placement_differences, comparison_tables
+                             a live run beside simulations of it
+study_folders                the results of studies in a folder, for that page
 text, pictures               intervals and tables as text; figures as PNG
 exports                      runs and topologies in the formats of other tools
 """

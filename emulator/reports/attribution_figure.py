@@ -14,6 +14,7 @@ from emulator.reports.pictures import as_png, blank_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 ATTRIBUTION_FIGURE: Final = "attribution.png"
 
@@ -41,6 +42,11 @@ def write_attribution(directory: Path, rows: Sequence[AttributionRow]) -> list[P
 
 
 def attribution_figure(rows: Sequence[AttributionRow]) -> bytes:
+    """Return the figure of `draw_attribution` as PNG."""
+    return as_png(draw_attribution(rows))
+
+
+def draw_attribution(rows: Sequence[AttributionRow]) -> Figure:
     """Draw a group of bars per problem: one cluster, which is 1, then each number of clusters with its interval."""
     bars = _bars(rows)
     figure = blank_figure((max(4.5, 0.9 * len(bars) + 2.2), 3.8))
@@ -59,7 +65,7 @@ def attribution_figure(rows: Sequence[AttributionRow]) -> bytes:
     axis.set_title("What extension factors are made of", fontsize=10)
     handles = [axis.bar([0], [0], color=_COLOURS[part], label=part) for part in PARTS]
     figure.legend(handles=handles, fontsize=7, loc="outside lower center", ncols=len(PARTS) // 2)
-    return as_png(figure)
+    return figure
 
 
 def _bars(rows: Sequence[AttributionRow]) -> list[tuple[str, Parts, AttributionRow | None]]:

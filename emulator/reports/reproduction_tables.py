@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from emulator.model.comparison_rows import ReproductionRow
 from emulator.reports.text import with_interval
-from emulator.studies.claims import DecidedClaim
+from emulator.studies.claims import DecidedClaim, Decision
 from emulator.studies.reproduction_rows import COMMUNICATION, RUNTIME, Errors, mean_errors
 
 QUANTITIES: Final = (RUNTIME, *COMMUNICATION.values())
@@ -70,6 +70,7 @@ def claim_table(claims: Sequence[DecidedClaim]) -> list[dict[str, str]]:
     return [
         {
             "claim": decided.claim.id,
+            **({"by": decided.at} if decided.at else {}),
             "says": decided.claim.statement,
             "verdict": decided.verdict.value,
             "parts shown": decided.shown_parts,
@@ -83,13 +84,18 @@ def part_table(claims: Sequence[DecidedClaim]) -> list[dict[str, str]]:
     return [
         {
             "claim": decided.claim.id,
+            **({"by": decided.at} if decided.at else {}),
             "part": decision.says,
-            "value [95%]": with_interval(decision.value, decision.low, decision.high, ".3g"),
+            "value [95%]": _value(decision),
             "verdict": decision.verdict.value,
         }
         for decided in claims
         for decision in decided.decisions
     ]
+
+
+def _value(decision: Decision) -> str:
+    return "" if decision.value is None else with_interval(decision.value, decision.low, decision.high, ".3g")
 
 
 def reproduction_object(
@@ -103,18 +109,24 @@ def reproduction_object(
             {"quantity": quantity, "calibrated": calibrated, **asdict(errors)}
             for quantity, calibrated, errors in _errors(rows)
         ],
-        "claims": [
-            {
-                "claim": decided.claim.id,
-                "source": decided.claim.source,
-                "says": decided.claim.statement,
-                "verdict": decided.verdict.value,
-                "parts": [asdict(decision) for decision in decided.decisions],
-            }
-            for decided in claims
-        ],
+        "claims": claim_objects(claims),
         "left_out": list(left_out),
     }
+
+
+def claim_objects(claims: Sequence[DecidedClaim]) -> list[dict[str, Any]]:
+    """Return claims with all their parts, for programs."""
+    return [
+        {
+            "claim": decided.claim.id,
+            "source": decided.claim.source,
+            "says": decided.claim.statement,
+            "at": decided.at,
+            "verdict": decided.verdict.value,
+            "parts": [asdict(decision) for decision in decided.decisions],
+        }
+        for decided in claims
+    ]
 
 
 def _errors(rows: Sequence[ReproductionRow]) -> list[tuple[str, bool, Errors]]:

@@ -52,14 +52,14 @@ class Summary:
 def summarize(records: RunRecords) -> Summary:
     """Compute the figures of the run in `records`."""
     finished = [job for job in records.jobs if job.state == JobState.FINISHED]
-    is_campaign = records.manifest.kind is RunKind.CAMPAIGN
+    is_stream = records.manifest.kind is not RunKind.MEASUREMENT
     return Summary(
         records=records,
         finished=len(finished),
         failed=sum(1 for job in records.jobs if job.state == JobState.FAILED),
         cancelled=sum(1 for job in records.jobs if job.state == JobState.CANCELLED),
         times={column: _mean_time(finished, column) for column in TIMES},
-        utilization=gross_utilization(records.utilization, _last_finish_s(finished)) if is_campaign else None,
+        utilization=gross_utilization(records.utilization, _last_finish_s(finished)) if is_stream else None,
         late_phase_share=_late_phase_share(finished),
         factors=tuple(factors_by_clusters(finished)),
     )

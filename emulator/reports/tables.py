@@ -43,9 +43,9 @@ def run_object(summary: Summary) -> dict[str, Any]:
     }
 
 
-def summary_table(summaries: Sequence[Summary]) -> list[dict[str, str]]:
-    """Return a row per quantity, a column per run."""
-    columns = {summary.records.path.name: _column(summary) for summary in summaries}
+def summary_table(summaries: Sequence[Summary], labels: Sequence[str]) -> list[dict[str, str]]:
+    """Return a row per quantity, a column per run under its label."""
+    columns = {label: _column(summary) for label, summary in zip(labels, summaries, strict=True)}
     quantities = list(next(iter(columns.values()), {}))
     return [
         {"quantity": quantity, **{run: column[quantity] for run, column in columns.items()}} for quantity in quantities
@@ -87,14 +87,14 @@ def factor_table(summaries: Sequence[Summary]) -> list[dict[str, str]]:
             "n": f"{factor.factor.n} against {factor.single_runs}",
         }
         for summary in summaries
-        if summary.records.manifest.kind is RunKind.CAMPAIGN
+        if summary.records.manifest.kind is not RunKind.MEASUREMENT
         for factor in summary.factors
     ]
 
 
 def _column(summary: Summary) -> dict[str, str]:
     manifest = summary.records.manifest
-    is_campaign = manifest.kind is RunKind.CAMPAIGN
+    is_stream = manifest.kind is not RunKind.MEASUREMENT
     return {
         "kind": manifest.kind.value,
         "topology": manifest.topology.name,
@@ -104,7 +104,7 @@ def _column(summary: Summary) -> dict[str, str]:
         "jobs finished": f"{summary.finished} of {manifest.jobs}",
         "jobs failed, cancelled": f"{summary.failed}, {summary.cancelled}",
         "wait times": "paced" if _is_paced(summary) else "unpaced",
-        **{_title(column): _shown(summary.times[column]) if is_campaign else "" for column in TIMES},
+        **{_title(column): _shown(summary.times[column]) if is_stream else "" for column in TIMES},
         "gross utilization": _percent(summary.utilization),
         "late phases": _percent(summary.late_phase_share),
         "verdict": manifest.verdict,

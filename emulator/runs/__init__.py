@@ -6,6 +6,7 @@ progress                     how far a run is
 recording, run_directory     the broker's events as rows, and rows as a run's files
 evidence, telemetry          what is observed of the host and the links during a run, and through what
 surroundings                 the host and the versions, as a manifest records them
+timelines, steps             what happened on the clusters over time, worked out from a run's records
 matrix                       the cells of a matrix of measurements
 cell_runs, cell_sessions     running cells in turn, and as one recorded run
 control_runs                 runs beside a measurement's own that change the wide area or the dilation

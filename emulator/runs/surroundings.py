@@ -7,8 +7,6 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
-import psutil
-
 from emulator.fidelity.conditions import HostSize
 
 _RECORDED_PACKAGES = ("multicluster-testbed", "docker", "httpx", "locust", "numpy", "pydantic", "scipy")
@@ -16,6 +14,8 @@ _RECORDED_PACKAGES = ("multicluster-testbed", "docker", "httpx", "locust", "nump
 
 def host() -> dict[str, object]:
     """Return the host's processors, memory and kernel; nothing that names it or its owner."""
+    import psutil  # late: simulations need the versions only, and do without it
+
     return {
         "processor": _processor_name(),
         "cores": psutil.cpu_count(logical=False) or psutil.cpu_count(),
@@ -29,6 +29,8 @@ def host() -> dict[str, object]:
 
 def host_size() -> HostSize:
     """Return the host's processors and memory, as shares of them are judged."""
+    import psutil
+
     return HostSize(psutil.cpu_count() or 1, psutil.virtual_memory().total)
 
 

@@ -17,7 +17,7 @@ from typing import Final
 
 from emulator.fidelity.intervals import Estimate, mean
 from emulator.model.errors import RunFailed
-from emulator.studies.statements import Claim, ComparedCase, Part, Range, Ratio, ValuePart
+from emulator.studies.statements import Claim, ComparedCase, OpenPart, Part, Range, Ratio, ValuePart
 
 ROUNDING: Final = 1e-12
 """Values are equal if they differ by less than this share: rounding must not make identical policies different."""
@@ -33,10 +33,13 @@ class ClaimOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The outcome of one part of a claim; `low` and `high` are None where its value has no interval."""
+    """The outcome of one part of a claim; `low` and `high` are None where its value has no interval.
+
+    `value` is None where there is nothing to decide it by.
+    """
 
     says: str
-    value: float
+    value: float | None
     low: float | None
     high: float | None
     verdict: ClaimOutcome
@@ -84,7 +87,9 @@ def decide(claim: Claim, values: Values = no_values, at: str = "") -> DecidedCla
 
 
 def decide_part(part: Part, values: Values = no_values) -> Decision:
-    """Decide one part of a claim, as `decide`; a part whose value is void stays undecided."""
+    """Decide one part of a claim, as `decide`; a part that is open, or whose value is void, stays undecided."""
+    if isinstance(part, OpenPart):
+        return Decision(f"{part.says}: {part.missing}", None, None, None, ClaimOutcome.UNDECIDED)
     if isinstance(part, ValuePart):
         estimate, void = part.value, part.void
     else:

@@ -115,7 +115,15 @@ class ValuePart:
     void: bool = False
 
 
-Part = RatioPart | ValuePart
+@dataclass(frozen=True, slots=True)
+class OpenPart:
+    """The part of a claim that nothing can decide, because what it is about is `missing`."""
+
+    says: str
+    missing: str
+
+
+Part = RatioPart | ValuePart | OpenPart
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,7 @@ def test_several_runs_stand_side_by_side(run, tmp_path):
             )
         )  # fmt: skip
     summaries = [summarize(read_run(path)) for path in (run, other)]
-    table = summary_table(summaries)
+    table = summary_table(summaries, ["first-1", "measured"])
     assert list(table[0]) == ["quantity", "first-1", "measured"]
     finished = next(row for row in table if row["quantity"] == "jobs finished")
     assert finished["first-1"] == "3 of 4"

@@ -1,0 +1,74 @@
+"""The verb ``compare``: a live run beside simulations of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from emulator.cli.completion import runs
+from emulator.cli.options import JsonOption
+from emulator.cli.tables import show_rows
+from emulator.reports.compared_runs import Comparison, compare
+from emulator.reports.comparison_tables import (
+    comparison_object,
+    placement_table,
+    placements_in_words,
+    quantity_table,
+    shown_jobs,
+)
+from emulator.reports.figures.drawing import write_figures
+from emulator.reports.figures.overlaid import overlaid
+from emulator.reports.figures.reported_run import labels_of
+from emulator.runs.run_directory import read_run
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb of this file to `app`."""
+    app.command("compare")(compare_runs)
+
+
+def compare_runs(
+    live: Annotated[Path, typer.Argument(help="The live run.", metavar="LIVE", autocompletion=runs)],
+    simulated: Annotated[
+        list[Path], typer.Argument(help="Runs to compare with it.", metavar="SIMULATED...", autocompletion=runs)
+    ],
+    repeats: Annotated[
+        list[Path] | None, typer.Option("--live", help="Another live run of the same seed; may be repeated.")
+    ] = None,
+    figures: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Write the overlaid figure as SVG and PNG, its data as CSV.")
+    ] = None,
+    jobs: Annotated[bool, typer.Option("--jobs", help="Show every job.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare a live run with simulations of the same schedule: times, utilization, and placements that differ.
+
+    Example: testbed compare runs/w1-live runs/w1-simulated --live runs/w1-live-2 --live runs/w1-live-3
+    """
+    first = read_run(live)
+    again = [read_run(path) for path in repeats or ()]
+    found = [compare(first, read_run(path), again) for path in simulated]
+    labels = labels_of([live, *simulated])
+    if figures is not None:
+        write_figures([("live-and-simulated", overlaid(found, labels))], figures)
+        print(f"Figures: {figures}", file=sys.stderr)
+    if as_json:
+        print(json.dumps([comparison_object(comparison) for comparison in found], indent=2))
+    else:
+        for comparison, label in zip(found, labels[1:], strict=True):
+            _show(comparison, f"{labels[0]} and {label}", every_job=jobs)
+
+
+def _show(comparison: Comparison, title: str, *, every_job: bool) -> None:
+    show_rows(quantity_table(comparison), as_json=False, title=title)
+    if every_job:
+        show_rows(shown_jobs(comparison), as_json=False, title="Jobs: live, and how much longer or later as simulated")
+    print(placements_in_words(comparison))
+    different: Sequence[dict[str, str]] = placement_table(comparison)
+    if different:
+        show_rows(different, as_json=False, title="Placements that differ, in the live order")

@@ -1,0 +1,201 @@
+"""A live run beside simulations of it, job by job and in all, and beside the spread of live runs of the same seed.
+
+Runs are compared only if they are of one schedule: the same seed, and the same jobs at the same intended arrivals. Jobs
+are matched by name. Everything is worked out from records; nothing depends on which driver made them.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from emulator.model.errors import InvalidInput
+from emulator.model.job import JobState
+from emulator.model.records import FORMAT_VERSION, JobRow, RunKind, RunProgress
+from emulator.reports.figures.time_groups import quantile
+from emulator.reports.figures.times import sorted_times
+from emulator.reports.placement_differences import PlacementDifferences, placement_differences
+from emulator.reports.summary import gross_utilization
+from emulator.runs.run_directory import RunRecords, attempts
+
+TIMES: Final = {
+    "started_s": "start",
+    "wait_time_s": "wait",
+    "execution_time_s": "execution",
+    "response_time_s": "response",
+}
+"""The times of a job that are compared, by their column in ``jobs.csv``."""
+
+MAKESPAN: Final = "makespan"
+UTILIZATION: Final = "gross utilization"
+STATISTICS: Final[Mapping[str, float | None]] = {"mean": None, "90%": 0.9, "95%": 0.95}
+"""The statistics of a time: its mean, and the values below which so many jobs lie."""
+
+ARRIVAL_TOLERANCE_S: Final = 1e-6
+"""How far two intended arrivals of the same schedule may differ: rounding, when they are written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A quantity of a live run and of a simulation; `spread` is that among live runs, relative to their mean.
+
+    `error` is relative to the live value; it is None where that is 0.
+    """
+
+    name: str
+    statistic: str
+    live: float
+    simulated: float
+    spread: float | None
+
+    @property
+    def error(self) -> float | None:
+        """By which share of the live value the simulated one is larger."""
+        return self.simulated / self.live - 1 if self.live else None
+
+    @property
+    def within_spread(self) -> bool | None:
+        """Whether the error is no larger than the spread of the live runs; None if either is unknown."""
+        return None if self.spread is None or self.error is None else abs(self.error) <= self.spread
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedJob:
+    """A job in both runs: its times as live and as simulated, by column, and its clusters."""
+
+    job: int
+    name: str
+    live: JobRow
+    simulated: JobRow
+
+    def difference_s(self, column: str) -> float | None:
+        """Return by how much a time is longer, or a start later, as simulated."""
+        before, after = getattr(self.live, column), getattr(self.simulated, column)
+        return None if before is None or after is None else float(after - before)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A live run beside one other run."""
+
+    live: RunRecords
+    simulated: RunRecords
+    jobs: tuple[ComparedJob, ...]
+    quantities: tuple[Quantity, ...]
+    placements: PlacementDifferences
+    live_runs: int
+
+
+def compare(live: RunRecords, simulated: RunRecords, repeats: Sequence[RunRecords] = ()) -> Comparison:
+    """Compare `simulated` with `live`, beside the spread of `live` and its `repeats`.
+
+    Raises:
+        InvalidInput: if a run is not whole, or they are not runs of one schedule.
+    """
+    for run in (live, simulated, *repeats):
+        _check_whole(run)
+    for other in (simulated, *repeats):
+        _check_same_schedule(live, other)
+    same = {job.name: job for job in simulated.jobs}
+    jobs = tuple(
+        ComparedJob(job.job, job.name, job, same[job.name])
+        for job in sorted(live.jobs, key=lambda job: (_arrival_s(job), job.job))
+    )
+    measured = [_measured(run) for run in (live, *repeats)]
+    found = _measured(simulated)
+    quantities = tuple(
+        Quantity(*key, value, found[key], _spread([run[key] for run in measured if key in run]))
+        for key, value in measured[0].items()
+        if key in found
+    )
+    return Comparison(live, simulated, jobs, quantities, placement_differences(live, simulated), len(measured))
+
+
+def _check_whole(run: RunRecords) -> None:
+    manifest = run.manifest
+    if manifest.format_version != FORMAT_VERSION:
+        raise InvalidInput(
+            f"{run.path}: is of format version {manifest.format_version}, and this program reads version "
+            f"{FORMAT_VERSION} (compare it with the program that wrote it)."
+        )
+    if manifest.kind is RunKind.MEASUREMENT:
+        raise InvalidInput(f"{run.path}: is a measurement; only streams of jobs are compared.")
+    if manifest.progress is not RunProgress.COMPLETE or len(attempts(run.path)) > 1 or len(run.jobs) < manifest.jobs:
+        raise InvalidInput(
+            f"{run.path}: was cut short ({len(run.jobs)} of {manifest.jobs} jobs are in it, {manifest.progress.value}) "
+            "and cannot be compared: run it again."
+        )
+
+
+def _check_same_schedule(live: RunRecords, other: RunRecords) -> None:
+    if live.manifest.seed != other.manifest.seed:
+        raise InvalidInput(
+            f"{other.path}: has seed {other.manifest.seed}, and {live.path} has {live.manifest.seed}: "
+            "compare runs of one seed."
+        )
+    mine_by = (live.manifest.policy, live.manifest.queue)
+    theirs_by = (other.manifest.policy, other.manifest.queue)
+    if mine_by != theirs_by:
+        raise InvalidInput(
+            f"{other.path}: was scheduled by {' / '.join(theirs_by)}, and {live.path} by {' / '.join(mine_by)}: "
+            "compare runs of one policy and one queue."
+        )
+    if live.manifest.time_scale != other.manifest.time_scale:
+        raise InvalidInput(
+            f"{other.path}: has time scale {other.manifest.time_scale:g}, and {live.path} has "
+            f"{live.manifest.time_scale:g}: compare runs of one time scale."
+        )
+    mine, theirs = _schedule(live), _schedule(other)
+    if mine.keys() != theirs.keys():
+        odd = sorted(mine.keys() ^ theirs.keys())[0]
+        raise InvalidInput(f"{other.path}: has another schedule than {live.path}: only one of them has job {odd!r}.")
+    for name, (arrival_s, *problem) in mine.items():
+        other_arrival_s, *other_problem = theirs[name]
+        if abs(arrival_s - other_arrival_s) > ARRIVAL_TOLERANCE_S * max(1.0, arrival_s) or problem != other_problem:
+            raise InvalidInput(
+                f"{other.path}: has another schedule than {live.path}: job {name!r} differs in its arrival or request."
+            )
+
+
+def _schedule(run: RunRecords) -> dict[str, tuple[float, str, int, tuple[int, ...]]]:
+    """Return arrival, application, total size and components of each job by name.
+
+    Raises:
+        InvalidInput: if two jobs have one name.
+    """
+    found = {job.name: (_arrival_s(job), job.application, job.processors, job.components) for job in run.jobs}
+    if len(found) < len(run.jobs):
+        raise InvalidInput(f"{run.path}: two jobs have the same name, so that they cannot be told apart.")
+    return found
+
+
+def _arrival_s(job: JobRow) -> float:
+    return job.submitted_s if job.intended_arrival_s is None else job.intended_arrival_s
+
+
+def _measured(run: RunRecords) -> dict[tuple[str, str], float]:
+    """Return every quantity of a run, by name and statistic."""
+    finished = [job for job in run.jobs if job.state == JobState.FINISHED]
+    found: dict[tuple[str, str], float] = {}
+    for column, name in TIMES.items():
+        values = sorted_times(finished, column)
+        if values:
+            for statistic, share in STATISTICS.items():
+                value = statistics.fmean(values) if share is None else quantile(values, share)
+                found[name, statistic] = value
+    last_s = max((job.finished_s for job in finished if job.finished_s is not None), default=None)
+    if last_s is not None:
+        found[MAKESPAN, ""] = last_s - min(_arrival_s(job) for job in run.jobs)
+    utilization = gross_utilization(run.utilization, last_s)
+    if utilization is not None:
+        found[UTILIZATION, ""] = utilization
+    return found
+
+
+def _spread(values: Sequence[float]) -> float | None:
+    """Return the difference between the largest and the smallest value, relative to their mean."""
+    if len(values) < 2 or not statistics.fmean(values):
+        return None
+    return (max(values) - min(values)) / statistics.fmean(values)

@@ -1,0 +1,118 @@
+"""A live run beside simulations of it, as tables and as one object for programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from emulator.reports.compared_runs import TIMES, UTILIZATION, Comparison, Quantity
+from emulator.reports.placement_differences import Parts
+
+
+def quantity_table(comparison: Comparison) -> list[dict[str, str]]:
+    """Return a row per quantity: live, simulated, the error, and the spread of the live runs if there are several."""
+    return [
+        {
+            "quantity": f"{quantity.name} {quantity.statistic}".strip(),
+            "live": _number(quantity, quantity.live),
+            "simulated": _number(quantity, quantity.simulated),
+            "error": "" if quantity.error is None else f"{quantity.error:+.2%}",
+            "live runs' spread": "" if quantity.spread is None else f"{quantity.spread:.2%}",
+            "within it": {None: "", True: "yes", False: "no"}[quantity.within_spread],
+        }
+        for quantity in comparison.quantities
+    ]
+
+
+def job_table(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return a row per job: its times live and simulated, and its placements."""
+    different = {difference.job: difference for difference in comparison.placements.different}
+    return [
+        {
+            "job": job.job,
+            "name": job.name,
+            **{
+                f"{which}_{column}": getattr(row, column)
+                for column in TIMES
+                for which, row in (("live", job.live), ("simulated", job.simulated))
+            },
+            **{f"difference_of_{column}": job.difference_s(column) for column in TIMES},
+            "same_placement": job.name not in different,
+        }
+        for job in comparison.jobs
+    ]
+
+
+def shown_jobs(comparison: Comparison) -> list[dict[str, str]]:
+    """Return a row per job for people: by how much it starts later, and its times are longer, as simulated."""
+    different = {difference.job for difference in comparison.placements.different}
+    return [
+        {
+            "job": job.name,
+            **{f"{text} (s)": _both(job.live, job.simulated, column) for column, text in TIMES.items()},
+            "placement": "differs" if job.name in different else "same",
+        }
+        for job in comparison.jobs
+    ]
+
+
+def placement_table(comparison: Comparison) -> list[dict[str, str]]:
+    """Return a row per job that was placed differently."""
+    return [
+        {"job": difference.job, "live": _parts(difference.live), "simulated": _parts(difference.simulated)}
+        for difference in comparison.placements.different
+    ]
+
+
+def placements_in_words(comparison: Comparison) -> str:
+    """Return how many placements differ, from which job on, and why."""
+    placements = comparison.placements
+    if placements.first is None:
+        return f"All {placements.placed} placements are the same."
+    return (
+        f"{len(placements.different)} of {placements.placed} placements differ, the first is that of job "
+        f"{placements.first}. {placements.because}"
+    )
+
+
+def comparison_object(comparison: Comparison) -> dict[str, Any]:
+    """Return everything that a comparison says, for programs."""
+    placements = comparison.placements
+    return {
+        "live": str(comparison.live.path),
+        "simulated": str(comparison.simulated.path),
+        "seed": comparison.live.manifest.seed,
+        "live_runs": comparison.live_runs,
+        "quantities": [
+            {
+                "quantity": quantity.name, "statistic": quantity.statistic, "live": quantity.live,
+                "simulated": quantity.simulated, "error": quantity.error, "live_spread": quantity.spread,
+                "within_spread": quantity.within_spread,
+            }
+            for quantity in comparison.quantities
+        ],
+        "placements": {
+            "placed": placements.placed,
+            "different": [
+                {"job": found.job, "live": _parts(found.live), "simulated": _parts(found.simulated)}
+                for found in placements.different
+            ],
+            "first": placements.first,
+            "because": placements.because,
+        },
+        "jobs": job_table(comparison),
+    }  # fmt: skip
+
+
+def _number(quantity: Quantity, value: float) -> str:
+    return f"{value:.2%}" if quantity.name == UTILIZATION else f"{value:.4g} s"
+
+
+def _both(live: Any, simulated: Any, column: str) -> str:
+    before, after = getattr(live, column), getattr(simulated, column)
+    if before is None or after is None:
+        return ""
+    return f"{before:.2f} {after - before:+.2f}"
+
+
+def _parts(parts: Parts) -> str:
+    return "+".join(f"{cluster}:{processors}" for cluster, processors in parts)

@@ -1,0 +1,173 @@
+"""How figures of reports look, and how they become files: SVG inside a page, or SVG, PNG and CSV in a folder.
+
+The colours are Okabe and Ito's, which colour-blind readers tell apart, without those that vanish on white or on black.
+Inside a page, black is written as the page's own text colour, so that a figure can be read on a dark page too. Text
+stays text. Names of records are never read as formulas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from xml.etree import ElementTree
+
+from emulator.model.errors import InvalidInput
+from emulator.reports.figures.figure import ReportFigure, data_csv
+from emulator.reports.pictures import blank_figure
+from workloads.whole_files import written_whole
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+COLOURS: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C8C8C")
+LIGHT_COLOURS: Final = frozenset(("#E69F00", "#CC79A7", "#56B4E9"))
+DARK_INK: Final = "#101010"
+"""The colour of text on light colours; it stays dark on a dark page."""
+
+LINES: Final = ("-", "--", "-.", ":")
+GREY: Final = "#8C8C8C"
+WIDTH_INCHES: Final = 6.7
+"""The width of the text on a printed page."""
+
+PRINT_DOTS_PER_INCH: Final = 200
+_SVG: Final = "http://www.w3.org/2000/svg"
+_XLINK: Final = "http://www.w3.org/1999/xlink"
+_STYLE: Final[Mapping[str, Any]] = {
+    "svg.fonttype": "none",
+    "text.parse_math": False,
+    "font.family": "sans-serif",
+    "font.size": 8,
+    "axes.titlesize": 9,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#8C8C8C",
+    "grid.alpha": 0.3,
+    "grid.linewidth": 0.5,
+    "axes.formatter.useoffset": False,
+}
+
+
+def panels(height_inches: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Figure, list[Axes]]:
+    """Return an empty figure as wide as a printed page, and its axes by rows."""
+    figure = blank_figure((WIDTH_INCHES, height_inches))
+    return figure, list(figure.subplots(rows, columns, squeeze=False, **options).flatten())
+
+
+def one_legend(figure: Figure, axes: Sequence[Axes], columns: int = 4) -> None:
+    """Draw one legend of all `axes` below the figure, with each label once."""
+    found: dict[str, Any] = {}
+    for axis in axes:
+        for handle, text in zip(*axis.get_legend_handles_labels(), strict=True):
+            found.setdefault(text, handle)
+    if found:
+        figure.legend(list(found.values()), list(found), loc="outside lower center", ncols=columns)
+
+
+def few_ticks(axis: Axis, most: int, *, whole: bool = False) -> None:
+    """Number an axis at `most` places at most, at whole numbers only if they are counts."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(nbins=most, integer=whole))
+
+
+def few_ticks_of_ten(axis: Axes) -> None:
+    """Make the horizontal axis logarithmic, numbered at 1, 2 and 5 times powers of ten without exponents."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    axis.set_xscale("log")
+    axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.xaxis.set_minor_locator(NullLocator())
+    axis.xaxis.set_major_formatter("{x:g}")
+
+
+def svg_of(figure: ReportFigure, scope: str) -> str:
+    """Return `figure` as an SVG element for a page, in the page's text colour; `scope` makes its identities unique."""
+    root = ElementTree.fromstring(_saved(figure, "svg", transparent=True))
+    for element in list(root):
+        if element.tag == f"{{{_SVG}}}metadata":
+            root.remove(element)
+    prefix = f"{scope}-{figure.name}-"
+    for element in root.iter():
+        _adapt(element, prefix)
+    for attribute in ("width", "height"):
+        root.attrib.pop(attribute, None)
+    root.set("role", "img")
+    root.set("aria-label", figure.title)
+    ElementTree.register_namespace("", _SVG)
+    ElementTree.register_namespace("xlink", _XLINK)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def write_figures(figures: Iterable[tuple[str, ReportFigure]], folder: Path) -> list[Path]:
+    """Write each figure, under a name, into `folder` as SVG, PNG and CSV; return the paths.
+
+    Raises:
+        InvalidInput: if they cannot be written there.
+    """
+    written: list[Path] = []
+    for name, figure in figures:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for form in ("svg", "png"):
+                written.append(folder / f"{name}.{form}")
+                written[-1].write_bytes(_saved(figure, form, transparent=False))
+        except OSError as error:
+            raise InvalidInput(f"{folder}: cannot be written ({error.strerror or error}).") from error
+        written.append(folder / f"{name}.csv")
+        with written_whole(written[-1]) as text:
+            text.write(data_csv(figure.rows))
+    return written
+
+
+def drawn(figure: ReportFigure) -> Figure:
+    """Draw `figure` in the style of all figures."""
+    import matplotlib
+
+    with matplotlib.rc_context(_style(figure.name)):
+        return figure.draw()
+
+
+def _saved(figure: ReportFigure, form: str, *, transparent: bool) -> bytes:
+    import matplotlib
+
+    picture, made = BytesIO(), drawn(figure)
+    metadata: dict[str, str | None] = {"Date": None} if form == "svg" else {"Software": None}
+    with matplotlib.rc_context(_style(figure.name)):
+        made.savefig(picture, format=form, dpi=PRINT_DOTS_PER_INCH, metadata=metadata, transparent=transparent)
+    return picture.getvalue()
+
+
+def _style(name: str) -> dict[Any, Any]:
+    from cycler import cycler
+
+    return {**_STYLE, "axes.prop_cycle": cycler(color=COLOURS), "svg.hashsalt": name}
+
+
+def _adapt(element: ElementTree.Element, prefix: str) -> None:
+    """Make identities and references begin with `prefix`, and black the text colour of the page."""
+    for attribute, value in element.attrib.items():
+        name = attribute.rpartition("}")[2]
+        if name == "id":
+            element.set(attribute, prefix + value)
+        elif name == "href" and value.startswith("#"):
+            element.set(attribute, f"#{prefix}{value[1:]}")
+        elif name in ("style", "clip-path", "fill", "stroke"):
+            element.set(attribute, value.replace("url(#", f"url(#{prefix}").replace("#000000", "currentColor"))
+
+
+def thinned(values: Sequence[Any], most: int) -> list[Any]:
+    """Return at most `most` of `values`, evenly spread, the first and the last among them."""
+    if len(values) <= most:
+        return list(values)
+    return [values[round(place * (len(values) - 1) / (most - 1))] for place in range(most)]

@@ -1,0 +1,185 @@
+"""Runs of campaigns as claims see them: which case of a paper each belongs to, and values with intervals.
+
+Several runs of a case are replications, one value each, paired by their seeds. One run alone is divided into batches of
+consecutive jobs, or of equal periods, as is usual for a single long simulation; batches of two runs of one seed hold
+the same jobs, and are paired.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Final
+
+from emulator.fidelity.intervals import Estimate, mean, paired_ratio_of_means, ratio_of_means
+from emulator.fidelity.verdict import Judgement
+from emulator.model.records import JobRow
+from emulator.runs.steps import mean_between
+from emulator.runs.timelines import (
+    BACKGROUND,
+    COALLOCATION,
+    PGT,
+    PWT,
+    WAITING,
+    Timelines,
+    mean_shares,
+    utilization_split,
+    waiting_jobs,
+)
+
+BATCHES: Final = 10
+WARM_UP_SHARE: Final = 0.1
+"""The share of the arrivals before which a run's utilization is not counted: it fills up."""
+
+JobValue = Callable[[JobRow], float | None]
+
+
+@dataclass(frozen=True)
+class CampaignRun:
+    """A run of a published campaign: its timelines, and what its case depends on."""
+
+    timelines: Timelines
+
+    @property
+    def campaign(self) -> str:
+        """The campaign's name, in small letters."""
+        return self.timelines.records.manifest.name.lower()
+
+    @property
+    def policy(self) -> str:
+        """The placement policy."""
+        return self.timelines.records.manifest.policy
+
+    @property
+    def seed(self) -> int:
+        """The seed, by which runs are paired."""
+        return self.timelines.records.manifest.seed
+
+    @property
+    def is_void(self) -> bool:
+        """Whether its figures cannot be trusted."""
+        return self.timelines.records.manifest.verdict == Judgement.VOID
+
+    @property
+    def replicas(self) -> int | None:
+        """The number of replicas of every input file; None if there are no files, or the number was drawn."""
+        files = self.timelines.records.manifest.workload.get("input_files")
+        stated = files.get("replicas") if isinstance(files, dict) else None
+        return int(stated[0]) if isinstance(stated, list | tuple) and len(set(stated)) == 1 else None
+
+    @cached_property
+    def jobs(self) -> list[JobRow]:
+        """The jobs that finished, in order of submission."""
+        return sorted(self.timelines.finished, key=lambda job: (job.submitted_s, job.job))
+
+    @cached_property
+    def arrivals_s(self) -> tuple[float, float]:
+        """The period in which utilization counts: from the first tenth of the arrivals to the last one."""
+        arrivals = sorted(job.submitted_s for job in self.timelines.jobs)
+        if not arrivals:
+            return 0.0, 0.0
+        return arrivals[int(WARM_UP_SHARE * len(arrivals))], arrivals[-1]
+
+    @cached_property
+    def shares(self) -> dict[str, list[float]]:
+        """The share of all processors in each kind of use, in each of `BATCHES` equal periods."""
+        split = utilization_split(self.timelines)
+        begin_s, end_s = self.arrivals_s
+        width_s = (end_s - begin_s) / BATCHES
+        found = [
+            mean_shares(self.timelines, split, begin_s + number * width_s, begin_s + (number + 1) * width_s)
+            for number in range(BATCHES)
+        ]
+        return {part: [shares[part] for shares in found] for part in (BACKGROUND, COALLOCATION, PWT, PGT)}
+
+    @cached_property
+    def longest_queue(self) -> int:
+        """The largest number of jobs that waited at a time."""
+        return int(max(waiting_jobs(self.timelines).values[WAITING], default=0))
+
+    @cached_property
+    def waiting_at_last_arrival(self) -> float:
+        """The mean number of jobs that waited in the last tenth of the arrivals, which a stable queue keeps low."""
+        arrivals = sorted(job.submitted_s for job in self.timelines.jobs)
+        queue = waiting_jobs(self.timelines)
+        begin_s = arrivals[int((1 - WARM_UP_SHARE) * len(arrivals))]
+        return mean_between(queue.times_s, queue.values[WAITING], begin_s, arrivals[-1])
+
+
+def of_case(
+    runs: Iterable[CampaignRun],
+    campaign: str,
+    policy: str,
+    replicas: int | None = None,
+    background: float | None = None,
+) -> list[CampaignRun]:
+    """Return the runs of one case, by seed; if given, those with `replicas`, and with `background` in their band."""
+    found = [run for run in runs if (run.campaign, run.policy) == (campaign, policy)]
+    if replicas is not None:
+        found = [run for run in found if run.replicas == replicas]
+    if background is not None:
+        bands = [(run, run.timelines.band) for run in found]
+        found = [run for run, band in bands if band is not None and band[0] <= background <= band[1]]
+    return sorted(found, key=lambda run: run.seed)
+
+
+def mean_of(runs: Sequence[CampaignRun], value: JobValue) -> Estimate | None:
+    """Return the mean of a value of jobs over runs of a case; None if no job has it."""
+    values = _series(runs, value)
+    return mean(values) if values else None
+
+
+def mean_share(runs: Sequence[CampaignRun], *parts: str) -> Estimate | None:
+    """Return the mean share of the processors in some kinds of use together, over runs of a case."""
+    values = [[sum(shares) for shares in zip(*(run.shares[part] for part in parts), strict=True)] for run in runs]
+    return mean(_means(values)) if values else None
+
+
+def ratio_of_shares(runs: Sequence[CampaignRun], above: str, below: str) -> Estimate | None:
+    """Return the ratio of two kinds of use in the same runs."""
+    return paired_ratio_of_means(
+        _means([run.shares[above] for run in runs]), _means([run.shares[below] for run in runs])
+    )
+
+
+def ratio_of(
+    above: Sequence[CampaignRun], value: JobValue, below: Sequence[CampaignRun], other: JobValue | None = None
+) -> Estimate | None:
+    """Return the ratio of the means of a value in two cases, or of two values in one; None if it has no meaning.
+
+    Only runs of seeds that both cases have count, and are paired; without such seeds all count, as independent.
+    """
+    other = other or value
+    common = {run.seed for run in above} & {run.seed for run in below}
+    if not common:
+        return ratio_of_means(_series(above, value), _series(below, other))
+    mine = _series([run for run in above if run.seed in common], value)
+    theirs = _series([run for run in below if run.seed in common], other)
+    return paired_ratio_of_means(mine, theirs)
+
+
+def values_of(runs: Iterable[CampaignRun], value: JobValue, keep: Callable[[JobRow], bool]) -> list[float]:
+    """Return a value of all jobs of some runs that are to be kept."""
+    return [found for run in runs for job in run.jobs if keep(job) and (found := value(job)) is not None]
+
+
+def _series(runs: Sequence[CampaignRun], value: JobValue) -> list[float]:
+    values = [[found for job in run.jobs if (found := value(job)) is not None] for run in runs]
+    if len(values) == 1:
+        values = [[statistics.fmean(batch) for batch in _batches(values[0])]]
+    return _means([of_run for of_run in values if of_run])
+
+
+def _means(values: Sequence[Sequence[float]]) -> list[float]:
+    """Return the mean of each replication; of a single one its own batches."""
+    return list(values[0]) if len(values) == 1 else [statistics.fmean(of_run) for of_run in values]
+
+
+def _batches(values: Sequence[float]) -> list[Sequence[float]]:
+    """Return at most `BATCHES` batches of at least two consecutive values, of sizes that differ by one at most."""
+    count = min(BATCHES, len(values) // 2)
+    ends = [round(number * len(values) / count) for number in range(count + 1)] if count else []
+    return [values[begin:end] for begin, end in pairwise(ends)]

@@ -1,0 +1,90 @@
+"""A simulation as a run's directory: its rows are what the simulator did, for reports as those of a live run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from emulator.campaigns.simulated import SimulationOptions, simulate_workload
+from emulator.model.catalogue import topology_named
+from emulator.model.errors import InvalidInput
+from emulator.model.records import RunKind, RunProgress
+from emulator.runs.run_directory import RunRecords, read_run
+from workloads.campaign import campaign_named
+from workloads.schedule import schedule
+
+
+def simulated(tmp_path: Path, source: str = "W1", **options: object) -> tuple[RunRecords, Path]:
+    given = SimulationOptions(**{"seed": 3, **options})  # type: ignore[arg-type]
+    outcomes = tmp_path / "outcomes.jsonl"
+    simulate_workload(source, given, outcomes, tmp_path / "run")
+    return read_run(tmp_path / "run"), outcomes
+
+
+def test_the_manifest_says_what_was_simulated(tmp_path):
+    run, _ = simulated(tmp_path, policy="cm", jobs=20)
+    manifest = run.manifest
+    assert (manifest.kind, manifest.progress, manifest.verdict) == (RunKind.SIMULATION, RunProgress.COMPLETE, "valid")
+    assert (manifest.name, manifest.policy, manifest.queue, manifest.seed) == ("w1", "cm", "placement", 3)
+    assert manifest.topology == topology_named("das2-2006")
+    assert manifest.workload["interarrival"] == {"distribution": "exponential", "mean_s": 80}
+
+
+def test_jobs_have_the_names_arrivals_and_requests_that_a_live_run_submits(tmp_path):
+    run, _ = simulated(tmp_path, jobs=20)
+    arrivals = schedule(campaign_named("W1").changed(jobs=20), 3)
+    assert [(job.name, job.intended_arrival_s, job.application, job.components) for job in
+            sorted(run.jobs, key=lambda job: job.job)] == [
+        (arrival.specification.name, arrival.arrival_s, arrival.specification.application,
+         arrival.specification.components)
+        for arrival in arrivals
+    ]  # fmt: skip
+
+
+def test_a_flexible_job_asks_for_its_total_and_has_the_components_that_it_got(tmp_path):
+    run, _ = simulated(tmp_path, policy="fcm", jobs=40)
+    split = next(job for job in run.jobs if len(job.execution_clusters) > 1)
+    assert (split.request, split.components) == ("flexible", (split.processors,))
+    assert sum(row.processors for row in run.components if row.job == split.job) == split.processors
+
+
+def test_times_are_those_of_the_outcomes(tmp_path):
+    run, outcomes = simulated(tmp_path, "W2", jobs=60)
+    by_id = {job.job: job for job in run.jobs}
+    lines = outcomes.read_text().splitlines()
+    assert len(lines) == len(by_id) == 60
+    for line in lines:
+        assert f'"start_s": {by_id[int(line.split(",")[0].split()[1])].started_s}' in line
+    for job in run.jobs:
+        assert None not in (job.placed_s, job.started_s, job.finished_s)
+        assert job.claimed_s == job.placed_s
+        assert job.queue_time_s + job.overhead_s == pytest.approx(job.wait_time_s)
+        assert job.wait_time_s + job.execution_time_s == pytest.approx(job.response_time_s)
+
+
+def test_use_of_a_cluster_never_exceeds_it_and_ends_at_zero(tmp_path):
+    run, _ = simulated(tmp_path, "W2", jobs=60)
+    for cluster in run.manifest.topology.clusters:
+        rows = [row for row in run.utilization if row.cluster == cluster.name]
+        assert rows[0].time_s == 0
+        assert all(0 <= row.executing_processors <= row.claimed_processors <= row.processors for row in rows)
+        assert (rows[-1].claimed_processors, rows[-1].executing_processors) == (0, 0)
+
+
+def test_a_job_list_leaves_a_run_too(tmp_path):
+    (tmp_path / "jobs.jsonl").write_text(
+        '{"id": 7, "arrival_s": 1, "service_s": 2, "components": [4, 4], "queue": 0}\n'
+    )
+    run, _ = simulated(tmp_path, str(tmp_path / "jobs.jsonl"), queue="gs")
+    (job,) = run.jobs
+    assert (job.name, job.application, job.started_s, job.finished_s) == ("jobs.jsonl-7", "unnamed", 1.0, 3.0)
+
+
+def test_a_directory_that_is_taken_and_a_single_cluster_are_refused(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "mine").touch()
+    with pytest.raises(InvalidInput, match="is not empty, and no run is written over another"):
+        simulated(tmp_path, jobs=5)
+    with pytest.raises(InvalidInput, match="--out: under sc there is one cluster that the topology lacks"):
+        simulate_workload("W1", SimulationOptions(queue="sc", jobs=5), out=tmp_path / "other")

@@ -1,0 +1,79 @@
+"""The verbs ``report``, ``compare`` and ``claims``: where pages and figures go, what is printed, what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.unit.reports.simulated_runs import simulated_run
+
+
+@pytest.fixture
+def runs(tmp_path):
+    return [
+        simulated_run(tmp_path / folder / "run", policy=policy, jobs=5) for folder, policy in (("a", "wf"), ("b", "cm"))
+    ]
+
+
+def test_a_page_of_one_run_goes_into_its_directory(call, runs):
+    code, _, said = call("report", str(runs[0]), "--html")
+    assert (code, said) == (0, f"Report: {runs[0] / 'report.html'}\n")
+    assert (runs[0] / "report.html").read_text().startswith("<!doctype html>")
+
+
+def test_a_page_goes_where_a_file_is_named(call, runs, tmp_path):
+    code, _, _ = call("report", *map(str, runs), "--html", "page.html")
+    assert code == 0
+    assert "Report on a/run, b/run" in (tmp_path / "page.html").read_text()
+
+
+def test_figures_go_into_a_folder_with_their_data(call, runs, tmp_path):
+    code, shown, _ = call("report", str(runs[0]), "--figures", "figures")
+    assert (code, shown) == (0, "")
+    assert {"gantt.svg", "gantt.png", "gantt.csv"} <= {file.name for file in (tmp_path / "figures").iterdir()}
+
+
+def test_runs_in_folders_of_one_name_stand_in_columns_of_their_own(call, runs):
+    _, shown, _ = call("report", *map(str, runs))
+    assert "a/run" in shown
+    assert "b/run" in shown
+    _, printed, _ = call("report", *map(str, runs), "--json")
+    assert len(json.loads(printed)) == 2
+
+
+def test_bad_pages_are_refused_in_a_sentence(call, runs):
+    sentence = "testbed: --html: give the runs to report on, and at most one FILE.html to write.\n"
+    assert call("report", "page.html", "--html") == (1, "", sentence)
+    assert call("report", str(runs[0]), "a.html", "b.html", "--html") == (1, "", sentence)
+
+
+def test_runs_are_compared_with_their_repeats(call, tmp_path):
+    folders = [str(simulated_run(tmp_path / name, jobs=5)) for name in ("live", "again", "simulated")]
+    live, again, simulated = folders
+    code, shown, said = call("compare", live, simulated, "--live", again, "--jobs", "--figures", "figures")
+    assert (code, said) == (0, "Figures: figures\n")
+    assert "live and simulated" in shown
+    assert "All 5 placements are the same." in shown
+    assert (tmp_path / "figures" / "live-and-simulated.svg").is_file()
+    (found,) = json.loads(call("compare", live, simulated, "--live", again, "--json")[1])
+    assert (found["live_runs"], found["quantities"][0]["error"], found["quantities"][0]["within_spread"]) == (
+        2,
+        0,
+        True,
+    )
+
+
+def test_runs_of_two_seeds_are_not_compared(call, tmp_path):
+    one, two = (str(simulated_run(tmp_path / f"run-{seed}", jobs=5, seed=seed)) for seed in (1, 2))
+    code, _, said = call("compare", one, two)
+    assert (code, said) == (1, f"testbed: {two}: has seed 2, and {one} has 1: compare runs of one seed.\n")
+
+
+def test_claims_are_decided_by_runs(call, runs):
+    code, shown, _ = call("claims", *map(str, runs))
+    assert code == 0
+    assert "W1, response: cm < wf" in shown
+    printed = json.loads(call("claims", *map(str, runs), "--json")[1])
+    assert [claim["claim"] for claim in printed][:2] == ["C29", "C30"]
+    assert {part["verdict"] for claim in printed for part in claim["parts"]} <= {"shown", "not shown", "undecided"}

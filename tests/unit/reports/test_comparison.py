@@ -1,0 +1,177 @@
+"""A live run beside a simulation of it: errors, the live runs' spread, placements that differ, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulator.model.errors import InvalidInput
+from emulator.model.records import RunKind, RunProgress
+from emulator.reports.compared_runs import compare
+from emulator.reports.comparison_tables import comparison_object, placements_in_words, quantity_table, shown_jobs
+from emulator.reports.figures.figure import data_csv
+from emulator.reports.figures.overlaid import overlaid
+from emulator.runs.run_directory import RunRecords, read_run
+from tests.unit.reports.simulated_runs import simulated_run
+from tests.unit.reports.test_figures import assert_legible
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> RunRecords:
+    return read_run(simulated_run(tmp_path_factory.mktemp("runs") / "live", jobs=20))
+
+
+def later(run: RunRecords, by_s: float, factor: float = 1.0) -> RunRecords:
+    """The same run where every job starts `by_s` later and runs `factor` times as long."""
+    jobs = [
+        job.model_copy(
+            update={
+                "started_s": job.started_s + by_s, "wait_time_s": job.wait_time_s + by_s,
+                "execution_time_s": factor * job.execution_time_s,
+                "finished_s": job.started_s + by_s + factor * job.execution_time_s,
+                "response_time_s": job.wait_time_s + by_s + factor * job.execution_time_s,
+            }
+        )
+        for job in run.jobs
+        if job.started_s is not None and job.wait_time_s is not None and job.execution_time_s is not None
+    ]  # fmt: skip
+    return replace(run, path=Path("other"), jobs=jobs)
+
+
+def changed(run: RunRecords, **changes: Any) -> RunRecords:
+    return replace(run, path=Path("other"), manifest=run.manifest.model_copy(update=changes))
+
+
+def test_a_run_beside_itself_has_no_error_and_no_other_placement(live):
+    found = compare(live, live)
+    assert {quantity.error for quantity in found.quantities} == {0.0}
+    assert placements_in_words(found) == "All 20 placements are the same."
+    assert all(job.difference_s("started_s") == 0 for job in found.jobs)
+
+
+def test_errors_are_relative_to_the_live_run(live):
+    found = compare(live, later(live, 5.0, factor=1.1))
+    errors = {(quantity.name, quantity.statistic): quantity.error for quantity in found.quantities}
+    waits = [job.wait_time_s for job in live.jobs]
+    assert errors["execution", "mean"] == pytest.approx(0.1)
+    assert errors["execution", "95%"] == pytest.approx(0.1)
+    assert errors["wait", "mean"] == pytest.approx(5 / statistics.fmean(waits))
+    assert {name for name, _ in errors} == {"start", "wait", "execution", "response", "makespan", "gross utilization"}
+
+
+def test_the_makespan_lasts_from_the_first_arrival_to_the_last_finish(live):
+    makespan = next(quantity for quantity in compare(live, live).quantities if quantity.name == "makespan")
+    assert makespan.live == max(job.finished_s for job in live.jobs) - min(job.submitted_s for job in live.jobs)
+
+
+def test_an_error_is_seen_beside_the_spread_of_live_runs(live):
+    repeats = [later(live, 0.0, factor=0.95), later(live, 0.0, factor=1.05)]
+    found = compare(live, later(live, 0.0, factor=1.08), repeats)
+    execution = found.quantities[6]
+    assert (execution.name, execution.statistic) == ("execution", "mean")
+    assert execution.spread == pytest.approx(0.1)
+    assert (found.live_runs, execution.within_spread) == (3, True)
+    assert compare(live, later(live, 0.0, factor=1.12), repeats).quantities[6].within_spread is False
+    row = next(row for row in quantity_table(found) if row["quantity"] == "execution mean")
+    assert (row["error"], row["live runs' spread"], row["within it"]) == ("+8.00%", "10.00%", "yes")
+
+
+def test_without_repeats_the_spread_is_unknown(live):
+    assert {quantity.spread for quantity in compare(live, live).quantities} == {None}
+
+
+def moved(run: RunRecords, name: str, placed_s: float, clusters: dict[int, str]) -> RunRecords:
+    """The same run where job `name` is placed at another time on other clusters, by the number of its component."""
+    number = next(job.job for job in run.jobs if job.name == name)
+    components = [
+        row.model_copy(update={"cluster": clusters.get(row.component, row.cluster)}) if row.job == number else row
+        for row in run.components
+    ]
+    jobs = [job.model_copy(update={"placed_s": placed_s}) if job.job == number else job for job in run.jobs]
+    return replace(run, path=Path("other"), components=components, jobs=jobs)
+
+
+def test_the_first_different_placement_is_named_with_the_jobs_that_held_processors_in_one_run_only(live):
+    order = sorted(live.jobs, key=lambda job: job.placed_s)
+    before, job = order[0], order[1]
+    assert before.released_s > job.placed_s
+    late_s = before.released_s + 1
+    found = compare(live, moved(live, job.name, late_s, {0: "leiden", 1: "utrecht"})).placements
+    assert (found.first, len(found.different)) == (job.name, 1)
+    assert f"It was placed at {job.placed_s:.3f} s live and at {late_s:.3f} s simulated" in found.because
+    assert "only live, processors were held by" in found.because
+    assert f"{before.name} ({before.placed_s:.3f} to {before.released_s:.3f} s live" in found.because
+
+
+def test_where_the_same_jobs_held_processors_others_decided(live):
+    first = min(live.jobs, key=lambda job: job.placed_s)
+    found = compare(live, moved(live, first.name, first.placed_s, {0: "leiden"})).placements
+    assert found.first == first.name
+    assert found.because.endswith("the same jobs held processors in both, so others than these jobs decided it.")
+
+
+def test_components_of_one_size_may_change_places(live):
+    pair = next(rows for job in live.jobs if len(rows := [row for row in live.components if row.job == job.job]) > 1)
+    one, two = pair[0], pair[1]
+    assert one.processors == two.processors
+    swapped = [
+        row.model_copy(update={"cluster": two.cluster if row is one else one.cluster}) if row in (one, two) else row
+        for row in live.components
+    ]
+    assert compare(live, replace(live, components=swapped)).placements.different == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"seed": 7}, "other: has seed 7, and .*live has 1: compare runs of one seed"),
+        ({"time_scale": 10.0}, "other: has time scale 10, and .*live has 1"),
+        ({"policy": "cm"}, "other: was scheduled by cm / placement, and .*live by wf / placement"),
+        ({"format_version": 2}, "other: is of format version 2, and this program reads version 1"),
+        ({"progress": RunProgress.INCOMPLETE}, "other: was cut short .20 of 20 jobs are in it, incomplete."),
+        ({"jobs": 21}, "other: was cut short .20 of 21 jobs are in it, complete."),
+        ({"kind": RunKind.MEASUREMENT}, "other: is a measurement"),
+    ],
+)
+def test_a_run_that_cannot_be_compared_is_refused_in_a_sentence(live, changes, sentence):
+    with pytest.raises(InvalidInput, match=sentence):
+        compare(live, changed(live, **changes))
+
+
+@pytest.mark.parametrize("changes", [{"intended_arrival_s": 1e6}, {"application": "poisson"}, {"components": (1, 2)}])
+def test_another_schedule_is_refused(live, changes):
+    other = replace(live, path=Path("other"), jobs=[live.jobs[0].model_copy(update=changes), *live.jobs[1:]])
+    with pytest.raises(InvalidInput, match=f"other: has another schedule than .*: job '{live.jobs[0].name}' differs"):
+        compare(live, other)
+
+
+def test_another_job_is_refused(live):
+    other = replace(live, path=Path("other"), jobs=[live.jobs[0].model_copy(update={"name": "x"}), *live.jobs[1:]])
+    with pytest.raises(InvalidInput, match=r"other: has another schedule than .*: only one of them has job"):
+        compare(live, other)
+
+
+def test_jobs_of_one_name_are_refused(live):
+    twice = live.jobs[0].model_copy(update={"name": live.jobs[1].name})
+    with pytest.raises(InvalidInput, match="other: two jobs have the same name"):
+        compare(live, replace(live, path=Path("other"), jobs=[twice, *live.jobs[1:]]))
+
+
+def test_the_figure_holds_the_times_of_every_job(live):
+    figure = overlaid([compare(live, later(live, 3.0))], ["live", "simulated"])
+    assert [row["simulated_started_s"] for row in figure.rows] == [row["live_started_s"] + 3 for row in figure.rows]
+    assert data_csv(figure.rows).count("\n") == 21
+    assert_legible(figure)
+
+
+def test_what_is_found_is_one_object_for_programs(live):
+    found = json.loads(json.dumps(comparison_object(compare(live, later(live, 5.0)))))
+    assert found["jobs"][0]["difference_of_started_s"] == pytest.approx(5)
+    assert found["placements"]["different"] == []
+    shown = shown_jobs(compare(live, later(live, 5.0)))
+    assert shown[0]["wait (s)"].endswith("+5.00")

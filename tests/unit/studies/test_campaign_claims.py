@@ -1,0 +1,253 @@
+"""Claims on campaigns, decided by records: what shows, what does not, and what stays open and why."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from emulator.fidelity.intervals import paired_ratio_of_means, ratio_of_means
+from emulator.model.errors import InvalidInput
+from emulator.model.records import ExtensionFactorRow, JobRow
+from emulator.runs.timelines import BackgroundUse, Timelines, read_timelines
+from emulator.studies.campaign_claims import decided_claims
+from emulator.studies.campaign_runs import CampaignRun, mean_of, of_case, ratio_of
+from emulator.studies.campaign_statements import wait_s
+from emulator.studies.claims import ClaimOutcome, Decision
+from tests.unit.reports.simulated_runs import simulated_run
+
+SHOWN, NOT_SHOWN, UNDECIDED = ClaimOutcome.SHOWN, ClaimOutcome.NOT_SHOWN, ClaimOutcome.UNDECIDED
+FILES = {"input_files": {"sizes_bytes": [2e9], "replicas": [3]}}
+
+
+@pytest.fixture(scope="module")
+def w1(tmp_path_factory: pytest.TempPathFactory) -> Timelines:
+    return read_timelines(simulated_run(tmp_path_factory.mktemp("w1") / "wf", jobs=40))
+
+
+@pytest.fixture(scope="module")
+def w50(tmp_path_factory: pytest.TempPathFactory) -> Timelines:
+    folder = tmp_path_factory.mktemp("w50") / "cf"
+    return read_timelines(simulated_run(folder, "W50", policy="cf", jobs=60, workload=FILES))
+
+
+def like(run: Timelines, *, jobs: Any = None, workload: dict[str, Any] | None = None, **manifest: Any) -> Timelines:
+    """The same run with other entries in its manifest, and with jobs changed by a function."""
+    stated = dict(manifest) if workload is None else {**manifest, "workload": workload}
+    records = replace(run.records, manifest=run.records.manifest.model_copy(update=stated))
+    changed = [job if jobs is None else job.model_copy(update=jobs(job)) for job in run.records.jobs]
+    return replace(run, records=replace(records, jobs=changed), jobs=changed)
+
+
+def waits(factor: float) -> Any:
+    """A change of jobs: their wait and response times are `factor` times as long."""
+    return lambda job: {"wait_time_s": factor * job.wait_time_s, "response_time_s": factor * job.response_time_s}
+
+
+def parts(runs: list[Timelines], claim: str) -> dict[str, Decision]:
+    (decided,) = (decided for decided in decided_claims(runs) if decided.claim.id == claim)
+    return {decision.says: decision for decision in decided.decisions}
+
+
+def test_all_claims_on_campaigns_are_decided_in_order(w1):
+    assert [decided.claim.id for decided in decided_claims([w1])] == [f"C{number}" for number in range(29, 41)]
+    assert {decided.at for decided in decided_claims([w1])} == {"campaign"}
+
+
+def test_an_order_shows_where_it_is_in_the_records(w1):
+    runs = [w1, like(w1, policy="cm", jobs=waits(0.8)), like(w1, policy="fcm", jobs=waits(0.9))]
+    found = parts(runs, "C30")
+    assert found["W1, response: cm < wf"].verdict is SHOWN
+    assert found["W1, response: cm < wf"].value == pytest.approx(0.8)
+    assert found["W1, response: fcm < cm"].verdict is NOT_SHOWN
+    assert found["W1, wait: fcm < cm"].value == pytest.approx(0.9 / 0.8)
+
+
+def test_a_part_whose_runs_are_not_given_is_open_and_says_so(w1):
+    found = parts([w1], "C30")
+    assert {decision.verdict for decision in found.values()} == {UNDECIDED}
+    assert {decision.value for decision in found.values()} == {None}
+    assert "W1, response: fcm < cm: no run of the first or of the second is given" in found
+    assert "W1, response: cm < wf: no run of the first is given" in found
+
+
+def test_a_void_run_decides_nothing(w1):
+    other = like(w1, policy="cm", verdict="void", jobs=waits(0.5))
+    assert parts([w1, other], "C30")["W1, response: cm < wf"].verdict is UNDECIDED
+
+
+def test_runs_of_several_seeds_are_replications_paired_by_seed(w1):
+    runs = [like(w1, seed=seed, jobs=waits(seed)) for seed in (1, 2, 3)]
+    runs += [like(w1, policy="cm", seed=seed, jobs=waits(0.9 * seed)) for seed in (2, 3, 4)]
+    decision = parts(runs, "C30")["W1, wait: cm < wf"]
+    assert decision.value == pytest.approx(0.9)
+    assert decision.low == pytest.approx(0.9)
+    assert decision.verdict is SHOWN
+
+
+def test_two_runs_of_one_case_and_seed_are_refused(w1):
+    with pytest.raises(InvalidInput, match="is a run of the same campaign, policy and seed as"):
+        decided_claims([w1, w1])
+
+
+def test_the_wait_is_dominated_by_what_most_of_it_is(w1):
+    def queued(job: JobRow) -> dict[str, float]:
+        return {"wait_time_s": 10.0 + job.job % 3, "overhead_s": 8.0, "queue_time_s": 2.0 + job.job % 3}
+
+    found = parts([like(w1, jobs=queued), like(w1, name="w2", jobs=queued)], "C33")
+    assert found["W1, wf: overhead over wait, above 0.5"].verdict is SHOWN
+    assert found["W2, wf: queue time over wait, above 0.5"].verdict is NOT_SHOWN
+
+
+def test_overhead_grows_with_components_and_with_contention(w1):
+    def grown(job: JobRow) -> dict[str, float]:
+        return {"overhead_s": len(job.execution_clusters) * (1.0 + 0.01 * (job.job % 2))}
+
+    found = parts([like(w1, jobs=grown)], "C34")
+    growth = [decision for says, decision in found.items() if "components over" in says]
+    assert len(growth) >= 2
+    assert {decision.verdict for decision in growth} == {SHOWN}
+
+
+def placed_in_pairs(job: JobRow) -> dict[str, float]:
+    """Even jobs start alone, and odd ones while the job before them does, which takes them twice as long."""
+    pair, second = divmod(job.job, 4)
+    begin_s = 1000.0 * pair + (0.0, 100.0, 500.0, 501.0)[second]
+    took_s = 20.0 + 0.1 * pair if second == 3 else 10.0 + 0.1 * pair
+    return {"placed_s": begin_s, "started_s": begin_s + took_s, "overhead_s": took_s}
+
+
+def test_contention_is_between_jobs_that_start_at_the_same_time(w1):
+    crowded = [decision for says, decision in parts([like(w1, jobs=placed_in_pairs)], "C34").items() if "alone" in says]
+    assert crowded[0].value is not None
+    assert crowded[0].value > 1.5
+    assert crowded[0].verdict is SHOWN
+
+
+def test_execution_by_clusters_comes_from_measured_factors_too(w1):
+    row = ExtensionFactorRow(
+        application="laplace", processors=36, components=(18, 18), clusters=2, dilation=4, runtime_s=9,
+        extension_factor=1.3, ci_low=1.25, ci_high=1.36, n=5, verdict="valid",
+    )  # fmt: skip
+    measured = replace(w1, records=replace(w1.records, extension_factors=[row]))
+    found = parts([measured], "C29")
+    assert found["measured factor of laplace on 36 processors in 2 clusters, above 1"].verdict is SHOWN
+    assert any("heat on 36 processors" in says for says in found)
+
+
+def test_files_tell_their_cases_apart_by_replicas(w50):
+    runs = [CampaignRun(w50), CampaignRun(like(w50, workload={"input_files": {"replicas": [1, 3]}}))]
+    assert [run.replicas for run in runs] == [3, None]
+    assert of_case(runs, "w50", "cf", 3) == runs[:1]
+    assert of_case(runs, "w50", "cf") == runs
+
+
+def test_a_heavy_background_is_told_by_its_band(w50):
+    at_half = like(w50, workload={**FILES, "background": {"band": [0.45, 0.55]}})
+    found = parts([at_half], "C40")
+    assert "W50, cf, background 60%: no run of it is given" in found
+    assert any(says.startswith("W50, cf, background 50%, jobs waiting") for says in found)
+
+
+def test_total_utilization_needs_a_background_load(w50):
+    (open_part,) = (
+        decision for says, decision in parts([w50], "C39").items() if says.startswith("W50, cf, 3 replicas, total")
+    )
+    assert "the runs had no background load (" in open_part.says
+    assert open_part.verdict is UNDECIDED
+    loaded = replace(w50, background=[BackgroundUse(0.0, "amsterdam", {"dummy": 40, "local": 0})])
+    says = "W50, cf, 3 replicas, total utilization, 67% to 84%"
+    decided = parts([loaded], "C39")[says]
+    assert decided.value == pytest.approx(_total(w50) + 40 / sum(w50.sizes.values()))
+
+
+def _total(run: Timelines) -> float:
+    shares = CampaignRun(run).shares
+    return sum(shares["coallocation"] + shares["pwt"]) / 10
+
+
+def test_queues_are_counted_and_saturation_is_what_waits_at_the_end(w50):
+    run = CampaignRun(w50)
+    found = parts([w50], "C39")
+    assert found["W50, cf, 3 replicas, longest queue, above 10 and below 40"].value == run.longest_queue
+    says = "W50, cf, 3 replicas, jobs waiting at the end of the arrivals, more than 10"
+    assert found[says].value == run.waiting_at_last_arrival
+    assert found[says].verdict is (SHOWN if run.waiting_at_last_arrival > 10 else NOT_SHOWN)
+
+
+def test_transfers_are_compared_between_policies_and_replicas(w50):
+    def transfers(seconds: float) -> Any:
+        return lambda job: {"estimated_transfer_s": seconds * (1 + job.job % 5)}
+
+    w30 = [
+        like(
+            w50, name="w30", policy=policy, workload={"input_files": {"replicas": [replicas]}}, jobs=transfers(seconds)
+        )
+        for policy, replicas, seconds in (("cf", 1, 4.0), ("cf", 3, 2.0), ("wf", 1, 8.0), ("wf", 3, 1.0))
+    ]
+    found = parts(w30, "C36")
+    assert {says: decision.verdict for says, decision in found.items()} == {
+        "W30, FTT: cf with 1 < wf with 1": SHOWN,
+        "W30, FTT: cf with 3 < wf with 3": NOT_SHOWN,
+        "W30, FTT: cf with 3 < cf with 1": SHOWN,
+        "W30, FTT: cf with 3 < wf with 1": SHOWN,
+    }
+
+
+def test_waits_and_tries_are_compared_between_numbers_and_sizes_of_components(w50):
+    def grown(job: JobRow) -> dict[str, float]:
+        return {"wait_time_s": len(job.components) * (50.0 + job.job % 7)}
+
+    found = parts([like(w50, name="w30", jobs=grown)], "C37")
+    assert found["W30, cf, wait time: 2 components over 1, above 1"].verdict is SHOWN
+    assert any(says.startswith("W30, cf, placement tries: 16 processors in each over 8") for says in found)
+    assert "W30, wf, wait time by components: no run of it is given" in found
+
+
+def test_a_ratio_of_gained_and_wasted_time_is_asked_where_claims_succeed_at_once(w50):
+    found = parts([like(w50, name="w30")], "C38")
+    assert found["W30, cf, 3 replicas, mean claiming tries, below 2"].verdict is SHOWN
+    assert found["W30, cf, 3 replicas, PGT over PWT, 3 within 10%"].verdict is NOT_SHOWN
+
+
+def test_more_claiming_tries_turn_wasted_into_gained_time(w50):
+    def claimed(job: JobRow) -> dict[str, float]:
+        again = job.job % 2
+        return {
+            "claiming_tries": 1 + again, "processor_gained_time_s": 30.0 + 20 * again + job.job % 3,
+            "processor_wasted_time_s": 10.0,
+        }  # fmt: skip
+
+    at_half = like(w50, workload={**FILES, "background": {"band": [0.45, 0.55]}}, jobs=claimed)
+    (moved,) = (decision for says, decision in parts([at_half], "C40").items() if "PGT over PGT and PWT" in says)
+    assert moved.verdict is SHOWN
+
+
+def test_a_ratio_of_pairs_leaves_out_what_they_have_in_common():
+    below = [1.0, 5.0, 9.0, 2.0]
+    paired = paired_ratio_of_means([0.8 * value for value in below], below)
+    alone = ratio_of_means([0.8 * value for value in below], below)
+    assert paired is not None
+    assert alone is not None
+    assert (paired.value, paired.low, paired.high) == pytest.approx((0.8, 0.8, 0.8))
+    assert alone.low is not None
+    assert alone.low < 0.5
+    assert paired_ratio_of_means([1.0], [0.0]) is None
+    zero = paired_ratio_of_means([0.0, 0.0], [1.0, 2.0])
+    assert zero is not None
+    assert (zero.value, zero.low, zero.high) == (0.0, 0.0, 0.0)
+
+
+def test_one_run_alone_is_divided_into_batches_of_consecutive_jobs(w1):
+    run = CampaignRun(w1)
+    around = mean_of([run], wait_s)
+    assert around is not None
+    assert around.n == 10
+    assert around.value == pytest.approx(sum(job.wait_time_s or 0.0 for job in run.jobs) / 40)
+    other = CampaignRun(like(w1, seed=9))
+    assert ratio_of([run], wait_s, [other]) is not None
+
+
+def test_a_run_of_another_campaign_leaves_everything_open(w1):
+    assert {decided.verdict for decided in decided_claims([like(w1, name="own")])} == {UNDECIDED}
