@@ -7,29 +7,23 @@ aside for a placed job and others can still use them. The real total is the sum 
 
 from __future__ import annotations
 
-import csv
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from emulator.model.errors import InvalidInput
 from emulator.model.job import JobState
-from emulator.model.records import ComponentRow, JobRow
+from emulator.model.records import BackgroundRow, ComponentRow, JobRow
 from emulator.runs.run_directory import RunRecords, attempts, counted_jobs, read_rows, read_run
 from emulator.runs.steps import Change, Steps, mean_between, steps
 
-BACKGROUND_FILE: Final = "background.csv"
 BACKGROUND: Final = "background"
 COALLOCATION: Final = "coallocation"
 PWT: Final = "pwt"
 PGT: Final = "pgt"
 WAITING: Final = "waiting"
-_PROCESSORS: Final = "_processors"
-_GRID: Final = f"grid{_PROCESSORS}"
-"""The column of ``background.csv`` that is not background load."""
 
 
 class Stay(NamedTuple):
@@ -110,32 +104,15 @@ def read_timelines(path: Path) -> Timelines:
     is_one = len(parts) == 1
     jobs = records.jobs if is_one else counted_jobs(path)
     components = records.components if is_one else read_rows(path, ComponentRow)
-    return Timelines(records, jobs, components, read_background(path), len(parts))
+    return Timelines(records, jobs, components, background_uses(records.background), len(parts))
 
 
-def read_background(path: Path) -> list[BackgroundUse]:
-    """Read how many processors others than the grid held; empty if the run recorded no background load.
-
-    Raises:
-        InvalidInput: if a line is not a timestamp, a cluster, and numbers of processors.
-    """
-    file = path / BACKGROUND_FILE
-    if not file.is_file():
-        return []
-    text = file.read_text(encoding="utf-8")
-    whole = text[: text.rfind("\n") + 1].splitlines()
-    found: list[BackgroundUse] = []
-    for number, row in enumerate(csv.DictReader(whole), start=2):
-        try:
-            held = {column.removesuffix(_PROCESSORS): int(row[column] or 0) for column in row if _is_use(column)}
-            found.append(BackgroundUse(float(row["time_s"]), row["cluster"], held))
-        except (KeyError, TypeError, ValueError) as error:
-            raise InvalidInput(f"{file}, line {number}: is no use of processors ({error}).") from error
-    return found
-
-
-def _is_use(column: str) -> bool:
-    return column.endswith(_PROCESSORS) and column != _GRID
+def background_uses(rows: Iterable[BackgroundRow]) -> list[BackgroundUse]:
+    """Return how many processors others than the grid held, by kind, whenever that changed."""
+    return [
+        BackgroundUse(row.time_s, row.cluster, {"dummy": row.dummy_processors, "local": row.local_processors})
+        for row in rows
+    ]
 
 
 def _stay(row: ComponentRow, job: JobRow) -> Stay:

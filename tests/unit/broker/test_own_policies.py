@@ -60,7 +60,8 @@ def test_decisions_are_made_again_from_the_request_alone(setup, source, stated):
     assert request.sources == {"mine.py": source}
     again = deciders(request.queue, request.policy, request.scanning, request.seed, request.sources)
     done = replay(recorded_decisions(setup, run), again, [8, 8])
-    assert done.decisions >= 2 * len(jobs)
+    # Jobs that arrive while the clusters are read are decided on together.
+    assert done.decisions > len(jobs)
     assert done.differences == ()
 
 

@@ -26,7 +26,7 @@ from emulator.runs.steps import Steps, averaged, highest, mean_between, steps
 from emulator.runs.timelines import mean_shares, utilization_split
 from tests.unit.reports.simulated_runs import simulated_run
 
-BACKGROUND = "time_s,cluster,dummy_processors,local_processors,grid_processors\n"
+BACKGROUND = "time_s,cluster,processors,dummy_processors,local_processors,grid_processors\n"
 PARTS = ("compute", "interconnect", "latency", "rate", "contention", "emulator", "whole")
 
 
@@ -36,7 +36,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = simulated_run(
         tmp_path_factory.mktemp("runs") / "w1-wf", factor=1.2, workload={"background": {"band": [0.15, 0.2]}}
     )
-    lines = ["0,amsterdam,20,0,0", "10,amsterdam,20,30,8", "500,amsterdam,10,30,16", "600,delft,20,0,0"]
+    lines = ["0,amsterdam,64,20,0,0", "10,amsterdam,64,20,30,8", "500,amsterdam,64,10,30,16", "600,delft,64,20,0,0"]
     (folder / "background.csv").write_text(BACKGROUND + "\n".join(lines) + "\n700,del")
     factor = {"application": "heat", "processors": 36, "components": (18, 18), "clusters": 2, "dilation": 4}
     replace_rows(
