@@ -8,6 +8,8 @@ set -eu
 umask 077
 folder=/run/broker volume=/var/lib/testbed
 mkdir -p "$folder"
+# An engine that starts the container again mounts the folder anew, with other rights.
+chmod 700 "$folder"
 rm -rf "${folder:?}"/*
 cp -RL /etc/testbed/. "$folder"
 chown -R broker:broker "$folder"
