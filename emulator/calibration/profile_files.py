@@ -119,11 +119,12 @@ def _content(processor: Processor) -> dict[str, Any]:
 
 
 def _new(processor: Processor) -> CommentedMap:
-    """Return a profile as a file of its own holds it, with its weights on one line."""
+    """Return a profile as a file of its own holds it, with its memory and its weights on a line each."""
     profile = CommentedMap({key: value for key, value in _content(processor).items() if value})
-    if processor.weights:
-        profile["weights"] = CommentedMap(processor.weights)
-        profile["weights"].fa.set_flow_style()
+    for key in ("memory", "weights"):
+        if key in profile:
+            profile[key] = CommentedMap(profile[key])
+            profile[key].fa.set_flow_style()
     return profile
 
 

@@ -14,6 +14,7 @@ from apps.descriptor import ApplicationDescriptor, Arguments, IterationForm, Sta
 from apps.grid import MasterAndWorkers, Neighbours, ProcessGrid
 from apps.registry import application_named, check_program
 from emulator.model.job import JobSpecification
+from emulator.model.point_costs import Sweep
 from emulator.model.processor import Processor
 from emulator.model.topology import Topology
 from emulator.model.units import BYTES_PER_POINT
@@ -110,7 +111,7 @@ def _compute_s(processor: Processor, specification: JobSpecification, work: _Wor
         return 0.0
     if work.stated_s is not None:
         return work.stated_s
-    swept_s = work.sweeps * costs.duration_s(work.points) * processor.weight(specification.application)
+    swept_s = work.sweeps * costs.duration_s(Sweep(work.points)) * processor.weight(specification.application)
     return swept_s / specification.time_scale
 
 
