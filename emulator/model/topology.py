@@ -19,6 +19,7 @@ from emulator.model.interconnects import Interconnects
 from emulator.model.names import named_among
 from emulator.model.processor import Processor, processor_named
 from emulator.model.real_head import RealHead
+from emulator.model.uncertainty import Uncertainty
 
 __all__ = ["AccessLink", "Cluster", "Link", "Middleware", "Name", "Path", "Processor", "Topology", "is_name"]
 
@@ -131,6 +132,7 @@ class Topology(DocumentModel):
     interconnects: Interconnects = Interconnects()
     collectives: Collectives = Collectives()
     whole_nodes: WholeNodes = WholeNodes()
+    uncertainty: Uncertainty | None = None
     middleware: Middleware | None = None
     clusters: Annotated[tuple[Cluster, ...], Field(min_length=1, max_length=MAX_CLUSTERS)]
     default_link: Path | None = None
