@@ -23,7 +23,7 @@ EXCHANGE_MODES: tuple[ExchangeMode, ...] = get_args(ExchangeMode)
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The computation of an iteration: a working set of `points`, swept over `sweeps` times.
+    """The computation of an iteration: a working set of `points` in rows of `row_points`, swept over `sweeps` times.
 
     Raises:
         InvalidInput: if that is nothing.
@@ -31,6 +31,7 @@ class Work:
 
     points: int
     sweeps: int = 1
+    row_points: int = 0
 
     def __post_init__(self) -> None:
         if self.points < 1 or self.sweeps < 1:

@@ -43,7 +43,8 @@ def _grid_points(side_points: int) -> Work:
 
 def _largest_block(side_points: int, process_grid: ProcessGrid) -> Work:
     # Shares grow by no more than one row and column, and the last process has the largest of both.
-    return Work(block_of(process_grid.processes - 1, side_points, process_grid).points)
+    block = block_of(process_grid.processes - 1, side_points, process_grid)
+    return Work(block.points, row_points=block.columns)
 
 
 def _poisson_share(side_points: int, processors: int) -> Work:
@@ -64,7 +65,7 @@ def _check_laplace(side_points: int, processors: int, arguments: Arguments) -> N
 
 def _heat_share(side_points: int, processors: int) -> Work:
     block = MasterAndWorkers(processors).block_of(processors - 1, side_points)
-    return Work(0 if block is None else block.points)
+    return Work(0 if block is None else block.points, row_points=side_points)
 
 
 def _check_heat(side_points: int, processors: int, arguments: Arguments) -> None:

@@ -102,7 +102,9 @@ def measure_overhead(
             f"use a larger --dilation than {trial.dilation:g}, or a quieter host."
         )
     iterations_s = values(jobs, "iteration_s")
-    compute_s = predicted_compute_s(processor, trial.application, work)
+    cluster = testbed.topology.clusters[0]
+    computing = testbed.topology.whole_nodes.per_node(trial.processors, 1, None, cluster.processors_per_node)
+    compute_s = predicted_compute_s(processor, trial.application, work, computing)
     return MeasuredOverhead(sum(iterations_s) / len(iterations_s), compute_s, verdict)
 
 

@@ -34,7 +34,7 @@ def profile_in(path: Path) -> Processor | None:
         if not path.parent.is_dir():
             raise InvalidInput(f"{path}: cannot be written (there is no folder {path.parent}).")
         return None
-    if _is_topology(_read(path)):
+    if _is_topology(read_yaml(path)):
         return read_document(path, Topology).processor
     return read_document(path, Processor)
 
@@ -46,15 +46,15 @@ def write_profile(path: Path, processor: Processor) -> None:
         InvalidInput: if the file cannot be written, or would not hold what it should.
     """
     if not path.exists():
-        _write(path, _new(processor), Processor)
+        write_yaml(path, _new(processor), Processor)
         return
-    document = _read(path)
+    document = read_yaml(path)
     if _is_topology(document):
         _put_into_topology(document, processor)
-        _write(path, document, Topology)
+        write_yaml(path, document, Topology)
     else:
-        _update(document, _content(processor))
-        _write(path, document, Processor)
+        updated(document, _content(processor))
+        write_yaml(path, document, Processor)
 
 
 def profile_name(requested: str | None, path: Path | None, base: Processor) -> str:
@@ -76,7 +76,7 @@ def _name_by_file(path: Path | None, base: Processor) -> str:
         return base.name
     if not path.exists():
         return path.stem
-    document = _read(path)
+    document = read_yaml(path)
     if _is_topology(document) and isinstance(document.get("processor"), str):
         return f"{base.name}-calibrated"
     return base.name
@@ -85,7 +85,7 @@ def _name_by_file(path: Path | None, base: Processor) -> str:
 def _put_into_topology(document: CommentedMap, processor: Processor) -> None:
     present = document.get("processor")
     if isinstance(present, CommentedMap):
-        _update(present, _content(processor))
+        updated(present, _content(processor))
     else:
         profile = _new(processor)
         _move_comment(document, "processor", profile)
@@ -101,13 +101,13 @@ def _move_comment(document: CommentedMap, key: str, value: CommentedMap) -> None
         value.ca.items[list(value)[-1]] = tokens
 
 
-def _update(present: MutableMapping[str, Any], new: Mapping[str, Any]) -> None:
+def updated(present: MutableMapping[str, Any], new: Mapping[str, Any]) -> None:
     """Make `present` say what `new` says: equal values stay as they were written, empty ones are not added."""
     for key in [key for key in present if key not in new]:
         del present[key]
     for key, value in new.items():
         if isinstance(value, Mapping) and isinstance(present.get(key), MutableMapping):
-            _update(present[key], value)
+            updated(present[key], value)
         elif value != present.get(key) and (key in present or value):
             present[key] = value
 
@@ -119,11 +119,12 @@ def _content(processor: Processor) -> dict[str, Any]:
 
 
 def _new(processor: Processor) -> CommentedMap:
-    """Return a profile as a file of its own holds it, with its weights on one line."""
+    """Return a profile as a file of its own holds it, with its memory and its weights on a line each."""
     profile = CommentedMap({key: value for key, value in _content(processor).items() if value})
-    if processor.weights:
-        profile["weights"] = CommentedMap(processor.weights)
-        profile["weights"].fa.set_flow_style()
+    for key in ("memory", "weights"):
+        if key in profile:
+            profile[key] = CommentedMap(profile[key])
+            profile[key].fa.set_flow_style()
     return profile
 
 
@@ -143,7 +144,12 @@ def _yaml() -> YAML:
     return yaml
 
 
-def _read(path: Path) -> CommentedMap:
+def read_yaml(path: Path) -> CommentedMap:
+    """Read a document with its comments.
+
+    Raises:
+        InvalidInput: if it cannot be read, or holds no keys.
+    """
     try:
         document = _yaml().load(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -155,7 +161,12 @@ def _read(path: Path) -> CommentedMap:
     return document
 
 
-def _write(path: Path, document: CommentedMap, model: type[BaseModel]) -> None:
+def write_yaml(path: Path, document: CommentedMap, model: type[BaseModel]) -> None:
+    """Write a document with its comments, once it is sure that it describes a `model`.
+
+    Raises:
+        InvalidInput: if it does not.
+    """
     text = io.StringIO()
     _yaml().dump(document, text)
     parse_document(text.getvalue(), model, source=str(path))

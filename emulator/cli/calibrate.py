@@ -20,7 +20,9 @@ from emulator.calibration.profile import (
 from emulator.calibration.profile_files import profile_in, profile_name, write_profile
 from emulator.cli.foreign_text import say
 from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption, OutOption, run_path
+from emulator.cli.predict import DEFAULT_TOPOLOGY
 from emulator.cli.progress import run_progress
+from emulator.cli.table_fits import calibrate_from_table
 from emulator.cli.tables import show_rows
 from emulator.containers.state import testbed_state
 from emulator.model.documents import document_text, validate
@@ -56,6 +58,15 @@ def calibrate(
         float | None,
         typer.Option(help="Seconds of an iteration that are not computation; by default the testbed measures them."),
     ] = None,
+    table: Annotated[
+        Path | None, typer.Option(help="Known: a CSV table of runtimes, to which all numbers of --topology are fitted.")
+    ] = None,
+    topology: Annotated[
+        str, typer.Option(help="The topology that --table starts from: a name in compose/, or a YAML file.")
+    ] = DEFAULT_TOPOLOGY,
+    day: Annotated[
+        str | None, typer.Option(help="Whose numbers of the day --into gets: a set of the table; else its first.")
+    ] = None,
     profile: Annotated[
         str | None, typer.Option(help="Profile to start from; else that of --into, or of the testbed.")
     ] = None,
@@ -73,6 +84,11 @@ def calibrate(
 
     Example: testbed calibrate --app poisson --grid 400 --processors 16 --iteration-s 0.001298
     """
+    if table is not None:
+        if iteration_s is not None or runtime_s is not None or from_published or on_this_host:
+            raise InvalidInput("--table: it says what is known; leave out --iteration-s, --runtime-s and --from-....")
+        calibrate_from_table(table, topology, day, into, out, as_json=as_json)
+        return
     stated = {
         "application": application, "grid": grid, "processors": processors, "repeat": repeat, "dilation": dilation,
     }  # fmt: skip
@@ -104,7 +120,7 @@ def _known(
     """
     given = [iteration_s is not None, runtime_s is not None, from_published, on_this_host]
     if sum(given) != 1:
-        raise InvalidInput("Say one of --iteration-s, --runtime-s, --from-published and --from-host.")
+        raise InvalidInput("Say one of --iteration-s, --runtime-s, --from-published, --from-host and --table.")
     if (runtime_s is None) != (iterations is None):
         raise InvalidInput("--runtime-s and --iterations go together: so many seconds for so many iterations.")
     if on_this_host:

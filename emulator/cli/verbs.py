@@ -43,6 +43,9 @@ VERBS: Final = {
         "poisson.",
         "live",
     ),
+    "predict": Verb(
+        "Predict an iteration of a job, and how much longer it takes than in one cluster, with 95% intervals."
+    ),
     "submit": Verb("Submit a job.", "live"),
     "jobs": Verb("List the jobs that the broker knows, or show all that it knows of one.", "live"),
     "queue": Verb("List the waiting jobs in the order in which they would be tried.", "live"),

@@ -8,14 +8,16 @@ for another application it gives the application's weight.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from apps.descriptor import Work
+from apps.registry import application_named
 from emulator.model.documents import validate
 from emulator.model.errors import InvalidInput
-from emulator.model.processor import REFERENCE_APPLICATION, PointCosts, Processor
-from emulator.model.units import NANOSECONDS_PER_SECOND
+from emulator.model.point_costs import PointCosts, Sweep
+from emulator.model.processor import REFERENCE_APPLICATION, Processor
+from emulator.model.units import BYTES_PER_POINT, NANOSECONDS_PER_SECOND
 
 DIGITS: Final = 4
 """Significant digits of the solution: more than any runtime has."""
@@ -59,18 +61,47 @@ class Calibration:
     after: float
 
 
-def calibrated(processor: Processor, application: str, work: Work, iteration: Iteration) -> Calibration:
+def calibrated(
+    processor: Processor, application: str, work: Work, iteration: Iteration, computing: int = 1
+) -> Calibration:
     """Return `processor` changed so that an iteration with that work takes the given time.
 
+    `computing` processors of each node compute at once.
+
     Raises:
-        InvalidInput: if the processor is unpaced, and so has nothing to calibrate.
+        InvalidInput: if the processor is unpaced, and so has nothing to calibrate, or no cost would do.
     """
     costs = _costs(processor)
+    sweep = _sweep(application, work)
     if application != REFERENCE_APPLICATION:
-        return weighed(processor, application, iteration.compute_s / (work.sweeps * costs.duration_s(work.points)))
-    key = "in_cache_ns_per_point" if costs.fits_cache(work.points) else "out_of_cache_ns_per_point"
-    after = _rounded(iteration.compute_s * NANOSECONDS_PER_SECOND / work.updates)
+        swept_s = work.sweeps * costs.duration_s(sweep, computing)
+        return weighed(processor, application, iteration.compute_s / swept_s)
+    asked_ns = iteration.compute_s * NANOSECONDS_PER_SECOND / work.updates
+    key = "in_cache_ns_per_point" if costs.mostly_in_cache(sweep) else "out_of_cache_ns_per_point"
+    after = _rounded(_solved(costs, key, sweep, computing, asked_ns))
+    if after <= 0:
+        raise InvalidInput(
+            f"A point that takes {asked_ns:.4g} ns is cheaper than the rest of {processor.name!r} allows: calibrate the"
+            " cost in cache first, on a small grid."
+        )
     return Calibration(_changed(processor, {key: after}), key, getattr(costs, key), after)
+
+
+def _solved(costs: PointCosts, key: str, sweep: Sweep, computing: int, asked_ns: float) -> float:
+    """Return the cost `key` with which a point of `sweep` takes `asked_ns`; a point's cost is linear in it."""
+    at_zero_ns, at_one_ns = (_with(costs, key, value).ns_per_point(sweep, computing) for value in (0.0, 1.0))
+    return (asked_ns - at_zero_ns) / (at_one_ns - at_zero_ns)
+
+
+def _with(costs: PointCosts, key: str, value: float) -> PointCosts:
+    if key == "in_cache_ns_per_point":
+        return replace(costs, in_cache_ns_per_point=value)
+    return replace(costs, out_of_cache_ns_per_point=value)
+
+
+def _sweep(application: str, work: Work) -> Sweep:
+    touched = application_named(application).form.arrays * BYTES_PER_POINT
+    return Sweep(work.points, touched, work.row_points)
 
 
 def weighed(processor: Processor, application: str, weight: float) -> Calibration:
@@ -101,14 +132,16 @@ def _changed(processor: Processor, changes: dict[str, object]) -> Processor:
     return validate({**processor.model_dump(), **changes}, Processor, source="calibrate")
 
 
-def predicted_compute_s(processor: Processor, application: str, work: Work) -> float:
+def predicted_compute_s(processor: Processor, application: str, work: Work, computing: int = 1) -> float:
     """Return the emulated seconds that `processor` computes in an iteration with that work.
+
+    `computing` processors of each node compute at once.
 
     Raises:
         InvalidInput: if the processor is unpaced.
     """
     costs = _costs(processor)
-    return work.sweeps * costs.duration_s(work.points) * processor.weight(application)
+    return work.sweeps * costs.duration_s(_sweep(application, work), computing) * processor.weight(application)
 
 
 def _rounded(value: float) -> float:

@@ -43,6 +43,10 @@ class Interconnect(DocumentModel):
             raise ValueError(f"name: {SHARED_MEMORY!r} stands for messages that are not paced; choose another")
         return self
 
+    def stretched(self, factor: float) -> Interconnect:
+        """Return it with its latency and its time per message taken `factor` times as long."""
+        return self.model_copy(update={"latency_s": self.latency_s * factor, "message_s": self.message_s * factor})
+
     @property
     def as_argument(self) -> str:
         """The applications' command-line argument: name, latency, rate and time per message, separated by colons."""
@@ -67,6 +71,13 @@ class Interconnects(DocumentModel):
 
     single_cluster: Interconnect | None = None
     coallocated: Interconnect | None = None
+
+    def stretched(self, factor: float) -> Interconnects:
+        """Return both with their messages taken `factor` times as long."""
+        single, coallocated = (
+            None if stated is None else stated.stretched(factor) for stated in (self.single_cluster, self.coallocated)
+        )
+        return self.model_copy(update={"single_cluster": single, "coallocated": coallocated})
 
     def of(self, clusters: int, which: WhichInterconnect | None = None) -> Interconnect | None:
         """Return the interconnect of a job over `clusters` clusters, or the one of `which`; None is shared memory."""

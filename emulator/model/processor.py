@@ -6,46 +6,44 @@ A `Processor` is a named profile. A topology states it as a mapping, or as the n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Final, Self
+from typing import Annotated, ClassVar, Final, Self
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
 from emulator.model.documents import DocumentModel, Name, read_document
 from emulator.model.errors import InvalidInput
 from emulator.model.names import named_among
+from emulator.model.point_costs import MemoryCosts, PointCosts
 from emulator.model.project import PROCESSORS, names_in
-from emulator.model.units import BYTES_PER_POINT, seconds_from_nanoseconds
 
 REFERENCE_APPLICATION: Final = "poisson"
 """The application whose grid-point update has weight 1."""
 
+NonNegative = Annotated[float, Field(ge=0)]
+
 _COSTS: Final = ("in_cache_ns_per_point", "out_of_cache_ns_per_point", "cache_bytes")
 
 
-@dataclass(frozen=True, slots=True)
-class PointCosts:
-    """The emulated nanoseconds of a grid-point update, in cache (the working set fits the cache) and out of cache."""
+class Memory(DocumentModel):
+    """The memory of a node: what makes the cost of a point a curve instead of a step (`emulator.model.point_costs`)."""
 
-    in_cache_ns_per_point: float
-    out_of_cache_ns_per_point: float
-    cache_bytes: int
+    cache_ways: PositiveInt
+    first_level_bytes: PositiveInt
+    shared_share: NonNegative = 0.0
+    long_row_ns_per_point: NonNegative = 0.0
 
-    def fits_cache(self, points: int) -> bool:
-        """Return whether a working set of `points` grid points fits the cache."""
-        return points * BYTES_PER_POINT <= self.cache_bytes
-
-    def duration_s(self, points: int) -> float:
-        """Return the emulated seconds of one update of `points` grid points in one working set."""
-        per_point_ns = self.in_cache_ns_per_point if self.fits_cache(points) else self.out_of_cache_ns_per_point
-        return seconds_from_nanoseconds(points * per_point_ns)
+    @property
+    def costs(self) -> MemoryCosts:
+        """The same as a plain value."""
+        return MemoryCosts(self.cache_ways, self.first_level_bytes, self.shared_share, self.long_row_ns_per_point)
 
 
 class Processor(DocumentModel):
     """A processor profile: the cost of a grid-point update of the Poisson application, and other applications' weights.
 
-    An application's weight is the cost of its grid-point update relative to that of Poisson; 1 unless stated. An
-    `unpaced` processor has no costs: it computes as fast as the host does, at every dilation.
+    Without a `memory` the cost is a step at `cache_bytes`, 8 bytes a point; with one it is a curve. An application's
+    weight is the cost of its grid-point update relative to that of Poisson; 1 unless stated. An `unpaced` processor has
+    no costs: it computes as fast as the host does, at every dilation.
     """
 
     called: ClassVar[str] = "processor profile"
@@ -54,6 +52,7 @@ class Processor(DocumentModel):
     in_cache_ns_per_point: PositiveFloat | None = None
     out_of_cache_ns_per_point: PositiveFloat | None = None
     cache_bytes: PositiveInt | None = None
+    memory: Memory | None = None
     weights: dict[Name, PositiveFloat] = Field(default_factory=dict)
     unpaced: bool = False
 
@@ -65,6 +64,8 @@ class Processor(DocumentModel):
                 raise ValueError(f"{key}: an unpaced processor has no costs, since it computes as fast as the host")
             if not given and not self.unpaced:
                 raise ValueError(f"{key}: this key is missing (or say unpaced: true, to compute as fast as the host)")
+        if self.unpaced and self.memory is not None:
+            raise ValueError("memory: an unpaced processor has no costs, since it computes as fast as the host")
         if self.unpaced and self.weights:
             raise ValueError("weights: an unpaced processor has none, since it computes as fast as the host")
         if self.weights.get(REFERENCE_APPLICATION, 1.0) != 1.0:
@@ -76,7 +77,8 @@ class Processor(DocumentModel):
         """The costs per grid point; None if the processor is unpaced."""
         if self.in_cache_ns_per_point is None or self.out_of_cache_ns_per_point is None or self.cache_bytes is None:
             return None
-        return PointCosts(self.in_cache_ns_per_point, self.out_of_cache_ns_per_point, self.cache_bytes)
+        memory = None if self.memory is None else self.memory.costs
+        return PointCosts(self.in_cache_ns_per_point, self.out_of_cache_ns_per_point, self.cache_bytes, memory)
 
     def weight(self, application: str) -> float:
         """Return the cost of a grid-point update of `application` relative to that of Poisson."""

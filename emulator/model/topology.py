@@ -12,12 +12,14 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, PositiveFloat, PositiveInt, field_validator, model_validator
 
+from emulator.model.collectives import Collectives, WholeNodes
 from emulator.model.documents import DocumentModel, Name, is_name
 from emulator.model.errors import InvalidInput, UnknownName
 from emulator.model.interconnects import Interconnects
 from emulator.model.names import named_among
 from emulator.model.processor import Processor, processor_named
 from emulator.model.real_head import RealHead
+from emulator.model.uncertainty import Uncertainty
 
 __all__ = ["AccessLink", "Cluster", "Link", "Middleware", "Name", "Path", "Processor", "Topology", "is_name"]
 
@@ -83,6 +85,10 @@ class Path(DocumentModel):
     jitter_s: NonNegative = 0.0
     loss: Annotated[float, Field(ge=0, lt=1)] = 0.0
 
+    def stretched(self, factor: float) -> Self:
+        """Return it with its delay and its jitter taken `factor` times as long."""
+        return self.model_copy(update={"delay_s": self.delay_s * factor, "jitter_s": self.jitter_s * factor})
+
 
 class Link(Path):
     """A path between two named clusters; it holds for both directions unless `one_way`."""
@@ -124,6 +130,9 @@ class Topology(DocumentModel):
     description: str = ""
     processor: Processor
     interconnects: Interconnects = Interconnects()
+    collectives: Collectives = Collectives()
+    whole_nodes: WholeNodes = WholeNodes()
+    uncertainty: Uncertainty | None = None
     middleware: Middleware | None = None
     clusters: Annotated[tuple[Cluster, ...], Field(min_length=1, max_length=MAX_CLUSTERS)]
     default_link: Path | None = None
@@ -205,6 +214,21 @@ class Topology(DocumentModel):
             UnknownName: if there is none.
         """
         return self.cluster_names.index(named_among("cluster", name, self.cluster_names))
+
+    def among(self, processes: int) -> Topology:
+        """Return the topology as a job of so many processes finds it: messages and delays stretched by their spread."""
+        factor = self.collectives.stretch(processes)
+        if factor == 1.0:
+            return self
+        default = self.default_link
+        return self.model_copy(
+            update={
+                "interconnects": self.interconnects.stretched(factor),
+                "collectives": self.collectives.model_copy(update={"spread": 0.0}),
+                "links": tuple(link.stretched(factor) for link in self.links),
+                "default_link": None if default is None else default.stretched(factor),
+            }
+        )
 
     def path(self, source: str, target: str) -> Path:
         """Return the path from cluster `source` to cluster `target`.

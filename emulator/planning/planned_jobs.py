@@ -1,7 +1,7 @@
 """From a job's specification, and where its components are, to what is known of it before it runs.
 
 The work and the form of an iteration come from the application's descriptor (`apps.registry`). All that a job is stands
-in emulated seconds; an iteration's time is good to some tenths.
+in emulated seconds; an iteration's time is the model's.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Final
 from apps.descriptor import ApplicationDescriptor, Arguments, IterationForm, StatedWork
 from apps.grid import MasterAndWorkers, Neighbours, ProcessGrid
 from apps.registry import application_named, check_program
+from emulator.fidelity.iteration.predicted import ModelJob, predicted
+from emulator.model.collectives import Pattern
 from emulator.model.job import JobSpecification
-from emulator.model.processor import Processor
 from emulator.model.topology import Topology
 from emulator.model.units import BYTES_PER_POINT
-from emulator.planning.planned_traffic import Part, RankLinks, Traffic
+from emulator.planning.planned_traffic import Part, RankPackets
 
 UNSTATED_ITERATIONS: Final = 1000
 """How long a job is taken to be that ends when it has converged: nobody knows before."""
 
-_STEPS: Final = {"steps": 4, "overlapped": 1}
 _UNSTATED_POINTS: Final = 1
 
 
@@ -67,16 +67,23 @@ def planned_job(specification: JobSpecification, parts: Sequence[Part], topology
     grid = arguments.get("grid", 0)
     side_points = grid if isinstance(grid, int) else 0
     work = _work(descriptor, side_points, ranks, arguments)
-    traffic = _traffic(form, side_points, RankLinks(topology, tuple(parts), interconnect), arguments)
+    segments = _segments(form, side_points, RankPackets(tuple(parts)), topology.collectives.pattern)
+    modelled = predicted(
+        topology,
+        ModelJob(
+            application, side_points, tuple(parts), specification.interconnect, arguments=arguments,
+            time_scale=specification.time_scale,
+        ),
+    )  # fmt: skip
     iterations = arguments.get(descriptor.length, descriptor.default_length or UNSTATED_ITERATIONS)
     return PlannedJob(
         name=specification.name,
         processors=ranks,
         clusters=len(clusters),
         iterations=int(iterations) if isinstance(iterations, int | float) else UNSTATED_ITERATIONS,
-        iteration_s=_compute_s(topology.processor, specification, work) + traffic.delays_s,
+        iteration_s=modelled.iteration_s,
         updates=float(ranks * work.points * work.sweeps),
-        segments=traffic.segments,
+        segments=segments,
         real=len(clusters) > 1 or interconnect is None,
         grid_bytes=max(side_points**2, ranks * work.points) * form.arrays * BYTES_PER_POINT,
     )
@@ -84,47 +91,31 @@ def planned_job(specification: JobSpecification, parts: Sequence[Part], topology
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """A rank's working set, and how often an iteration sweeps over it; `stated_s` where it is stated as a time."""
+    """A rank's working set, and how often an iteration sweeps over it."""
 
     points: int
     sweeps: int = 1
-    stated_s: float | None = None
 
 
 def _work(descriptor: ApplicationDescriptor, side_points: int, ranks: int, arguments: Arguments) -> _Work:
     work = descriptor.work
     if isinstance(work, StatedWork):
-        points, stated_s = arguments.get(work.points, _UNSTATED_POINTS), arguments.get(work.duration_s)
-        return _Work(
-            int(points) if isinstance(points, int | float) else _UNSTATED_POINTS,
-            stated_s=float(stated_s) if isinstance(stated_s, int | float) else None,
-        )
+        points = arguments.get(work.points, _UNSTATED_POINTS)
+        return _Work(int(points) if isinstance(points, int | float) else _UNSTATED_POINTS)
     share = work.largest_share(side_points, ranks)
     return _Work(share.points, share.sweeps)
 
 
-def _compute_s(processor: Processor, specification: JobSpecification, work: _Work) -> float:
-    """Emulated seconds that the busiest rank computes in an iteration; 0 where the processor is the host's own."""
-    costs = processor.costs
-    if costs is None:
-        return 0.0
-    if work.stated_s is not None:
-        return work.stated_s
-    swept_s = work.sweeps * costs.duration_s(work.points) * processor.weight(specification.application)
-    return swept_s / specification.time_scale
-
-
-def _traffic(form: IterationForm, side_points: int, links: RankLinks, arguments: Arguments) -> Traffic:
+def _segments(form: IterationForm, side_points: int, packets: RankPackets, pattern: Pattern) -> float:
+    """Return the packets of an iteration between clusters."""
     meetings = 0.0 if form.meeting_phases is None else form.phases / form.meeting_phases
-    meeting = links.reduction()
+    meeting = packets.reduction(pattern)
     if form.all_to_all_bytes is not None:
-        meeting = links.all_to_all(form.all_to_all_bytes(side_points)).times(2) + meeting
+        meeting += 2.0 * packets.all_to_all(form.all_to_all_bytes(side_points))
     if form.division == "none":
-        return meeting.times(meetings)
-    steps = _STEPS.get(str(arguments.get("exchange", form.exchange)), _STEPS["steps"])
-    neighbours, row_points, column_points = _borders(form, side_points, len(links.clusters_of_ranks))
-    exchange = links.borders(neighbours, row_points, column_points, steps)
-    return exchange.times(form.phases) + meeting.times(meetings)
+        return meeting * meetings
+    neighbours, row_points, column_points = _borders(form, side_points, len(packets.clusters_of_ranks))
+    return form.phases * packets.borders(neighbours, row_points, column_points) + meeting * meetings
 
 
 def _borders(form: IterationForm, side_points: int, ranks: int) -> tuple[dict[int, Neighbours], int, int]:

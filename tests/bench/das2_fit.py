@@ -1,11 +1,11 @@
 """The numbers of `das2`, found again: ``python -m tests.bench.das2_fit`` (minutes; ``--show`` only prints errors).
 
 Fits nine numbers - two costs of a point; latency, rate and time per message of Myrinet and of Ethernet; the delay of
-the wide area - on the published runtimes of Poisson at grids 100, 400 and 4000 with 16 processors, by the arithmetic of
-``iteration_model``. What is minimized is the mean absolute error of the 12 runtimes plus that of the 9 factors; the
-published border exchanges of the same cells, with a small weight, decide what runtimes do not: how time inside a
-cluster divides between borders and the reduction. Pairs of clusters in different cities are taken to be 0.2 ms farther
-apart than the first two, which were both in Amsterdam: 50 km of fibre.
+the wide area - on the published runtimes of Poisson at grids 100, 400 and 4000 with 16 processors, by the model of
+`emulator.fidelity.iteration`. What is minimized is the mean absolute error of the 12 runtimes plus that of the 9
+factors; the published border exchanges of the same cells, with a small weight, decide what runtimes do not: how time
+inside a cluster divides between borders and the reduction. Pairs of clusters in different cities are taken to be 0.2 ms
+farther apart than the first two, which were both in Amsterdam: 50 km of fibre.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.optimize import minimize
 
+from apps.grid import equal_components
+from emulator.fidelity.iteration.predicted import ModelJob, Predicted, predicted
 from emulator.model.catalogue import topology_named
 from emulator.model.interconnects import Interconnect, Interconnects
 from emulator.model.topology import Topology
@@ -28,7 +30,6 @@ from emulator.studies.published_runtimes import (
     published_runtimes,
 )
 from emulator.studies.reproduction_rows import CALIBRATED_GRIDS
-from tests.bench.iteration_model import Modelled, modelled
 
 SETUPS = (Setup.PBS_1, Setup.GLOBUS_1, Setup.GLOBUS_2, Setup.GLOBUS_4)
 NAMES = (
@@ -84,6 +85,13 @@ def with_parameters(topology: Topology, numbers: Sequence[float]) -> Topology:
     )
 
 
+def modelled(topology: Topology, grid: int, processors: int, setup: Setup) -> Predicted:
+    """What an iteration takes in `setup` on the first clusters of `topology`."""
+    names = topology.cluster_names[: setup.clusters]
+    parts = tuple(zip(names, equal_components(processors, setup.clusters), strict=True))
+    return predicted(topology, ModelJob("poisson", grid, parts, setup.interconnect))
+
+
 def loss(topology: Topology) -> float:
     """Mean absolute errors of runtimes and factors, and a little of the border exchanges."""
     found = {
@@ -99,7 +107,7 @@ def loss(topology: Topology) -> float:
 
 
 def _errors(
-    cells: Sequence[PublishedRuntime], found: dict[tuple[int | None, Setup], Modelled]
+    cells: Sequence[PublishedRuntime], found: dict[tuple[int | None, Setup], Predicted]
 ) -> tuple[list[float], list[float]]:
     """Absolute relative errors of runtimes, and of factors relative to one cluster, of cells on equal processors."""
     error = {(cell.grid, cell.setup): found[cell.grid, cell.setup].iteration_s / cell.iteration_s for cell in cells}

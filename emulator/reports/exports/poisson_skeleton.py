@@ -12,13 +12,14 @@ from itertools import chain
 from typing import Final
 
 from apps.descriptor import EXCHANGE_MODES, ExchangeMode
-from apps.grid import Block, ProcessGrid, block_of, check_components
-from apps.tree import place_in_tree
+from apps.grid import ProcessGrid, block_of, check_components
+from apps.tree import Pattern, place_in_tree
+from emulator.fidelity.iteration.predicted import ModelJob, computed_s
 from emulator.model.errors import ImpossibleRequest, InvalidInput
-from emulator.model.interconnects import Interconnect
+from emulator.model.interconnects import Interconnect, WhichInterconnect
 from emulator.model.topology import Cluster, Topology
 from emulator.model.units import BYTES_PER_POINT
-from emulator.reports.exports.simgrid_platform import host_costs, host_name, host_speed
+from emulator.reports.exports.simgrid_platform import host_name, host_speed
 
 REDUCED_VALUES: Final = 4
 """The global error, and the three values that the testbed lets travel with it."""
@@ -89,8 +90,8 @@ def poisson_parameters(topology: Topology, interconnect: Interconnect | None, jo
     blocks = [block_of(rank, job.grid, process_grid) for rank in ranks]
     beside = [process_grid.neighbours(rank) for rank in ranks]
     cluster_of = [index for index, size in enumerate(job.components) for _ in range(size)]
-    compute_s = [_compute_s(topology, block) for block in blocks]
     speed = host_speed(topology.processor)
+    compute_s = computed_s(topology, _model_job(topology, interconnect, job))
     message_s = 0.0 if interconnect is None else interconnect.message_s
     return {
         "application": "poisson",
@@ -115,17 +116,21 @@ def poisson_parameters(topology: Topology, interconnect: Interconnect | None, jo
         "bottom": [_rank(neighbours.bottom) for neighbours in beside],
         "left": [_rank(neighbours.left) for neighbours in beside],
         "right": [_rank(neighbours.right) for neighbours in beside],
-        "reports_to": _parents(cluster_of),
+        "reports_to": _parents(cluster_of, topology.collectives.pattern),
     }
 
 
-def _compute_s(topology: Topology, block: Block) -> float:
-    return host_costs(topology.processor).duration_s(block.points)
+def _model_job(topology: Topology, interconnect: Interconnect | None, job: SkeletonJob) -> ModelJob:
+    coallocated = interconnect is not None and interconnect.name == getattr(
+        topology.interconnects.coallocated, "name", None
+    )
+    which = WhichInterconnect.COALLOCATED if coallocated else WhichInterconnect.SINGLE_CLUSTER
+    return ModelJob("poisson", job.grid, tuple(zip(job.clusters, job.components, strict=True)), which)
 
 
-def _parents(cluster_of: Sequence[int]) -> list[int]:
+def _parents(cluster_of: Sequence[int], pattern: Pattern) -> list[int]:
     """Return the rank to which each rank reports the error: the same tree as in the testbed."""
-    return [_rank(place_in_tree(rank, cluster_of).parent) for rank in range(len(cluster_of))]
+    return [_rank(place_in_tree(rank, cluster_of, pattern=pattern).parent) for rank in range(len(cluster_of))]
 
 
 def _rank(rank: int | None) -> int:

@@ -43,8 +43,11 @@ def simgrid_files(topology: Topology, interconnect: Interconnect | None, job: Sk
     Raises:
         InvalidInput: if the processor has no speed, or the job cannot be divided or does not fit.
     """
+    among = topology.among(job.processes)
+    if interconnect is not None:
+        interconnect = interconnect.stretched(topology.collectives.stretch(job.processes))
     return {
-        PLATFORM_FILE: render_platform(topology, interconnect),
+        PLATFORM_FILE: render_platform(among, interconnect),
         HOSTS_FILE: "".join(f"{host}\n" for host in host_list(topology, job)),
         PARAMETERS_FILE: _json(poisson_parameters(topology, interconnect, job)),
         SKELETON_FILE: Path(__file__).with_name(SKELETON_FILE).read_text(encoding="utf-8"),

@@ -17,7 +17,8 @@ from xml.etree import ElementTree as ET
 
 from emulator.model.errors import InvalidInput
 from emulator.model.interconnects import Interconnect
-from emulator.model.processor import PointCosts, Processor
+from emulator.model.point_costs import PointCosts
+from emulator.model.processor import Processor
 from emulator.model.topology import Cluster, Topology
 from emulator.model.units import NANOSECONDS_PER_SECOND
 

@@ -46,8 +46,16 @@ def _indented(processor: Processor) -> str:
     return (
         f"  name: {processor.name}  # in place\n  in_cache_ns_per_point: {costs.in_cache_ns_per_point:g}\n"
         f"  out_of_cache_ns_per_point: {costs.out_of_cache_ns_per_point:g}\n  cache_bytes: {costs.cache_bytes}\n"
+        + _memory(processor)
         + "".join(f"  weights: {{{name}: {weight:g}}}\n" for name, weight in processor.weights.items())
     )
+
+
+def _memory(processor: Processor) -> str:
+    if processor.memory is None:
+        return ""
+    stated = processor.memory.model_dump()
+    return f"  memory: {{{', '.join(f'{key}: {value:g}' for key, value in stated.items())}}}\n"
 
 
 def test_a_cost_in_a_topology_is_changed_and_every_comment_kept(tmp_path):

@@ -80,7 +80,7 @@ def test_a_shell_is_offered_verbs_options_and_names(tmp_path):
         ("testbed simulate --policy m", ["mine.py"]),
         ("testbed simulate --queue ls-d", ["ls-do"]),
         ("testbed simulate W", ["W1", "W2", "W30", "W50"]),
-        ("testbed validate job.yaml --topology das2-", ["das2-2006"]),
+        ("testbed validate job.yaml --topology das2-", ["das2-2003", "das2-2003-single", "das2-2006"]),
         ("testbed validate o", ["ours.yaml"]),
         ("testbed replay runs/f", ["runs/first-1", "runs/first-2"]),
     ):

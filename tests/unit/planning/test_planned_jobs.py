@@ -43,7 +43,8 @@ def test_over_two_clusters_borders_and_reduction_cross_the_wide_area():
 
 def test_overlapped_borders_wait_once():
     steps, overlapped = (planned_job(poisson(exchange=mode), TWO, MINI) for mode in ("steps", "overlapped"))
-    assert steps.iteration_s - overlapped.iteration_s == pytest.approx(0.002, rel=0.7)
+    # The other cluster is a delay behind, as it learns to go on: its borders and its report then cross together.
+    assert steps.iteration_s - overlapped.iteration_s == pytest.approx(2 * 0.002, rel=0.1)
 
 
 def test_more_clusters_make_more_packets():

@@ -9,6 +9,7 @@ import pytest
 from apps.grid import equal_components
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import ImpossibleRequest, InvalidInput, UnknownName
+from emulator.model.point_costs import Sweep
 from emulator.reports.exports.poisson_skeleton import NOBODY, SkeletonJob, host_list, poisson_parameters
 from emulator.reports.exports.simgrid import (
     COMMANDS_FILE,
@@ -40,7 +41,7 @@ def test_points_costs_and_borders_add_up(requested):
         rows * columns / 8 for rows, columns in zip(found["row_bytes"], found["column_bytes"], strict=True)
     ]
     costs = DAS2.processor.costs
-    assert found["compute_s"] == [costs.duration_s(points) for points in found["points"]]
+    assert found["compute_s"] == [pytest.approx(costs.duration_s(Sweep(points))) for points in found["points"]]
     for flops, duration_s in zip(found["compute_flops"], found["compute_s"], strict=True):
         assert flops / found["flops_per_s"] == pytest.approx(duration_s)
 

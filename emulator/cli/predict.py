@@ -1,0 +1,183 @@
+"""The verb ``predict``: what an iteration of a job takes by the model, in one cluster and split over several."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import typer
+
+from apps.grid import equal_components
+from apps.registry import application_named
+from emulator.cli.completion import topologies
+from emulator.cli.export import Exchange
+from emulator.cli.options import JsonOption
+from emulator.cli.tables import show_rows
+from emulator.fidelity.iteration.accuracy import computing_share
+from emulator.fidelity.iteration.predicted import ModelJob, Predicted, predicted
+from emulator.model.catalogue import topology_named
+from emulator.model.errors import ImpossibleRequest, InvalidInput
+from emulator.model.interconnects import WhichInterconnect
+from emulator.model.names import named_among
+from emulator.model.topology import Topology
+from emulator.model.uncertainty import RelativeError
+
+DEFAULT_TOPOLOGY: Final = "das2-2003"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb of this file to `app`."""
+    app.command("predict")(predict)
+
+
+def predict(
+    application: Annotated[str, typer.Option("--app", help="The application.")] = "poisson",
+    grid: Annotated[int, typer.Option(min=1, help="Its grid points along a side.")] = 400,
+    processors: Annotated[int, typer.Option(min=1, help="Its processors.")] = 16,
+    split: Annotated[
+        str | None, typer.Option(help="The sizes of its parts, such as 24,16,8; or a number of equal parts.")
+    ] = None,
+    on: Annotated[str | None, typer.Option(help="Their clusters by name, in order; by default the first ones.")] = None,
+    topology: Annotated[
+        str, typer.Option(help="A topology's name in compose/, or a YAML file.", autocompletion=topologies)
+    ] = DEFAULT_TOPOLOGY,
+    interconnect: Annotated[
+        WhichInterconnect | None,
+        typer.Option(help="The interconnect inside clusters; by default that of a job over so many."),
+    ] = None,
+    processors_per_node: Annotated[
+        int | None, typer.Option(min=1, help="Processors of each node that the job gets; else as the topology says.")
+    ] = None,
+    exchange: Annotated[
+        Exchange | None, typer.Option(help="Borders one after another, or all at once; else as the application does.")
+    ] = None,
+    iterations: Annotated[int | None, typer.Option(min=1, help="Also predict the runtime of so many.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Predict an iteration of a job, and how much longer it takes than in one cluster, with 95% intervals.
+
+    Nothing is run: the numbers are the topology's.
+
+    Example: testbed predict --app poisson --grid 1000 --processors 48 --split 24,16,8
+    """
+    system = topology_named(topology)
+    if system.processor.costs is None:
+        raise InvalidInput(f"{system.name}: its processors are unpaced, so nothing is known of them.")
+    job = ModelJob(
+        application_named(application).name, grid, _parts(system, processors, split, on), interconnect,
+        processors_per_node, {} if exchange is None else {"exchange": exchange.value},
+    )  # fmt: skip
+    objection = application_named(application).objection(grid, processors, job.arguments)
+    if objection is not None:
+        raise InvalidInput(objection)
+    row = _row(system, job, iterations)
+    if as_json:
+        show_rows([row], as_json=True)
+        return
+    show_rows([_shown(row)], as_json=False, title=f"By the model, on {row['clusters']} of {system.name}; milliseconds")
+    if system.uncertainty is None:
+        print("No intervals: the topology states no uncertainty (`testbed calibrate --table` finds it).")
+
+
+def _parts(topology: Topology, processors: int, split: str | None, on: str | None) -> tuple[tuple[str, int], ...]:
+    """Return the parts of the job.
+
+    Raises:
+        InvalidInput: if the sizes do not add up.
+        ImpossibleRequest: if a cluster has fewer processors than its part, or there are too few clusters.
+    """
+    sizes = _sizes(processors, split)
+    names = list(topology.cluster_names)
+    if on is not None:
+        names = [named_among("cluster", name.strip(), topology.cluster_names) for name in on.split(",")]
+    if len(names) < len(sizes):
+        raise ImpossibleRequest(f"{len(sizes)} parts need as many clusters, but only {len(names)} are there.")
+    parts = tuple(zip(names, sizes, strict=False))
+    for name in dict.fromkeys(names):
+        asked = sum(size for cluster, size in parts if cluster == name)
+        if asked > topology.cluster(name).processors:
+            raise ImpossibleRequest(f"{name} has {topology.cluster(name).processors} processors, not {asked}.")
+    return parts
+
+
+def _sizes(processors: int, split: str | None) -> tuple[int, ...]:
+    if split is None:
+        return (processors,)
+    try:
+        sizes = tuple(int(size) for size in split.split(","))
+    except ValueError:
+        raise InvalidInput(f"--split: must be sizes such as 24,16,8, not {split!r}.") from None
+    if len(sizes) == 1 and sizes[0] != processors:
+        return equal_components(processors, sizes[0])
+    if min(sizes) < 1 or sum(sizes) != processors:
+        raise InvalidInput(f"--split: {split} does not add up to {processors} processors.")
+    return sizes
+
+
+def _row(topology: Topology, job: ModelJob, iterations: int | None) -> dict[str, object]:
+    found, alone = predicted(topology, job), _alone(topology, job)
+    share, uncertainty = computing_share(found), topology.uncertainty
+    factor = None if alone is None else found.iteration_s / alone.iteration_s
+    time_ends = _ends(found.iteration_s, share, uncertainty and uncertainty.iteration)
+    factor_ends = _ends(factor, share, uncertainty and uncertainty.factor)
+    row: dict[str, object] = {
+        "application": job.application,
+        "grid": job.grid,
+        "split": "+".join(str(size) for _, size in job.parts),
+        "clusters": ",".join(job.clusters),
+        "iteration_s": found.iteration_s,
+        "iteration_low_s": time_ends[0],
+        "iteration_high_s": time_ends[1],
+        "compute_s": found.compute_s,
+        "border_exchange_s": found.border_exchange_s,
+        "meeting_s": found.meeting_s,
+        "factor": factor,
+        "factor_low": factor_ends[0],
+        "factor_high": factor_ends[1],
+    }
+    if iterations is not None:
+        row["runtime_s"] = iterations * found.iteration_s
+    return row
+
+
+def _ends(
+    value: float | None, computing: float, error: RelativeError | None
+) -> tuple[float, float] | tuple[None, None]:
+    return (None, None) if value is None or error is None else error.interval(value, computing)
+
+
+def _shown(row: dict[str, object]) -> dict[str, object]:
+    """Return the row for people: intervals in one cell, times in milliseconds."""
+    found: dict[str, object] = {"job": f"{row['application']} {row['grid']} on {row['split']}"}
+    found["iteration"] = _milliseconds(row["iteration_s"])
+    if row["iteration_low_s"] is not None:
+        found["95%"] = f"{_milliseconds(row['iteration_low_s'])} to {_milliseconds(row['iteration_high_s'])}"
+    for name, key in (("compute", "compute_s"), ("borders", "border_exchange_s"), ("meeting", "meeting_s")):
+        found[name] = _milliseconds(row[key])
+    if row["factor"] is not None:
+        found["factor"] = f"{row['factor']:.3g}"
+    if row["factor_low"] is not None:
+        found["its 95%"] = f"{row['factor_low']:.3g} to {row['factor_high']:.3g}"
+    if "runtime_s" in row:
+        found["runtime (s)"] = f"{row['runtime_s']:.4g}"
+    return found
+
+
+def _milliseconds(duration_s: object) -> str:
+    return f"{duration_s * 1e3:.4g}" if isinstance(duration_s, float) else ""
+
+
+def _alone(topology: Topology, job: ModelJob) -> Predicted | None:
+    """Predict the job in one cluster over its own interconnect; None if it does not fit into any, or is that job."""
+    largest = max(topology.clusters, key=lambda cluster: cluster.processors)
+    which = job.which
+    if largest.processors < job.processors:
+        return None
+    if len(job.clusters) == 1 and which is not WhichInterconnect.COALLOCATED:
+        return None
+    return predicted(
+        topology,
+        ModelJob(
+            job.application, job.grid, ((largest.name, job.processors),), WhichInterconnect.SINGLE_CLUSTER,
+            arguments=job.arguments,
+        ),
+    )  # fmt: skip

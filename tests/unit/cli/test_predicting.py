@@ -1,0 +1,156 @@
+"""``testbed predict`` and ``testbed calibrate --table``: by the model alone, without a testbed."""
+
+from __future__ import annotations
+
+import csv
+import json
+from functools import partial
+
+import pytest
+
+from emulator.model.documents import read_document
+from emulator.model.project import PROJECT_ROOT
+from emulator.model.topology import Topology
+
+EXAMPLE = ("--app", "poisson", "--grid", "1000", "--processors", "48", "--split", "24,16,8")
+ROWS = """grid,processors,clusters,iterations,runtime_s
+400,16,1,100,0.13
+4000,16,1,10,2.67
+400,16,2,100,0.957
+400,16,4,100,0.807
+"""
+
+
+@pytest.fixture
+def predict(call):
+    """Runs ``testbed predict``; returns exit code, output and error output."""
+    return partial(call, "predict")
+
+
+@pytest.fixture
+def calibrate(call):
+    """Runs ``testbed calibrate``; returns exit code, output and error output."""
+    return partial(call, "calibrate")
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A small table of runtimes."""
+    file = tmp_path / "table.csv"
+    file.write_text(ROWS)
+    return file
+
+
+def row_of(shown: str) -> dict[str, object]:
+    (row,) = json.loads(shown)
+    return row
+
+
+def test_an_uneven_split_has_a_time_a_factor_and_their_intervals(predict):
+    code, shown, _ = predict(*EXAMPLE, "--on", "delft,utrecht,leiden", "--json")
+    assert code == 0
+    row = row_of(shown)
+    assert (row["split"], row["clusters"]) == ("24+16+8", "delft,utrecht,leiden")
+    assert row["iteration_low_s"] < row["iteration_s"] < row["iteration_high_s"]
+    assert 1.0 < row["factor_low"] < row["factor"] < row["factor_high"]
+    assert row["compute_s"] + row["border_exchange_s"] + row["meeting_s"] == pytest.approx(row["iteration_s"], rel=0.02)
+
+
+def test_the_factor_is_relative_to_one_cluster_over_its_own_interconnect(predict):
+    alone, coallocated, split = (
+        row_of(predict("--grid", "400", *more, "--json")[1])
+        for more in ((), ("--interconnect", "coallocated"), ("--split", "2"))
+    )
+    assert alone["factor"] is None
+    assert coallocated["factor"] == pytest.approx(coallocated["iteration_s"] / alone["iteration_s"])
+    assert split["split"] == "8+8"
+    assert split["factor"] == pytest.approx(split["iteration_s"] / alone["iteration_s"])
+
+
+def test_people_get_milliseconds(predict):
+    code, shown, _ = predict("--grid", "400", "--split", "8,8", "--iterations", "3814")
+    assert code == 0
+    assert "milliseconds" in shown
+    assert "runtime (s)" in shown
+
+
+def test_without_uncertainty_there_are_no_intervals(predict):
+    code, shown, _ = predict("--topology", "das2", "--split", "2")
+    assert code == 0
+    assert "No intervals" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--split", "8,4"), "--split: 8,4 does not add up to 16 processors"),
+        (("--split", "a,b"), "--split: must be sizes such as 24,16,8, not 'a,b'"),
+        (("--split", "3"), "16 processes cannot be divided equally over 3 clusters"),
+        (("--split", "8,8", "--on", "delft"), "2 parts need as many clusters, but only 1 are there"),
+        (("--split", "8,8", "--on", "delft,rome"), "There is no cluster 'rome'"),
+        (("--processors", "100", "--on", "delft"), "delft has 64 processors, not 100"),
+        (("--processors", "16", "--grid", "3"), "cannot be divided over 16 processes"),
+        (("--app", "laplace", "--processors", "8"), "square process grid"),
+        (("--app", "quake"), "There is no application 'quake'"),
+    ],
+)
+def test_nonsense_is_refused_in_one_sentence(predict, arguments, sentence):
+    code, shown, said = predict(*arguments)
+    assert (code, shown) == (1, "")
+    assert sentence in said
+    assert said.count("\n") == 1
+
+
+def test_a_table_gives_numbers_errors_of_every_row_and_warnings(calibrate, table, tmp_path):
+    code, shown, _ = calibrate("--table", str(table), "--out", str(tmp_path / "found"), "--json")
+    assert code == 0
+    found = row_of(shown)
+    assert {row["number"] for row in found["numbers"]} >= {"processor.in_cache_ns_per_point", "links.delay_s"}
+    assert [row["grid"] for row in found["rows"]] == [400, 4000, 400, 400]
+    assert all(abs(row["fitted_error"]) < abs(row["left_out_error"]) + 0.01 for row in found["rows"])
+    assert any("not decided by this table" in sentence for sentence in found["warnings"])
+    with (tmp_path / "found" / "rows.csv").open() as file:
+        stored = list(csv.DictReader(file))
+    assert [float(row["left_out_error"]) for row in stored] == [row["left_out_error"] for row in found["rows"]]
+
+
+def test_what_is_found_is_written_into_a_topology_and_predicts(calibrate, predict, table, tmp_path):
+    mine, copy = tmp_path / "mine.yaml", tmp_path / "copy.yaml"
+    copy.write_text((PROJECT_ROOT / "compose" / "das2-2003.yaml").read_text())
+    for number, file in enumerate((mine, copy)):
+        out = ("--out", str(tmp_path / f"out{number}"))
+        code, _, said = calibrate("--table", str(table), "--into", str(file), *out)
+        assert code == 0
+        assert f"Written: {file}" in said
+    assert "# Fitted to all published runtimes" in copy.read_text()
+    written = [read_document(file, Topology) for file in (mine, copy)]
+    assert written[0].processor == written[1].processor
+    assert written[0].processor.name == "das2-memory-calibrated"
+    assert written[0].uncertainty == written[1].uncertainty != read_document(
+        PROJECT_ROOT / "compose" / "das2-2003.yaml", Topology
+    ).uncertainty  # fmt: skip
+    assert row_of(predict("--topology", str(copy), "--json")[1])["iteration_s"] == pytest.approx(1.3e-3, rel=0.1)
+
+
+def test_people_get_the_rows_and_the_means(calibrate, table, tmp_path):
+    code, shown, _ = calibrate("--table", str(table), "--out", str(tmp_path / "found"))
+    assert code == 0
+    assert "Mean absolute errors" in shown
+    assert "poisson 400 on 8+8 (all)" in shown
+    assert "warning" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--table", "absent.csv"), "absent.csv: cannot be read"),
+        (("--table", "TABLE", "--iteration-s", "1"), "--table: it says what is known"),
+        (("--table", "TABLE", "--day", "monday"), "--day: the table has no set 'monday' (it has all)"),
+        (("--table", "TABLE", "--topology", "rome"), "There is no topology 'rome'"),
+    ],
+)
+def test_a_table_that_cannot_be_used_is_refused_in_one_sentence(calibrate, table, arguments, sentence):
+    code, shown, said = calibrate(*(str(table) if word == "TABLE" else word for word in arguments))
+    assert (code, shown) == (1, "")
+    assert sentence in said
+    assert said.count("\n") == 1
