@@ -41,18 +41,23 @@ OWN_TIME: Final = "own time"
 MOST_OWN_TIME: Final = 0.01
 """An iteration may change by this share at twice the dilation: then figures at any dilation that is chosen agree."""
 
+MOST_OWN_TIME_IN_A_CAMPAIGN: Final = 0.025
+"""The same for a campaign's jobs, of which the queue decides more than the host does."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pilot:
     """What a pilot of a trial showed at a dilation: shares of what they may be, by name, and its iteration.
 
-    `passes_on` tells whether its messages are real, so that the host's own time lengthens its iterations.
+    `passes_on` tells whether its messages are real, so that the host's own time lengthens its iterations. It may change
+    by `most_own_time` at twice the dilation.
     """
 
     dilation: float
     iteration_s: float
     strains: Mapping[str, float]
     passes_on: bool
+    most_own_time: float = MOST_OWN_TIME
 
     @property
     def binding(self) -> str:
@@ -144,7 +149,7 @@ def own_time(made: Mapping[float, Pilot], dilation: float) -> float | None:
             continue
         host_s = (made[other].iteration_s - pilot.iteration_s) / (1.0 / other - 1.0 / dilation)
         share = host_s / dilation / 2.0 / pilot.iteration_s
-        strain = max(0.0, share) / MOST_OWN_TIME
+        strain = max(0.0, share) / pilot.most_own_time
         if strain <= 1.0 or other is larger or made[other].strain <= 1.0 / MARGIN:
             return strain
     return None

@@ -15,7 +15,15 @@ from typing import Any, Final
 
 from apps.registry import application_named
 from emulator.fidelity.measures import JobMeasures
-from emulator.fidelity.pilots import Chosen, Needed, Pilot, next_pilot, strains
+from emulator.fidelity.pilots import (
+    MOST_OWN_TIME,
+    MOST_OWN_TIME_IN_A_CAMPAIGN,
+    Chosen,
+    Needed,
+    Pilot,
+    next_pilot,
+    strains,
+)
 from emulator.fidelity.verdict import Remedy, Verdict
 from emulator.model.clock import Dilation
 from emulator.model.documents import validate
@@ -182,7 +190,7 @@ class _PilotSession:
             if jobs is None:
                 trying.failed.add(trial.name)
                 return
-            pilots.append(_pilot(jobs, self.dilation))
+            pilots.append(_pilot(jobs, self.dilation, self.pace))
             self._note(trying.subject.name, trial, jobs, pilots[-1], time.monotonic() - host_began_s, recorder)
             disturbed = any(Remedy.ANOTHER_RUN in job.verdict.remedies for job in jobs)
             if not (disturbed and 1.0 < pilots[-1].strain <= DISTURBED_BY):
@@ -235,7 +243,7 @@ class _PilotSession:
         replace_rows(self.folder, PilotRow, self.rows)
 
 
-def _pilot(jobs: Sequence[EndedJob], dilation: Dilation) -> Pilot:
+def _pilot(jobs: Sequence[EndedJob], dilation: Dilation, pace: Pace) -> Pilot:
     """Return what the jobs of a pilot showed: the largest strain of each kind, and the iteration of a single job."""
     measures = _measures(jobs)
     found: dict[str, float] = {}
@@ -247,7 +255,9 @@ def _pilot(jobs: Sequence[EndedJob], dilation: Dilation) -> Pilot:
         found.pop("middleware", None)
     result: Mapping[str, Any] = jobs[0].result or {}
     alone = len(jobs) == 1
-    return Pilot(dilation.factor, float(result["iteration_s"]), found, alone and measures[0].lateness_adds_up)
+    passes_on = alone and measures[0].lateness_adds_up
+    own_time = MOST_OWN_TIME_IN_A_CAMPAIGN if pace.paced_middleware else MOST_OWN_TIME
+    return Pilot(dilation.factor, float(result["iteration_s"]), found, passes_on, own_time)
 
 
 def _measures(jobs: Sequence[EndedJob]) -> list[JobMeasures]:
