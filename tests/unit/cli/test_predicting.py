@@ -22,14 +22,16 @@ ROWS = """grid,processors,clusters,iterations,runtime_s
 
 
 @pytest.fixture
-def predict(call):
+def predict(call, monkeypatch):
     """Runs ``testbed predict``; returns exit code, output and error output."""
+    monkeypatch.setenv("COLUMNS", "200")
     return partial(call, "predict")
 
 
 @pytest.fixture
-def calibrate(call):
+def calibrate(call, monkeypatch):
     """Runs ``testbed calibrate``; returns exit code, output and error output."""
+    monkeypatch.setenv("COLUMNS", "200")
     return partial(call, "calibrate")
 
 
