@@ -1,7 +1,8 @@
 """The execution of a placed job, on a thread of its own: claim, barrier, start, follow, release.
 
 The thread owns no state of the broker: it follows the claiming procedure, reports each event with its timestamp, and
-ends with exactly one `Ended`, after everything it held has been released.
+ends with exactly one `Ended`, after everything it held has been released. It starts the processes only after
+`allow_start`, which the broker calls once its journal says that they may have begun.
 """
 
 from __future__ import annotations
@@ -89,6 +90,7 @@ class JobExecution:
         self._report = report
         self._claims: ClaimingTry | None = None
         self._stopping = threading.Event()
+        self._may_go_on = threading.Event()
         self._stop_state: JobState | None = None
         self._stop_reason = ""
         self._thread = threading.Thread(target=self._execute, name=f"job-{spec.label}", daemon=True)
@@ -106,11 +108,16 @@ class JobExecution:
         """Pass an allocation's event on to the present try; returns whether it is of one of its claims."""
         return self._claims is not None and self._claims.note_event(event)
 
+    def allow_start(self) -> None:
+        """Let the processes begin: it is on disk that they may have begun."""
+        self._may_go_on.set()
+
     def stop(self, state: JobState, reason: str) -> None:
         """End the job early in `state`; returns at once, and `Ended` is reported when everything is released."""
         if self._stop_state is None:
             self._stop_state, self._stop_reason = state, reason
             self._stopping.set()
+            self._may_go_on.set()
             threading.Thread(target=self._abandon, args=(reason,), daemon=True).start()
 
     def _abandon(self, reason: str) -> None:
@@ -138,6 +145,7 @@ class JobExecution:
         spec.preparation.begin()
         claims, procedure = self._claim()
         spec.preparation.complete()
+        self._may_go_on.wait()
         self._check_not_stopped()
         start_s = spec.start_s(procedure)
         limit = self._time_limit(start_s)

@@ -140,6 +140,8 @@ class JobSupervisor:
                 job.state, job.timeline.claimed_s = JobState.STARTING, run.timestamp_s(host_timestamp_s)
                 self._recorder.record(run, EventKind.CLAIMED, job)
                 run.poller.poll_soon()
+                if job.execution is not None:
+                    job.execution.allow_start()
             case Started(host_timestamp_s, host_late_s):
                 job.state, job.timeline.started_s = JobState.RUNNING, run.timestamp_s(host_timestamp_s)
                 job.overhead_late_s = run.dilation.emulated_duration_s(host_late_s)
