@@ -29,6 +29,7 @@ class Cancellation:
         self._scheduling = scheduling
         self._supervisor = scheduling.supervisor
         self._recorder = scheduling.recorder
+        self._changes = scheduling.changes
         self._recovery = recovery
         self._journal = journal
 
@@ -71,8 +72,9 @@ class Cancellation:
         """
         run = self._registry.run(number)
         if run.state is not RunState.ENDED and run.id != DEFAULT_RUN:
-            run.state = RunState.ENDED
-            with self._journal.transaction():
+            with self._changes.transaction():
+                self._changes.keep(run)
+                run.state = RunState.ENDED
                 self._journal.store_end(run.id)
                 self._recorder.record(run, EventKind.RUN_ENDED)
         if self._registry.current is run:
@@ -91,8 +93,9 @@ class Cancellation:
     def _stop_deciding(self, run: Run) -> None:
         if run.is_ending:
             return
-        run.is_ending = True
-        with self._journal.transaction():
+        with self._changes.transaction():
+            self._changes.keep(run)
+            run.is_ending = True
             if run.state is RunState.RUNNING:
                 self._recorder.record(run, EventKind.RUN_ENDING)
             for job in run.unfinished:

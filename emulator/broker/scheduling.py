@@ -5,26 +5,33 @@ All methods run on the broker's loop. Nothing here knows of the API.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Sequence
+from functools import partial
 
 from emulator.broker.decision import decide_all, nothing_idle, system_state
 from emulator.broker.files.replicas import Replicas
 from emulator.broker.jobs.reports import Ended
 from emulator.broker.jobs.supervisor import JobSupervisor
 from emulator.broker.occupancy import OccupancyReader
+from emulator.broker.state.changes import Changes
 from emulator.broker.state.jobs import LiveJob
 from emulator.broker.state.journal import Journal
 from emulator.broker.state.recording import EventRecorder
+from emulator.broker.state.restore import restore_decisions
 from emulator.broker.state.runs import Run
 from emulator.clusters.protocol import LocalResourceManager
+from emulator.model.errors import JournalFailed
 from emulator.model.job import JobState
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
 from emulator.model.views import EventKind
 from emulator.policies.claiming_procedure import ClaimingProcedure
-from emulator.policies.decisions import decision_record
+from emulator.policies.decisions import Decision, decision_record
 from emulator.policies.protocols import Arrival, Departure, Reject, Scan, SchedulingEvent, Start, Withdrawal
 from emulator.policies.state import SystemState
+
+log = logging.getLogger(__name__)
 
 
 class Scheduling:
@@ -41,14 +48,17 @@ class Scheduling:
         self._topology = topology
         self._journal = journal
         self._replicas = replicas
+        self.changes = Changes(journal)
         self.recorder = EventRecorder(topology, journal)
-        self.supervisor = JobSupervisor(topology, managers, settings, replicas, self.recorder, self.depart)
+        self.supervisor = JobSupervisor(
+            topology, managers, settings, replicas, self.recorder, self.changes, self.depart
+        )
         self.occupancies = OccupancyReader(managers)
         self._lost: dict[str, str] = {manager.cluster: "not reached yet" for manager in managers}
 
     def decide(self, run: Run, event: SchedulingEvent) -> None:
         """Ask the discipline about `event` at the clusters' present occupancy, and carry out its answers."""
-        if not run.is_ending:
+        if not run.is_ending and not run.is_behind:
             self._decide_on(run, [event], self._state(run))
 
     def catch_up(self, run: Run) -> None:
@@ -68,9 +78,18 @@ class Scheduling:
             if job.state is JobState.QUEUED and job.id not in waiting:
                 self.decide(run, Arrival(job.waiting))
 
+    def restore_behind(self, run: Run) -> None:
+        """Restore a discipline that decided what did not become durable, and ask it about what it has missed."""
+        if run.is_behind:
+            restore_decisions(run, self._journal, self._topology)
+            run.is_behind = False
+            if not run.is_ending:
+                self.catch_up(run)
+                run.poller.reset(len(self._topology.clusters), jobs_wait=bool(run.discipline.waiting()))
+
     def decide_arrivals(self, run: Run, jobs: Sequence[LiveJob]) -> None:
         """Ask the discipline about jobs that arrived together, one after another, at one reading of the clusters."""
-        if not run.is_ending:
+        if not run.is_ending and not run.is_behind:
             self._decide_on(run, [Arrival(job.waiting) for job in jobs], self._state(run))
 
     def decide_due(self, run: Run) -> None:
@@ -84,12 +103,18 @@ class Scheduling:
             self._decide_on(run, [freed], state)
 
     def depart(self, run: Run, job: LiveJob, ended: Ended) -> None:
-        """Finish a placed job that has ended and is released, and ask the discipline about its departure."""
-        job.released_s = run.now_s()
-        self.supervisor.finish(run, job, ended)
-        if run.is_ending:
-            run.undecided_departures = (*run.undecided_departures, job)
-        elif job.placement is not None:
+        """Finish a placed job that has ended and is released, and ask the discipline about its departure.
+
+        Raises:
+            JournalFailed: if its end could not be recorded; it has not ended then.
+        """
+        with self.changes.transaction():
+            self.changes.keep(run, job)
+            job.released_s = run.now_s()
+            self.supervisor.finish(run, job, ended)
+            if run.is_ending:
+                run.undecided_departures = (*run.undecided_departures, job)
+        if not run.is_ending and job.placement is not None:
             self.decide(run, Departure(job.id, job.placement))
 
     @property
@@ -105,20 +130,23 @@ class Scheduling:
         """Fail the jobs with a component in a cluster that stopped answering, and place nothing there."""
         self._lost[cluster] = reason
         index = self._topology.index(cluster)
+        detail: dict[str, object] = {"cluster": cluster, "reason": reason}
         for run in runs:
-            self.recorder.record(run, EventKind.CLUSTER_LOST, detail={"cluster": cluster, "reason": reason})
+            self.changes.do_in_time(partial(self.recorder.record, run, EventKind.CLUSTER_LOST, detail=detail))
             for job in run.unfinished:
                 if job.execution is not None and job.placement is not None and index in job.placement.by_cluster():
                     job.execution.stop(JobState.FAILED, reason)
 
     def files_lost(self, names: Collection[str], runs: Sequence[Run]) -> None:
-        """Fail the waiting jobs that need a file which is at no site any more."""
+        """Fail the waiting jobs that need a file which is at no site any more.
+
+        Raises:
+            JournalFailed: if that cannot be recorded; some of them may still wait then.
+        """
         for run in runs:
-            for number, name in list(run.waiting_files.items()):
-                if name in names:
-                    reason = f"Its input file {name!r} is at no site any more."
-                    self.supervisor.finish(run, run.jobs[number], Ended(JobState.FAILED, reason))
-                    self.decide(run, Withdrawal(number))
+            for job in [run.jobs[number] for number, name in run.waiting_files.items() if name in names]:
+                self._fail_without_file(run, job)
+                self.decide(run, Withdrawal(job.id))
 
     def _state(self, run: Run) -> SystemState:
         surroundings = self._replicas.surroundings(set(run.waiting_files.values()), self._lost)
@@ -128,26 +156,57 @@ class Scheduling:
     def _decide_on(self, run: Run, events: Sequence[SchedulingEvent], state: SystemState) -> None:
         """Decide on `events` one after another, and carry out the answers.
 
-        Answers and their effects are recorded in one transaction, so that no answer is known without its effect.
+        Answers and their effects are recorded in one transaction, so that no answer is known without its effect. If it
+        fails, nothing was decided: the run is behind until its discipline is restored.
         """
         if run.failure:
-            self._fail_waiting(run)
+            self.changes.do_in_time(partial(self._fail_waiting, run))
             return
-        decisions, failure = decide_all(run, events, state)
-        with self._journal.transaction():
-            for decision in decisions:
-                self.recorder.record(run, EventKind.DECISION, detail=decision_record(decision), time_s=decision.time_s)
-            placed = self._apply(run, [answer for decision in decisions for answer in decision.answers], state.time_s)
-            if failure:
-                self._fail_run(run, failure)
+        before, decisions = run.decisions, list[Decision]()
+        try:
+            decisions, failure = decide_all(run, self._without_lost_files(run, events), state)
+            placed = self._record(run, decisions, failure, state.time_s)
+        except JournalFailed as error:
+            log.warning("run %d: what was decided is undone: %s", run.id, error)
+            run.is_behind, run.decisions = True, before
+            for answer in _answers(decisions):
+                run.jobs[answer.job_id].answered = False
+            return
         for job in placed:
             self.supervisor.launch(run, job)
+
+    def _without_lost_files(self, run: Run, events: Sequence[SchedulingEvent]) -> list[SchedulingEvent]:
+        """Fail the waiting jobs whose input file is not in the catalogue, before a policy is asked about them."""
+        lost = [number for number, name in run.waiting_files.items() if name not in self._replicas.catalogue]
+        if not lost:
+            return list(events)
+        withdrawn = {event.job_id for event in events if isinstance(event, Withdrawal)}
+        gone = [Withdrawal(number) for number in run.discipline.waiting() if number in lost and number not in withdrawn]
+        for number in lost:
+            self._fail_without_file(run, run.jobs[number])
+        return [*gone, *(event for event in events if not (isinstance(event, Arrival) and event.job.id in lost))]
+
+    def _fail_without_file(self, run: Run, job: LiveJob) -> None:
+        reason = f"Its input file {job.request.file!r} is at no site any more."
+        self.supervisor.finish(run, job, Ended(JobState.FAILED, reason))
+
+    def _record(self, run: Run, decisions: Sequence[Decision], failure: str, time_s: float) -> list[LiveJob]:
+        """Record decisions and their effects, or that the run failed; returns the jobs that are placed."""
+        with self.changes.transaction():
+            self.changes.keep(run)
+            for decision in decisions:
+                self.recorder.record(run, EventKind.DECISION, detail=decision_record(decision), time_s=decision.time_s)
+            placed = self._apply(run, _answers(decisions), time_s)
+            if failure:
+                self._fail_run(run, failure)
+        return placed
 
     def _apply(self, run: Run, answers: Sequence[Start | Reject], time_s: float) -> list[LiveJob]:
         """Place or fail the jobs of `answers`; returns those that are placed."""
         placed = []
         for answer in answers:
             job = run.jobs[answer.job_id]
+            self.changes.keep(run, job)
             job.tries = answer.tries
             if isinstance(answer, Start):
                 self._place(run, job, answer, time_s)
@@ -172,3 +231,7 @@ class Scheduling:
         for job in run.unfinished:
             if job.state is JobState.QUEUED:
                 self.supervisor.finish(run, job, Ended(JobState.FAILED, run.failure))
+
+
+def _answers(decisions: Sequence[Decision]) -> list[Start | Reject]:
+    return [answer for decision in decisions for answer in decision.answers]

@@ -10,8 +10,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import partial
 
 from emulator.broker.cancellation import Cancellation
@@ -73,7 +74,7 @@ class Broker:
 
     def open(self) -> None:
         """Start the loop and watch the clusters."""
-        self._scheduling.supervisor.open(self._loop.post)
+        self._scheduling.supervisor.open(self._post_in_time)
         self._replicas.open(self._loop.post)
         self._loop.post(self._recover)
         self._loop.open()
@@ -101,6 +102,10 @@ class Broker:
     def is_recovering(self) -> bool:
         """Return whether jobs of a former broker still wait until their clusters are found."""
         return self._loop.call(lambda: self._recovery.is_active)
+
+    def fault(self) -> str:
+        """Get why the broker is degraded, that is, why its journal cannot be written for now; empty if it is not."""
+        return self._journal.fault
 
     def begin_run(self, request: RunRequest) -> RunView:
         """Begin a run, which then holds the testbed.
@@ -189,7 +194,9 @@ class Broker:
     def status(self) -> BrokerStatus:
         """Get the use of the clusters' processors and the lengths of the queues now."""
         occupancies = self._occupancies.read(self.unreachable())
-        return self._loop.call(lambda: broker_status(self._topology, self._registry.running, occupancies))
+        status = self._loop.call(lambda: broker_status(self._topology, self._registry.running, occupancies))
+        malformed = {manager.cluster: manager.malformed_events for manager in self._managers}
+        return replace(status, malformed_events=malformed)
 
     def output(self, number: int) -> tuple[str, str]:
         """Get the last part of a job's standard output and error so far; see `outputs`.
@@ -207,19 +214,30 @@ class Broker:
 
     def _start_run(self, number: int) -> RunView:
         run = self._registry.current_run(number)
-        clock = run.start()
-        with self._journal.transaction():
+        with self._scheduling.changes.transaction():
+            self._scheduling.changes.keep(run)
+            clock = run.start()
             self._journal.store_origin(run.id, clock.host_origin_s)
             self._scheduling.recorder.record(
                 run, EventKind.RUN_STARTED, detail={"request": run.request.model_dump(mode="json")}
             )
         return run.view()
 
+    def _post_in_time(self, work: Callable[[], object]) -> None:
+        self._loop.post(partial(self._scheduling.changes.do_in_time, work))
+
     def _host_until_due_s(self) -> float | None:
+        if self._is_degraded():
+            return self._scheduling.changes.host_until_retry_s()
         waits = [wait_s for run in self._schedulable_runs() if (wait_s := run.host_until_due_s()) is not None]
         return min(waits, default=None)
 
+    def _is_degraded(self) -> bool:
+        return self._scheduling.changes.is_delayed or any(run.is_behind for run in self._registry.running)
+
     def _decide_due_runs(self) -> None:
+        if self._is_degraded() and not self._mend():
+            return
         failed: Exception | None = None
         for run in self._schedulable_runs():
             try:
@@ -229,6 +247,15 @@ class Broker:
                 failed = error
         if failed is not None:
             raise failed  # the loop then pauses, so that what fails at once again is not tried without end
+
+    def _mend(self) -> bool:
+        """Do what was delayed and undone because the journal failed; returns whether that succeeded."""
+        if not self._scheduling.changes.retry():
+            return False
+        for run in self._registry.running:
+            self._scheduling.restore_behind(run)
+        self._cancellation.end_run_if_empty()
+        return not self._is_degraded()
 
     def _schedulable_runs(self) -> list[Run]:
         """The runs that are scanned or polled; none while no cluster answers, which would waste their tries."""
@@ -259,7 +286,7 @@ class Broker:
             manager.release_all()
             lost = self.files.tidy(manager.cluster)
             if lost:
-                self._loop.post(lambda: self._scheduling.files_lost(lost, self._registry.running))
+                self._post_in_time(lambda: self._scheduling.files_lost(lost, self._registry.running))
             self._loop.post(partial(self._on_cluster_found, manager.cluster))
         else:
             self._loop.post(lambda: self._scheduling.cluster_lost(manager.cluster, reason, self._registry.running))

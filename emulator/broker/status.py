@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from emulator.broker.state.jobs import LiveJob
@@ -37,11 +37,15 @@ class ClusterUsage:
 
 @dataclass(frozen=True, slots=True)
 class BrokerStatus:
-    """The use of the clusters, and the waiting and unfinished jobs by policy and queue."""
+    """The use of the clusters, and the waiting and unfinished jobs by policy and queue.
+
+    `malformed_events` counts the events that each cluster reported and that could not be read.
+    """
 
     clusters: tuple[ClusterUsage, ...]
     waiting: Mapping[tuple[str, str], int]
     unfinished: Mapping[tuple[str, str], int]
+    malformed_events: Mapping[str, int] = field(default_factory=dict)
 
 
 def waiting_jobs(run: Run) -> list[QueueEntryView]:

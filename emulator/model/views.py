@@ -155,10 +155,14 @@ class OutputView(DocumentModel):
 
 
 class HealthView(DocumentModel):
-    """The health of the broker: whether all clusters answer it, and the clusters that do not."""
+    """The health of the broker: whether all clusters answer it, and the clusters that do not.
+
+    While it is *degraded*, its journal cannot be written, for the given `reason`.
+    """
 
     status: str
     unreachable: tuple[str, ...] = ()
+    reason: str = ""
 
 
 class ErrorView(DocumentModel):

@@ -25,6 +25,7 @@ from emulator.broker.state.journal import Journal
 from emulator.model.errors import (
     AlreadyEnded,
     InvalidInput,
+    JournalFailed,
     KeyTaken,
     TestbedBusy,
     TestbedError,
@@ -54,6 +55,7 @@ STATUS: list[tuple[type[TestbedError], int]] = [
     (KeyTaken, 409),
     (AlreadyEnded, 409),
     (TestbedBusy, 409),
+    (JournalFailed, 503),
     (TestbedNotUp, 409),
     (TestbedError, 500),
 ]
@@ -69,6 +71,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {
         404: "There is no such job, run, or page.",
         409: "It conflicts with another run, with an end, or with a key that is taken.",
         413: "The body is too large.",
+        503: "The broker's journal cannot be written for now.",
         422: "A field is missing, unknown, or has an invalid value; the sentence names it.",
     }.items()
 }
@@ -113,14 +116,19 @@ def create_app(broker: Broker, journal: Journal, token: str) -> FastAPI:
 def _add_open_pages(app: FastAPI, broker: Broker, metrics: Metrics) -> None:
     @app.get(
         "/v1/health",
-        responses={503: {"model": HealthView, "description": "A cluster does not answer, or the broker recovers."}},
+        responses={
+            503: {
+                "model": HealthView,
+                "description": "A cluster does not answer, or the broker recovers or is degraded.",
+            }
+        },
     )
     def health(response: Response) -> HealthView:
-        """Get whether every cluster answers and the broker has recovered; 503 while not."""
-        unreachable, is_recovering = broker.unreachable(), broker.is_recovering()
-        response.status_code = 503 if unreachable or is_recovering else 200
-        status = "recovering" if is_recovering else "waiting" if unreachable else "ok"
-        return HealthView(status=status, unreachable=tuple(unreachable))
+        """Get whether every cluster answers, and the broker has recovered and can write its journal; 503 while not."""
+        unreachable, is_recovering, fault = broker.unreachable(), broker.is_recovering(), broker.fault()
+        response.status_code = 503 if fault or unreachable or is_recovering else 200
+        status = "degraded" if fault else "recovering" if is_recovering else "waiting" if unreachable else "ok"
+        return HealthView(status=status, unreachable=tuple(unreachable), reason=fault)
 
     @app.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
     def shown_metrics() -> Response:

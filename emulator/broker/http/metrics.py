@@ -147,6 +147,13 @@ class _Gauges:
             "Share of a cluster's processors: background (others'), coallocation (jobs execute), wasted (only held).",
             ("cluster", "kind"),
         )
+        self._malformed = Counter(
+            "testbed_malformed_events",
+            "Events of a cluster that could not be read, and were skipped.",
+            ("cluster",),
+            registry=registry,
+        )
+        self._malformed_before: dict[str, int] = {}
         self._reachable = gauge("cluster_reachable", "Whether the cluster answers (1) or not (0).", ("cluster",))
 
     def set(self, status: BrokerStatus) -> None:
@@ -161,6 +168,9 @@ class _Gauges:
             self._processors.labels(cluster.cluster).set(cluster.processors)
             self._reachable.labels(cluster.cluster).set(cluster.reachable)
             kinds = {"background": cluster.background, "coallocation": cluster.executing, "wasted": cluster.wasted}
+            malformed = status.malformed_events.get(cluster.cluster, 0)
+            self._malformed.labels(cluster.cluster).inc(malformed - self._malformed_before.get(cluster.cluster, 0))
+            self._malformed_before[cluster.cluster] = malformed
             for kind, used in kinds.items():
                 # A partition may have no nodes, for instance while its machines are replaced.
                 self._utilization.labels(cluster.cluster, kind).set(used / max(1, cluster.processors))

@@ -7,14 +7,17 @@ clients submitted jobs, and each run's request, clock origin and end, so that a 
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from emulator.model.errors import JournalFailed
 from emulator.model.views import EventKind, EventView, JobView, RunRequest
 
 SCHEMA = """
@@ -50,6 +53,9 @@ AND json_type(body, '$.detail.snapshot') IS NOT NULL
 ORDER BY sequence DESC LIMIT 1
 """
 PAGE = 1_000
+VERSION = 1
+"""The number of the journal's format, in the file's header."""
+log = logging.getLogger(__name__)
 
 Listener = Callable[[], None]
 
@@ -73,7 +79,10 @@ class StoredRun:
 
 
 class Journal:
-    """Events in one SQLite file with a write-ahead log; safe to share between threads."""
+    """Events in one SQLite file with a write-ahead log; safe to share between threads.
+
+    `fault` says why the last transaction failed; it is empty once one has succeeded again.
+    """
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -84,6 +93,7 @@ class Journal:
         self._changed = threading.Condition()
         self._last_sequence = self._stored_sequence()
         self._depth = 0
+        self.fault = ""
         self._uncommitted: list[EventView] = []
         self._listeners: frozenset[Listener] = frozenset()
         self._listening = threading.Lock()
@@ -91,21 +101,40 @@ class Journal:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Make all that the calling thread appends within durable at the end, or nothing of it if that fails."""
+        """Make all that the calling thread appends within durable at the end, or nothing of it if that fails.
+
+        Raises:
+            JournalFailed: if the journal cannot be written; nothing of the transaction is in it then.
+        """
         with self._changed:
-            if self._depth == 0:
-                self._database.execute("BEGIN IMMEDIATE")
-            self._depth += 1
-            try:
+            if self._depth > 0:
                 yield
+                return
+            try:
+                self._database.execute("BEGIN IMMEDIATE")
+                self._depth = 1
+                yield
+                self._database.execute("COMMIT")
+            except sqlite3.Error as error:
+                self.fault = str(error)
+                self._roll_back()
+                raise JournalFailed(f"The broker's journal cannot be written for now ({error}).") from error
             except BaseException:
-                self._depth -= 1
-                if self._depth == 0:
-                    self._roll_back()
+                self._roll_back()
                 raise
-            self._depth -= 1
-            if self._depth == 0:
-                self._commit()
+            finally:
+                self._depth = 0
+            self.fault = ""
+            self._publish()
+
+    def check_writable(self) -> None:
+        """Write to the disk without a change.
+
+        Raises:
+            JournalFailed: if that fails.
+        """
+        with self.transaction():
+            self._database.execute(f"PRAGMA user_version = {VERSION}")
 
     def append(
         self,
@@ -246,25 +275,22 @@ class Journal:
             yield from (EventView.model_validate_json(body) for _, body in rows)
             after = rows[-1][0]
 
-    def _commit(self) -> None:
-        try:
-            self._database.execute("COMMIT")
-        except sqlite3.Error:
-            self._roll_back()
-            raise
+    def _publish(self) -> None:
+        """Tell observers and readers what has become durable; one that fails changes nothing of that."""
         committed, self._uncommitted = self._uncommitted, []
         for event in committed:
             for observe in self._observers:
-                observe(event)
+                _attempt(partial(observe, event))
         for listener in self._listeners:
-            listener()
+            _attempt(listener)
         self._changed.notify_all()
 
     def _roll_back(self) -> None:
+        self._last_sequence -= len(self._uncommitted)
         self._uncommitted.clear()
         if self._database.in_transaction:
-            self._database.execute("ROLLBACK")
-        self._last_sequence = self._stored_sequence()
+            with suppress(sqlite3.Error):  # SQLite then rolls back by itself, at the latest when the file is opened
+                self._database.execute("ROLLBACK")
 
     def _rows(self, run: int, after: int) -> list[tuple[int, str]]:
         query = "SELECT sequence, body FROM events WHERE run = ? AND sequence > ? ORDER BY sequence LIMIT ?"
@@ -272,3 +298,10 @@ class Journal:
 
     def _stored_sequence(self) -> int:
         return int(self._database.execute("SELECT COALESCE(MAX(sequence), 0) FROM events").fetchone()[0])
+
+
+def _attempt(action: Callable[[], None]) -> None:
+    try:
+        action()
+    except Exception:
+        log.exception("what follows an event of the journal failed")

@@ -39,6 +39,12 @@ def restore_runs(journal: Journal, topology: Topology) -> dict[int, Run]:
     return runs
 
 
+def restore_decisions(run: Run, journal: Journal, topology: Topology) -> None:
+    """Restore the discipline of `run` to what its decisions in the journal made of it; others are forgotten."""
+    run.forget_decisions()
+    _replay_decisions(run, journal, topology)
+
+
 def restore_job(view: JobView, run: Run, topology: Topology) -> LiveJob:
     """Restore the job of `run` that `view` shows."""
     return LiveJob(

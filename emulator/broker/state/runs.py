@@ -19,7 +19,7 @@ from emulator.model.topology import Topology
 from emulator.model.views import RunRequest, RunState, RunView
 from emulator.policies.admission import Admitting
 from emulator.policies.decisions import Decision
-from emulator.policies.factory import check_live, deciders
+from emulator.policies.factory import Deciders, check_live, deciders
 from emulator.policies.protocols import PlacementPolicy, QueueDiscipline
 
 
@@ -27,8 +27,9 @@ class Run:
     """A run's clock, discipline, policy and jobs; `waiting_files` holds the input files of waiting jobs.
 
     Nothing is decided in it any more once `failure` holds the reason why its discipline or policy failed, or while
-    `is_ending`. `undecided_departures` holds placed jobs that ended without a decision on their departure: while the
-    run was ending, or right before the broker was killed.
+    `is_ending`. While `is_behind`, its discipline knows of a decision that did not become durable.
+    `undecided_departures` holds placed jobs that ended without a decision on their departure: while the run was ending,
+    or right before the broker was killed.
 
     Raises:
         UnknownName: if the request names a policy or queue that is neither the testbed's nor in its sources.
@@ -44,12 +45,13 @@ class Run:
         self.state = RunState.PREPARING
         self.dilation = Dilation(request.dilation)
         self.clock: EmulatedClock | None = None
-        self.deciders = deciders(request.queue, request.policy, request.scanning, request.seed, sources, request.quota)
+        self.deciders = self._new_deciders()
         self.admitting = Admitting(topology, request.queue, request.policy, request.rules, sources, request.quota)
         self.jobs: dict[int, LiveJob] = {}
         self.decisions = 0
         self.failure = ""
         self.is_ending = False
+        self.is_behind = False
         self.poller = CapacityPoller()
         self.waiting_files: dict[int, str] = {}
         self.undecided_departures: tuple[LiveJob, ...] = ()
@@ -83,6 +85,10 @@ class Run:
         except InvalidInput:
             return True
 
+    def forget_decisions(self) -> None:
+        """Make the deciders anew, as at the run's start."""
+        self.deciders = self._new_deciders()
+
     def note_decision(self, decision: Decision) -> None:
         """Count a decision, and have the poller take note of it."""
         self.decisions += 1
@@ -90,7 +96,7 @@ class Run:
 
     def host_until_due_s(self) -> float | None:
         """Get the host seconds until the next scan of the queue or poll of the clusters; None if none is due."""
-        if self.failure or self.is_ending:
+        if self.failure or self.is_ending or self.is_behind:
             return None
         try:
             scan_s = self.discipline.next_scan_s()
@@ -138,3 +144,7 @@ class Run:
         """Return the run as the API shows it."""
         origin = self.clock.host_origin_s if self.clock else None
         return RunView(id=self.id, state=self.state, request=self.request, host_origin_s=origin)
+
+    def _new_deciders(self) -> Deciders:
+        stated = self.request
+        return deciders(stated.queue, stated.policy, stated.scanning, stated.seed, stated.sources, stated.quota)

@@ -20,7 +20,7 @@ def test_nobody_passes_without_the_token(api, header):
 
 def test_health_needs_no_token_and_names_clusters_that_do_not_answer(api):
     api.headers.pop("authorization")
-    assert api.get("/v1/health").json() == {"status": "ok", "unreachable": []}
+    assert api.get("/v1/health").json() == {"status": "ok", "unreachable": [], "reason": ""}
     api.setup.west.fall_silent()
     answer = api.get("/v1/health")
     assert (answer.status_code, answer.json()["unreachable"]) == (503, ["west"])

@@ -173,3 +173,10 @@ def test_what_a_failed_claiming_try_held_is_counted_as_wasted_once(tmp_path):
     )
     assert failed.time_s > held.claimed_s
     setup.close()
+
+
+def test_events_that_could_not_be_read_are_counted_by_cluster(setup):
+    client = TestClient(create_app(setup.broker, setup.journal, "right"))
+    for malformed in (2, 2, 5):
+        setup.east.malformed_events = malformed
+        assert f'testbed_malformed_events_total{{cluster="east"}} {malformed}.0' in client.get("/metrics").text
