@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import signal
 import sys
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 
@@ -39,8 +41,12 @@ def _start_logging() -> None:
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
 
 
+def _exit(number: int, frame: FrameType | None) -> None:
+    sys.exit(0)
+
+
 def main(settings_file: Path) -> None:
-    """Serve until the process is stopped, then cancel the unfinished jobs.
+    """Serve until the process is stopped, then release all processors; the next broker goes on with the queue.
 
     Raises:
         InvalidInput: if the settings or the topology are invalid, or name different clusters.
@@ -56,8 +62,10 @@ def main(settings_file: Path) -> None:
     managers = [SlurmCluster(head, settings) for head in settings.heads]
     file_servers = [SshFileServer(head, settings) for head in settings.heads]
     broker = Broker(topology, managers, settings, journal, file_servers)
-    broker.open()
     token = settings.token_file.read_text(encoding="utf-8").strip()
+    # The server hands the signal on once it has stopped: only an exception lets all else be closed then.
+    signal.signal(signal.SIGTERM, _exit)
+    broker.open()
     try:
         uvicorn.run(
             create_app(broker, journal, token),

@@ -1,4 +1,4 @@
-"""Jobs that a killed broker left unfinished, settled once their clusters are found again.
+"""Jobs that a stopped or killed broker left unfinished, settled once their clusters are found again.
 
 When a cluster is found, everything held there in this testbed's name is released first (`service`), which ends every
 rank and step. Then, job by job:
@@ -30,8 +30,8 @@ from emulator.model.topology import Topology
 
 PATIENCE_HOST_S: Final = 30.0
 """Host seconds after which jobs whose clusters have not been found fail."""
-KILLED: Final = "The broker was killed while the job was {state}; it was ended everywhere, and is not run twice."
-NOT_FOUND: Final = "The broker was killed while the job was {state}, and cluster {cluster!r} was not found after that."
+STOPPED: Final = "The broker was stopped while the job was {state}; it was ended everywhere, and is not run twice."
+NOT_FOUND: Final = "The broker was stopped while the job was {state}, and cluster {cluster!r} was not found after that."
 
 
 @dataclass(slots=True)
@@ -99,7 +99,7 @@ class Recovery:
             self._scheduling.supervisor.relaunch(run, job)
             del self._interrupted[job.id]
         else:
-            self._end(interrupted, JobState.FAILED, KILLED.format(state=job.state.value))
+            self._end(interrupted, JobState.FAILED, STOPPED.format(state=job.state.value))
 
     def _end(self, interrupted: _Interrupted, state: JobState, reason: str) -> None:
         """End a job, unless it was settled meanwhile."""

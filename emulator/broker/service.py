@@ -30,7 +30,7 @@ from emulator.broker.status import BrokerStatus, broker_status, cluster_views, w
 from emulator.broker.submissions import Submissions
 from emulator.clusters.file_server import FileServer
 from emulator.clusters.protocol import AllocationEvent, LocalResourceManager
-from emulator.model.errors import TestbedError, TestbedNotUp
+from emulator.model.errors import TestbedNotUp
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
 from emulator.model.views import ClusterView, EventKind, JobView, QueueEntryView, RunRequest, RunView, Submission
@@ -39,6 +39,8 @@ log = logging.getLogger(__name__)
 CATALOGUE_FILE = "files.sqlite"
 """Beside the journal."""
 END_TIMEOUT_HOST_S = 60.0
+STOP_TIMEOUT_HOST_S = 4.0
+"""Host seconds for the release of what is held when the broker stops: the engine kills it 10 s after it asked."""
 END_POLL_HOST_S = 0.05
 
 
@@ -82,18 +84,27 @@ class Broker:
             manager.watch(partial(self._on_allocation, manager), partial(self._on_reachable, manager))
 
     def close(self) -> None:
-        """End all runs with their jobs, and stop."""
-        for number in self._loop.call(lambda: self._registry.unended_runs):
-            try:
-                self.end_run(number)
-            except TestbedError:
-                log.exception("run %d was not ended; all else is closed", number)
-        self._loop.call(self._replicas.close)
+        """Stop, and release all processors; runs and jobs stay in the journal, as if the broker had been killed."""
         self._loop.close()
+        self._scheduling.supervisor.close()
+        self._release_all()
+        self._replicas.close()
         for manager in self._managers:
             manager.close()
         self._scheduling.occupancies.close()
         self._occupancies.close()
+
+    def _release_all(self) -> None:
+        """Release what is held in each cluster, for a limited time; the next broker finds what is left."""
+        threads = [
+            threading.Thread(target=_release_held, args=(manager,), name=f"stop-{manager.cluster}", daemon=True)
+            for manager in self._managers
+        ]
+        for thread in threads:
+            thread.start()
+        deadline_host_s = time.monotonic() + STOP_TIMEOUT_HOST_S
+        for thread in threads:
+            thread.join(max(0.0, deadline_host_s - time.monotonic()))
 
     def unreachable(self) -> list[str]:
         """Get the names of the clusters that do not answer."""
@@ -290,3 +301,10 @@ class Broker:
             self._loop.post(partial(self._on_cluster_found, manager.cluster))
         else:
             self._loop.post(lambda: self._scheduling.cluster_lost(manager.cluster, reason, self._registry.running))
+
+
+def _release_held(manager: LocalResourceManager) -> None:
+    try:
+        manager.release_all()
+    except Exception as error:
+        log.warning("cluster %s: what is held was not released: %s", manager.cluster, error)

@@ -79,8 +79,11 @@ class JobSupervisor:
         self._post = post
 
     def close(self) -> None:
-        """Stop releasing in the background."""
+        """Stop all executions, without a record: what they report is not heard any more."""
         self._releases.close()
+        for job in list(self._launched.values()):
+            if job.execution is not None:
+                job.execution.stop(JobState.CANCELLED, "The broker is being stopped.")
 
     def launch(self, run: Run, job: LiveJob) -> None:
         """Start the execution of a placed job; if that fails the job fails, and no other job with it."""
@@ -105,7 +108,7 @@ class JobSupervisor:
     def relaunch(self, run: Run, job: LiveJob) -> None:
         """Claim again, at the same placement, for a job that a former broker was claiming for; nothing is held."""
         if job.claimed:
-            reason = "The broker was killed during a claiming try; its claims were released, and the job claims again."
+            reason = "The broker was stopped during a claiming try; its claims were released, and the job claims again."
             with self._changes.transaction():
                 self._changes.keep(run, job)
                 self._on_claim_failed(run, job, next(iter(job.claimed)), reason, job.claiming)

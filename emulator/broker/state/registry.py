@@ -76,11 +76,6 @@ class RunRegistry:
         runs = [self.default_run] if self.current is None else [self.default_run, self.current]
         return [run for run in runs if run.state is RunState.RUNNING]
 
-    @property
-    def unended_runs(self) -> list[int]:
-        """The numbers of the runs that have not ended."""
-        return [run.id for run in self._runs.values() if run.state is not RunState.ENDED]
-
     def begin(self, request: RunRequest) -> Run:
         """Begin a run, which holds the testbed from now on.
 
