@@ -228,7 +228,7 @@ class Broker:
         with self._scheduling.changes.transaction():
             self._scheduling.changes.keep(run)
             clock = run.start()
-            self._journal.store_origin(run.id, clock.host_origin_s)
+            self._journal.store_origin(run.id, clock)
             self._scheduling.recorder.record(
                 run, EventKind.RUN_STARTED, detail={"request": run.request.model_dump(mode="json")}
             )

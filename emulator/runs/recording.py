@@ -82,7 +82,7 @@ class Recorder:
             self._write_usage(event.time_s)
             if self.evidence is not None:
                 host_origin_s = event.host_moment_s - self.dilation.host_duration_s(event.time_s)
-                self.evidence.begin(EmulatedClock(self.dilation, host_origin_s))
+                self.evidence.begin(EmulatedClock.resumed(self.dilation, host_origin_s))
         if event.kind is EventKind.SUBMITTED:
             self.submitted += 1
         if event.kind is EventKind.PLACED and self.evidence is not None:

@@ -43,6 +43,8 @@ from emulator.policies.claiming_procedure import ClaimingProcedure
 log = logging.getLogger(__name__)
 OUTPUTS_FOLDER: Final = "outputs"
 """Beside the journal."""
+CLOCKS_APART_HOST_S: Final = 60.0
+"""Host seconds by which the clocks of two machines never disagree unless one is set."""
 FINAL_EVENTS = {
     JobState.FINISHED: EventKind.FINISHED,
     JobState.FAILED: EventKind.FAILED,
@@ -130,7 +132,7 @@ class JobSupervisor:
         job.state, job.reason, job.exit_code = ended.state, ended.reason, ended.exit_code
         job.result = ended.result
         if ended.host_finished_s is not None:
-            job.timeline.finished_s = run.timestamp_s(ended.host_finished_s)
+            job.timeline.finished_s = _timestamp_s(run, job, ended.host_finished_s)
 
     def _forget(self, run: Run, job: LiveJob) -> None:
         """Release what a job that has ended needed: its files, its open output."""
@@ -172,16 +174,16 @@ class JobSupervisor:
             case ClaimTryFailed(cluster, reason, procedure):
                 self._on_claim_failed(run, job, cluster, reason, procedure)
             case ComponentClaimed(cluster, allocation, host_timestamp_s):
-                job.claimed[cluster] = (allocation, run.timestamp_s(host_timestamp_s))
+                job.claimed[cluster] = (allocation, _timestamp_s(run, job, host_timestamp_s))
                 self._recorder.record(run, EventKind.COMPONENT_CLAIMED, job, {"cluster": cluster})
             case AllClaimed(host_timestamp_s):
-                job.state, job.timeline.claimed_s = JobState.STARTING, run.timestamp_s(host_timestamp_s)
+                job.state, job.timeline.claimed_s = JobState.STARTING, _timestamp_s(run, job, host_timestamp_s)
                 self._recorder.record(run, EventKind.CLAIMED, job)
                 run.poller.poll_soon()
                 if job.execution is not None:
                     self._changes.afterwards(job.execution.allow_start)
             case Started(host_timestamp_s, host_late_s):
-                job.state, job.timeline.started_s = JobState.RUNNING, run.timestamp_s(host_timestamp_s)
+                job.state, job.timeline.started_s = JobState.RUNNING, _timestamp_s(run, job, host_timestamp_s)
                 job.overhead_late_s = run.dilation.emulated_duration_s(host_late_s)
                 self._recorder.record(run, EventKind.STARTED, job)
 
@@ -208,3 +210,19 @@ class JobSupervisor:
             "rate_mbit": rate_mbit(arrived.bytes_per_s, 1.0),
         }
         self._changes.do_in_time(partial(self._recorder.record, run, EventKind.FILE_ARRIVED, job, detail))
+
+
+def _timestamp_s(run: Run, job: LiveJob, host_timestamp_s: float) -> float:
+    """Convert a timestamp that a job's cluster took.
+
+    It may be far before what the job did last, or far after now, if the wall clock was set after it was taken: then
+    that limit stands for it. Clocks of real clusters that disagree a little are not corrected.
+    """
+    times = job.timeline
+    passed = (times.submitted_s, times.placed_s, times.claimed_s, times.started_s)
+    earliest_s, latest_s = max(at_s for at_s in passed if at_s is not None), run.now_s()
+    tolerance_s = run.dilation.emulated_duration_s(CLOCKS_APART_HOST_S)
+    timestamp_s = run.timestamp_s(host_timestamp_s)
+    if timestamp_s < earliest_s - tolerance_s:
+        return earliest_s
+    return latest_s if timestamp_s > latest_s + tolerance_s else timestamp_s

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from emulator.model.clock import EmulatedClock, boot_identity
 from emulator.model.errors import JournalFailed
 from emulator.model.views import EventKind, EventView, JobView, RunRequest
 
@@ -38,7 +39,9 @@ CREATE TABLE IF NOT EXISTS runs (
     run INTEGER PRIMARY KEY,
     request TEXT NOT NULL,
     host_origin_s REAL,
-    ended INTEGER NOT NULL DEFAULT 0
+    ended INTEGER NOT NULL DEFAULT 0,
+    host_monotonic_origin_s REAL,
+    boot TEXT NOT NULL DEFAULT ''
 );
 """
 LATEST_OF_EACH_JOB = """
@@ -70,12 +73,17 @@ class KeyedSubmission:
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run as stored: its clock read zero at the host timestamp `host_origin_s`; None before its start."""
+    """A run as stored: its clock read zero at the host timestamp `host_origin_s`; None before its start.
+
+    This was at `host_monotonic_origin_s` on the monotonic clock of the host's `boot`.
+    """
 
     number: int
     request: RunRequest
     host_origin_s: float | None
     has_ended: bool
+    host_monotonic_origin_s: float | None = None
+    boot: str = ""
 
 
 class Journal:
@@ -90,6 +98,7 @@ class Journal:
         self._database.execute("PRAGMA journal_mode=WAL")
         self._database.execute("PRAGMA synchronous=FULL")
         self._database.executescript(SCHEMA)
+        self._migrate()
         self._changed = threading.Condition()
         self._last_sequence = self._stored_sequence()
         self._depth = 0
@@ -173,10 +182,12 @@ class Journal:
         with self.transaction():
             self._database.execute("INSERT INTO runs (run, request) VALUES (?, ?)", (run, request.model_dump_json()))
 
-    def store_origin(self, run: int, host_origin_s: float) -> None:
-        """Store the host timestamp at which the clock of `run` read zero."""
+    def store_origin(self, run: int, clock: EmulatedClock) -> None:
+        """Store when the clock of `run` read zero."""
+        origin = (clock.host_wall_origin_s, clock.host_monotonic_origin_s, boot_identity())
+        statement = "UPDATE runs SET host_origin_s = ?, host_monotonic_origin_s = ?, boot = ? WHERE run = ?"
         with self.transaction():
-            self._database.execute("UPDATE runs SET host_origin_s = ? WHERE run = ?", (host_origin_s, run))
+            self._database.execute(statement, (*origin, run))
 
     def store_end(self, run: int) -> None:
         """Store that `run` has ended."""
@@ -185,12 +196,12 @@ class Journal:
 
     def runs(self) -> list[StoredRun]:
         """Get every run that was begun, in order."""
-        query = "SELECT run, request, host_origin_s, ended FROM runs ORDER BY run"
+        query = "SELECT run, request, host_origin_s, ended, host_monotonic_origin_s, boot FROM runs ORDER BY run"
         with self._changed:
             rows = self._database.execute(query).fetchall()
         return [
-            StoredRun(run, RunRequest.model_validate_json(request), origin, bool(ended))
-            for run, request, origin, ended in rows
+            StoredRun(run, RunRequest.model_validate_json(request), origin, bool(ended), monotonic, boot)
+            for run, request, origin, ended, monotonic, boot in rows
         ]
 
     def latest_of_each_job(self) -> Iterator[EventView]:
@@ -264,6 +275,13 @@ class Journal:
         """Close the file."""
         with self._changed:
             self._database.close()
+
+    def _migrate(self) -> None:
+        """Add what journals of earlier versions lack."""
+        columns = {row[1] for row in self._database.execute("PRAGMA table_info(runs)")}
+        if "boot" not in columns:
+            self._database.execute("ALTER TABLE runs ADD COLUMN host_monotonic_origin_s REAL")
+            self._database.execute("ALTER TABLE runs ADD COLUMN boot TEXT NOT NULL DEFAULT ''")
 
     def _pages(self, query: str, after: int) -> Iterator[EventView]:
         """Yield the events of `query`, a page at a time; each page begins after the last row's first column."""

@@ -144,7 +144,7 @@ class RunRegistry:
         run = self._runs[DEFAULT_RUN] = Run(DEFAULT_RUN, DEFAULT_RUN_REQUEST, self._topology)
         with self._journal.transaction():
             self._journal.store_run(run.id, run.request)
-            self._journal.store_origin(run.id, run.start().host_origin_s)
+            self._journal.store_origin(run.id, run.start())
         return run
 
 

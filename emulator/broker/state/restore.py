@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from emulator.broker.state.jobs import LiveJob
 from emulator.broker.state.journal import Journal, StoredRun
 from emulator.broker.state.runs import Run
+from emulator.model.clock import EmulatedClock, boot_identity
 from emulator.model.job import JobState, Timeline
 from emulator.model.placement import Component, Placement
 from emulator.model.topology import Topology
@@ -80,7 +81,8 @@ def _restore_after_event(kind: EventKind, view: JobView, run: Run, topology: Top
 def _restore_run(kept: StoredRun, topology: Topology) -> Run:
     run = Run(kept.number, kept.request, topology)
     if kept.host_origin_s is not None:
-        run.resume_clock(kept.host_origin_s)
+        monotonic_s = kept.host_monotonic_origin_s if kept.boot and kept.boot == boot_identity() else None
+        run.resume_clock(EmulatedClock.resumed(run.dilation, kept.host_origin_s, monotonic_s))
     if kept.has_ended:
         run.state = RunState.ENDED
     return run

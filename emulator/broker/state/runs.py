@@ -63,9 +63,9 @@ class Run:
             self.state = RunState.RUNNING
         return self.clock
 
-    def resume_clock(self, host_origin_s: float) -> None:
-        """Resume the clock of a former broker, which read zero at `host_origin_s`."""
-        self.clock, self.state = EmulatedClock(self.dilation, host_origin_s), RunState.RUNNING
+    def resume_clock(self, clock: EmulatedClock) -> None:
+        """Resume the clock of a former broker."""
+        self.clock, self.state = clock, RunState.RUNNING
 
     @property
     def discipline(self) -> QueueDiscipline:
@@ -142,7 +142,7 @@ class Run:
 
     def view(self) -> RunView:
         """Return the run as the API shows it."""
-        origin = self.clock.host_origin_s if self.clock else None
+        origin = self.clock.host_wall_origin_s if self.clock else None
         return RunView(id=self.id, state=self.state, request=self.request, host_origin_s=origin)
 
     def _new_deciders(self) -> Deciders:

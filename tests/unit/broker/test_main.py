@@ -1,4 +1,4 @@
-"""The broker's process: a record is one line, which nothing in it can pass for another; a clean stop loses nothing."""
+"""The broker's process: a record of its log is one line, and a clean stop loses nothing."""
 
 import json
 import logging
