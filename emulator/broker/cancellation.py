@@ -13,7 +13,6 @@ from emulator.broker.state.jobs import LiveJob
 from emulator.broker.state.journal import Journal
 from emulator.broker.state.registry import RunRegistry
 from emulator.broker.state.runs import Run
-from emulator.model.errors import AlreadyEnded
 from emulator.model.job import JobState
 from emulator.model.views import DEFAULT_RUN, EventKind, RunState
 from emulator.policies.protocols import Withdrawal
@@ -40,9 +39,7 @@ class Cancellation:
             UnknownName: if there is no such job.
             AlreadyEnded: if it has ended.
         """
-        job = self._registry.job(number)
-        if job.state.final:
-            raise AlreadyEnded(f"Job {number} has ended ({job.state.value}), so there is nothing to cancel.")
+        job = self._registry.unfinished_job(number)
         if job.state is JobState.QUEUED:
             run = self._registry.run(job.run)
             self._supervisor.finish(run, job, CANCELLED_IN_QUEUE)

@@ -67,7 +67,7 @@ class Scheduling:
         Withdrawals come first, in a state without idle processors: so it places no job that is still to be withdrawn.
         """
         waiting = set(run.discipline.waiting())
-        gone = [Withdrawal(number) for number in sorted(waiting) if run.jobs[number].state is not JobState.QUEUED]
+        gone = [Withdrawal(number) for number in sorted(waiting) if not run.has_queued(number)]
         if gone:
             self._decide_on(run, gone, nothing_idle(self._topology, run.now_s()))
         departed, run.undecided_departures = run.undecided_departures, ()

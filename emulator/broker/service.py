@@ -24,7 +24,7 @@ from emulator.broker.occupancy import CachedOccupancyReader
 from emulator.broker.recovery import PATIENCE_HOST_S, Recovery
 from emulator.broker.scheduling import Scheduling
 from emulator.broker.state.journal import Journal
-from emulator.broker.state.registry import RunRegistry
+from emulator.broker.state.registry import RunRegistry, unknown_job
 from emulator.broker.state.runs import Run
 from emulator.broker.status import BrokerStatus, broker_status, cluster_views, waiting_jobs
 from emulator.broker.submissions import Submissions
@@ -188,7 +188,12 @@ class Broker:
         Raises:
             UnknownName: if there is none.
         """
-        return self._loop.call(lambda: self._registry.job(number).view(self._topology))
+        view = self._loop.call(lambda: job.view(self._topology) if (job := self._registry.find_job(number)) else None)
+        if view is None:
+            view = self._journal.last_view(number)
+        if view is None:
+            raise unknown_job(number)
+        return view
 
     def jobs(self, run: int | None, after: int = 0, limit: int | None = None) -> list[JobView]:
         """Get the jobs of a run, or all, in order of submission: those numbered above `after`, at most `limit`.
@@ -196,7 +201,10 @@ class Broker:
         Raises:
             UnknownName: if there is no such run.
         """
-        return self._loop.call(partial(self._registry.page, run, after, limit))
+        live = self._loop.call(partial(self._registry.live_views, run))
+        stored = self._journal.last_views(run, after, limit)
+        # What the journal holds of a job that has ended meanwhile is newer.
+        return [job if job.state.final else live.get(job.id, job) for job in stored]
 
     def queue(self) -> list[QueueEntryView]:
         """Get the waiting jobs of the run that holds the testbed, else of the default run, in the order of tries."""

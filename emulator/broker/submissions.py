@@ -134,7 +134,10 @@ class Submissions:
         if kept.fingerprint != fingerprint:
             raise KeyTaken(f"key: {key!r} was given to job {kept.job}, of another submission; choose a new one.")
         job = self._registry.find_job(kept.job)
-        return job.view(self._topology) if job is not None else self._journal.last_view(kept.job)
+        view = job.view(self._topology) if job is not None else self._journal.last_view(kept.job)
+        if view is None:
+            raise KeyTaken(f"key: {key!r} was given to job {kept.job}, which is no longer kept; choose a new one.")
+        return view
 
     def _create_job(self, run: Run, submission: Submission) -> LiveJob:
         specification = submission.specification

@@ -6,4 +6,5 @@ limits       the token, and limits of a request's size
 strict_json  JSON without ambiguity
 event_feed   pages and streams of events
 metrics      counters and gauges for Prometheus
+totals       counters and histograms that can be stored
 """

@@ -135,11 +135,11 @@ class JobSupervisor:
             job.timeline.finished_s = _timestamp_s(run, job, ended.host_finished_s)
 
     def _forget(self, run: Run, job: LiveJob) -> None:
-        """Release what a job that has ended needed: its files, its open output."""
+        """Release what a job that has ended needed: its files, its open output, its memory."""
         if job.execution is not None:
             self._launched.pop(job.execution.label, None)
         self.outputs.close(job.id)
-        run.waiting_files.pop(job.id, None)
+        run.remove(job)
         try:
             self._replicas.release_job(job.id)
         except sqlite3.Error:

@@ -28,9 +28,9 @@ log = logging.getLogger(__name__)
 
 
 def restore_runs(journal: Journal, topology: Topology) -> dict[int, Run]:
-    """Restore every run that a former broker began, with its jobs."""
+    """Restore every run that a former broker began, with its unfinished jobs."""
     runs = {kept.number: _restore_run(kept, topology) for kept in journal.runs()}
-    for event in journal.latest_of_each_job():
+    for event in journal.last_events_of_unfinished_jobs():
         if event.job is not None and event.run in runs:
             run = runs[event.run]
             run.add(_restore_after_event(event.kind, event.job, run, topology))
@@ -89,14 +89,14 @@ def _restore_run(kept: StoredRun, topology: Topology) -> Run:
 
 
 def _replay_decisions(run: Run, journal: Journal, topology: Topology) -> None:
-    ended: dict[int, None] = {}
+    ended: dict[int, JobView] = {}
     decisions = _read_decisions(journal.since_snapshot(run.id), run, ended)
     first = next(decisions, None)
     if first is not None and first.snapshot is not None:
         run.deciders.restore(dict(first.snapshot))
     sizes = [cluster.processors for cluster in topology.clusters]
     replayed = replay(itertools.chain([first] if first else [], decisions), run.deciders, sizes)
-    run.undecided_departures = tuple(run.jobs[number] for number in ended)
+    run.undecided_departures = tuple(restore_job(view, run, topology) for view in ended.values())
     for difference in replayed.differences[:1]:
         log.warning(
             "run %d: decision %d made again differs in its %s: %s was recorded, %s came of it",
@@ -104,7 +104,7 @@ def _replay_decisions(run: Run, journal: Journal, topology: Topology) -> None:
         )  # fmt: skip
 
 
-def _read_decisions(events: Iterator[EventView], run: Run, ended: dict[int, None]) -> Iterator[Decision]:
+def _read_decisions(events: Iterator[EventView], run: Run, ended: dict[int, JobView]) -> Iterator[Decision]:
     """Yield the decisions among `events`; in the end `ended` holds placed jobs that ended without a departure.
 
     A failure of the run's own code, and its ending, are set in `run` as they come; the default run goes on.
@@ -120,7 +120,7 @@ def _read_decisions(events: Iterator[EventView], run: Run, ended: dict[int, None
                 ended.pop(decision.event.job_id, None)
             yield decision
         elif event.job is not None and event.job.state.final and event.job.components:
-            ended[event.job.id] = None
+            ended[event.job.id] = event.job
 
 
 def _restore_placement(view: JobView, topology: Topology) -> Placement | None:

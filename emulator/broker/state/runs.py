@@ -113,9 +113,14 @@ class Run:
             self.waiting_files[job.id] = job.request.file
 
     def remove(self, job: LiveJob) -> None:
-        """Remove a job that did not become durable, so that it was never submitted."""
+        """Remove a job that has ended, or that did not become durable."""
         self.jobs.pop(job.id, None)
         self.waiting_files.pop(job.id, None)
+
+    def has_queued(self, number: int) -> bool:
+        """Return whether a job of this run still waits in its queue."""
+        job = self.jobs.get(number)
+        return job is not None and job.state is JobState.QUEUED
 
     def requested_by_waiting(self, job_id: int) -> int | None:
         """Return the processors that a job waiting for an answer requested; None for any other job."""

@@ -113,7 +113,7 @@ def test_nobody_goes_on_waiting_for_a_run_that_did_not_end_in_time(setup, monkey
     monkeypatch.setattr("emulator.broker.service.END_TIMEOUT_HOST_S", 0.1)
     job = setup.submit(8)
     setup.until_state(job, JobState.STARTING)
-    execution = setup.broker._registry.job(job).execution
+    execution = setup.broker._registry.find_job(job).execution
     with monkeypatch.context() as unstoppable:
         unstoppable.setattr(type(execution), "stop", lambda *arguments: None)
         with pytest.raises(TestbedNotUp, match="did not end within"):

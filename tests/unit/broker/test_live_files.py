@@ -208,7 +208,7 @@ def test_a_job_that_arrives_when_its_file_is_gone_is_not_shown_to_the_policy(set
     setup.until_state(job, JobState.STARTING)
 
     def arrive_again() -> None:
-        again = setup.broker._registry.job(job)
+        again = setup.broker._registry.find_job(job)
         again.state, again.answered = JobState.QUEUED, False
         live.waiting_files[job] = "gone"
         setup.broker._scheduling.decide_arrivals(live, [again])
