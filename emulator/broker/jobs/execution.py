@@ -1,7 +1,8 @@
 """The execution of a placed job, on a thread of its own: claim, barrier, start, follow, release.
 
 The thread owns no state of the broker: it follows the claiming procedure, reports each event with its timestamp, and
-ends with exactly one `Ended`, after everything it held has been released.
+ends with exactly one `Ended`, after everything it held has been released. It starts the processes only after
+`allow_start`, which the broker calls once its journal says that they may have begun.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from emulator.broker.jobs.claiming_try import ClaimingTry
+from emulator.broker.jobs.releases import Releases
 from emulator.broker.jobs.reports import AllClaimed, ClaimTried, ClaimTryFailed, ComponentClaimed, Ended, ExecutionEvent
 from emulator.broker.jobs.runner import Runner
 from emulator.clusters.protocol import AllocationEvent, LocalResourceManager
@@ -82,13 +84,19 @@ class JobExecution:
     """The execution of one placed job, from claim to release."""
 
     def __init__(
-        self, spec: LaunchSpec, managers: Sequence[LocalResourceManager], report: Callable[[ExecutionEvent], None]
+        self,
+        spec: LaunchSpec,
+        managers: Sequence[LocalResourceManager],
+        releases: Releases,
+        report: Callable[[ExecutionEvent], None],
     ) -> None:
         self._spec = spec
         self._managers = managers
+        self._releases = releases
         self._report = report
         self._claims: ClaimingTry | None = None
         self._stopping = threading.Event()
+        self._may_go_on = threading.Event()
         self._stop_state: JobState | None = None
         self._stop_reason = ""
         self._thread = threading.Thread(target=self._execute, name=f"job-{spec.label}", daemon=True)
@@ -106,11 +114,16 @@ class JobExecution:
         """Pass an allocation's event on to the present try; returns whether it is of one of its claims."""
         return self._claims is not None and self._claims.note_event(event)
 
+    def allow_start(self) -> None:
+        """Let the processes begin: it is on disk that they may have begun."""
+        self._may_go_on.set()
+
     def stop(self, state: JobState, reason: str) -> None:
         """End the job early in `state`; returns at once, and `Ended` is reported when everything is released."""
         if self._stop_state is None:
             self._stop_state, self._stop_reason = state, reason
             self._stopping.set()
+            self._may_go_on.set()
             threading.Thread(target=self._abandon, args=(reason,), daemon=True).start()
 
     def _abandon(self, reason: str) -> None:
@@ -138,6 +151,7 @@ class JobExecution:
         spec.preparation.begin()
         claims, procedure = self._claim()
         spec.preparation.complete()
+        self._may_go_on.wait()
         self._check_not_stopped()
         start_s = spec.start_s(procedure)
         limit = self._time_limit(start_s)
@@ -164,7 +178,7 @@ class JobExecution:
         while True:
             self._stopping.wait(self._spec.clock.host_remaining_s(procedure.claim_s))
             claims = self._claims = ClaimingTry(
-                self._spec.label, procedure.number, self._spec.placement, self._managers
+                self._spec.label, procedure.number, self._spec.placement, self._managers, self._releases
             )
             self._check_not_stopped()
             self._report(ClaimTried(procedure))

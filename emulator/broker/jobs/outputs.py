@@ -1,7 +1,8 @@
 """The output of jobs, on disk beside the journal by job number, of limited size.
 
 The last part of each stream is kept, at least half of the limit: a file that has grown to half of it replaces the older
-one. Output can be read at once, while the job runs, and also after the broker was killed.
+one. Output can be read at once, while the job runs, and also after the broker was killed. The outputs of the last
+`RETAINED_JOBS` jobs are kept.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Final
 
 LIMIT_BYTES: Final = 1_048_576
 """Limit of one stream of one job."""
+RETAINED_JOBS: Final = 10_000
+SUFFIXES: Final = ("output", "error", "output.older", "error.older")
 
 
 class LimitedStream:
@@ -57,16 +60,29 @@ class Outputs:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._open: dict[int, JobOutput] = {}
+        self._newest = max((int(path.name.split(".")[0]) for path in folder.glob("*.*")), default=0)
+        for path in folder.glob("*.*"):
+            if int(path.name.split(".")[0]) <= self._newest - RETAINED_JOBS:
+                path.unlink(missing_ok=True)
 
     def open(self, job: int) -> JobOutput:
-        """Return where `job` is to write."""
+        """Return where `job` is to write, and remove the output of a job that is too old."""
+        self._newest = max(self._newest, job)
+        self._remove(job - RETAINED_JOBS)
         return self._open.setdefault(job, JobOutput(self._folder, job))
 
     def close(self, job: int) -> None:
         """Forget the open output of `job`, which has ended."""
         self._open.pop(job, None)
+        if job <= self._newest - RETAINED_JOBS:
+            self._remove(job)
 
     def read(self, job: int) -> tuple[str, str]:
         """Return what is kept of the standard output and error of `job`; empty if it wrote nothing."""
         kept = self._open.get(job) or JobOutput(self._folder, job)
         return kept.output.read(), kept.error.read()
+
+    def _remove(self, job: int) -> None:
+        if job > 0 and job not in self._open:
+            for suffix in SUFFIXES:
+                (self._folder / f"{job}.{suffix}").unlink(missing_ok=True)

@@ -47,7 +47,7 @@ def test_no_redirect_leads_to_the_host_that_a_request_names(api, path):
 
 def test_health_needs_no_token_and_names_clusters_that_do_not_answer(api):
     api.headers.pop("authorization")
-    assert api.get("/v1/health").json() == {"status": "ok", "unreachable": [], "silent": []}
+    assert api.get("/v1/health").json() == {"status": "ok", "unreachable": [], "silent": [], "reason": ""}
     api.setup.west.fall_silent()
     answer = api.get("/v1/health")
     assert (answer.status_code, answer.json()["unreachable"]) == (503, ["west"])

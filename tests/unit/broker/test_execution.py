@@ -5,6 +5,7 @@ import queue
 import pytest
 
 from emulator.broker.jobs.execution import JobExecution, LaunchSpec
+from emulator.broker.jobs.releases import Releases
 from emulator.broker.jobs.reports import AllClaimed, ClaimTried, ComponentClaimed, Ended
 from emulator.model.clock import Dilation, EmulatedClock
 from emulator.model.errors import RunFailed
@@ -48,7 +49,15 @@ class Steps:
 class ReportedExecution:
     """The execution of a job of one component on a scripted cluster, and the events that it reports."""
 
-    def __init__(self, steps: Steps, *, transfer_s: float = TRANSFER_S, overhead_s: float | None = None) -> None:
+    def __init__(
+        self,
+        steps: Steps,
+        *,
+        transfer_s: float = TRANSFER_S,
+        overhead_s: float | None = None,
+        records: bool = True,
+    ) -> None:
+        self._records = records
         self.cluster = ScriptedCluster("east", 8)
         self.clock = EmulatedClock.starting_now(FAST)
         self._reported: queue.SimpleQueue[object] = queue.SimpleQueue()
@@ -63,14 +72,26 @@ class ReportedExecution:
             overhead_s=overhead_s,
             preparation=steps,
         )
-        self.execution = JobExecution(spec, [self.cluster], self._reported.put)
+        self.execution = JobExecution(spec, [self.cluster], Releases(), self._report)
         self.cluster.watch(self.execution.note_event, lambda reachable, reason: None)
         self.execution.begin()
 
+    def _report(self, event: object) -> None:
+        self._reported.put(event)
+        if isinstance(event, AllClaimed) and self._records:
+            self.execution.allow_start()
+
+    def next_event(self) -> object:
+        return self._reported.get(timeout=10)
+
+    def has_ended_within(self, host_wait_s: float) -> bool:
+        self.execution._thread.join(host_wait_s)
+        return not self.execution._thread.is_alive()
+
     def events(self) -> list[object]:
-        events = [self._reported.get(timeout=10)]
+        events = [self.next_event()]
         while not isinstance(events[-1], Ended):
-            events.append(self._reported.get(timeout=10))
+            events.append(self.next_event())
         return events
 
 
@@ -119,3 +140,26 @@ def test_a_job_cancelled_before_its_first_claiming_try_claims_nothing():
     assert (ended.state, ended.reason) == (JobState.CANCELLED, "Cancelled while it was claiming.")
     assert job.cluster.claims == []
     assert "end" in steps.taken
+
+
+def test_no_process_starts_before_it_is_recorded_that_it_may_have_begun():
+    steps = Steps()
+    job = ReportedExecution(steps, transfer_s=0, records=False)
+    while not isinstance(job.next_event(), AllClaimed):
+        pass
+    assert not job.has_ended_within(0.1)
+    assert "run" not in steps.taken
+    job.execution.allow_start()
+    assert job.events()[-1].state is JobState.FINISHED
+    assert steps.taken[-2:] == ["run", "end"]
+
+
+def test_a_job_that_is_stopped_before_its_start_is_recorded_starts_nothing():
+    steps = Steps()
+    job = ReportedExecution(steps, transfer_s=0, records=False)
+    while not isinstance(job.next_event(), AllClaimed):
+        pass
+    job.execution.stop(JobState.CANCELLED, "Cancelled.")
+    assert job.events()[-1].state is JobState.CANCELLED
+    assert "run" not in steps.taken
+    assert job.cluster.held == {}
