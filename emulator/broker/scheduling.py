@@ -98,6 +98,8 @@ class Scheduling:
 
         Withdrawals come first, in a state without idle processors: so it places no job that is still to be withdrawn.
         """
+        if run.is_behind:
+            return
         if run.failure:
             self.changes.do_in_time(partial(self._fail_waiting, run))
             return
@@ -216,8 +218,9 @@ class Scheduling:
         """
         for run in runs:
             for job in [run.jobs[number] for number, name in run.waiting_files.items() if name in names]:
-                self._fail_without_file(run, job)
-                self.withdraw(run, job.id)
+                if job.state is JobState.QUEUED:  # the withdrawal of one may have failed the others
+                    self._fail_without_file(run, job)
+                    self.withdraw(run, job.id)
 
     def _scan_or_poll(self, run: Run) -> None:
         """Decide on a scan, or on processors freed without a departure of their own, unless it has become needless."""
