@@ -117,8 +117,8 @@ def _row(topology: Topology, job: ModelJob, iterations: int | None) -> dict[str,
     found, alone = predicted(topology, job), _alone(topology, job)
     share, uncertainty = computing_share(found), topology.uncertainty
     factor = None if alone is None else found.iteration_s / alone.iteration_s
-    time_ends = _ends(found.iteration_s, share, uncertainty and uncertainty.iteration)
-    factor_ends = _ends(factor, share, uncertainty and uncertainty.factor)
+    time_ends = _ends(found.iteration_s, share, None if uncertainty is None else uncertainty.iteration)
+    factor_ends = _ends(factor, share, None if uncertainty is None else uncertainty.factor)
     row: dict[str, object] = {
         "application": job.application,
         "grid": job.grid,

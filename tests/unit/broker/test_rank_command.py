@@ -2,17 +2,21 @@
 
 import pytest
 
+from apps.grid import ProcessGrid, block_of
 from apps.registry import APPLICATIONS, check_program
-from apps.run import make_parser
+from apps.run import make_parser, read_setting
 from emulator.broker.jobs.rank_command import command_line
+from emulator.fidelity.iteration.predicted import ModelJob, computed_s
 from emulator.model.catalogue import topology_named
 from emulator.model.clock import Dilation
 from emulator.model.errors import InvalidInput, UnknownName
 from emulator.model.interconnects import Interconnects, WhichInterconnect
 from emulator.model.job import JobSpecification
+from emulator.model.point_costs import Sweep
 from emulator.model.processor import processor_named
 
 DAS2 = topology_named("das2")
+DAS2_2003 = topology_named("das2-2003")
 MINI = topology_named("mini")
 
 
@@ -75,6 +79,38 @@ def test_the_processors_costs_and_the_applications_weight_are_passed():
     assert int(value(line, "--cache-bytes")) == costs.cache_bytes
     assert value(line, "--weight") == "0.5"
     assert value(words(), "--weight") == "1.0"
+
+
+@pytest.mark.parametrize("sizes", [(8,), (16,), (9, 7), (24, 16, 8)])
+@pytest.mark.parametrize("grid", [100, 1000, 4000])
+def test_ranks_compute_as_long_as_the_model_says(sizes, grid):
+    """What a rank is told makes its phases as long as `testbed predict` takes them to be."""
+    line = words(parts=sizes, topology=DAS2_2003, grid=grid, iterations=1)
+    ranks = sum(sizes)
+    setting = read_setting(make_parser("poisson").parse_args(line[1:]), ranks)
+    process_grid = ProcessGrid.of_processes(ranks)
+    blocks = [block_of(rank, grid, process_grid) for rank in range(ranks)]
+    told_s = [setting.duration_s(Sweep(block.points, 16, block.columns), rank) for rank, block in enumerate(blocks)]
+    parts = tuple(zip(DAS2_2003.cluster_names, sizes, strict=False))
+    assert told_s == pytest.approx(computed_s(DAS2_2003, ModelJob("poisson", grid, parts)))
+
+
+def test_messages_are_stretched_by_their_spread_and_collectives_follow_the_pattern():
+    line = words(parts=(8, 8), topology=DAS2_2003)
+    among = DAS2_2003.among(16)
+    assert value(line, "--interconnect") == among.interconnects.coallocated.as_argument
+    assert value(line, "--collectives") == "binomial"
+    assert float(value(line, "--far-extra-s")) == pytest.approx(
+        among.default_link.delay_s - DAS2_2003.default_link.delay_s
+    )
+    assert "--far-extra-s" not in words(parts=(16,), topology=DAS2_2003)
+    assert "--far-extra-s" not in words(parts=(8, 8), topology=DAS2)
+
+
+def test_small_jobs_in_one_cluster_have_nodes_of_their_own_if_the_topology_says_so():
+    assert value(words(parts=(8,), topology=DAS2_2003), "--per-node") == "1"
+    assert value(words(parts=(10,), topology=DAS2_2003), "--per-node") == "2"
+    assert value(words(parts=(4, 4), topology=DAS2_2003), "--per-node") == "2"
 
 
 def test_a_native_processor_is_not_paced():
