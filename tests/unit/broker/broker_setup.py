@@ -75,7 +75,8 @@ class BrokerSetup:
 
     def started(self, job: int, on: ScriptedCluster) -> None:
         self.until_state(job, JobState.STARTING)
-        self.until(lambda: on.programs)
+        # The program starts after the record that it may have started.
+        self.until(lambda: on.programs and not on.programs[-1].has_begun)
         on.programs[-1].say(event="started", host_moment_s=time.time(), host_late_s=0.25, processes=8)
         self.until_state(job, JobState.RUNNING)
 

@@ -22,9 +22,10 @@ class ScriptedProgram:
         self.said: queue.SimpleQueue[object] = queue.SimpleQueue()
         self.code = 0
         self.error = ""
-        self.has_ended = False
+        self.has_begun = self.has_ended = False
 
     def say(self, **message: object) -> None:
+        self.has_begun = True
         self.said.put(json.dumps(message))
 
     def finish(self) -> None:
