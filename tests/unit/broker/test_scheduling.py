@@ -47,6 +47,7 @@ def test_every_discipline_runs_all_its_jobs_and_can_be_replayed(setup, queue):
     finish_all(setup, jobs)
     assert [setup.broker.job(job).state for job in jobs] == [JobState.FINISHED] * 6
     assert setup.nothing_is_held
+    setup.broker.end_run(run)  # nothing is decided from now on
     found = replayed(setup, run, recorded_request(setup, run))
     assert (found.differences, found.decisions) == ((), len(recorded_decisions(setup, run)))
 
