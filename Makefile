@@ -51,7 +51,7 @@ campaign: possible $(USE)
 	$(TESTBED) campaign run $(CAMPAIGN) $(CHOSEN)
 
 # The whole way through: a testbed, measured extension factors, a campaign across it, a report.
-demo: JOBS := $(or $(JOBS),12)
+demo: JOBS := $(or $(JOBS),6)
 demo: testbed-up
 	$(TESTBED) measure --app poisson --grid 1000 --processors 16 --clusters 1,2,4 --require void --out runs/demo-measure
 	$(TESTBED) campaign run first $(CHOSEN) --require void --out runs/demo

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -60,6 +60,10 @@ class EndedJob(JobView):
     def judged_also(self, verdict: Verdict) -> EndedJob:
         """Return this job with another verdict held against it, too."""
         return self.model_copy(update={"verdict": Verdict.worst_of([self.verdict, verdict])})
+
+
+Finished = Mapping[str, Sequence[EndedJob]]
+"""The finished jobs of each cell of a matrix, by its name."""
 
 
 class BackgroundListener(Protocol):

@@ -107,6 +107,18 @@ def test_progress_tells_cell_run_and_what_is_left(testbed, tmp_path):
     assert (running[-1].finished, running[-1].expected) == (4, 4)
 
 
+def test_a_factor_is_told_as_soon_as_both_sides_have_run_once(testbed, tmp_path):
+    reports: list[ProgressReport] = []
+    measure(testbed, MATRIX, tmp_path / "run", reports.append)
+    told = [(place, report.remark) for place, report in enumerate(reports) if "so far" in report.remark]
+    assert [remark for _, remark in told] == [
+        "poisson grid 400 on 16 processors over 2 clusters: factor 1.222 so far (1 run, valid)",
+        "poisson grid 400 on 16 processors over 4 clusters: factor 1.444 so far (1 run, valid)",
+    ]
+    second = next(place for place, report in enumerate(reports) if "run 2 of 3" in report.stage)
+    assert all(place < second for place, _ in told)
+
+
 def test_a_failed_link_check_is_held_against_the_factors_of_jobs_that_crossed_the_link(testbed, wide_area, tmp_path):
     wide_area.check_made = LinkCheck("before", (LinkFault("delay from delft to leiden", 0.3, "delft", "leiden"),))
     measured = measure(testbed, MATRIX, tmp_path / "run", silent)
