@@ -39,9 +39,9 @@ OWN_TIME: Final = "own time"
 """The name of the host's own part of an iteration among the strains."""
 
 MOST_OWN_TIME: Final = 0.01
-"""An iteration may change by this share at twice the dilation: then figures at any dilation that is chosen agree."""
+"""The host may lengthen an iteration by this share: then figures at any dilation that is chosen agree."""
 
-MOST_OWN_TIME_IN_A_CAMPAIGN: Final = 0.025
+MOST_OWN_TIME_IN_A_CAMPAIGN: Final = 0.05
 """The same for a campaign's jobs, of which the queue decides more than the host does."""
 
 
@@ -49,8 +49,8 @@ MOST_OWN_TIME_IN_A_CAMPAIGN: Final = 0.025
 class Pilot:
     """What a pilot of a trial showed at a dilation: shares of what they may be, by name, and its iteration.
 
-    `passes_on` tells whether its messages are real, so that the host's own time lengthens its iterations. It may change
-    by `most_own_time` at twice the dilation.
+    `passes_on` tells whether its messages are real, so that the host's own time lengthens its iterations: by the share
+    `most_own_time` at most.
     """
 
     dilation: float
@@ -135,7 +135,7 @@ def next_pilot(trials: Sequence[str], pilots: Mapping[str, Sequence[Pilot]], flo
 
 
 def own_time(made: Mapping[float, Pilot], dilation: float) -> float | None:
-    """Return by how much an iteration would change at twice `dilation`, as a strain; None if no pair of pilots says so.
+    """Return by how much the host lengthens an iteration at `dilation`, as a strain; None if no pair of pilots says so.
 
     A larger neighbour tells it best. A smaller one at which the job was late tells at most that it is small enough.
     """
@@ -148,7 +148,7 @@ def own_time(made: Mapping[float, Pilot], dilation: float) -> float | None:
         if other is None:
             continue
         host_s = (made[other].iteration_s - pilot.iteration_s) / (1.0 / other - 1.0 / dilation)
-        share = host_s / dilation / 2.0 / pilot.iteration_s
+        share = host_s / dilation / pilot.iteration_s
         strain = max(0.0, share) / pilot.most_own_time
         if strain <= 1.0 or other is larger or made[other].strain <= 1.0 / MARGIN:
             return strain

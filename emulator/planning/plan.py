@@ -177,8 +177,7 @@ def _least_dilations(run: PlannedRun, resources: Resources) -> dict[str, float]:
     real = [HOST_OWN_TIME_S / job.iteration_s for job in run.jobs if job.clusters > 1 and job.iteration_s]
     least = {
         "cores": run.most(busy) / resources.processors / BUSIEST,
-        # Twice the dilation halves it: by so much may an iteration differ there.
-        "own time": max(real, default=0.0) / (2.0 * MOST_OWN_TIME),
+        "own time": max(real, default=0.0) / MOST_OWN_TIME,
     }
     if run.full_link_mbit and resources.guest_router:
         packets_per_s = 2.0 * rate_bytes_per_s(run.full_link_mbit) / FULL_PACKET_BYTES

@@ -61,12 +61,12 @@ def test_all_trials_of_a_problem_end_at_the_dilation_of_the_most_demanding():
     assert 8.0 in {shown.dilation for shown in made["easy"]}
 
 
-def test_the_host_s_own_time_needs_a_dilation_at_which_twice_as_much_changes_little():
+def test_the_host_s_own_time_needs_a_dilation_at_which_it_is_a_hundredth_of_an_iteration():
     step, made = played({"a": (0.1, 0.002)}, 0.5)
     at = {shown.dilation: shown for shown in made["a"]}
     assert own_time(at, step.dilation) <= 1.0
-    # At dilation 8 an iteration has 10.25 ms, at 16 10.125 ms: 1.2% less. At 32 it has 0.6% less.
-    assert step.dilation == 16.0
+    # At dilation 16 the host's 2 ms are 0.125 ms of 10.125, 1.2%; at 32 they are 0.6%.
+    assert step.dilation == 32.0
 
 
 def test_the_own_time_seen_from_a_late_neighbour_is_not_believed_to_be_too_large():
