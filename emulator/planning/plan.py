@@ -25,7 +25,7 @@ HOST_UPDATE_NS: Final = 1.0
 HOST_MESSAGES_CPU_S: Final = 50e-6
 """CPU that the messages of an iteration take of a rank, at the least."""
 
-HOST_OWN_TIME_S: Final = 200e-6
+HOST_OWN_TIME_S: Final = 400e-6
 """By how much the host lengthens an iteration with messages over the wide area, at the least."""
 
 HOST_PACKET_CPU_S: Final = 90e-6
