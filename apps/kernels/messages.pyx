@@ -99,7 +99,8 @@ cdef class Post:
     `communicator_address` is that of the MPI handle. `doorbells` is memory shared by the ranks of this node, a line for
     each rank of the job, in which those of this node have made their mark. `find_sockets` calls `watch` again.
     `paced_ranks` has a true byte for each rank that the interconnect reaches; all zeros without an interconnect, whose
-    costs are in host nanoseconds.
+    costs are in host nanoseconds. `far_extra_ns` is by how much longer than on the wide area itself a message takes
+    that a rank waits for from another cluster, in host nanoseconds.
     """
 
     cdef public long long timestamp_ns
@@ -113,6 +114,7 @@ cdef class Post:
     cdef unsigned char[::1] paced_ranks
     cdef doorbell* bells
     cdef double latency_ns, message_ns, byte_ns
+    cdef long long far_extra_ns
     cdef long long out_free_ns, in_free_ns
     cdef readonly bint any_paced, any_unpaced_sends
     cdef bint in_host_time
@@ -125,7 +127,7 @@ cdef class Post:
     def __init__(
         self, uintptr_t communicator_address, int rank, unsigned char[::1] doorbells not None,
         unsigned char[::1] paced_ranks not None, double latency_ns, double message_ns, double byte_ns,
-        bint in_host_time, Py_ssize_t eager_bytes, find_sockets,
+        long long far_extra_ns, bint in_host_time, Py_ssize_t eager_bytes, find_sockets,
     ):
         self.communicator = (<MPI_Comm*> communicator_address)[0]
         self.rank = rank
@@ -133,6 +135,7 @@ cdef class Post:
         self.bells = <doorbell*> &doorbells[0]
         self.paced_ranks = paced_ranks
         self.latency_ns, self.message_ns, self.byte_ns = latency_ns, message_ns, byte_ns
+        self.far_extra_ns = far_extra_ns
         self.any_paced = any(paced_ranks)
         self.in_host_time = in_host_time
         self.eager_bytes = eager_bytes
@@ -233,7 +236,7 @@ cdef class MessageSet:
     cdef int n_sends, n_receives
     cdef int* to_ring
     cdef int n_to_ring
-    cdef bint paced_receives, unpaced_receives, unpaced_sends, needs_help, waited_to_send
+    cdef bint paced_receives, unpaced_receives, unpaced_sends, needs_help, waited_to_send, waited_for_far
     # Sends to this node are not waited for: MPI completes them only once their receiver has looked.
     cdef Requests near, far, sent
 
@@ -386,10 +389,11 @@ cdef class MessageSet:
         cdef bint first_waits = post.far_waits < FIRST_WAITS
         cdef int poll_ms = SHORT_POLL_MS if first_waits or missing > far.missing_receives else POLL_MS
         post.far_waits += missing > 0
-        self.waited_to_send = False
+        self.waited_to_send = self.waited_for_far = False
         while far.test() > 0:
             # Data that the socket does not take at once (the wide area is slower) delays the emulated processor.
             self.waited_to_send |= far.missing_sends > 0
+            self.waited_for_far |= far.missing_receives > 0
             if ready == 0 and far.missing_receives + far.missing_sends < missing:
                 # It came through a socket that is not watched yet.
                 post.find_sockets()
@@ -429,7 +433,7 @@ cdef class MessageSet:
             timestamp_ns = max(timestamp_ns, self.taken_in_ns())
         now_ns = host_now_ns()
         if self.unpaced_receives or self.waited_to_send or not post.any_paced:
-            timestamp_ns = max(timestamp_ns, now_ns)
+            timestamp_ns = max(timestamp_ns, now_ns) + (post.far_extra_ns if self.waited_for_far else 0)
         elif now_ns - timestamp_ns > LATE_NS:
             post.late_messages += self.n_receives
             post.host_lateness_max_ns = max(post.host_lateness_max_ns, now_ns - timestamp_ns)
