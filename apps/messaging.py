@@ -135,6 +135,14 @@ class Messenger:
         lateness_ns, self._post.send_lateness_ns = int(self._post.send_lateness_ns), 0
         return lateness_ns
 
+    def take_standstills_ns(self) -> list[tuple[int, int]]:
+        """Return the host timestamps between which this rank stood still, and was delayed by it, since the last call.
+
+        A standstill is a wait that ended long after its end; the beginning is that of the wait.
+        """
+        standstills_ns: list[tuple[int, int]] = self._post.take_standstills()
+        return standstills_ns
+
     @property
     def count(self) -> MessageCount:
         """The counts of paced and late messages so far."""

@@ -143,6 +143,7 @@ def run(communicator: MPI.Comm, arguments: argparse.Namespace, options: object) 
     from apps.kernels.messages import sleep_until
     from apps.record import gather_record
     from apps.timeline import pass_finish_barrier, pass_start_barrier, report_event
+    from apps.wide_area_bytes import gather_wide_area_bytes
 
     descriptor = APPLICATIONS[arguments.application]
     setting = read_setting(arguments, communicator.size)
@@ -158,5 +159,7 @@ def run(communicator: MPI.Comm, arguments: argparse.Namespace, options: object) 
     record = gather_record(communicator, setting, application.times, pacer.count, job.messenger.count)
     results = application.results()
     job.collectives.free()
+    crossed = gather_wide_area_bytes(communicator, setting)
     if record is not None:
-        report_event("result", record={"application": arguments.application, **results, **record})
+        report = {"application": arguments.application, **results, **record, "wide_area_bytes": crossed}
+        report_event("result", record=report)

@@ -18,6 +18,7 @@ from typing import Final, Generic, TypeVar
 from emulator.containers.telemetry.counters import Counters
 from emulator.fidelity.conditions import Conditions, HostSize, conditions_of_job, conditions_of_run, summary
 from emulator.fidelity.processor_use import TimeInterval
+from emulator.fidelity.strangers import Carried
 from emulator.model.clock import EmulatedClock
 from emulator.model.evidence import HOST_PART, EvidenceRow, EvidenceSummary, LinkFaultRow
 from emulator.model.rows import Row
@@ -88,6 +89,8 @@ class Gathering:
         """Start gathering: the run has begun, with this clock."""
         with self._lock:
             self._clock = clock
+            # What happened before, such as the check of the links, is not the run's.
+            self._last = _Look(time.time(), self._telemetry.look())
 
     def look_round(self) -> None:
         """Look at intervals until `end`; runs in a thread of its own."""
@@ -127,6 +130,22 @@ class Gathering:
             faults = self._faults.during(host_began_s, host_ended_s)
             execution = TimeInterval(began_s, ended_s, self._clock.dilation)
         return conditions_of_job(rows, faults, self._host, self._topology, clusters, execution)
+
+    def carried_since(self, began_s: float, clusters: Collection[str]) -> dict[str, Carried] | None:
+        """Look, and return what crossed the access links of `clusters` since an emulated timestamp; None if not counted."""
+        with self._lock:
+            if self._clock is None or self._ended.is_set():
+                return None
+            self._look()
+            rows = self._evidence.during(self._clock.host_timestamp_s(began_s), time.time())
+        carried: dict[str, Carried] = {}
+        for row in rows:
+            if row.part in clusters:
+                if row.sent_bytes is None or row.received_bytes is None:
+                    return None
+                sent, received = carried.get(row.part, (0, 0))
+                carried[row.part] = (sent + row.sent_bytes, received + row.received_bytes)
+        return carried
 
     def forget_before(self, timestamp_s: float) -> None:
         """Drop evidence from before this emulated timestamp, so that a long run takes no more memory."""

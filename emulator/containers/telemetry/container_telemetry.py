@@ -136,7 +136,8 @@ def container_telemetry(
     with listening(client, containers.values()) as standstills:
         telemetry = ContainerTelemetry(client, clusters, containers, standstills)
         for part, container in containers.items():
-            groups = _groups(client, container)
+            network = names.site_network(part) if part in clusters else None
+            groups = _groups(client, container, network)
             if groups is None:
                 telemetry.untold["the containers' counters: this host does not show their processes"] = None
             else:
@@ -153,9 +154,12 @@ def _in_router(script: str) -> str:
     return f"SCRIPT={shlex.quote(script)} {' '.join(RUN)}"
 
 
-def _groups(client: docker.DockerClient, name: str) -> ControlGroups | None:
+def _groups(client: docker.DockerClient, name: str, network: str | None) -> ControlGroups | None:
+    """Return the groups of a container; `network` is that on which frames to other sites are counted."""
     try:
         container = client.containers.get(name)
     except docker.errors.DockerException:
         return None
-    return ControlGroups.of(int(container.attrs["State"]["Pid"]), str(container.id))
+    joined = container.attrs["NetworkSettings"]["Networks"].get(network) or {}
+    address = f"{joined['IPAddress']}/{joined['IPPrefixLen']}" if joined.get("IPAddress") else None
+    return ControlGroups.of(int(container.attrs["State"]["Pid"]), str(container.id), address=address)
