@@ -175,7 +175,7 @@ cdef class Post:
             self.find_sockets()
         return self.nap()
 
-    cdef int sleep_on_sockets(self, int limit_ms) except -1:
+    cdef int sleep_on_sockets(self, int limit_ms) except -2:
         """Sleep until something has come through a watched socket; return how many have something."""
         cdef long long began_ns = host_now_ns()
         cdef int ready = poll(self.sockets, self.n_sockets, limit_ms)
