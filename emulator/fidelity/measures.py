@@ -100,7 +100,7 @@ def _share(part: float | None, whole: float | None) -> float | None:
 class RunMeasures:
     """The measures of a run: its checks of the wide area, the numbers of its jobs by outcome, and its background load.
 
-    `background` is None without such a load.
+    `background` is None without such a load, `strangers` if what others sent cannot be told from what the jobs did.
     """
 
     link_checks: tuple[LinkCheck, ...] = ()
@@ -108,3 +108,4 @@ class RunMeasures:
     jobs_failed: int = 0
     jobs_cancelled: int = 0
     background: BackgroundMeasures | None = None
+    strangers: StrangersTraffic | None = None

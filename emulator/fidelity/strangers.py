@@ -30,11 +30,11 @@ class StrangersTraffic:
 
 
 def strangers_traffic(
-    topology: Topology, execution_s: float, carried: Mapping[str, Carried], own: Mapping[str, Carried]
+    topology: Topology, execution_s: float, carried: Mapping[str, Carried], own: Mapping[str, Carried], jobs: int = 1
 ) -> StrangersTraffic | None:
     """Return the largest share of an access link that others took, of the clusters named in `own`; None if not known.
 
-    `carried` are the bytes that crossed the links, `own` those of the job.
+    `carried` are the bytes that crossed the links in `execution_s`, `own` those of so many `jobs`.
     """
     if execution_s <= 0 or not own or not own.keys() <= carried.keys():
         return None
@@ -44,7 +44,7 @@ def strangers_traffic(
         for direction, rate_mbit, crossed, ours in zip(
             ("up", "down"), (link.up_mbit, link.down_mbit), carried[cluster], own[cluster], strict=True
         ):
-            surplus = max(0, crossed - ours - SMALL_TALK_BYTES)
+            surplus = max(0, crossed - ours - SMALL_TALK_BYTES * jobs)
             share = surplus / (rate_bytes_per_s(rate_mbit) * execution_s)
             found.append(StrangersTraffic(min(1.0, share), f"{cluster} {direction}"))
     return max(found, key=lambda each: each.share)

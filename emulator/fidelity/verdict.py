@@ -191,6 +191,7 @@ def judge_run(measures: RunMeasures, finished: Sequence[Verdict]) -> Verdict:
             judge_links(measures.link_checks),
             _judge_completeness(measures, len(finished)),
             _judge_background(measures.background),
+            _judge_strangers(measures.strangers),
             _judge_jobs(finished),
         ]
     )

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 
 from emulator.fidelity.background import BackgroundMeasures
 from emulator.fidelity.measures import JobMeasures
-from emulator.fidelity.strangers import StrangersTraffic, own_bytes, strangers_traffic
+from emulator.fidelity.strangers import StrangersTraffic, strangers_traffic
 from emulator.fidelity.verdict import Judgement, Verdict, judge_job, judge_links, judge_real, judge_unfinished
 from emulator.model.clock import Dilation, EmulatedClock
 from emulator.model.evidence import LinkCheck
@@ -97,10 +97,13 @@ class Recorder:
     background: BackgroundListener | None = None
     background_measures: BackgroundMeasures | None = None
     _held: dict[int, JobView] = field(default_factory=dict)
-    _wide_area: WideAreaUse = field(default_factory=WideAreaUse)
+    _wide_area: WideAreaUse = field(init=False)
     _usage: dict[str, _Usage] = field(default_factory=dict)
     _background_processors: dict[str, int] = field(default_factory=dict)
     _usage_lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self._wide_area = WideAreaUse(frozenset(cluster.name for cluster in self.topology.real_clusters))
 
     def record(self, event: EventView) -> None:
         """Write the rows of `event`; ignore an event that was recorded before."""
@@ -174,17 +177,20 @@ class Recorder:
 
     def _strangers(self, job: JobView, evidence: Gathering) -> StrangersTraffic | None:
         """Return what others sent over the access links of a job that had the wide area to itself; else None."""
-        clusters = list(dict.fromkeys(part.cluster for part in job.components))
-        is_real = any(cluster.name in clusters for cluster in self.topology.real_clusters)
-        if not self._wide_area.was_alone(job) or len(clusters) < 2 or is_real:
+        own = self._wide_area.own_of(job)
+        if not own or job.placed_s is None or job.started_s is None or job.finished_s is None:
             return None
-        if job.placed_s is None or job.started_s is None or job.finished_s is None:
+        carried = evidence.carried_since(job.placed_s, own)
+        return strangers_traffic(self.topology, job.finished_s - job.started_s, carried, own)
+
+    @property
+    def strangers(self) -> StrangersTraffic | None:
+        """What others sent over access links in the whole run; None if not all is known that its jobs sent."""
+        if self.evidence is None or not self._wide_area.is_known:
             return None
-        carried = evidence.carried_since(job.placed_s, clusters)
-        own = own_bytes(job.result or {}, clusters)
-        return None if carried is None else strangers_traffic(
-            self.topology, job.finished_s - job.started_s, carried, own
-        )
+        carried, host_duration_s = self.evidence.carried_in_all()
+        duration_s = self.dilation.emulated_duration_s(host_duration_s)
+        return strangers_traffic(self.topology, duration_s, carried, self._wide_area.own, self._wide_area.jobs)
 
     def _judged(self, job: JobView, measures: JobMeasures) -> Verdict:
         clusters = {part.cluster for part in job.components}
