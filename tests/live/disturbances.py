@@ -1,4 +1,4 @@
-"""Thirty-two disturbances of a running testbed, of several kinds and strengths, which are undone afterwards.
+"""Thirty-three disturbances of a running testbed, of several kinds and strengths, which are undone afterwards.
 
 Each is a context manager that disturbs the host, a link or a container while it is entered. Each states the words by
 which a verdict shows that it noticed the disturbance. The live tests and the bench use this module.
@@ -366,6 +366,18 @@ def ranks_stopped(host_s: float, which: str, scene: Scene) -> Iterator[None]:
 
 
 @contextmanager
+def guest_stopped(host_s: float, scene: Scene) -> Iterator[None]:
+    """Stop all processes of the router's container but its first, which a signal from inside does not stop."""
+    router = scene.handle.router_container
+    scene.handle.execute(router, ["sh", "-c", "kill -STOP -1"])
+    try:
+        time.sleep(host_s)
+    finally:
+        scene.handle.execute(router, ["sh", "-c", "kill -CONT -1"])
+    yield
+
+
+@contextmanager
 def echoes(scene: Scene) -> Iterator[None]:
     """Ask the second cluster for echoes (ICMP) as fast as the link takes them."""
     command = ["ping", "-q", "-f", "-s", "1400", "-w", "3", scene.program.edges[TARGET].address]
@@ -418,4 +430,5 @@ DISTURBANCES = (
     Disturbance("datagrams over the link", "half of its rate", partial(flood, 0.5), (*OTHERS, *STRANGERS)),
     Disturbance("echoes over the link", "as many as it takes", echoes, STRANGERS),
     Disturbance("router stands still", "0.4 s", partial(paused, "router", 0.4), STILL),
+    Disturbance("router's guest stands still", "1.5 s", partial(guest_stopped, 1.5), STILL),
 )

@@ -20,6 +20,8 @@ from emulator.model.units import MICROSECONDS_PER_SECOND, NANOSECONDS_PER_SECOND
 UNIFIED: Final = ""
 """Key of the version 2 hierarchy, where version 1 names its controllers."""
 
+_STOPPED: Final = "T"
+"""A process that is traced, as a guest's own processes are all the time, is in another state while it stops."""
 _DESTINATION, _GATEWAY, _MASK = 1, 2, 7
 _BYTES_RECEIVED, _BYTES_SENT = 0, 8
 
@@ -79,6 +81,12 @@ class ControlGroups:
             received_bytes=received_bytes,
         )
 
+    def has_stopped_process(self) -> bool:
+        """Return whether a process of the container is stopped by a signal at present."""
+        group = self.unified or self.cpu_account
+        processes = [] if group is None else lines_of(group / "cgroup.procs")
+        return any(_state(self.process.parent / number / "stat") == _STOPPED for number in processes)
+
     def _used_s(self) -> float | None:
         if self.cpu_account is not None:
             nanoseconds = next(iter(lines_of(self.cpu_account / "cpuacct.usage")), None)
@@ -93,6 +101,12 @@ class ControlGroups:
             return None
         found = [_throttled_s(_statistics(group / "cpu.stat")) for group in (own, *self.above)]
         return None if found[0] is None else sum(each for each in found if each is not None)
+
+
+def _state(stat: Path) -> str:
+    """Read the state of a process, which follows its name in parentheses; empty if it has ended."""
+    fields = " ".join(lines_of(stat)).rpartition(")")[2].split()
+    return fields[0] if fields else ""
 
 
 def _throttled_s(statistics: dict[str, int]) -> float | None:

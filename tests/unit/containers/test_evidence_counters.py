@@ -124,6 +124,21 @@ def test_pressure_is_the_containers_own_where_the_kernel_counts_it_so(host):
     assert counters(host).host_memory_wait_s is None
 
 
+@pytest.mark.parametrize(("state", "is_stopped"), [("S", False), ("R", False), ("T", True), ("t", False)])
+@pytest.mark.parametrize("has_groups", [Host.has_unified_groups, Host.has_groups_of_version_1])
+def test_a_stopped_process_of_a_container_is_found(host, has_groups, state, is_stopped):
+    has_groups(host)
+    folder = f"cg/system.slice/docker-{CONTAINER}.scope" if has_groups is Host.has_unified_groups else (
+        f"cpuacct/docker/{CONTAINER}"
+    )
+    host.write(f"{folder}/cgroup.procs", "42\n77\n99\n")
+    host.write("proc/42/stat", "42 (init) S 1 42")
+    host.write("proc/77/stat", f"77 (linux (T) guest) {state} 42 77")
+    groups = ControlGroups.of(PROCESS, CONTAINER, host.proc)
+    assert groups is not None
+    assert groups.has_stopped_process() is is_stopped
+
+
 def test_a_process_that_is_not_the_containers_is_not_taken_for_it(host):
     """As where the engine is in a virtual machine: its process numbers are other processes' here."""
     host.has_unified_groups()
