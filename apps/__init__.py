@@ -19,5 +19,6 @@ processor would have needed. Where things are:
 - Results: `timeline` has the barriers and the events that rank 0 reports, `record` the result that is printed,
   `solution` the computed solution: its distance from the known one, and a file of it.
 
-Of the emulator only the clock, the units, the costs of a point and the errors are imported: this must run in a node with little installed.
+Of the emulator only the clock, the units, the costs of a point and the errors are imported: this must run in a node
+with little installed.
 """

@@ -1,4 +1,4 @@
-"""What a job's ranks sent and received over the wide area, in bytes of frames, by the kernel's counts of each connection.
+"""What a job's ranks sent and received over the wide area, in bytes of frames, as the kernel counts them.
 
 The testbed holds this against what crossed the access links: the rest is somebody else's. So frames count, and not
 values: headers, acknowledgements and what TCP sends again are the rank's, too (``TCP_INFO`` of tcp(7)).

@@ -19,7 +19,7 @@ ProcessorsOption = Annotated[str, typer.Option(help="Processors of a job, whatev
 ClustersOption = Annotated[str, typer.Option(help="Numbers of clusters, for instance 1,2,4.")]
 SplitsOption = Annotated[
     list[str] | None,
-    typer.Option("--split", metavar="SIZE,SIZE,..", help="Parts that need not be equal, for instance 24,12; repeatable."),
+    typer.Option("--split", metavar="SIZE,SIZE,..", help="Parts of any sizes, for instance 24,12; repeatable."),
 ]
 SettingsOption = Annotated[
     list[str] | None,

@@ -51,7 +51,10 @@ def strangers_traffic(
 
 
 def own_bytes(result: Mapping[str, object], clusters: Sequence[str]) -> dict[str, Carried]:
-    """Return what a job's ranks in each of its `clusters`, in the order of its parts, sent and received; {} if unknown."""
+    """Return what a job's ranks sent and received in each of its `clusters`, in the order of its parts.
+
+    Nothing if that is not known.
+    """
     counted = result.get("wide_area_bytes")
     if not isinstance(counted, list) or len(counted) != len(clusters):
         return {}

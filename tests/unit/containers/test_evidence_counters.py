@@ -86,10 +86,10 @@ eth0\t000AA8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0
 eth1\t{network}\t00000000\t0001\t0\t0\t0\t{mask}\t0\t0\t0
 eth1\t{other}\t{gateway}\t0003\t0\t0\t0\t{mask}\t0\t0\t0
 """
-DEVICES = """Inter-|   Receive                                                |  Transmit
- face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
-  eth0:     111       1    0    0    0     0          0         0      222       2    0    0    0     0       0          0
-  eth1: 5000000     400    0    0    0     0          0         0  7000000     500    0    0    0     0       0          0
+DEVICES = """Inter-|   Receive                                        |  Transmit
+ face |bytes packets errs drop fifo frame compressed multicast|bytes packets errs drop fifo colls carrier compressed
+  eth0:   111       1    0    0    0     0          0         0   222       2    0    0    0     0       0          0
+  eth1: 5000000   400    0    0    0     0          0         0 7000000   500    0    0    0     0       0          0
 """
 
 
@@ -128,10 +128,8 @@ def test_pressure_is_the_containers_own_where_the_kernel_counts_it_so(host):
 @pytest.mark.parametrize("has_groups", [Host.has_unified_groups, Host.has_groups_of_version_1])
 def test_a_stopped_process_of_a_container_is_found(host, has_groups, state, is_stopped):
     has_groups(host)
-    folder = f"cg/system.slice/docker-{CONTAINER}.scope" if has_groups is Host.has_unified_groups else (
-        f"cpuacct/docker/{CONTAINER}"
-    )
-    host.write(f"{folder}/cgroup.procs", "42\n77\n99\n")
+    for folder in (f"cg/system.slice/docker-{CONTAINER}.scope", f"cpuacct/docker/{CONTAINER}"):
+        host.write(f"{folder}/cgroup.procs", "42\n77\n99\n")
     host.write("proc/42/stat", "42 (init) S 1 42")
     host.write("proc/77/stat", f"77 (linux (T) guest) {state} 42 77")
     groups = ControlGroups.of(PROCESS, CONTAINER, host.proc)

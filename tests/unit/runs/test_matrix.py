@@ -56,7 +56,7 @@ def test_a_part_larger_than_its_cluster_leaves_its_split_out():
     [
         (((16,),), "16 is a single part"),
         (((8, 4),), "8,4 makes 12 processors"),
-        (((8, 0, 8),), "greater than or equal to 1"),
+        (((8, 0, 8),), "must be greater than 0"),
         (((8, 8), (8, 8)), "is named twice"),
     ],
 )
