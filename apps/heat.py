@@ -136,7 +136,7 @@ class _Worker:
             insulated and neighbours.top is None,
         ).step
         self.borders = BorderExchange(job.messenger, self.bordered, neighbours, options.exchange)
-        self.phase = job.pacer.phase(job.setting.duration_s(block.points))
+        self.phase = job.pacer.phase(job.duration_s(block.points, HEAT.form.arrays, block.columns))
 
 
 class Heat:

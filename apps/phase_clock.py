@@ -44,6 +44,10 @@ class EmulatedProcessor(Protocol):
         """Return the largest lateness of an unpaced message since the last call, in host nanoseconds, and reset it."""
         ...
 
+    def take_standstills_ns(self) -> list[tuple[int, int]]:
+        """Return the host timestamps between which the rank stood still since the last call, and forget them."""
+        ...
+
     def wait_until_timestamp(self) -> None:
         """Sleep until the host's clock reaches `timestamp_ns`."""
         ...
@@ -76,6 +80,7 @@ class PhaseClock:
         timestamp_ns = time.monotonic_ns()
         self._processor.timestamp_ns = timestamp_ns
         self._processor.take_send_lateness_ns()
+        self._processor.take_standstills_ns()
         self._loop_started_ns = self._phase_started_ns = self._iteration_started_ns = timestamp_ns
 
     def begin_iteration(self) -> None:
@@ -137,6 +142,7 @@ class PhaseClock:
         self._carry_lateness()
         behind_s = seconds_from_nanoseconds(max(0, host_ended_ns - processor.timestamp_ns))
         times.host_critical_lateness_s += self._host_lateness_s + behind_s
+        times.standstills_ns = processor.take_standstills_ns()
         times.cpu_ns = time.process_time_ns() - self._cpu_started_ns
         times.kernel_cpu_ns *= self._kernels / max(1, self._samples)
         gc.enable()

@@ -32,6 +32,10 @@ TESTBED_ARGUMENTS: Final = frozenset(
         "cache-bytes",
         "weight",
         "interconnect",
+        "memory",
+        "per-node",
+        "collectives",
+        "far-extra-s",
     }
 )
 """Arguments that the testbed sets, or that have no meaning where a job runs."""

@@ -20,7 +20,9 @@ from emulator.cli.matrix_options import (
     GridsOption,
     ProcessorsOption,
     SettingsOption,
+    SplitsOption,
     described_cells,
+    described_splits,
     given_options,
     names,
 )
@@ -83,6 +85,7 @@ def measure_factors(
     grids: GridsOption = "400",
     processors: ProcessorsOption = "16",
     clusters: ClustersOption = "1,2,4",
+    splits: SplitsOption = None,
     repeat: RepeatOption = DEFAULT_REPEAT,
     iterations: LengthOption = None,
     dilation: DilationOption = AUTO,
@@ -115,7 +118,8 @@ def measure_factors(
         return
     if topology is not None and not dry_run:
         raise InvalidInput("--topology: goes with --dry-run; a testbed has the topology that it was brought up with.")
-    stated = described_cells(applications, grids, processors, clusters, iterations, settings) | {
+    described = described_cells(applications, grids, processors, clusters, iterations, settings)
+    stated = described | described_splits(splits, given_options(context)) | {
         "repeat": repeat, "on": names(on), "communication": communication, "as_coallocated": as_coallocated,
         "time_scale": time_scale, "attribute": attribute, "check": check,
         "dilation": parse_dilation(dilation),

@@ -33,7 +33,7 @@ _TAG_LENGTH: Final = 16
 _BUILT: Final = (".so", ".pyc")
 _BROKER_PACKAGES: Final = ("model", "policies", "clusters", "fidelity", "broker")
 _BROKER_APPS: Final = ("__init__", "basin", "descriptor", "ensemble", "grid", "registry")
-_NODE_MODEL: Final = ("__init__", "clock", "errors", "units")
+_NODE_MODEL: Final = ("__init__", "clock", "errors", "point_costs", "units")
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,6 @@ from emulator.containers.wan.measurements import WideAreaReport
 from emulator.containers.wan.verification import Verification
 from emulator.containers.wan.verify import begin_check, check_patiently
 from emulator.model.clock import REAL_TIME
-from emulator.model.collectives import Collectives, WholeNodes
 from emulator.model.documents import document_text, read_document
 from emulator.model.errors import InvalidInput
 from emulator.model.topology import Topology
@@ -69,7 +68,6 @@ def bring_up(spec: TestbedSpec, observe: Observer = ignore) -> UpResult:
     """
     began_host_s = time.monotonic()
     topology = read_document(spec.topology_file, Topology)
-    _check_paced(topology)
     names = _checked_names(spec, topology)
     client = engine.connect()
     with state.exclusive(spec.name, wait=False):
@@ -83,21 +81,6 @@ def bring_up(spec: TestbedSpec, observe: Observer = ignore) -> UpResult:
             return UpResult(testbed, None, time.monotonic() - began_host_s, existed=True, was_mended=was_mended)
         testbed, report = _create(client, spec, topology, names, observe)
     return UpResult(testbed, report, time.monotonic() - began_host_s)
-
-
-def _check_paced(topology: Topology) -> None:
-    """Refuse a topology that states what the model of an iteration knows and running jobs do not follow yet."""
-    stated = {
-        "a processor with a memory": topology.processor.memory is not None,
-        "collectives": topology.collectives != Collectives(),
-        "whole nodes": topology.whole_nodes != WholeNodes(),
-    }
-    unknown = [what for what, is_stated in stated.items() if is_stated]
-    if unknown:
-        raise InvalidInput(
-            f"The topology {topology.name!r} states {', '.join(unknown)}, which jobs that run are not paced by: it is "
-            "for `testbed predict` and simulations (bring up `das2` instead, or leave that out)."
-        )
 
 
 def _remove_existing(client: docker.DockerClient, name: str, observe: Observer) -> None:

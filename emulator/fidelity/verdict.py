@@ -11,6 +11,7 @@ from typing import Final
 from emulator.fidelity.background import BackgroundMeasures
 from emulator.fidelity.conditions import Conditions
 from emulator.fidelity.measures import JobMeasures, RunMeasures
+from emulator.fidelity.strangers import StrangersTraffic
 from emulator.fidelity.thresholds import (
     LEAST_MEMORY,
     LEAST_SHARE_IN_BAND,
@@ -25,6 +26,7 @@ from emulator.fidelity.thresholds import (
     SUSPECT_OVERHEAD,
     SUSPECT_STOLEN,
     SUSPECT_STOLEN_CROSSING,
+    SUSPECT_STRANGERS,
     SUSPECT_SWAPPED_PAGES_PER_S,
     TIMEOUT_S,
     VOID_ERROR,
@@ -88,6 +90,8 @@ def judge_job(measures: JobMeasures) -> Verdict:
                 measures.overhead_lateness_share, SUSPECT_OVERHEAD, "middleware late by {} of the overhead", LARGER
             ),
             _suspect_if(measures.unpaced, UNPACED, NOTHING),
+            _by_error(measures.standstill_share, "ranks stood still {} of the runtime", AGAIN),
+            _judge_strangers(measures.strangers),
             *(_judge_conditions(measures.conditions, measures) if measures.conditions else ()),
         ]
     )
@@ -148,6 +152,14 @@ def _judge_conditions(found: Conditions, measures: JobMeasures) -> list[Verdict]
     ]
 
 
+def _judge_strangers(found: StrangersTraffic | None) -> Verdict:
+    if found is None or found.share <= SUSPECT_STRANGERS:
+        return Verdict()
+    judgement = Judgement.VOID if found.share > VOID_ERROR else Judgement.SUSPECT
+    reason = f"traffic of others took {_percent(found.share)} of the access link {found.link}"
+    return Verdict(judgement, (reason,), frozenset({AGAIN}))
+
+
 def _judge_stolen(found: Conditions, *, unpaced: bool) -> Verdict:
     """Judge the CPU time that a hypervisor took.
 
@@ -179,6 +191,7 @@ def judge_run(measures: RunMeasures, finished: Sequence[Verdict]) -> Verdict:
             judge_links(measures.link_checks),
             _judge_completeness(measures, len(finished)),
             _judge_background(measures.background),
+            _judge_strangers(measures.strangers),
             _judge_jobs(finished),
         ]
     )

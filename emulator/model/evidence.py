@@ -28,7 +28,7 @@ class EvidenceRow(Row):
     stopped while it is paused, or after it has ended. Waits are host seconds in which some task waited for a processor,
     for memory, or for a disk (the kernel's pressure counters). `host_write_s` is the time a line of this file took to
     reach the disk. Segments are TCP segments, all and those sent again; timeouts are TCP's retransmission timeouts.
-    Datagrams are UDP datagrams, which no job sends.
+    Datagrams are UDP datagrams, which no job sends. Bytes are those of frames that crossed a cluster's access link.
     """
 
     time_s: float
@@ -50,6 +50,8 @@ class EvidenceRow(Row):
     timeouts: int | None = None
     datagrams_sent: int | None = None
     datagrams_received: int | None = None
+    sent_bytes: int | None = None
+    received_bytes: int | None = None
 
 
 class LinkFaultRow(Row):

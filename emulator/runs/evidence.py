@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
@@ -18,6 +18,7 @@ from typing import Final, Generic, TypeVar
 from emulator.containers.telemetry.counters import Counters
 from emulator.fidelity.conditions import Conditions, HostSize, conditions_of_job, conditions_of_run, summary
 from emulator.fidelity.processor_use import TimeInterval
+from emulator.fidelity.strangers import Carried
 from emulator.model.clock import EmulatedClock
 from emulator.model.evidence import HOST_PART, EvidenceRow, EvidenceSummary, LinkFaultRow
 from emulator.model.rows import Row
@@ -83,11 +84,15 @@ class Gathering:
         self._links, self._host_links_timestamp_s = self._links_at_first, time.time()
         self._evidence: _Series[EvidenceRow] = _Series()
         self._faults: _Series[LinkFaultRow] = _Series()
+        self._carried: dict[str, Carried] = {}
+        self._host_duration_s = 0.0
 
     def begin(self, clock: EmulatedClock) -> None:
         """Start gathering: the run has begun, with this clock."""
         with self._lock:
             self._clock = clock
+            # What happened before, such as the check of the links, is not the run's.
+            self._last = _Look(time.time(), self._telemetry.look())
 
     def look_round(self) -> None:
         """Look at intervals until `end`; runs in a thread of its own."""
@@ -128,6 +133,20 @@ class Gathering:
             execution = TimeInterval(began_s, ended_s, self._clock.dilation)
         return conditions_of_job(rows, faults, self._host, self._topology, clusters, execution)
 
+    def carried_since(self, began_s: float, clusters: Collection[str]) -> dict[str, Carried]:
+        """Look, and return what crossed the access links of `clusters` since an emulated timestamp, where counted."""
+        with self._lock:
+            if self._clock is None or self._ended.is_set():
+                return {}
+            self._look()
+            rows = self._evidence.during(self._clock.host_timestamp_s(began_s), time.time())
+        return _added({}, (row for row in rows if row.part in clusters))
+
+    def carried_in_all(self) -> tuple[dict[str, Carried], float]:
+        """Return what crossed the access links in the whole run until the last look, and its host seconds."""
+        with self._lock:
+            return dict(self._carried), self._host_duration_s
+
     def forget_before(self, timestamp_s: float) -> None:
         """Drop evidence from before this emulated timestamp, so that a long run takes no more memory."""
         with self._lock:
@@ -165,6 +184,8 @@ class Gathering:
             rows[0] = rows[0].model_copy(update={"host_write_s": self._host_write_s})
             self._host_write_s = None
         self._evidence.add(look.host_timestamp_s, rows)
+        self._carried = _added(self._carried, rows)
+        self._host_duration_s += interval_s
         for row in rows:
             self._directory.append(row)
 
@@ -190,6 +211,16 @@ class Gathering:
         host_began_s = time.monotonic()
         if self._directory.write_through(EvidenceRow):
             self._host_write_s = time.monotonic() - host_began_s
+
+
+def _added(carried: Mapping[str, Carried], rows: Iterable[EvidenceRow]) -> dict[str, Carried]:
+    """Return what crossed the access links so far and in `rows`, by cluster; other parts have no such link."""
+    found = dict(carried)
+    for row in rows:
+        if row.sent_bytes is not None and row.received_bytes is not None:
+            sent, received = found.get(row.part, (0, 0))
+            found[row.part] = (sent + row.sent_bytes, received + row.received_bytes)
+    return found
 
 
 @contextmanager

@@ -120,7 +120,8 @@ def conclude(testbed: Testbed, run: RunView, recorder: Recorder, checks: list[Li
     ended = testbed.client.end_run(run.id)
     record_rest(testbed, run.id, recorder)
     failed, cancelled = recorder.count(JobState.FAILED), recorder.count(JobState.CANCELLED)
-    measures = RunMeasures(tuple(checks), expected, failed, cancelled, recorder.background_measures)
+    background, strangers = recorder.background_measures, recorder.strangers
+    measures = RunMeasures(tuple(checks), expected, failed, cancelled, background, strangers)
     verdict = judge_run(measures, list(recorder.verdicts.values()))
     recorder.directory.update_manifest({"host_origin_s": ended.host_origin_s})
     _complete(recorder, RunProgress.COMPLETE, verdict)

@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol
 
 from emulator.fidelity.background import BackgroundMeasures
 from emulator.fidelity.measures import JobMeasures
+from emulator.fidelity.strangers import StrangersTraffic, strangers_traffic
 from emulator.fidelity.verdict import Judgement, Verdict, judge_job, judge_links, judge_real, judge_unfinished
 from emulator.model.clock import Dilation, EmulatedClock
 from emulator.model.evidence import LinkCheck
@@ -24,6 +25,7 @@ from emulator.model.topology import Cluster, Topology
 from emulator.model.views import EventKind, EventView, JobView
 from emulator.runs.evidence import Gathering
 from emulator.runs.run_directory import RunDirectory
+from emulator.runs.wide_area_use import WideAreaUse
 
 _REASONS_JOINED_BY: Final = "; "
 
@@ -99,9 +101,13 @@ class Recorder:
     background: BackgroundListener | None = None
     background_measures: BackgroundMeasures | None = None
     _held: dict[int, JobView] = field(default_factory=dict)
+    _wide_area: WideAreaUse = field(init=False)
     _usage: dict[str, _Usage] = field(default_factory=dict)
     _background_processors: dict[str, int] = field(default_factory=dict)
     _usage_lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self._wide_area = WideAreaUse(frozenset(cluster.name for cluster in self.topology.real_clusters))
 
     def record(self, event: EventView) -> None:
         """Write the rows of `event`; ignore an event that was recorded before."""
@@ -134,6 +140,7 @@ class Recorder:
         return sum(1 for job in self.ended.values() if job.state is state)
 
     def _follow(self, job: JobView, time_s: float) -> None:
+        self._wide_area.follow(job)
         if job.state.final:
             self._held.pop(job.id, None)
             self.running.discard(job.id)
@@ -162,14 +169,32 @@ class Recorder:
     def _measures(self, job: JobView) -> JobMeasures:
         """Return what the record of a job and the evidence of its time say; older evidence is not needed any more."""
         clusters = {part.cluster for part in job.components}
-        conditions = None
+        conditions = strangers = None
         if self.evidence is not None and job.started_s is not None and job.finished_s is not None:
             self.evidence.look_after(job.finished_s)
             self.evidence.look_at_links_after(job.finished_s)
             conditions = self.evidence.conditions(job.started_s, job.finished_s, clusters)
-            under_way = [held.started_s for held in self._held.values() if held.started_s is not None]
+            strangers = self._strangers(job, self.evidence)
+            under_way = [held.placed_s for held in self._held.values() if held.placed_s is not None]
             self.evidence.forget_before(min(under_way, default=job.finished_s))
-        return JobMeasures.of(job, self.dilation, conditions)
+        return JobMeasures.of(job, self.dilation, conditions, strangers)
+
+    def _strangers(self, job: JobView, evidence: Gathering) -> StrangersTraffic | None:
+        """Return what others sent over the access links of a job that had the wide area to itself; else None."""
+        own = self._wide_area.own_of(job)
+        if not own or job.placed_s is None or job.started_s is None or job.finished_s is None:
+            return None
+        carried = evidence.carried_since(job.placed_s, own)
+        return strangers_traffic(self.topology, job.finished_s - job.started_s, carried, own)
+
+    @property
+    def strangers(self) -> StrangersTraffic | None:
+        """What others sent over access links in the whole run; None if not all is known that its jobs sent."""
+        if self.evidence is None or not self._wide_area.is_known:
+            return None
+        carried, host_duration_s = self.evidence.carried_in_all()
+        duration_s = self.dilation.emulated_duration_s(host_duration_s)
+        return strangers_traffic(self.topology, duration_s, carried, self._wide_area.own, self._wide_area.jobs)
 
     def _judged(self, job: JobView, measures: JobMeasures) -> Verdict:
         clusters = {part.cluster for part in job.components}

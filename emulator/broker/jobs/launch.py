@@ -19,7 +19,7 @@ from emulator.broker.jobs.runner import Runner
 from emulator.broker.state.jobs import LiveJob
 from emulator.broker.state.runs import Run
 from emulator.model.errors import TestbedNotUp
-from emulator.model.job import JobKind, JobSpecification, Placement
+from emulator.model.job import JobKind, Placement
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
 
@@ -83,7 +83,7 @@ class LaunchSpecBuilder:
         output = self._outputs.open(job.id)
         if job.specification.kind is JobKind.PLAIN:
             return PlainRunner(label, job.specification.command, output)
-        return MpiRunner(label, partial(self._command, run, job.specification), self._settings, output)
+        return MpiRunner(label, partial(self._command, run, job), self._settings, output)
 
     def _overhead_s(self, run: Run, placement: Placement) -> float | None:
         """Return the middleware's overhead for the components as placed: a flexible request states one only."""
@@ -93,6 +93,10 @@ class LaunchSpecBuilder:
         return middleware.divided(run.request.time_scale).overhead_s(len(placement.components))
 
     def _command(
-        self, run: Run, specification: JobSpecification, part_sizes: Sequence[int], host_start_timestamp_s: float | None
+        self, run: Run, job: LiveJob, part_sizes: Sequence[int], host_start_timestamp_s: float | None
     ) -> list[str]:
-        return command_line(specification, part_sizes, self._topology, run.dilation, host_start_timestamp_s)
+        placed = {} if job.placement is None else job.placement.by_cluster()
+        clusters = [self._topology.cluster_names[index] for index in placed]
+        return command_line(
+            job.specification, part_sizes, self._topology, run.dilation, host_start_timestamp_s, clusters
+        )

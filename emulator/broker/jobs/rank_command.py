@@ -6,12 +6,14 @@ interconnect.
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
+from itertools import permutations
 
 from emulator.broker.jobs.mpirun_script import RANK
 from emulator.model.clock import Dilation
-from emulator.model.interconnects import Interconnect
 from emulator.model.job import JobSpecification
+from emulator.model.point_costs import MemoryCosts
 from emulator.model.processor import Processor
 from emulator.model.topology import Topology
 
@@ -24,14 +26,20 @@ def command_line(
     topology: Topology,
     dilation: Dilation,
     host_start_timestamp_s: float | None,
+    clusters: Sequence[str] = (),
 ) -> list[str]:
-    """Return the command of each rank; `part_sizes` are the processors per cluster, in the order of the ranks."""
+    """Return the command of each rank; `part_sizes` are the processors per cluster, in the order of the ranks.
+
+    `clusters` names those; without, they count as the topology's first ones.
+    """
+    clusters = clusters or topology.cluster_names[: len(part_sizes)]
     options: dict[str, Value] = {
         "dilation": dilation.factor,
         "clusters": len(part_sizes),
         "components": ",".join(str(size) for size in part_sizes),
         **_processor(topology.processor, specification),
-        **_interconnect(topology.interconnects.of(len(part_sizes), specification.interconnect)),
+        **_messages(topology, clusters, part_sizes, specification),
+        "per-node": ",".join(map(str, _per_node(topology, clusters, part_sizes, specification))),
     }
     if host_start_timestamp_s is not None:
         options["start-at"] = f"{host_start_timestamp_s:.6f}"
@@ -47,11 +55,40 @@ def _processor(processor: Processor, specification: JobSpecification) -> dict[st
         "out-of-cache-ns-per-point": costs.out_of_cache_ns_per_point / specification.time_scale,
         "cache-bytes": costs.cache_bytes,
         "weight": processor.weight(specification.application),
+        **({} if costs.memory is None else {"memory": _memory(costs.memory, specification.time_scale)}),
     }
 
 
-def _interconnect(interconnect: Interconnect | None) -> dict[str, Value]:
-    return {} if interconnect is None else {"interconnect": interconnect.as_argument}
+def _memory(memory: MemoryCosts, time_scale: float) -> str:
+    long_row_ns = memory.long_row_ns_per_point / time_scale
+    return f"{memory.cache_ways}:{memory.first_level_bytes}:{memory.shared_share!r}:{long_row_ns!r}"
+
+
+def _messages(
+    topology: Topology, clusters: Sequence[str], part_sizes: Sequence[int], specification: JobSpecification
+) -> dict[str, Value]:
+    """Return what messages of a job of this size take, as their spread lets them, and the pattern of collectives."""
+    stretch = topology.collectives.stretch(sum(part_sizes))
+    interconnect = topology.interconnects.of(len(part_sizes), specification.interconnect)
+    options: dict[str, Value] = {"collectives": topology.collectives.pattern}
+    if interconnect is not None:
+        options["interconnect"] = interconnect.stretched(stretch).as_argument
+    if stretch > 1.0:
+        # The links have the delay between two processes, whatever their number.
+        emulated = [name for name in clusters if not topology.cluster(name).is_real]
+        delays_s = [topology.path(*pair).delay_s for pair in permutations(emulated, 2)]
+        extra_s = statistics.fmean(delays_s) * (stretch - 1.0) if delays_s else 0.0
+        options |= {"far-extra-s": extra_s} if extra_s > 0 else {}
+    return options
+
+
+def _per_node(
+    topology: Topology, clusters: Sequence[str], part_sizes: Sequence[int], specification: JobSpecification
+) -> list[int]:
+    """Return how many ranks a node has in each cluster, as `testbed predict` counts them."""
+    processors, which = sum(part_sizes), specification.interconnect
+    of_nodes = [topology.cluster(name).processors_per_node for name in clusters]
+    return [topology.whole_nodes.per_node(processors, len(part_sizes), which, of_node) for of_node in of_nodes]
 
 
 def _option_words(arguments: Mapping[str, Value]) -> list[str]:

@@ -10,6 +10,7 @@ from apps.grid import Block
 from apps.poisson import Problem, read_options
 from apps.run import main, make_parser, read_setting
 from emulator.model.errors import InvalidInput
+from emulator.model.point_costs import Sweep
 
 
 def test_the_contract_of_the_broker() -> None:
@@ -22,7 +23,7 @@ def test_the_contract_of_the_broker() -> None:
     assert (options.problem.side_points, options.iterations, options.tolerance) == (400, 100, 0.0)
     assert (setting.dilation.factor, setting.clusters, setting.components) == (8.0, 2, (8, 8))
     assert setting.profile is not None
-    assert setting.profile.duration_s(100) == pytest.approx(12e-6)
+    assert setting.duration_s(Sweep(100), 0) == pytest.approx(12e-6)
     assert arguments.start_at == 1e9
 
 
@@ -44,6 +45,13 @@ def test_native_processors_have_no_profile() -> None:
         ("--grid 4 --iterations 1 --components 8;8", "--components must be sizes"),
         ("--grid 4 --iterations 1 --clusters 3", "cannot be divided equally"),
         ("--grid 4 --iterations 1 --in-cache-ns-per-point 0", "must be positive"),
+        ("--grid 4 --iterations 1 --memory 8:16384", "A memory is stated as WAYS"),
+        ("--grid 4 --iterations 1 --memory 0:16384:0.2:30", "A memory is stated as WAYS"),
+        ("--grid 4 --iterations 1 --memory 8:16384:-1:30", "A memory is stated as WAYS"),
+        ("--grid 4 --iterations 1 --per-node 0", "--per-node must be at least 1"),
+        ("--grid 4 --iterations 1 --per-node 2,2,2", "--per-node must be one number or one for each of"),
+        ("--grid 4 --iterations 1 --per-node two", "--per-node must be sizes"),
+        ("--grid 4 --iterations 1 --far-extra-s -1", "--far-extra-s must be zero or more"),
     ],
 )
 def test_values_that_cannot_be_meant_are_refused(extra: str, complaint: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from apps.counters import HostTimes
+from apps.counters import HostTimes, together_ns
 from apps.pacing import Phase, PhaseCount
 from apps.phase_clock import PhaseClock
 
@@ -36,9 +36,13 @@ class Processor:
         self.timestamp_ns = 0
         # The first question is asked before the loop, and what happened there does not count.
         self._lateness_s: Iterator[float] = iter((9.0, *host_send_lateness_s))
+        self._standstills_ns = iter([(1, 5), (1_000, 3_000)])
 
     def take_send_lateness_ns(self) -> int:
         return int(next(self._lateness_s, 0.0) * 1e9)
+
+    def take_standstills_ns(self) -> list[tuple[int, int]]:
+        return [next(self._standstills_ns)]
 
     def wait_until_timestamp(self) -> None:
         pass
@@ -113,3 +117,25 @@ def test_an_iteration_may_begin_after_what_prepares_the_loop() -> None:
     clock.end()
     assert list(times.iterations_ns) == [1000, 1000]
     assert (times.exchange_ns, times.compute_ns) == (5_000_000, 2000)
+
+
+def test_standstills_before_the_loop_do_not_count() -> None:
+    times = HostTimes()
+    clock_of(times, Processor()).end()
+    assert times.standstills_ns == [(1_000, 3_000)]
+
+
+@pytest.mark.parametrize(
+    ("intervals_ns", "covered_ns"),
+    [
+        ([], 0),
+        ([(5, 9)], 4),
+        ([(5, 9), (5, 9), (6, 8)], 4),
+        ([(20, 25), (5, 9), (8, 12)], 12),
+        ([(0, 10), (2, 3), (9, 11)], 11),
+    ],
+)
+def test_ranks_that_stand_still_at_the_same_time_lengthen_a_run_once(
+    intervals_ns: list[tuple[int, int]], covered_ns: int
+) -> None:
+    assert together_ns(intervals_ns) == covered_ns

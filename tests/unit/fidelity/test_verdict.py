@@ -38,6 +38,9 @@ VOID = Verdict(Judgement.VOID, ("why",))
         (JobMeasures(overhead_lateness_share=0.03), Judgement.VALID),
         (JobMeasures(overhead_lateness_share=0.5), Judgement.SUSPECT),
         (JobMeasures(unpaced=True), Judgement.SUSPECT),
+        (JobMeasures(standstill_share=0.02), Judgement.VALID),
+        (JobMeasures(standstill_share=0.05), Judgement.SUSPECT),
+        (JobMeasures(standstill_share=0.2), Judgement.VOID),
         (JobMeasures(late_phase_share=0.9, lateness_share=0.0, lateness_adds_up=False), Judgement.VALID),
     ],
 )
@@ -177,10 +180,12 @@ def test_the_measures_of_a_job_come_from_its_record() -> None:
                 "host_critical_lateness_s": 6.4,
                 "processors": 4,
                 "runtime_s": 40.0,
+                "standstill_s": 2.0,
             },
         }
     )
     measures = JobMeasures.of(job, Dilation(8))
+    assert measures.standstill_share == pytest.approx(0.05)
     assert measures.late_phase_share == pytest.approx(0.01)
     assert measures.lateness_share == pytest.approx(6.4 / 8 / 40)
     assert measures.arrival_lateness_share == pytest.approx(0.01)

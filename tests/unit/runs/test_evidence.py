@@ -32,12 +32,14 @@ class Scripted:
     grows_by: Counters = field(default_factory=lambda: Counters(host_cpu_s=0.2, killed_processes=0))
     delay: str = "0.016"
     now: Counters = field(default_factory=lambda: Counters(host_cpu_s=0.0, killed_processes=0))
+    sent_bytes: int | None = None
 
     def look(self):
         grown = {name: getattr(self.now, name) + (getattr(self.grows_by, name) or 0)
                  for name in ("host_cpu_s", "killed_processes")}  # fmt: skip
         self.now = Counters(**grown)
-        return {"host": self.now, "amsterdam": Counters(host_cpu_s=0.0), "delft": Counters(host_cpu_s=0.0)}
+        cluster = Counters(host_cpu_s=0.0, sent_bytes=self.sent_bytes, received_bytes=self.sent_bytes)
+        return {"host": self.now, "amsterdam": cluster, "delft": cluster}
 
     def links(self):
         return [LinkCount("amsterdam", "delft", {"netem delay": self.delay}, 10, 0)]
@@ -100,6 +102,28 @@ def test_a_disturbance_reaches_the_job_its_cell_and_the_run(observed, broker, sc
     assert [cell.row.verdict for cell in measured.cells] == ["valid", "void"]
     assert measured.verdict.judgement == "void"
     assert read_rows(tmp_path / "run", LinkFaultRow)[0].target == "delft"
+
+
+@pytest.mark.parametrize(("strangers_bytes", "verdict"), [(0, "valid"), (10**9, "void")])
+def test_what_crossed_access_links_is_held_against_what_ranks_sent(
+    observed, broker, scripted, tmp_path, strangers_bytes, verdict
+):
+    """The check of the links before the run sent much more than anybody since."""
+    own_bytes = 10**8
+    scripted.sent_bytes, scripted.grows_by = 10**12, Counters(host_cpu_s=0.0)
+
+    def sending(job):
+        if len(job.specification.components) == 2:
+            time.sleep(2 * HOST_LEAST_INTERVAL_S)
+            scripted.sent_bytes += own_bytes + strangers_bytes
+        broker.finish(job)
+
+    broker.on_submit = sending
+    broker.more_results = lambda job: {"wide_area_bytes": [[own_bytes, own_bytes]] * 2}
+    measure(observed, MATRIX, tmp_path / "run", silent)
+    single, double = read_run(tmp_path / "run").jobs
+    assert (single.verdict, double.verdict) == ("valid", verdict)
+    assert ("traffic of others took" in double.verdict_reasons) is (strangers_bytes > 0)
 
 
 class Run:
