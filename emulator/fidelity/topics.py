@@ -7,6 +7,7 @@ make every one of them.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
@@ -32,6 +33,11 @@ _PATTERNS: Final = (
     (Topic.HOST, r"pages swapped|processes killed|to reach the disk|of the processors stolen"),
 )
 _TOPICS: Final = tuple((topic, re.compile(pattern)) for topic, pattern in _PATTERNS)
+
+
+def reasons_by_topic(reasons: Iterable[str]) -> list[tuple[Topic, str]]:
+    """Return each of `reasons` with what it is about."""
+    return [(topic_of(reason), reason) for reason in reasons]
 
 
 def topic_of(reason: str) -> Topic:

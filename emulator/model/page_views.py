@@ -1,17 +1,19 @@
-"""What the live page is told besides jobs and events: the system, and the present status.
+"""What the live page is told besides jobs and events: the system, the present status, and notes on a run.
 
-The broker serves these, and `testbed page RUN` does the same from a run's directory.
+Notes are facts that the broker cannot know: whoever records a run, judges its jobs or holds its background load sends
+them. `testbed page RUN` reads the same facts from a run's directory.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, StringConstraints
 
-from emulator.model.documents import DocumentModel
+from emulator.model.documents import DocumentModel, Real
 from emulator.model.topology import Topology
-from emulator.model.views import ClusterView, QueueEntryView, RunView
+from emulator.model.views import ClusterView, Number, QueueEntryView, RunView
 
 
 class PageCode(DocumentModel):
@@ -28,9 +30,13 @@ class PageEntry(DocumentModel):
 
 
 class PageSession(DocumentModel):
-    """A session of the page: its secret is sent as a bearer token, and only lets read."""
+    """A session of the page: its secret is sent as a bearer token, and only lets read.
+
+    `shows` is what there is to see: a running testbed, or a recorded run.
+    """
 
     session: str
+    shows: Literal["testbed", "run"]
 
 
 class PageCluster(DocumentModel):
@@ -108,3 +114,79 @@ class PageNow(DocumentModel):
     last_job: int
     last_event: int
     host_moment_s: float
+
+
+MOST_NOTES: Final = 500
+"""The most notes in a request or an answer."""
+
+Sentence = Annotated[str, StringConstraints(max_length=2_000)]
+ClusterName = Annotated[str, StringConstraints(max_length=100)]
+Judged = Annotated[str, StringConstraints(pattern=r"^(valid|suspect|void)$")]
+
+
+class PageReason(DocumentModel):
+    """A reason of a verdict, and what it is about."""
+
+    topic: Annotated[str, StringConstraints(max_length=40)]
+    sentence: Sentence
+
+
+class VerdictNote(DocumentModel):
+    """The verdict on a job that ended."""
+
+    job: Number
+    verdict: Judged
+    reasons: tuple[PageReason, ...] = ()
+
+
+class BackgroundNote(DocumentModel):
+    """The processors of a cluster that dummy and local jobs hold from `time_s` on."""
+
+    time_s: Real
+    cluster: ClusterName
+    dummy: Number
+    local: Number
+
+
+class CheckNote(DocumentModel):
+    """The judgement of a check of the wide area, before or after the run."""
+
+    moment: Annotated[str, StringConstraints(max_length=40)]
+    verdict: Judged
+    reasons: tuple[PageReason, ...] = ()
+
+
+class RunNote(DocumentModel):
+    """One fact about a run; only what it is about is set.
+
+    `jobs` is how many are expected, `band` that of the background load in shares of all processors, `link` a row of
+    ``links.csv``.
+    """
+
+    jobs: Number | None = None
+    band: tuple[Real, Real] | None = None
+    verdict: VerdictNote | None = None
+    background: BackgroundNote | None = None
+    check: CheckNote | None = None
+    link: Annotated[Mapping[str, Any], Field(max_length=20)] | None = None
+
+
+class NotesRequest(DocumentModel):
+    """Notes on a run in their order, of which the first has the number `first`, counted from 0."""
+
+    first: Number = 0
+    notes: Annotated[tuple[RunNote, ...], Field(max_length=MOST_NOTES)] = ()
+
+
+class NotesHeld(DocumentModel):
+    """How many notes on the run the broker holds, and whether anyone looks at its page."""
+
+    held: int
+    is_watched: bool
+
+
+class NotesPage(DocumentModel):
+    """Up to a page of notes on a run, and the number of the next one."""
+
+    notes: tuple[RunNote, ...]
+    next: int

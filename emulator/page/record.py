@@ -12,17 +12,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from emulator.fidelity.topics import topic_of
-from emulator.fidelity.verdict import judge_links
 from emulator.model.evidence import HOST_PART, EvidenceRow
 from emulator.model.page_views import PageSystem
-from emulator.model.records import BackgroundRow, ComponentRow, JobRow, LinkRow, Manifest
+from emulator.model.records import DECISIONS_FILE, BackgroundRow, ComponentRow, JobRow, LinkRow
+from emulator.model.views import EventKind
+from emulator.runs.page_notes import check_note, page_reasons
 from emulator.runs.recording import verdict_in
 from emulator.runs.run_directory import read_rows
 from emulator.runs.timelines import Timelines, read_timelines
 
 _RESULT: Final = ("iterations", "runtime_s", "iteration_s", "phases", "late_phases", "host_lateness_s", "host_cpu_s")
 """The columns of a job's row that its application reported."""
+
+_EARLY: Final = tuple(f'"kind":"{kind.value}"' for kind in (EventKind.FAILED, EventKind.CANCELLED))
+_KIND_WITHIN: Final = 80  # an event's text begins with its sequence, run and kind
 
 _TIMES: Final = (
     "intended_arrival_s",
@@ -51,10 +54,10 @@ def page_record(path: Path) -> dict[str, Any]:
     return {
         "system": PageSystem.of(manifest.topology).model_dump(mode="json"),
         "run": _run(run),
-        "jobs": _jobs(run.jobs, run.components),
+        "jobs": _jobs(run.jobs, run.components, _early_ends(path / DECISIONS_FILE)),
         "background": _background(run.records.background),
         "links": [_link(row) for row in run.records.links],
-        "checks": _checks(manifest),
+        "checks": [check_note(check).model_dump(mode="json") for check in manifest.link_checks],
         "evidence": _evidence(read_rows(path, EvidenceRow)),
         "end_s": run.end_s,
     }
@@ -75,17 +78,32 @@ def _run(run: Timelines) -> dict[str, Any]:
         "parts": run.parts,
         "began_at": manifest.host_began_at,
         "verdict": manifest.verdict,
-        "reasons": [_reason(sentence) for sentence in manifest.verdict_reasons],
+        "reasons": _reasons(manifest.verdict_reasons),
         "band": run.band,
         "is_simulated": manifest.kind.value == "simulation",
     }
 
 
-def _jobs(rows: Sequence[JobRow], components: Iterable[ComponentRow]) -> list[dict[str, Any]]:
+def _early_ends(events: Path) -> dict[int, float]:
+    """Return when each job failed or was cancelled, which its row does not say, by its number."""
+    ends: dict[int, float] = {}
+    if not events.is_file():
+        return ends
+    with events.open(encoding="utf-8") as lines:
+        for line in lines:
+            if any(kind in line[:_KIND_WITHIN] for kind in _EARLY) and line.endswith("\n"):
+                event = json.loads(line)
+                ends[event["job"]["id"]] = event["time_s"]
+    return ends
+
+
+def _jobs(
+    rows: Sequence[JobRow], components: Iterable[ComponentRow], early_ends: Mapping[int, float]
+) -> list[dict[str, Any]]:
     parts: Mapping[int, list[ComponentRow]] = defaultdict(list)
     for component in components:
         parts[component.job].append(component)
-    return [_job(row, parts.get(row.job, [])) for row in rows]
+    return [_job(row, parts.get(row.job, [])) | {"ended_s": early_ends.get(row.job)} for row in rows]
 
 
 def _job(row: JobRow, components: Sequence[ComponentRow]) -> dict[str, Any]:
@@ -118,7 +136,7 @@ def _job(row: JobRow, components: Sequence[ComponentRow]) -> dict[str, Any]:
         "exit_code": row.exit_code,
         "result": {name: value for name in _RESULT if (value := getattr(row, name)) is not None} or None,
         "verdict": verdict.judgement.value,
-        "reasons": [_reason(sentence) for sentence in verdict.reasons],
+        "reasons": _reasons(verdict.reasons),
     }
 
 
@@ -139,19 +157,6 @@ def _link(row: LinkRow) -> dict[str, Any]:
     return row.model_dump(mode="json", exclude_none=True)
 
 
-def _checks(manifest: Manifest) -> list[dict[str, Any]]:
-    """Return each check of the wide area with its judgement and reasons."""
-    made = [(check, judge_links([check])) for check in manifest.link_checks]
-    return [
-        {
-            "moment": check.moment,
-            "verdict": verdict.judgement.value,
-            "reasons": [_reason(sentence) for sentence in verdict.reasons],
-        }
-        for check, verdict in made
-    ]
-
-
 def _evidence(rows: Iterable[EvidenceRow]) -> list[list[float | None]]:
     """Return per sample of the host its timestamp and the share of the time in which a task waited for a processor."""
     return [
@@ -161,5 +166,5 @@ def _evidence(rows: Iterable[EvidenceRow]) -> list[list[float | None]]:
     ]
 
 
-def _reason(sentence: str) -> dict[str, str]:
-    return {"topic": topic_of(sentence).value, "sentence": sentence}
+def _reasons(sentences: tuple[str, ...]) -> list[dict[str, Any]]:
+    return [reason.model_dump() for reason in page_reasons(sentences)]

@@ -85,7 +85,7 @@ class _Handler(BaseHTTPRequestHandler):
         except Unauthorized as error:
             self._refuse(HTTPStatus.UNAUTHORIZED, error)
         else:
-            self._answer_json(HTTPStatus.CREATED, {"session": session})
+            self._answer_json(HTTPStatus.CREATED, {"session": session, "shows": "run"})
 
     def log_message(self, format: str, *args: Any) -> None:
         """Print nothing: the terminal is the user's."""

@@ -10,22 +10,36 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Final
+from pathlib import Path as FilePath
+from typing import Annotated, Final
 
-from fastapi import APIRouter, FastAPI, Response
+from fastapi import APIRouter, FastAPI, Path, Query, Response
 from starlette.types import Scope
 
+from emulator.broker.http.page_notes import PageNotes
 from emulator.broker.service import Broker
 from emulator.broker.state.journal import Journal
 from emulator.broker.status import cluster_views
 from emulator.model.page_access import CODE_HOST_S, PageAccess
 from emulator.model.page_assets import SECURITY_HEADERS, Asset, read_assets
-from emulator.model.page_views import PageCode, PageEntry, PageNow, PageSession, PageSystem
+from emulator.model.page_views import (
+    NotesHeld,
+    NotesPage,
+    NotesRequest,
+    PageCode,
+    PageEntry,
+    PageNow,
+    PageSession,
+    PageSystem,
+)
+from emulator.model.views import LARGEST_NUMBER
 
 SESSIONS_PATH: Final = "/v1/page/sessions"
-READABLE: Final = re.compile(r"/v1/(page/(system|now)|jobs|jobs/[0-9]{1,16}|jobs/[0-9]{1,16}/output|events)")
+READABLE: Final = re.compile(r"/v1/(page/(system|now|notes)|jobs|jobs/[0-9]{1,16}|jobs/[0-9]{1,16}/output|events)")
 """The paths that a session may read."""
+
+RunNumber = Annotated[int, Query(ge=0, le=LARGEST_NUMBER, description="The run's number.")]
+NoteNumber = Annotated[int, Query(ge=0, le=LARGEST_NUMBER, description="The number of the first note, from 0.")]
 
 MOST_LISTED: Final = 50
 """Jobs of the queue that the page is told of; it is told how many wait in all."""
@@ -37,9 +51,10 @@ class LivePage:
 
     assets: Mapping[str, Asset] = field(default_factory=dict)
     access: PageAccess = field(default_factory=PageAccess)
+    notes: PageNotes = field(default_factory=PageNotes)
 
     @classmethod
-    def of(cls, folder: Path | None) -> LivePage:
+    def of(cls, folder: FilePath | None) -> LivePage:
         """Return the page whose files are in `folder`; without a folder it has none.
 
         Raises:
@@ -64,26 +79,27 @@ def add_page_files(app: FastAPI, page: LivePage) -> None:
 
 def page_router(page: LivePage, broker: Broker, journal: Journal, testbed: str) -> APIRouter:
     """Create the routes with which a page gets a session, and what only the page asks for."""
-    routes = APIRouter(prefix="/v1/page")
+    routes = APIRouter(prefix="/v1")
 
-    @routes.post("/codes", status_code=201)
+    @routes.post("/page/codes", status_code=201)
     def issue_code() -> PageCode:
         """Get a code that opens one session of the live page."""
         return PageCode(code=page.access.issue_code(time.monotonic()), host_valid_s=CODE_HOST_S)
 
-    @routes.post("/sessions", status_code=201)
+    @routes.post("/page/sessions", status_code=201)
     def open_session(entry: PageEntry) -> PageSession:
         """Exchange a code for a session, which may read jobs and events; the code is then used up."""
-        return PageSession(session=page.access.open_session(entry.code, time.monotonic()))
+        return PageSession(session=page.access.open_session(entry.code, time.monotonic()), shows="testbed")
 
-    @routes.get("/system")
+    @routes.get("/page/system")
     def system() -> PageSystem:
         """Get the clusters and what is asked of the links between them."""
         return PageSystem.of(broker.topology, testbed)
 
-    @routes.get("/now")
+    @routes.get("/page/now")
     def now() -> PageNow:
         """Get the run that holds the testbed, else the default run, with its queue and the clusters as last read."""
+        page.notes.look(time.monotonic())
         queue = broker.queue()
         return PageNow(
             run=broker.shown_run(),
@@ -94,6 +110,17 @@ def page_router(page: LivePage, broker: Broker, journal: Journal, testbed: str) 
             last_event=journal.last_sequence,
             host_moment_s=time.time(),
         )
+
+    @routes.get("/page/notes")
+    def notes(run: RunNumber, after: NoteNumber = 0) -> NotesPage:
+        """Get notes on a run, from a number on."""
+        return page.notes.read(run, after)
+
+    @routes.post("/runs/{number}/notes")
+    def take_notes(number: Annotated[int, Path(ge=0, le=LARGEST_NUMBER)], request: NotesRequest) -> NotesHeld:
+        """Send notes on a run for the page; get how many are held, and whether anyone looks."""
+        broker.check_run(number)
+        return page.notes.take(number, request.first, request.notes, time.monotonic())
 
     return routes
 
