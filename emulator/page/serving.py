@@ -41,7 +41,8 @@ class RecordServer(ThreadingHTTPServer):
             super().__init__((LOOPBACK, port), _Handler)
         except OSError as error:
             raise InvalidInput(
-                f"--port: {port} on {LOOPBACK} cannot be used ({error.strerror or error}); without --port any free one is."
+                f"--port: {port} on {LOOPBACK} cannot be used ({error.strerror or error}); "
+                "without --port any free one is."
             ) from error
 
     @property
@@ -123,7 +124,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, status: HTTPStatus, content: bytes, media_type: str) -> None:
         self.send_response(status)
-        for name, value in {**SECURITY_HEADERS, "Content-Type": media_type, "Content-Length": str(len(content))}.items():
+        for name, value in {
+            **SECURITY_HEADERS,
+            "Content-Type": media_type,
+            "Content-Length": str(len(content)),
+        }.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content)

@@ -81,8 +81,8 @@ class Recorder:
 
     `ended` holds every job that ended, by id, `verdicts` the verdict on each that finished; `last_sequence` is the
     number of the last event recorded. A job is judged by what its record says, by the `evidence` of its time, and by
-    the `link_checks` made until then. `notes` is what the live page is told. `background` is told of the grid's use of the clusters, and `background_measures`
-    says how that load kept to its band.
+    the `link_checks` made until then. `background` is told of the grid's use of the clusters, and `background_measures`
+    says how that load kept to its band. `notes` holds what the live page is told.
     """
 
     directory: RunDirectory

@@ -78,8 +78,11 @@ class Page {
   }
 
   draw() {
-    this.player.pass(performance.now() / 1000);
     if (this.live !== null) this.player.endS = this.end;
+    const wasPlaying = this.player.isPlaying;
+    this.player.pass(performance.now() / 1000);
+    // A running testbed that was played up to now is followed again.
+    if (this.live !== null && wasPlaying && !this.player.isPlaying) this.isNow = true;
     const { store, time } = this;
     const mapVersion = `${store.links.length} ${store.splitsBackground}`;
     if (this.mapVersion !== mapVersion) {

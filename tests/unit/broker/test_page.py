@@ -68,8 +68,9 @@ def test_a_session_reads_what_the_page_shows(browser, visitor, path):
 
 @pytest.mark.parametrize(
     ("method", "path"),
-    [("POST", "/v1/jobs"), ("DELETE", "/v1/jobs/1"), ("POST", "/v1/runs"), ("POST", "/v1/runs/0/end"), ("GET", "/v1/files"),
-     ("POST", "/v1/files"), ("DELETE", "/v1/files/x"), ("POST", "/v1/runs/0/notes"), ("GET", "/v1/jobs/1/output/../..")],
+    [("POST", "/v1/jobs"), ("DELETE", "/v1/jobs/1"), ("POST", "/v1/runs"), ("POST", "/v1/runs/0/end"),
+     ("GET", "/v1/files"), ("POST", "/v1/files"), ("DELETE", "/v1/files/x"), ("POST", "/v1/runs/0/notes"),
+     ("GET", "/v1/jobs/1/output/%2e%2e/x")],
 )  # fmt: skip
 def test_a_session_does_nothing_else(visitor, method, path):
     assert visitor.request(method, path, json={} if method == "POST" else None).status_code in (401, 404)

@@ -13,15 +13,17 @@ from emulator.runs.run_directory import RunDirectory
 HOSTILE = "<script>document.title='owned'</script>"
 REASONS = "12.0% of compute phases late; some task waited for a processor 71.0% of the time"
 FINISHED = {"state": "finished", "submitted_s": 1.0, "placed_s": 2.0, "claimed_s": 3.5, "started_s": 8.0,
-            "finished_s": 60.0, "released_s": 61.0, "placement_tries": 3, "exit_code": 0, "phases": 100, "late_phases": 12}  # fmt: skip
+            "finished_s": 60.0, "released_s": 61.0, "placement_tries": 3, "exit_code": 0, "phases": 100,
+            "late_phases": 12}  # fmt: skip
 
 
 def manifest(**changes: object) -> Manifest:
     stated = {
         "kind": RunKind.CAMPAIGN, "name": "evening", "progress": RunProgress.COMPLETE, "verdict": "suspect",
         "verdict_reasons": ("of 3 jobs 1 are suspect and 1 void, such as one with late",),
-        "topology": topology_named("mini"), "workload": {"background": {"band": [0.15, 0.2]}}, "jobs": 3, "policy": "cm",
-        "queue": "placement", "seed": 7, "dilation": 2.5, "paced_middleware": True, "host_began_at": "2026-01-01T00:00:00",
+        "topology": topology_named("mini"), "workload": {"background": {"band": [0.15, 0.2]}}, "jobs": 3,
+        "policy": "cm", "queue": "placement", "seed": 7, "dilation": 2.5, "paced_middleware": True,
+        "host_began_at": "2026-01-01T00:00:00",
         "link_checks": (LinkCheck("before", (LinkFault("delay", 0.05, None, None),)), LinkCheck("after")),
         "host": {}, "versions": {},
     }  # fmt: skip
@@ -39,8 +41,8 @@ def write_run(path: Path, **changes: object) -> Path:
         failed = {"components": (4,), "processors": 4, "state": "failed", "reason": HOSTILE, "verdict": "void",
                   "verdict_reasons": f"failed: {HOSTILE}", "submitted_s": 5.0, "placed_s": 9.0}  # fmt: skip
         directory.append(JobRow(job=2, name=HOSTILE, execution_clusters=(second,), **asked | failed))
-        directory.append(JobRow(job=3, name="third", components=(99,), processors=99, state="cancelled", submitted_s=6.0,
-                                **asked | {"verdict": "void"}))  # fmt: skip
+        directory.append(JobRow(job=3, name="third", components=(99,), processors=99, state="cancelled",
+                                submitted_s=6.0, **asked | {"verdict": "void"}))  # fmt: skip
         for number, (cluster, size) in enumerate(((first, 8), (second, 4))):
             directory.append(ComponentRow(job=1, component=number, cluster=cluster, processors=size, allocation="77",
                                           placed_s=2.0, claimed_s=3.0 + number / 2, released_s=61.0))  # fmt: skip
@@ -51,5 +53,7 @@ def write_run(path: Path, **changes: object) -> Path:
                                  asked_s=0.005, measured_s=0.00502, within=True))  # fmt: skip
         directory.append(EvidenceRow(time_s=10.0, host_interval_s=2.0, part="host", host_cpu_wait_s=0.5))
     early = {"sequence": 9, "run": 1, "kind": "failed", "time_s": 40.0, "job": {"id": 2, "result": {}}}
-    (path / "decisions.jsonl").write_text(json.dumps(early, separators=(",", ":")) + '\n{"sequence":10,"run":1,"kind":"fail')
+    (path / "decisions.jsonl").write_text(
+        json.dumps(early, separators=(",", ":")) + '\n{"sequence":10,"run":1,"kind":"fail'
+    )
     return path

@@ -11,8 +11,8 @@ from emulator.page import ASSETS
 SCRIPTS = sorted(ASSETS.glob("*.js"))
 FILES = sorted(path for path in ASSETS.iterdir() if path.is_file())
 MAKES_TEXT_A_PROGRAM = re.compile(
-    r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|setTimeout\(\s*[\"'`]|srcdoc|DOMParser"
-    r"|createContextualFragment"
+    r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|setTimeout\(\s*[\"'`]|srcdoc"
+    r"|DOMParser|createContextualFragment"
 )
 
 

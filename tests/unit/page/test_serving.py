@@ -51,7 +51,9 @@ def test_the_page_loads_nothing_from_elsewhere_and_runs_no_inline_script(page):
     assert page.get("/page/main.js").headers["content-type"] == "text/javascript; charset=utf-8"
 
 
-@pytest.mark.parametrize("path", ["/page/", "/page/../record.py", "/page/%2e%2e/record.py", "/etc/passwd", "/page/no.js"])
+@pytest.mark.parametrize(
+    "path", ["/page/", "/page/../record.py", "/page/%2e%2e/record.py", "/etc/passwd", "/page/no.js"]
+)
 def test_there_is_nothing_else(page, path):
     assert page.get(path).status_code == 404
 
