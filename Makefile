@@ -20,7 +20,7 @@ CHOSEN = $(if $(POLICY),--policy $(POLICY)) $(if $(JOBS),--jobs $(JOBS)) --seed 
 
 # Prerequisites are made in their order: what lacks is said before anything is installed.
 .NOTPARALLEL:
-.PHONY: possible doctor testbed-up testbed-down campaign demo test test-all unit unit-all live live-all bench lint lock
+.PHONY: possible doctor testbed-up testbed-down campaign demo test test-all unit unit-all live live-all browser bench lint lock
 
 $(USE): pyproject.toml requirements/host.txt requirements/build.txt
 	$(PYTHON) -m venv .venv
@@ -80,6 +80,10 @@ live: $(READY)
 
 live-all: $(READY)
 	$(PYTEST) tests/live $(ORDERED)
+
+# The page, in Debian's Chromium.
+browser: $(READY)
+	$(PYTEST) tests/browser $(ORDERED)
 
 # Ratios of contenders measured side by side in one run; compiles the simulator from its own sources first.
 bench: $(READY)

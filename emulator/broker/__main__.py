@@ -11,6 +11,7 @@ import uvicorn
 
 from emulator.broker.http.api import create_app
 from emulator.broker.http.connections import TimedHeaders
+from emulator.broker.http.page import LivePage
 from emulator.broker.service import Broker
 from emulator.broker.state.journal import Journal
 from emulator.clusters.slurm import SlurmCluster
@@ -69,7 +70,7 @@ def main(settings_file: Path) -> None:
     broker.open()
     try:
         uvicorn.run(
-            create_app(broker, journal, token),
+            create_app(broker, journal, token, LivePage.of(settings.page_folder), settings.testbed),
             host="0.0.0.0",
             port=settings.listen_port,
             http=TimedHeaders,

@@ -156,6 +156,10 @@ class Broker:
         """Get the run that holds the testbed, if one does."""
         return self._loop.call(lambda: run.view() if (run := self._registry.current) else None)
 
+    def shown_run(self) -> RunView:
+        """Get the run that holds the testbed, else the default run."""
+        return self._loop.call(lambda: (self._registry.current or self._registry.default_run).view())
+
     def check_run(self, number: int) -> None:
         """Check, at once, that there is a run of that number.
 

@@ -31,6 +31,9 @@ BROKER_FOLDER: Final = Path("/run/broker")
 
 BROKER_JOURNAL: Final = Path("/var/lib/testbed/journal.sqlite")
 
+PAGE_FOLDER: Final = Path("/opt/testbed/emulator/page/assets")
+"""Where the broker's image has the files of the live page."""
+
 SHARED_MEMORY_BYTES: Final = 2 * 1024**3
 """Limit of /dev/shm in a cluster: Open MPI keeps the messages of all its ranks there."""
 
@@ -232,6 +235,7 @@ def broker_settings(rendering: Rendering) -> BrokerSettings:
         message_range=rendering.addresses.all_sites if indices else "",
         control_range=rendering.addresses.control_network if indices else "",
         listen_port=BROKER_PORT,
+        page_folder=PAGE_FOLDER,
     )
 
 

@@ -71,10 +71,11 @@ def wan_recipe() -> Recipe:
 
 
 def broker_recipe(architecture: str) -> Recipe:
-    """Return the recipe of the broker: its pinned wheels, its package, lower ones, and the descriptors of `apps`."""
+    """Return the recipe of the broker: its pinned wheels, its package, lower ones, the page's files, descriptors."""
     sources = {"source/emulator/__init__.py": PROJECT_ROOT / "emulator" / "__init__.py"}
     for package in _BROKER_PACKAGES:
         sources |= _folder(f"emulator/{package}", f"source/emulator/{package}")
+    sources |= _folder("emulator/page/assets", "source/emulator/page/assets")
     sources |= {f"source/apps/{module}.py": PROJECT_ROOT / "apps" / f"{module}.py" for module in _BROKER_APPS}
     requirements = PROJECT_ROOT / "images" / "broker" / "requirements.txt"
 

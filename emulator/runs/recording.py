@@ -11,7 +11,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from emulator.fidelity.background import BackgroundMeasures
 from emulator.fidelity.measures import JobMeasures
@@ -26,6 +26,9 @@ from emulator.model.views import EventKind, EventView, JobView
 from emulator.runs.evidence import Gathering
 from emulator.runs.run_directory import RunDirectory
 from emulator.runs.wide_area_use import WideAreaUse
+
+if TYPE_CHECKING:
+    from emulator.runs.page_notes import NoteBook
 
 _REASONS_JOINED_BY: Final = "; "
 
@@ -85,7 +88,7 @@ class Recorder:
     `ended` holds every job that ended, by id, `verdicts` the verdict on each that finished; `last_sequence` is the
     number of the last event recorded. A job is judged by what its record says, by the `evidence` of its time, and by
     the `link_checks` made until then. `background` is told of the grid's use of the clusters, and `background_measures`
-    says how that load kept to its band.
+    says how that load kept to its band. `notes` holds what the live page is told.
     """
 
     directory: RunDirectory
@@ -100,6 +103,7 @@ class Recorder:
     link_checks: Sequence[LinkCheck] = ()
     background: BackgroundListener | None = None
     background_measures: BackgroundMeasures | None = None
+    notes: NoteBook | None = None
     _held: dict[int, JobView] = field(default_factory=dict)
     _wide_area: WideAreaUse = field(init=False)
     _usage: dict[str, _Usage] = field(default_factory=dict)

@@ -20,6 +20,7 @@ from emulator.broker.http.event_feed import event_stream, events_page
 from emulator.broker.http.files import files_router
 from emulator.broker.http.limits import RequestLimits, TokenRequired, refusal
 from emulator.broker.http.metrics import Metrics
+from emulator.broker.http.page import SESSIONS_PATH, LivePage, add_page_files, page_router
 from emulator.broker.service import Broker
 from emulator.broker.state.journal import Journal
 from emulator.model.errors import (
@@ -60,7 +61,7 @@ STATUS: list[tuple[type[TestbedError], int]] = [
 ]
 LONGEST_WAIT_HOST_S = 60.0
 LARGEST_PAGE = 1_000
-OPEN_PATHS = ("/v1/health", "/v1/openapi.json", "/v1/docs", "/metrics", PROOF_PATH)
+OPEN_PATHS = ("/v1/health", "/v1/openapi.json", "/v1/docs", "/metrics", PROOF_PATH, SESSIONS_PATH)
 """Paths without a token: they show no user's jobs."""
 
 ERRORS: dict[int | str, dict[str, Any]] = {
@@ -97,8 +98,11 @@ class _DescribedApi(FastAPI):
         return self.openapi_schema
 
 
-def create_app(broker: Broker, journal: Journal, token: str) -> FastAPI:
-    """Create the ASGI application that serves `broker` to clients that have `token`."""
+def create_app(
+    broker: Broker, journal: Journal, token: str, page: LivePage | None = None, testbed: str = ""
+) -> FastAPI:
+    """Create the ASGI application that serves `broker` to clients that have `token`, and a live page to browsers."""
+    page = page or LivePage()
     app = _DescribedApi(
         title="Multicluster Testbed broker",
         version="1",
@@ -110,9 +114,11 @@ def create_app(broker: Broker, journal: Journal, token: str) -> FastAPI:
     _add_error_answers(app)
     for routes in (_runs(broker), _jobs(broker), _views(broker), _events(broker, journal), files_router(broker.files)):
         app.include_router(routes, responses=ERRORS)
+    app.include_router(page_router(page, broker, journal, testbed), responses=ERRORS)
+    add_page_files(app, page)
     _add_open_pages(app, broker, Metrics(broker.topology, journal), token)
     app.add_middleware(RequestLimits)
-    app.add_middleware(TokenRequired, token=token, open_paths=OPEN_PATHS)
+    app.add_middleware(TokenRequired, token=token, open_paths=(*OPEN_PATHS, *page.assets), also_admits=page.admits)
     return app
 
 

@@ -231,6 +231,11 @@ class Journal:
             row = self._database.execute(query).fetchone()
         return row[0] or 0, row[1] or 0
 
+    @property
+    def last_sequence(self) -> int:
+        """The number of the last event, 0 without one."""
+        return self._last_sequence
+
     def close(self) -> None:
         """Close the file."""
         with self._changed:
