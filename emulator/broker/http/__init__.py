@@ -7,4 +7,5 @@ connections  the time that a request's headers may take
 strict_json  JSON without ambiguity
 event_feed   pages and streams of events
 metrics      counters and gauges for Prometheus
+totals       counters and histograms that can be stored
 """
