@@ -25,6 +25,7 @@ TESTBED_ARGUMENTS: Final = frozenset(
         "clusters",
         "components",
         "start-at",
+        "start-within",
         "save",
         "native",
         "in-cache-ns-per-point",

@@ -58,6 +58,7 @@ def _add_common_arguments(parser: argparse.ArgumentParser) -> None:
     add("--clusters", type=int, default=1, metavar="C", help="how many clusters the ranks are spread over (1)")
     add("--components", metavar="S,S,..", help="the components' sizes, ranks in order (equal, one a cluster)")
     add("--start-at", type=float, metavar="EPOCH_S", help="host wall clock before which no rank starts to iterate")
+    add("--start-within", type=float, metavar="HOST_S", help="the longest wait for that, should the clock be set back")
     add("--native", action="store_true", help="do not pace: compute at the host's own speed")
     add("--in-cache-ns-per-point", type=float, default=DAS2_IN_CACHE_NS_PER_POINT, metavar="NS",
         help="emulated cost of a point when the points fit the cache (%(default)s)")  # fmt: skip
@@ -153,7 +154,7 @@ def run(communicator: MPI.Comm, arguments: argparse.Namespace, options: object) 
     job.messenger.connect()
     if setting.profile is not None and job.messenger.sends_in_host_time:
         make_timers_exact()
-    pass_start_barrier(job, arguments.start_at)
+    pass_start_barrier(job, arguments.start_at, arguments.start_within)
     application.iterate()
     pass_finish_barrier(job)
     record = gather_record(communicator, setting, application.times, pacer.count, job.messenger.count)

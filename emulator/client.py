@@ -15,7 +15,7 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from emulator.model import errors
-from emulator.model.errors import RunFailed, TestbedError, TestbedNotUp, Unanswered, Unauthorized
+from emulator.model.errors import JournalFailed, RunFailed, TestbedError, TestbedNotUp, Unanswered, Unauthorized
 from emulator.model.files import BandwidthView, FileRegistration, FileView
 from emulator.model.page_views import NotesHeld, NotesRequest, PageCode
 from emulator.model.proof import requiring_proof
@@ -114,7 +114,9 @@ class BrokerClient:
         return _one(self._send("POST", "/v1/jobs", body=submission), JobView)
 
     def submit_surely(self, submission: Submission, host_patience_s: float = HOST_PATIENCE_S) -> JobView:
-        """Submit a job, again while the broker does not answer; its key makes sure that it is submitted once.
+        """Submit a job, again while the broker does not answer or its journal cannot be written.
+
+        The key makes sure that it is submitted once.
 
         Raises:
             ValueError: if the submission has no key.
@@ -126,7 +128,7 @@ class BrokerClient:
         while True:
             try:
                 return self.submit(submission)
-            except Unanswered:
+            except (Unanswered, JournalFailed):
                 if time.monotonic() + host_pause_s > host_deadline_s:
                     raise
             time.sleep(host_pause_s)

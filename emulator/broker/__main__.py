@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import signal
 import sys
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 
@@ -48,8 +50,12 @@ def _keep_capabilities() -> None:
     ctypes.CDLL(None).prctl(_PR_CAP_AMBIENT, _CLEAR_ALL, 0, 0, 0)
 
 
+def _exit(number: int, frame: FrameType | None) -> None:
+    sys.exit(0)
+
+
 def main(settings_file: Path) -> None:
-    """Serve until the process is stopped, then cancel the unfinished jobs.
+    """Serve until the process is stopped, then release all processors; the next broker goes on with the queue.
 
     Raises:
         InvalidInput: if the settings or the topology are invalid, or name different clusters, or the token is empty.
@@ -67,6 +73,8 @@ def main(settings_file: Path) -> None:
     managers = [SlurmCluster(head, settings) for head in settings.heads]
     file_servers = [SshFileServer(head, settings) for head in settings.heads]
     broker = Broker(topology, managers, settings, journal, file_servers)
+    # The server hands the signal on once it has stopped: only an exception lets all else be closed then.
+    signal.signal(signal.SIGTERM, _exit)
     broker.open()
     try:
         uvicorn.run(

@@ -50,6 +50,8 @@ LEADING_CPU_SHARES: Final = 10240
 """Ten times a container's usual share of contended processors, for what every cluster waits for."""
 
 STOP_GRACE_PERIOD: Final = "3s"
+BROKER_STOP_GRACE_PERIOD: Final = "10s"
+"""A broker that is stopped releases what it holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +193,7 @@ def broker_service(rendering: Rendering) -> dict[str, Any]:
     probe = f"import urllib.request; urllib.request.urlopen('{url}', timeout=5)"
     return {
         **_common(rendering, "broker", rendering.images.broker, rendering.names.broker),
+        "stop_grace_period": BROKER_STOP_GRACE_PERIOD,
         # A killed broker recovers from its journal; the other parts hold state that no journal restores.
         "restart": RESTART_BROKER,
         "hostname": "broker",

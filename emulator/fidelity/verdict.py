@@ -140,6 +140,9 @@ def _judge_conditions(found: Conditions, measures: JobMeasures) -> list[Verdict]
             else "",
             AGAIN,
         ),
+        _suspect_if(
+            bool(found.host_clock_step_s), f"the host's clock was set by {found.host_clock_step_s or 0.0:+.1f} s", AGAIN
+        ),
         *(
             Verdict(Judgement.VOID, (f"a link was programmed anew meanwhile: {change}",), frozenset({AGAIN}))
             for change in found.changed_links

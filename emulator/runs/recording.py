@@ -122,7 +122,7 @@ class Recorder:
         if event.kind is EventKind.RUN_STARTED:
             self._write_usage(event.time_s)
             host_origin_s = event.host_moment_s - self.dilation.host_duration_s(event.time_s)
-            clock = EmulatedClock(self.dilation, host_origin_s)
+            clock = EmulatedClock.resumed(self.dilation, host_origin_s)
             if self.evidence is not None:
                 self.evidence.begin(clock)
             if self.background is not None:

@@ -9,4 +9,5 @@ event_feed   pages and streams of events
 page         the live page's files, sessions and status
 page_notes   what the recorder of a run tells the page
 metrics      counters and gauges for Prometheus
+totals       counters and histograms that can be stored
 """

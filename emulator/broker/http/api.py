@@ -26,6 +26,7 @@ from emulator.broker.state.journal import Journal
 from emulator.model.errors import (
     AlreadyEnded,
     InvalidInput,
+    JournalFailed,
     KeyTaken,
     TestbedBusy,
     TestbedError,
@@ -56,6 +57,7 @@ STATUS: list[tuple[type[TestbedError], int]] = [
     (KeyTaken, 409),
     (AlreadyEnded, 409),
     (TestbedBusy, 409),
+    (JournalFailed, 503),
     (TestbedNotUp, 409),
     (TestbedError, 500),
 ]
@@ -71,6 +73,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {
         404: "There is no such job, run, or page.",
         409: "It conflicts with another run, with an end, or with a key that is taken.",
         413: "The body is too large.",
+        503: "The broker's journal cannot be written for now.",
         422: "A field is missing, unknown, or has an invalid value; the sentence names it.",
     }.items()
 }
@@ -125,15 +128,20 @@ def create_app(
 def _add_open_pages(app: FastAPI, broker: Broker, metrics: Metrics, token: str) -> None:
     @app.get(
         "/v1/health",
-        responses={503: {"model": HealthView, "description": "A cluster does not answer, or the broker recovers."}},
+        responses={
+            503: {
+                "model": HealthView,
+                "description": "A cluster does not answer, or the broker recovers or is degraded.",
+            }
+        },
     )
     async def health(response: Response) -> HealthView:
-        """Get whether every cluster answers and the broker has recovered; 503 while not."""
-        health = broker.health()
+        """Get whether every cluster answers, and the broker has recovered and can write its journal; 503 while not."""
+        health, fault = broker.health(), broker.fault()
         missing = health.unreachable or health.silent
-        response.status_code = 503 if missing or health.is_recovering else 200
-        status = "recovering" if health.is_recovering else "waiting" if missing else "ok"
-        return HealthView(status=status, unreachable=health.unreachable, silent=health.silent)
+        response.status_code = 503 if fault or missing or health.is_recovering else 200
+        status = "degraded" if fault else "recovering" if health.is_recovering else "waiting" if missing else "ok"
+        return HealthView(status=status, unreachable=health.unreachable, silent=health.silent, reason=fault)
 
     @app.get(PROOF_PATH, response_class=PlainTextResponse, responses={422: ERRORS[422]})
     async def proof(nonce: Annotated[str, Query(pattern=NONCE_PATTERN, description="Random digits.")]) -> str:
@@ -143,7 +151,7 @@ def _add_open_pages(app: FastAPI, broker: Broker, metrics: Metrics, token: str) 
     @app.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
     def shown_metrics() -> Response:
         """Get all metrics, for Prometheus."""
-        return Response(metrics.text(broker.readings()), media_type=metrics.media_type)
+        return Response(metrics.text(broker.readings(), broker.malformed_events()), media_type=metrics.media_type)
 
 
 def _runs(broker: Broker) -> APIRouter:

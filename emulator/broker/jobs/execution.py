@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from emulator.broker.jobs.claiming_try import ClaimingTry
+from emulator.broker.jobs.releases import Releases
 from emulator.broker.jobs.reports import AllClaimed, ClaimTried, ClaimTryFailed, ComponentClaimed, Ended, ExecutionEvent
 from emulator.broker.jobs.runner import Runner
 from emulator.clusters.protocol import AllocationEvent, LocalResourceManager
@@ -83,10 +84,15 @@ class JobExecution:
     """The execution of one placed job, from claim to release."""
 
     def __init__(
-        self, spec: LaunchSpec, managers: Sequence[LocalResourceManager], report: Callable[[ExecutionEvent], None]
+        self,
+        spec: LaunchSpec,
+        managers: Sequence[LocalResourceManager],
+        releases: Releases,
+        report: Callable[[ExecutionEvent], None],
     ) -> None:
         self._spec = spec
         self._managers = managers
+        self._releases = releases
         self._report = report
         self._claims: ClaimingTry | None = None
         self._stopping = threading.Event()
@@ -172,7 +178,7 @@ class JobExecution:
         while True:
             self._stopping.wait(self._spec.clock.host_remaining_s(procedure.claim_s))
             claims = self._claims = ClaimingTry(
-                self._spec.label, procedure.number, self._spec.placement, self._managers
+                self._spec.label, procedure.number, self._spec.placement, self._managers, self._releases
             )
             self._check_not_stopped()
             self._report(ClaimTried(procedure))

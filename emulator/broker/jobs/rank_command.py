@@ -1,12 +1,14 @@
 """The command line of a job's ranks.
 
-The user's arguments come first, then the broker's: where the ranks run, the dilation, the processor and the
-interconnect.
+The user's arguments come first, then the broker's: where the ranks run, the dilation, the processor, the interconnect
+and the start. The start is a timestamp of the wall clock with the longest wait for it: ranks whose wall clock is set
+meanwhile wait no longer.
 """
 
 from __future__ import annotations
 
 import statistics
+import time
 from collections.abc import Mapping, Sequence
 from itertools import permutations
 
@@ -43,6 +45,7 @@ def command_line(
     }
     if host_start_timestamp_s is not None:
         options["start-at"] = f"{host_start_timestamp_s:.6f}"
+        options["start-within"] = f"{max(0.0, host_start_timestamp_s - time.time()):.6f}"
     return [RANK, specification.application, *_option_words(specification.arguments), *_option_words(options)]
 
 

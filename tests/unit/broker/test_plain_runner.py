@@ -1,5 +1,6 @@
 """Plain jobs: one process a processor, words that mean nothing to a shell, a start when all have started."""
 
+import os
 import re
 import subprocess
 import time
@@ -176,3 +177,10 @@ def test_what_is_no_plain_job_is_refused_naming_the_field(wrong, said):
 def test_an_absolute_path_is_a_program_and_its_words_are_free():
     job = JobSpecification(kind="plain", command=("/usr/bin/env", "a=$(b); ../c"), components=(2,))
     assert (job.kind, job.application) == (JobKind.PLAIN, "plain")
+
+
+def test_a_wall_clock_that_is_set_back_before_the_start_delays_it_no_further(tmp_path):
+    (tmp_path / "date").write_text(f"#!/bin/sh\necho {time.time() - 3600:.6f}\n")
+    (tmp_path / "date").chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    assert "hello" in run(["echo", "hello"], time.time() + 0.2, env=environment).stdout

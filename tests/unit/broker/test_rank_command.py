@@ -44,6 +44,7 @@ def test_components_dilation_and_start_are_the_brokers():
     assert value(line, "--clusters") == "2"
     assert value(line, "--dilation") == "8"
     assert value(line, "--start-at") == "12.500000"
+    assert value(line, "--start-within") == "0.000000", "that is long past"
 
 
 def test_a_job_in_one_cluster_uses_another_interconnect_than_a_coallocated_one():

@@ -101,6 +101,7 @@ def test_what_tcp_sends_again_without_a_timeout_is_its_answer_to_a_full_link() -
         ({"killed_processes": 1}, Judgement.SUSPECT, "killed for want of memory"),
         ({"io_pressure": 0.5}, Judgement.SUSPECT, "waited for a disk 50.0%"),
         ({"host_write_max_s": 2.0}, Judgement.SUSPECT, "2.0 s of host time to reach the disk"),
+        ({"host_clock_step_s": -3600.0}, Judgement.SUSPECT, "the host's clock was set by -3600.0 s"),
         ({"unexplained_timeouts": 3}, Judgement.SUSPECT, "no full link explains, worth 6.0% of the execution time"),
         ({"unexplained_timeouts": 30}, Judgement.VOID, "timeouts of TCP"),
         ({"datagram_share": 0.2}, Judgement.SUSPECT, "datagrams of others on its way, 20.0% of TCP's segments"),

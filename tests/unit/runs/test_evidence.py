@@ -12,6 +12,7 @@ from emulator.containers.telemetry.counters import Counters
 from emulator.containers.telemetry.link_counts import LinkCount
 from emulator.fidelity.conditions import HostSize
 from emulator.measurement.extension import measure
+from emulator.model import clock
 from emulator.model.clock import REAL_TIME, EmulatedClock
 from emulator.model.evidence import EvidenceRow, LinkFaultRow
 from emulator.runs.evidence import HOST_LEAST_INTERVAL_S, Gathering
@@ -208,3 +209,20 @@ def test_before_the_run_began_and_after_it_ended_nothing_is_seen(testbed, script
     time.sleep(HOST_LEAST_INTERVAL_S)
     gathering.look_after(10.0)
     assert len(directory.rows) == rows
+
+
+@pytest.mark.parametrize("step_s", [3600.0, -3600.0])
+def test_a_wall_clock_that_is_set_stands_in_the_evidence_and_moves_no_look(testbed, scripted, monkeypatch, step_s):
+    monkeypatch.setattr(clock, "_STEADY", clock._SteadyClock())
+    directory = Rows()
+    run = Run(testbed, scripted, directory)
+    time.sleep(HOST_LEAST_INTERVAL_S)
+    read = time.time
+    monkeypatch.setattr(time, "time", lambda: read() + step_s)
+    run.gathering.look_after(HOST_LEAST_INTERVAL_S)
+    (row,) = [row for row in directory.rows if row.part == "host"]
+    assert row.host_clock_step_s == pytest.approx(step_s, abs=0.1)
+    assert 0 < row.host_interval_s < 60
+    found = run.gathering.conditions(0.0, HOST_LEAST_INTERVAL_S, TWO)
+    assert found is not None
+    assert found.host_clock_step_s == row.host_clock_step_s
