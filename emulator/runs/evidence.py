@@ -128,6 +128,11 @@ class Gathering:
             execution = TimeInterval(began_s, ended_s, self._clock.dilation)
         return conditions_of_job(rows, faults, self._host, self._topology, clusters, execution)
 
+    def unwatched_hosts(self, clusters: Collection[str]) -> list[str]:
+        """Return the hosts of `clusters` that nobody looks at."""
+        unwatched = self._telemetry.unwatched
+        return sorted({unwatched[cluster] for cluster in clusters if cluster in unwatched})
+
     def forget_before(self, timestamp_s: float) -> None:
         """Drop evidence from before this emulated timestamp, so that a long run takes no more memory."""
         with self._lock:
