@@ -30,6 +30,7 @@ class Verb(NamedTuple):
 
 VERBS: Final = {
     "doctor": Verb("Check what this host, and the real clusters of a topology, have and lack for a testbed.", "live"),
+    "hosts": Verb("Check the hosts over which a testbed is to spread, and show what each would carry.", "live"),
     "up": Verb("Bring a testbed up, or mend the one that exists.", "live"),
     "down": Verb("Take a testbed down: containers, networks, volumes and state.", "live"),
     "status": Verb("Show a running testbed: clusters, idle processors, router and API.", "live"),
@@ -75,7 +76,9 @@ VERBS: Final = {
     "background": Verb("Hold a load of other users' jobs on a running testbed, outside of campaigns.", "live"),
     "list": Verb("List what comes with the testbed by name, each with a line about it."),
     "schema": Verb("Print the JSON schema of a document, for editors and other programs."),
-    "validate": Verb("Check a topology, a campaign, a job or a processor profile as the verb that takes it would."),
+    "validate": Verb(
+        "Check a topology, a campaign, a job, a processor profile or a hosts inventory as the verb that takes it would."
+    ),
     "files": Verb("Register, list and remove files that jobs read, and show the bandwidths between sites.", "live"),
 }
 

@@ -13,14 +13,15 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Final
 
-import docker
-
 from emulator.containers import engine, keys, state
-from emulator.containers.compose import ImageReferences
 from emulator.containers.concurrency import run_concurrently
 from emulator.containers.down import remove_parts
 from emulator.containers.free_addresses import free_addresses, free_port
-from emulator.containers.images import ensure_images
+from emulator.containers.hosts.connecting import engine_for, engine_named
+from emulator.containers.hosts.engines import Client, HostEngines
+from emulator.containers.hosts.left_behind import require_nothing_left, sweep
+from emulator.containers.hosts.preparing import Prepared, prepare
+from emulator.containers.hosts.starting import start_containers
 from emulator.containers.mounted_files import write_rendered
 from emulator.containers.names import USER, PartNames
 from emulator.containers.progress import Observer, ProgressStep, ignore
@@ -69,10 +70,12 @@ def bring_up(spec: TestbedSpec, observe: Observer = ignore) -> UpResult:
     began_host_s = time.monotonic()
     topology = read_document(spec.topology_file, Topology)
     names = _checked_names(spec, topology)
-    client = engine.connect()
+    sweep(observe)
+    require_nothing_left(spec.name)
+    client = engine_for(spec)
     with state.exclusive(spec.name, wait=False):
         if spec.fresh:
-            _remove_existing(client, spec.name, observe)
+            _remove_existing(engine_named(spec.name), spec.name, observe)
         existing = find_existing(client, spec, topology)
         if existing is not None:
             was_mended = mend(client, spec, existing, observe)
@@ -83,7 +86,7 @@ def bring_up(spec: TestbedSpec, observe: Observer = ignore) -> UpResult:
     return UpResult(testbed, report, time.monotonic() - began_host_s)
 
 
-def _remove_existing(client: docker.DockerClient, name: str, observe: Observer) -> None:
+def _remove_existing(client: Client, name: str, observe: Observer) -> None:
     """Remove the testbed of that name with everything that it holds, if there is one, and say so first."""
     volumes = [str(volume.name) for volume in engine.volumes_of(client, name)]
     if volumes or engine.containers_of(client, name) or state.state_folder(name).exists():
@@ -103,15 +106,17 @@ def _checked_names(spec: TestbedSpec, topology: Topology) -> PartNames:
 
 
 def _create(
-    client: docker.DockerClient, spec: TestbedSpec, topology: Topology, names: PartNames, observe: Observer
+    client: Client, spec: TestbedSpec, topology: Topology, names: PartNames, observe: Observer
 ) -> tuple[TestbedState, WideAreaReport | None]:
-    images = ensure_images(client, observe)
+    prepared = prepare(client, topology, observe)
     try:
         with state.exclusive("addresses", wait=True):
-            record = _new_record(client, spec, topology, names, images)
+            record = _new_record(prepared, spec, topology, names)
             # Whole: a profile that the topology names may change later, and the broker has no profiles.
             testbed = state.remember(record, document_text(topology))
-        _start(client, testbed, images, spec.known_heads, observe)
+        if isinstance(prepared.client, HostEngines) and record.hosts is not None:
+            client = prepared.client.placed(record.places, record.hosts.central)
+        _start(client, testbed, spec.known_heads, observe)
         check = _make_ready(client, testbed, observe)
         report = None
         if check is not None:
@@ -125,10 +130,8 @@ def _create(
     return testbed, report
 
 
-def _new_record(
-    client: docker.DockerClient, spec: TestbedSpec, topology: Topology, names: PartNames, images: ImageReferences
-) -> TestbedRecord:
-    plan = free_addresses(client)
+def _new_record(prepared: Prepared, spec: TestbedSpec, topology: Topology, names: PartNames) -> TestbedRecord:
+    plan = free_addresses(prepared.client, prepared.taken)
     clusters = tuple(
         ClusterRecord(
             name=cluster.name,
@@ -147,14 +150,14 @@ def _new_record(
         control_network=plan.control_network,
         all_sites=plan.all_sites,
         clusters=clusters,
-        images=asdict(images),
+        images=asdict(prepared.images),
+        hosts=prepared.hosts,
     )
 
 
 def _start(
-    client: docker.DockerClient,
+    client: Client,
     testbed: TestbedState,
-    images: ImageReferences,
     known_heads: Sequence[str],
     observe: Observer,
 ) -> None:
@@ -162,10 +165,10 @@ def _start(
     keys.make_keys(testbed, known_heads)
     write_rendered(testbed)
     observe(ProgressStep("containers", f"starting {', '.join(testbed.containers)}"))
-    engine.compose_up(testbed.names.compose_project, testbed.compose_file)
+    start_containers(client, testbed)
 
 
-def _make_ready(client: docker.DockerClient, testbed: TestbedState, observe: Observer) -> Verification | None:
+def _make_ready(client: Client, testbed: TestbedState, observe: Observer) -> Verification | None:
     """Wait for every part at once, and begin the check of the wide area if there is one; raise the first failure."""
     observe(ProgressStep("readiness", "waiting for Slurm, SSH, the router and the broker"))
 

@@ -211,6 +211,11 @@ def judge_real(clusters: Collection[str]) -> Verdict:
     return _suspect_if(bool(clusters), reason, NOTHING)
 
 
+def judge_unwatched(hosts: Collection[str]) -> Verdict:
+    """Judge a job that ran on `hosts` whose processors and memory nobody watched."""
+    return _suspect_if(bool(hosts), f"nobody watched what disturbed it on {', '.join(sorted(hosts))}", NOTHING)
+
+
 def _judge_check(check: LinkCheck, clusters: Collection[str] | None) -> Verdict:
     if not check.carried and (clusters is None or len(set(clusters)) > 1):
         reason = f"the router does not carry the links at this dilation ({check.moment} the run)"

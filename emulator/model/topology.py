@@ -39,7 +39,8 @@ class AccessLink(DocumentModel):
 class Cluster(DocumentModel):
     """Processors under one local resource manager: `nodes` nodes of `processors_per_node` each.
 
-    An emulated cluster has an access link; a real one has a head, which `ssh` names.
+    An emulated cluster has an access link; a real one has a head, which `ssh` names. `on` names the host that carries
+    an emulated cluster, where a testbed spreads over several (`testbed up --hosts`); elsewhere it says nothing.
     """
 
     name: Name
@@ -47,6 +48,7 @@ class Cluster(DocumentModel):
     processors_per_node: PositiveInt = 2
     stated_access_link: AccessLink | None = Field(default=None, alias="access_link")
     ssh: RealHead | None = None
+    on: Name | None = None
 
     @model_validator(mode="after")
     def _is_emulated_or_real(self) -> Self:
@@ -54,6 +56,8 @@ class Cluster(DocumentModel):
             raise ValueError(f"cluster {self.name!r} states neither an access_link nor ssh")
         if self.ssh is not None and self.stated_access_link is not None:
             raise ValueError(f"cluster {self.name!r} is real (ssh): its links are not shaped, leave out access_link")
+        if self.ssh is not None and self.on is not None:
+            raise ValueError(f"cluster {self.name!r} is real (ssh): no host of the testbed carries it, leave out on")
         return self
 
     @property

@@ -140,13 +140,18 @@ class Gathering:
             if self._clock is None or self._ended.is_set():
                 return {}
             self._look()
-            rows = self._evidence.during(self._clock.host_timestamp_s(began_s), time.time())
+            rows = self._evidence.during(self._clock.host_timestamp_s(began_s), host_steady_now_s())
         return _added({}, (row for row in rows if row.part in clusters))
 
     def carried_in_all(self) -> tuple[dict[str, Carried], float]:
         """Return what crossed the access links in the whole run until the last look, and its host seconds."""
         with self._lock:
             return dict(self._carried), self._host_duration_s
+
+    def unwatched_hosts(self, clusters: Collection[str]) -> list[str]:
+        """Return the hosts of `clusters` that nobody looks at."""
+        unwatched = self._telemetry.unwatched
+        return sorted({unwatched[cluster] for cluster in clusters if cluster in unwatched})
 
     def forget_before(self, timestamp_s: float) -> None:
         """Drop evidence from before this emulated timestamp, so that a long run takes no more memory."""

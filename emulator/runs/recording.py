@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from emulator.fidelity.background import BackgroundMeasures
 from emulator.fidelity.measures import JobMeasures
 from emulator.fidelity.strangers import StrangersTraffic, strangers_traffic
-from emulator.fidelity.verdict import Judgement, Verdict, judge_job, judge_links, judge_real, judge_unfinished
+from emulator.fidelity.verdict import (
+    Judgement,
+    Verdict,
+    judge_job,
+    judge_links,
+    judge_real,
+    judge_unfinished,
+    judge_unwatched,
+)
 from emulator.model.clock import Dilation, EmulatedClock
 from emulator.model.evidence import LinkCheck
 from emulator.model.job import JobState, Timeline
@@ -203,7 +211,9 @@ class Recorder:
     def _judged(self, job: JobView, measures: JobMeasures) -> Verdict:
         clusters = {part.cluster for part in job.components}
         real = clusters & {cluster.name for cluster in self.topology.real_clusters}
-        return Verdict.worst_of([judge_links(self.link_checks, clusters), judge_real(real), judge_job(measures)])
+        unwatched = self.evidence.unwatched_hosts(clusters) if self.evidence is not None else []
+        links, whole = judge_links(self.link_checks, clusters), judge_job(measures)
+        return Verdict.worst_of([links, judge_real(real), judge_unwatched(unwatched), whole])
 
     def _write_usage(self, time_s: float) -> None:
         """Write a row for each cluster whose use changed."""

@@ -16,6 +16,7 @@ from typing import Final
 import docker
 import docker.errors
 
+from emulator.containers.hosts.engines import unseen_host
 from emulator.containers.names import PartNames
 from emulator.containers.telemetry.consoles import Console
 from emulator.containers.telemetry.control_groups import ControlGroups
@@ -54,6 +55,7 @@ class ContainerTelemetry:
     standstills: Standstills
     groups: dict[str, ControlGroups] = field(default_factory=dict)
     untold: dict[str, None] = field(default_factory=dict)
+    unwatched: Mapping[str, str] = field(default_factory=dict)
     _consoles: dict[str, Console] = field(default_factory=dict)
     _host_looked_s: float = field(default_factory=time.monotonic)
     _host_router_stopped_s: float = 0.0
@@ -150,7 +152,8 @@ def container_telemetry(
     containers = {cluster: names.cluster(cluster) for cluster in clusters}
     containers |= {ROUTER_PART: names.router, BROKER_PART: names.broker}
     with listening(client, containers.values()) as standstills:
-        telemetry = ContainerTelemetry(client, clusters, containers, standstills)
+        unwatched = {cluster: host for cluster in clusters if (host := unseen_host(client, containers[cluster]))}
+        telemetry = ContainerTelemetry(client, clusters, containers, standstills, unwatched=unwatched)
         for part, container in containers.items():
             network = names.site_network(part) if part in clusters else None
             groups = _groups(client, container, network)
@@ -159,6 +162,8 @@ def container_telemetry(
             else:
                 telemetry.groups[part] = groups
         telemetry.untold |= dict.fromkeys(missing_counters(telemetry.look(), HOST_PART))
+        unseen = sorted(set(unwatched.values()))
+        telemetry.untold |= dict.fromkeys(f"the pressure and the processors of host {name}" for name in unseen)
         try:
             yield telemetry
         finally:

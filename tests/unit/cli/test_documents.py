@@ -105,9 +105,15 @@ def test_a_job_is_checked_on_the_topology_that_is_named(call, tmp_path):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "a.yaml: is empty, but needs the keys of a topology, a campaign, a job or a processor profile"),
+        (
+            "",
+            "a.yaml: is empty, but needs the keys of a topology, a campaign, a job, a processor profile or a hosts inventory",
+        ),
         ("[1, 2]", "a.yaml: holds [1, 2], but needs the keys of a topology, a campaign, a job"),
-        ("colour: red", "a.yaml: none of its keys is one of a topology, a campaign, a job or a processor profile"),
+        (
+            "colour: red",
+            "a.yaml: none of its keys is one of a topology, a campaign, a job, a processor profile or a hosts inventory",
+        ),
         ("a: [", "a.yaml: not valid YAML: "),
         ("1: 2", "a.yaml: none of its keys is one of a topology"),
     ],

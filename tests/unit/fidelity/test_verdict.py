@@ -15,6 +15,7 @@ from emulator.fidelity.verdict import (
     judge_real,
     judge_run,
     judge_unfinished,
+    judge_unwatched,
 )
 from emulator.model.clock import Dilation
 from emulator.model.evidence import LinkCheck, LinkFault
@@ -270,3 +271,10 @@ def test_a_job_that_used_a_real_cluster_is_suspect_since_nothing_of_it_was_emula
     verdict = judge_real({"das"})
     assert verdict.judgement is Judgement.SUSPECT
     assert verdict.reasons == ("processors and links of das are real, not emulated",)
+
+
+def test_a_job_on_hosts_that_nobody_watched_is_suspect_and_names_them():
+    assert judge_unwatched([]) == Verdict()
+    verdict = judge_unwatched(["two", "three"])
+    assert verdict.judgement is Judgement.SUSPECT
+    assert verdict.reasons == ("nobody watched what disturbed it on three, two",)

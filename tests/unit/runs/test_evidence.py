@@ -30,6 +30,7 @@ class Scripted:
     """A host whose counters grow as told from one look to the next."""
 
     missing: tuple[str, ...] = ("swapping",)
+    unwatched: dict[str, str] = field(default_factory=dict)
     grows_by: Counters = field(default_factory=lambda: Counters(host_cpu_s=0.2, killed_processes=0))
     delay: str = "0.016"
     now: Counters = field(default_factory=lambda: Counters(host_cpu_s=0.0, killed_processes=0))
