@@ -93,7 +93,7 @@ class Gathering:
         with self._lock:
             self._clock = clock
             # What happened before, such as the check of the links, is not the run's.
-            self._last = _Look(time.time(), self._telemetry.look())
+            self._last = _Look(host_steady_now_s(), self._telemetry.look(), host_clock_step_s())
 
     def look_round(self) -> None:
         """Look at intervals until `end`; runs in a thread of its own."""
