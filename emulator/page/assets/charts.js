@@ -31,18 +31,22 @@ export class Charts {
     const y = (share) => bottom - share * (bottom - 6);
     plot.drawTimes(draw, y(1), bottom, true);
     this.#shares(draw, y, [0, 0.25, 0.5, 0.75, 1], (share) => `${100 * share}%`);
-    const columns = this.#columns(plot, time);
-    let below = columns.map(() => 0);
-    for (const kind of KINDS) {
-      const shares = columns.map((column) => this.series[kind].mean(column.from, column.until) / store.processors);
-      const above = shares.map((share, place) => below[place] + share);
-      fill(draw, columns, below, above, y, kind === "wasted" ? hatched(draw, colour(INKS[kind])) : colour(INKS[kind]));
-      below = above;
-    }
-    if (store.run.band) this.#band(draw, plot, store.run.band, y);
+    plot.showUntil(draw, time, this.version, (paint) => this.#paintUse(paint, plot, store.processors, y));
+    if (store.run.band && store.hasBackground) this.#band(draw, plot, store.run.band, y);
     plot.drawNow(draw, time, y(1), bottom);
     const now = KINDS.map((kind) => `${kind} ${percent(this.series[kind].at(time) / store.processors)}`);
     plot.box.setAttribute("aria-label", `Utilization now: ${now.join(", ")}.`);
+  }
+
+  #paintUse(paint, plot, processors, y) {
+    const columns = columnsOf(plot);
+    let below = columns.map(() => 0);
+    for (const kind of KINDS) {
+      const shares = columns.map((column) => this.series[kind].mean(column.from, column.until) / processors);
+      const above = shares.map((share, place) => below[place] + share);
+      fill(paint, columns, below, above, y, kind === "wasted" ? hatched(paint, colour(INKS[kind])) : colour(INKS[kind]));
+      below = above;
+    }
   }
 
   #band(draw, plot, [low, high], y) {
@@ -64,13 +68,15 @@ export class Charts {
     const plot = this.waiting;
     const draw = plot.begin(from, until);
     const bottom = plot.height - AXIS;
-    const most = Math.max(4, niceAbove(this.series.waiting.most(from, Math.min(time, until))));
+    const most = Math.max(4, niceAbove(this.series.waiting.most(from, until)));
     const y = (jobs) => bottom - (jobs / most) * (bottom - 6);
     plot.drawTimes(draw, y(most), bottom, true);
     this.#shares(draw, y, [0, most / 2, most], (jobs) => String(jobs));
-    const columns = this.#columns(plot, time);
-    const counts = columns.map((column) => this.series.waiting.most(column.from, column.until));
-    fill(draw, columns, columns.map(() => 0), counts, y, colour("--waiting"));
+    plot.showUntil(draw, time, this.version, (paint) => {
+      const columns = columnsOf(plot);
+      const counts = columns.map((column) => this.series.waiting.most(column.from, column.until));
+      fill(paint, columns, columns.map(() => 0), counts, y, colour("--waiting"));
+    });
     plot.drawNow(draw, time, y(most), bottom);
     plot.box.setAttribute("aria-label", `${this.series.waiting.at(time)} jobs wait now.`);
   }
@@ -85,16 +91,15 @@ export class Charts {
       line(draw, LEFT, Math.round(y(mark)) + 0.5, this.use.width - 10, Math.round(y(mark)) + 0.5);
     }
   }
+}
 
-  /** The columns of pixels up to `time`, each with the period that it stands for. */
-  #columns(plot, time) {
-    const columns = [];
-    const end = Math.min(plot.x(time), LEFT + plot.inner);
-    for (let x = LEFT; x < end; x += 1) {
-      columns.push({ x, width: Math.min(1, end - x), from: plot.timeAt(x), until: Math.min(time, plot.timeAt(x + 1)) });
-    }
-    return columns;
+/** The columns of pixels, each with the period that it stands for. */
+function columnsOf(plot) {
+  const columns = [];
+  for (let x = LEFT; x < LEFT + plot.inner; x += 1) {
+    columns.push({ x, width: 1, from: plot.timeAt(x), until: plot.timeAt(x + 1) });
   }
+  return columns;
 }
 
 function fill(draw, columns, below, above, y, ink) {

@@ -44,7 +44,9 @@ export function tickStep(span, most) {
 
 /** A number on a time axis. */
 export function tick(seconds, step) {
+  if (seconds === 0) return "0";
   if (step < 60) return seconds < 600 ? `${trim(seconds, 6)} s` : clock(seconds);
-  if (step < 3600) return clock(seconds).replace(/:00$/, "").replace(/^0:/, "0:");
-  return `${trim(seconds / 3600, 4)} h`;
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.round((seconds % 3600) / 60)];
+  if (hours === 0) return `${minutes} min`;
+  return minutes === 0 ? `${hours} h` : `${hours} h ${minutes}`;
 }

@@ -40,19 +40,22 @@ export class Gantt {
     this.time = time;
     this.#fit(store);
     const draw = this.plot.begin(from, until);
-    this.drawn = [];
     const bottom = this.plot.height - AXIS;
     this.plot.drawTimes(draw, 0, bottom, true);
     const rows = this.#rows(store, bottom);
-    for (const row of rows.values()) this.#drawRow(draw, row, store, time);
-    for (const stay of this.stays) this.#drawStay(draw, rows.get(stay.part.cluster), stay, time);
+    this.plot.showUntil(draw, time, `${this.version} ${this.chosen}`, (paint) => {
+      this.drawn = [];
+      for (const row of rows.values()) if (store.hasBackground) this.#drawBackground(paint, row, store.background.get(row.name));
+      for (const stay of this.stays) this.#drawStay(paint, rows.get(stay.part.cluster), stay);
+    });
+    for (const row of rows.values()) this.#drawRow(draw, row);
     this.plot.drawNow(draw, time, 0, bottom);
     this.box.setAttribute("aria-label", `Jobs on the processors of ${count(rows.size, "cluster")} over time; the list of jobs says the same in words.`);
   }
 
   /** Make the box as high as its clusters need. */
   #fit(store) {
-    const wanted = Math.max(store.clusters.length * 46 + AXIS, Math.min(460, 120 + store.processors * 1.1));
+    const wanted = Math.max(store.clusters.length * 62 + AXIS, Math.min(400, 120 + store.processors * 1.1));
     const height = `${Math.round(Math.max(wanted, 220))}px`;
     if (this.box.style.height !== height) this.box.style.height = height;
   }
@@ -70,7 +73,7 @@ export class Gantt {
     return rows;
   }
 
-  #drawRow(draw, row, store, time) {
+  #drawRow(draw, row) {
     draw.strokeStyle = colour("--line");
     draw.lineWidth = 1;
     draw.strokeRect(LEFT - 0.5, row.top + 0.5, this.plot.inner + 1, row.height - 1);
@@ -81,30 +84,29 @@ export class Gantt {
     draw.fillText(shortened(draw, row.name, LEFT - 14), LEFT - 8, twoLines ? middle - 7 : middle);
     if (twoLines) {
       draw.fillStyle = colour("--soft");
-      draw.fillText(`${row.size}`, LEFT - 8, middle + 7);
+      draw.fillText(String(row.size), LEFT - 8, middle + 7);
     }
-    if (store.hasBackground) this.#drawBackground(draw, row, store.background.get(row.name), time);
   }
 
   /** Draw the background load of a cluster from the top down. */
-  #drawBackground(draw, row, held, time) {
-    const end = Math.min(this.plot.x(time), this.plot.x(this.plot.until));
+  #drawBackground(draw, row, held) {
+    const end = this.plot.x(this.plot.until);
     draw.fillStyle = colour("--dummy");
     draw.globalAlpha = 0.55;
     for (let x = LEFT; x < end; x += 1) {
-      const [from, until] = [this.plot.timeAt(x), Math.min(time, this.plot.timeAt(x + 1))];
+      const [from, until] = [this.plot.timeAt(x), this.plot.timeAt(x + 1)];
       const share = (held.dummy.mean(from, until) + held.local.mean(from, until)) / row.size;
-      if (share > 0) draw.fillRect(x, row.top, Math.min(1, end - x), share * row.height);
+      if (share > 0) draw.fillRect(x, row.top, 1, share * row.height);
     }
     draw.globalAlpha = 1;
   }
 
-  #drawStay(draw, row, stay, time) {
+  #drawStay(draw, row, stay) {
     const { job, from } = stay;
-    const until = Math.min(stay.until, time);
-    if (from >= time || until <= this.plot.from || from >= this.plot.until) return;
+    const until = Math.min(stay.until, this.plot.until);
+    if (until <= this.plot.from || from >= this.plot.until) return;
     const ink = jobColour(job);
-    const ran = job.started === null || job.started >= time ? null : [job.started, Math.min(job.finished ?? job.ended ?? Infinity, until)];
+    const ran = job.started === null ? null : [job.started, Math.min(job.finished ?? job.ended ?? Infinity, until)];
     const unit = row.height / row.size;
     const faded = this.chosen !== null && this.chosen !== job.id;
     for (const [lane, height] of stay.blocks) {
@@ -138,7 +140,7 @@ export class Gantt {
 
   #number(draw, job, ink, [left, top, width, height]) {
     const text = String(job.id);
-    if (height < 11 || width < 8 + 7 * text.length) return;
+    if (height < 9 || width < 8 + 7 * text.length) return;
     draw.textAlign = "center";
     draw.fillStyle = DARK_TEXT_ON.has(ink) ? "#101010" : "#ffffff";
     draw.fillText(text, left + width / 2, top + height / 2);
@@ -148,6 +150,7 @@ export class Gantt {
   #at(event) {
     const { left, top } = this.box.getBoundingClientRect();
     const [x, y] = [event.clientX - left, event.clientY - top];
+    if (x > this.plot.x(this.time)) return null;
     for (let place = this.drawn.length - 1; place >= 0; place -= 1) {
       const [boxLeft, boxTop, width, height] = this.drawn[place].box;
       if (x >= boxLeft && x <= boxLeft + width && y >= boxTop && y <= boxTop + height) return this.drawn[place];

@@ -40,7 +40,8 @@ export class Lists {
   #queue(store, view, isNow) {
     const entries = queueOf(store, view, isNow);
     const length = isNow && store.queue !== null ? Math.max(store.queue.length, entries.length) : entries.length;
-    say(this.boxes.queueCount, length ? `${count(length, "job")}, in the order of tries` : "");
+    const isOrdered = isNow && store.queue !== null;
+    say(this.boxes.queueCount, length ? `${count(length, "job")}, in the order of ${isOrdered ? "tries" : "arrival"}` : "");
     const head = entries[0];
     say(this.boxes.why, head === undefined ? "" : `First: ${head.job.id}. ${whyItWaits(head.job, view)}`);
     const rows = entries.slice(0, MOST_QUEUED);
@@ -49,7 +50,7 @@ export class Lists {
       refill(this.boxes.queue, html("p", { class: "none" }, "No job waits."));
       return;
     }
-    const columns = [["job", "number"], ["name", "text"], ["asks for", ""], ["waited", "number"], ["tries", "number"]];
+    const columns = [["job", "number"], ["name", "text"], ["asks for", ""], ["waited", "number"], [isOrdered ? "tries" : "tries in all", "number"]];
     const cells = rows.map(({ job, tries }) => [this.#link(job), job.name, request(job), duration(view.time - job.submitted), tries]);
     const more = length - rows.length;
     refill(this.boxes.queue, table(columns, cells), more > 0 ? html("p", { class: "none" }, `and ${more} more`) : null);
@@ -92,7 +93,7 @@ function unjudged(store, judged) {
 }
 
 function lightItem(light, judged) {
-  const about = light.sign === "unknown" ? "not judged" : light.jobs ? `${light.jobs} of ${judged} jobs` : light.reasons.size ? "see below" : "nothing";
+  const about = light.sign === "unknown" ? "not judged" : light.jobs ? `${light.jobs} of ${judged} jobs` : light.reasons.size ? "see below" : "no fault";
   const mark = html("span", { class: "sign" }, MARKS[light.sign]);
   return html("li", { class: light.sign }, mark, TITLES[light.topic], html("span", { class: "about" }, about));
 }

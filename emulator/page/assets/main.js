@@ -3,7 +3,7 @@
 import { enter, get } from "./access.js";
 import { Charts } from "./charts.js";
 import { element, html, refill, say } from "./elements.js";
-import { clock, count, duration, trim } from "./format.js";
+import { clock, count, duration, tickStep, trim } from "./format.js";
 import { Gantt } from "./gantt.js";
 import { openJob } from "./jobview.js";
 import { Lists } from "./lists.js";
@@ -16,7 +16,8 @@ import { SIGNS, viewAt } from "./view.js";
 
 const LIVE_FRAME_MS = 500;
 const REPLAY_FRAME_MS = 33;
-const USE_WORDS = { executing: "co-allocated", wasted: "claimed, waits", local: "local", dummy: "dummy", idle: "idle" };
+const WORDS_MS = 200;
+const USE_WORDS = { executing: "co-allocation", wasted: "claimed, waits", local: "local", dummy: "dummy", idle: "idle" };
 
 class Tip {
   constructor(box) {
@@ -44,6 +45,7 @@ class Page {
     this.isNow = live !== null;
     this.due = false;
     this.mapVersion = null;
+    this.listedMs = 0;
     const redraw = () => this.schedule();
     const open = (job) => openJob(job, live !== null);
     this.gantt = new Gantt(element("gantt"), new Tip(element("tip")), open, redraw);
@@ -84,7 +86,7 @@ class Page {
     // A running testbed that was played up to now is followed again.
     if (this.live !== null && wasPlaying && !this.player.isPlaying) this.isNow = true;
     const { store, time } = this;
-    const mapVersion = `${store.links.length} ${store.splitsBackground}`;
+    const mapVersion = `${store.links.length} ${store.splitsBackground} ${store.hasBackground}`;
     if (this.mapVersion !== mapVersion) {
       this.map.build(store);
       this.#mapKey();
@@ -95,28 +97,40 @@ class Page {
     this.gantt.draw(store, time, from, until);
     this.charts.draw(store, time, from, until);
     this.map.update(view);
-    this.lists.update(store, view, this.isNow);
+    this.#lists(view);
     this.#facts(view);
     this.#controlsShow(time);
     if (this.player.isPlaying) setTimeout(() => this.schedule(), REPLAY_FRAME_MS);
   }
 
+  /** Say in words what is shown, a few times a second while time passes. */
+  #lists(view) {
+    const now = performance.now();
+    if (this.player.isPlaying && now - this.listedMs < WORDS_MS) return;
+    this.listedMs = now;
+    this.lists.update(this.store, view, this.isNow);
+  }
+
   /** The times from which to which the plots go. */
   #shown(time) {
     const width = Number(element("window").value);
-    if (width === 0) return [0, this.live !== null ? Math.max(this.end * 1.02, 10) : Math.max(this.end, 1)];
+    if (width === 0) return [0, this.live !== null ? axisEnd(this.end) : Math.max(this.end, 1)];
     const until = Math.max(width, time + 0.03 * width);
     return [until - width, until];
   }
 
   #mapKey() {
     const words = USES.map((kind) => [html("span", { class: `swatch ${kind}` }), kind === "local" && !this.store.splitsBackground ? "background" : USE_WORDS[kind]]);
-    const shown = words.filter((_, place) => USES[place] !== "dummy" || this.store.splitsBackground);
+    const isUsed = { dummy: this.store.splitsBackground, local: this.store.hasBackground };
+    const shown = words.filter((_, place) => isUsed[USES[place]] !== false);
     refill(element("map-key"), ...shown.flat());
     element("map-key").title = keyOf(this.map);
+    const others = document.querySelector('[data-key="others"]');
+    others.hidden = others.previousElementSibling.hidden = !this.store.hasBackground;
     for (const kind of ["dummy", "local"]) {
       const word = document.querySelector(`[data-key="${kind}"]`);
-      word.hidden = word.previousElementSibling.hidden = kind === "dummy" && !this.store.splitsBackground;
+      const isShown = this.store.hasBackground && (kind === "local" || this.store.splitsBackground);
+      word.hidden = word.previousElementSibling.hidden = !isShown;
       if (kind === "local") say(word, this.store.splitsBackground ? "local jobs" : "background");
     }
   }
@@ -222,6 +236,12 @@ class Page {
     seek.setAttribute("aria-valuetext", clock(time));
     say(element("clock"), `${clock(time)} of ${clock(this.end)}`);
   }
+}
+
+/** The end of an axis that holds `end`, with room to grow, so that the axis moves rarely. */
+function axisEnd(end) {
+  const step = tickStep(Math.max(end, 10), 6) / 2;
+  return (Math.floor(end / step) + 1) * step;
 }
 
 function chooseTheme() {

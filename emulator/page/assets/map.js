@@ -6,7 +6,7 @@ import { refill, say, svg, table } from "./elements.js";
 const WIDTH = 448;
 const HUB = 30;
 const SPOKE = 24;
-const LARGEST_CELL = 11;
+const LARGEST_CELL = 16;
 const BLOCK_HEIGHT = 128;
 const LABEL = 30;
 export const USES = ["executing", "wasted", "local", "dummy", "idle"];
@@ -95,12 +95,19 @@ function cellsFor(clusters, room) {
       const block = (cluster) => {
         const cells = Math.ceil(cluster.processors / each);
         const most = Math.max(1, Math.floor(room / cell));
-        const columns = Math.min(most, Math.max(1, Math.ceil(Math.sqrt(cells * 1.4))));
+        const columns = Math.min(most, columnsFor(cells));
         return { cells, columns, width: columns * cell, height: Math.ceil(cells / columns) * cell };
       };
       if (clusters.every((cluster) => block(cluster).height <= BLOCK_HEIGHT)) return { each, cell, room, block };
     }
   }
+}
+
+/** Columns of a block that is about as wide as high, with full rows if that is possible. */
+function columnsFor(cells) {
+  const least = Math.ceil(Math.sqrt(cells));
+  for (let columns = least; columns <= 1.8 * least; columns += 1) if (cells % columns === 0) return columns;
+  return Math.ceil(Math.sqrt(cells * 1.4));
 }
 
 /** Colour the squares in the order of `USES`; a square that stands for several shows the use of its first. */

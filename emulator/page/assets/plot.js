@@ -1,4 +1,5 @@
 // A canvas over time: its size, its colours, its axis. All plots share one left margin, so that times stand above each other.
+// What was drawn is kept: a later moment of the same period shows more of it, and nothing is drawn again.
 
 import { tick, tickStep } from "./format.js";
 import { html } from "./elements.js";
@@ -25,12 +26,25 @@ export class Plot {
     }
     this.from = from;
     this.until = Math.max(until, from + 1e-9);
-    const draw = this.canvas.getContext("2d");
-    draw.setTransform(scale, 0, 0, scale, 0, 0);
-    draw.clearRect(0, 0, this.width, this.height);
-    draw.font = '11px system-ui, "Segoe UI", "DejaVu Sans", sans-serif';
-    draw.textBaseline = "middle";
-    return draw;
+    return prepared(this.canvas, scale);
+  }
+
+  /** Show what `paint` draws of the whole period, up to `time`; it is painted again only for another `key`. */
+  showUntil(draw, time, key, paint) {
+    const whole = `${key} ${this.from} ${this.until} ${this.canvas.width} ${this.canvas.height} ${colour("--ink")}`;
+    if (this.kept === undefined) this.kept = html("canvas");
+    if (this.keptFor !== whole) {
+      this.kept.width = this.canvas.width;
+      this.kept.height = this.canvas.height;
+      this.keptFor = whole;
+      paint(prepared(this.kept, window.devicePixelRatio || 1));
+    }
+    const width = Math.round(Math.min(this.x(time), this.width) * (this.canvas.width / this.width));
+    if (width <= 0) return;
+    draw.save();
+    draw.setTransform(1, 0, 0, 1, 0, 0);
+    draw.drawImage(this.kept, 0, 0, width, this.kept.height, 0, 0, width, this.kept.height);
+    draw.restore();
   }
 
   get inner() {
@@ -74,6 +88,15 @@ export class Plot {
     draw.lineWidth = 1;
     line(draw, x, top, x, bottom);
   }
+}
+
+function prepared(canvas, scale) {
+  const draw = canvas.getContext("2d");
+  draw.setTransform(scale, 0, 0, scale, 0, 0);
+  draw.clearRect(0, 0, canvas.width, canvas.height);
+  draw.font = '11px system-ui, "Segoe UI", "DejaVu Sans", sans-serif';
+  draw.textBaseline = "middle";
+  return draw;
 }
 
 export function line(draw, x1, y1, x2, y2) {

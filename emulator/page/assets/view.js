@@ -192,7 +192,7 @@ export function lightsAt(store, time) {
       for (const reason of check.reasons) light.reasons.set(reason.sentence, 0);
     } else light.sign = worse(light.sign, "good");
   }
-  for (const light of lights.values()) if (judged > 0) light.sign = worse(light.sign, "good");
+  for (const light of lights.values()) if (judged > 0 && !store.run.is_simulated) light.sign = worse(light.sign, "good");
   if (!store.hasBackground) lights.get("background").sign = "unknown";
   return { lights: [...lights.values()], judged };
 }
