@@ -21,6 +21,7 @@ KEPT_IN = {
     CAMPAIGNS: "campaign",
     PROJECT_ROOT / "tests" / "live": "topology",
 }
+KINDS_NAMED = "topology, a campaign, a job, a processor profile or a hosts inventory"
 SHIPPED = [(path, kind) for folder, kind in KEPT_IN.items() for path in sorted(folder.glob("*.yaml"))]
 
 
@@ -105,15 +106,9 @@ def test_a_job_is_checked_on_the_topology_that_is_named(call, tmp_path):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (
-            "",
-            "a.yaml: is empty, but needs the keys of a topology, a campaign, a job, a processor profile or a hosts inventory",
-        ),
+        ("", f"a.yaml: is empty, but needs the keys of a {KINDS_NAMED}"),
         ("[1, 2]", "a.yaml: holds [1, 2], but needs the keys of a topology, a campaign, a job"),
-        (
-            "colour: red",
-            "a.yaml: none of its keys is one of a topology, a campaign, a job, a processor profile or a hosts inventory",
-        ),
+        ("colour: red", f"a.yaml: none of its keys is one of a {KINDS_NAMED}"),
         ("a: [", "a.yaml: not valid YAML: "),
         ("1: 2", "a.yaml: none of its keys is one of a topology"),
     ],
