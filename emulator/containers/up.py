@@ -16,6 +16,7 @@ from typing import Final
 import docker
 
 from emulator.containers import engine, keys, state
+from emulator.containers.addresses import MAX_CLUSTERS
 from emulator.containers.compose import ImageReferences
 from emulator.containers.concurrency import run_concurrently
 from emulator.containers.down import remove_parts
@@ -70,6 +71,7 @@ def bring_up(spec: TestbedSpec, observe: Observer = ignore) -> UpResult:
     began_host_s = time.monotonic()
     topology = read_document(spec.topology_file, Topology)
     _check_paced(topology)
+    _check_carried(topology)
     names = _checked_names(spec, topology)
     client = engine.connect()
     with state.exclusive(spec.name, wait=False):
@@ -97,6 +99,16 @@ def _check_paced(topology: Topology) -> None:
         raise InvalidInput(
             f"The topology {topology.name!r} states {', '.join(unknown)}, which jobs that run are not paced by: it is "
             "for `testbed predict` and simulations (bring up `das2` instead, or leave that out)."
+        )
+
+
+def _check_carried(topology: Topology) -> None:
+    """Refuse a topology with more emulated clusters than the router has bands for."""
+    emulated = len(topology.clusters) - len(topology.real_clusters)
+    if emulated > MAX_CLUSTERS:
+        raise InvalidInput(
+            f"The topology {topology.name!r} has {emulated} emulated clusters, and a testbed's router serves at most "
+            f"{MAX_CLUSTERS}: it is for simulations (make some of them real, or leave some out)."
         )
 
 
