@@ -24,8 +24,8 @@ _PLACEMENTS = (
     "ranking", "worst_fit", "worst_fit_distinct",
 )  # fmt: skip
 _QUEUES = (
-    "backfilling", "by_estimate", "global_and_local", "global_priority", "global_scheduler", "job_queue",
-    "local_priority", "local_schedulers", "placement_queue", "planned_idle", "snapshot_codec", "visiting",
+    "backfilling", "by_estimate", "estimated_jobs", "global_and_local", "global_priority", "global_scheduler",
+    "job_queue", "local_priority", "local_schedulers", "placement_queue", "planned_idle", "snapshot_codec", "visiting",
     "waiting_groups",
 )  # fmt: skip
 
@@ -35,6 +35,7 @@ MODULES = (
     "emulator.model.stream",
     "emulator.policies.answer_checks",
     "emulator.policies.feasibility",
+    "emulator.policies.idle_room",
     "emulator.policies.protocols",
     "emulator.policies.state",
     *(f"emulator.policies.placement.{name}" for name in _PLACEMENTS),

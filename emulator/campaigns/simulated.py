@@ -9,29 +9,35 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from emulator.campaigns.simulated_run import write_simulated_run
+from emulator.campaigns.job_times import JobTimes
+from emulator.campaigns.modelled_jobs import timed_jobs
+from emulator.campaigns.simulated_run import NamedJob, SimulatedRun, write_simulated_run
 from emulator.fidelity.background import SETTLING_S
-from emulator.model.catalogue import topology_named
+from emulator.model.catalogue import GENERATED_FROM, equal_clusters, topology_named
 from emulator.model.errors import InvalidInput, UnknownName, nearest
 from emulator.model.names import spelled
 from emulator.model.project import CAMPAIGNS, DOCUMENT_SUFFIXES, names_in
 from emulator.model.scheduling import Scanning
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Middleware, Topology
+from emulator.policies.factory import discipline_scanned
 from emulator.policies.names import policy_name, queue_name
+from emulator.policies.protocols import PlacementPolicy, QueueDiscipline
+from emulator.policies.registry import placement_policy
 from emulator.policies.state import Surroundings
 from emulator.runs.input_files import stated_surroundings
 from emulator.runs.run_directory import check_free
-from emulator.simulator.background import SimulatedBackground
+from emulator.simulator.background import OtherUsers, SimulatedBackground
 from emulator.simulator.engine import FinishedJob
-from emulator.simulator.runtime import RuntimeModel
+from emulator.simulator.runtime import FactorTable, RuntimeModel, RuntimeOfJobs
+from emulator.simulator.runtime_tables import read_factors
 from emulator.simulator.simulation import SINGLE_CLUSTER, SimulationResult, admission, simulate
 from emulator.simulator.study_streams import StudyWorkload, study_workload, study_workloads
 from workloads.campaign import Campaign, campaign_named
-from workloads.campaign_stream import campaign_jobs
 from workloads.distributions import stream
 from workloads.estimates import with_estimates
 from workloads.job_lists import Check, JobOutcome, outcome_line, read_job_list
@@ -50,13 +56,15 @@ NO_OVERHEAD: Final = Middleware(base_s=0.0)
 class SimulationOptions:
     """The options of a simulation; None leaves the choice to the workload, or to the defaults where it has none.
 
-    `jobs` is the number of jobs of a campaign or a study's stream, `load` the gross utilization of the latter,
-    `component_limit` splits the jobs of a log, and `band` is that of a campaign's background load in percent, or none.
-    `replicas` is the number of replicas of each of its files. `middleware` adds the topology's overhead to placement.
-    With `estimate_factor` the users' estimates are drawn (`workloads.estimates`).
+    `clusters` generates a topology (`equal_clusters`). `jobs` is the number of jobs of a campaign or a study's stream,
+    `load` the gross utilization of the latter, `component_limit` splits the jobs of a log, and `band` is that of a
+    campaign's background load in percent, or none. `replicas` is the number of replicas of each of its files.
+    `middleware` adds the topology's overhead to placement. With `estimate_factor` the users' estimates are drawn
+    (`workloads.estimates`).
     """
 
     topology: str | None = None
+    clusters: str | None = None
     policy: str | None = None
     queue: str | None = None
     quota: float | None = None
@@ -68,7 +76,7 @@ class SimulationOptions:
     warm_up_jobs: int = 0
     seed: int = 0
     middleware: bool | None = None
-    runtime: RuntimeModel | float | None = None
+    runtime: FactorTable | float | None = None
     estimate_factor: float | None = None
 
 
@@ -76,7 +84,9 @@ class SimulationOptions:
 class SimulatedWorkload:
     """A workload ready to be simulated: its jobs, and what the simulator needs to know of the system.
 
-    `record` is what a manifest says of the workload: of a campaign everything that its file states.
+    `record` is what a manifest says of the workload: of a campaign everything that its file states. `seed` is that of
+    the schedule, and `sources` are the files of its policies; None leaves both to the options. `named` holds what the
+    records say of each job, and `provenance` what the manifest says of the simulation.
     """
 
     name: str
@@ -87,11 +97,20 @@ class SimulatedWorkload:
     quota: float | None = None
     scanning: Scanning = field(default_factory=Scanning)
     middleware: Middleware | None = None
-    runtime: RuntimeModel | float = 1.0
+    runtime: RuntimeModel | RuntimeOfJobs | float = 1.0
     surroundings: Surroundings | None = None
-    background: SimulatedBackground | None = None
+    background: OtherUsers | None = None
     remarks: tuple[Remark, ...] = field(default=())
     record: Mapping[str, Any] = field(default_factory=dict)
+    seed: int | None = None
+    sources: Mapping[str, str] | None = None
+    named: Mapping[int, NamedJob] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def times(self) -> JobTimes | None:
+        """The execution times, if the simulator finds them by each job's problem."""
+        return self.runtime if isinstance(self.runtime, JobTimes) else None
 
 
 def simulate_workload(
@@ -105,6 +124,13 @@ def simulate_workload(
         InvalidInput: if an input is wrong; one sentence names the file, the line and the field.
     """
     subject = prepared(source, options)
+    return subject, simulate_prepared(subject, options, jobs_out, out)
+
+
+def simulate_prepared(
+    subject: SimulatedWorkload, options: SimulationOptions, jobs_out: Path | None = None, out: Path | None = None
+) -> SimulationResult:
+    """Simulate a workload that was prepared, as `simulate_workload` does."""
     if out is not None:
         check_free(out)
         if subject.queue == SINGLE_CLUSTER:
@@ -112,18 +138,21 @@ def simulate_workload(
                 f"--out: under {SINGLE_CLUSTER} there is one cluster that the topology lacks; leave it out."
             )
         subject = replace(subject, jobs=tuple(subject.jobs))
+        if subject.background is not None:
+            subject.background.keep_changes()
+    seed = options.seed if subject.seed is None else subject.seed
     jobs = subject.jobs
     if options.estimate_factor is not None:
-        jobs = with_estimates(jobs, options.estimate_factor, options.seed)
+        jobs = with_estimates(jobs, options.estimate_factor, seed)
     with nullcontext() if jobs_out is None else written_whole(jobs_out) as lines:
         result = simulate(
             jobs,
             clusters=subject.topology,
-            queue=subject.queue,
-            policy=subject.policy,
+            queue=_queue(subject),
+            policy=_policy(subject),
             quota=subject.quota,
             runtime=subject.runtime,
-            seed=options.seed,
+            seed=seed,
             warm_up_jobs=options.warm_up_jobs,
             on_finished=None if lines is None else _recorder(lines),
             keep_jobs=out is not None,
@@ -133,18 +162,42 @@ def simulate_workload(
             background=subject.background,
         )
     if out is not None:
-        write_simulated_run(
-            out,
-            name=subject.name,
-            topology=subject.topology,
-            policy=subject.policy,
-            queue=subject.queue,
-            seed=options.seed,
-            workload=subject.record,
-            jobs=tuple(subject.jobs),
-            finished=result.finished,
-        )
-    return subject, result
+        _write(out, subject, seed, result)
+    return result
+
+
+def _write(out: Path, subject: SimulatedWorkload, seed: int, result: SimulationResult) -> None:
+    times = subject.times
+    provenance = dict(subject.provenance)
+    if times is not None:
+        provenance["jobs_by_source"] = times.jobs_by_source()
+    run = SimulatedRun(
+        subject.name,
+        subject.topology,
+        subject.policy,
+        subject.queue,
+        seed,
+        tuple(subject.jobs),
+        result,
+        workload=subject.record,
+        provenance=provenance,
+        named=subject.named,
+        rows=() if times is None else times.rows(),
+    )
+    write_simulated_run(out, run)
+
+
+def _queue(subject: SimulatedWorkload) -> str | Callable[[], QueueDiscipline]:
+    """Return the discipline: by its name, or made from the recorded files of its run."""
+    if not subject.sources:
+        return subject.queue
+    return partial(discipline_scanned, subject.queue, subject.scanning, subject.sources)
+
+
+def _policy(subject: SimulatedWorkload) -> str | PlacementPolicy | None:
+    if not subject.sources or subject.policy is None:
+        return subject.policy
+    return placement_policy(subject.policy, subject.sources)
 
 
 def prepared(source: str, options: SimulationOptions) -> SimulatedWorkload:
@@ -165,6 +218,21 @@ def prepared(source: str, options: SimulationOptions) -> SimulatedWorkload:
     if path.suffix.lower() in DOCUMENT_SUFFIXES or spelled(source, names_in(CAMPAIGNS)):
         return _from_campaign(source, options)
     return _from_study(_stream(source), options)
+
+
+def factors_named(text: str | None, grid: int | None) -> FactorTable | float | None:
+    """Return the factor or the table of factors that ``--extension-factors`` names; None if it is left out.
+
+    Raises:
+        InvalidInput: if the table cannot be used, or `grid` is given without one.
+    """
+    try:
+        factor = None if text is None else float(text)
+    except ValueError:
+        return read_factors(Path(text or ""), grid)
+    if grid is not None:
+        raise InvalidInput("--grid: goes with a table of --extension-factors, which a single factor is not.")
+    return factor
 
 
 def _as_spelled(options: SimulationOptions) -> SimulationOptions:
@@ -209,16 +277,25 @@ def _refuse(options: SimulationOptions, kind: str, *names: str) -> None:
             raise InvalidInput(f"--{option.replace('_', '-')}: means nothing for {kind}; leave it out.")
 
 
+def _topology(options: SimulationOptions, default: str) -> Topology:
+    """Return the topology that the options name or state the clusters of, or the one named `default`."""
+    if options.clusters is None:
+        return topology_named(options.topology or default)
+    if options.topology is not None:
+        raise InvalidInput("--clusters: generates a topology, so --topology means nothing; leave one of the two out.")
+    return equal_clusters(options.clusters)
+
+
 def _from_job_list(path: Path, options: SimulationOptions) -> SimulatedWorkload:
     _refuse(options, "a job list", "band", "replicas", "jobs", "load", "component_limit")
-    topology, queue = topology_named(options.topology or DEFAULT_TOPOLOGY), options.queue or DEFAULT_QUEUE
+    topology, queue = _topology(options, DEFAULT_TOPOLOGY), options.queue or DEFAULT_QUEUE
     jobs = read_job_list(path, _admission(topology, queue, options))
     return _of_file(path, jobs, topology, queue, options)
 
 
 def _from_log(path: Path, options: SimulationOptions) -> SimulatedWorkload:
     _refuse(options, "a log", "band", "replicas", "jobs", "load")
-    topology, queue = topology_named(options.topology or DEFAULT_TOPOLOGY), options.queue or DEFAULT_QUEUE
+    topology, queue = _topology(options, DEFAULT_TOPOLOGY), options.queue or DEFAULT_QUEUE
     log = read_swf(path)
     found = swf_jobs(
         log,
@@ -254,11 +331,13 @@ def _of_file(
 
 def _from_campaign(source: str, options: SimulationOptions) -> SimulatedWorkload:
     _refuse(options, "a campaign", "load", "component_limit")
-    campaign = campaign_named(source).changed(jobs=options.jobs, topology=options.topology, quota=options.quota)
+    campaign = campaign_named(source)
+    topology = _topology(options, campaign.topology)
+    stated = options.topology or (None if options.clusters is None else topology.name)
+    campaign = campaign.changed(jobs=options.jobs, topology=stated, quota=options.quota)
     campaign = campaign.scheduled(options.queue, options.policy).under_band(options.band)
     campaign = campaign.replicated(options.replicas)
-    topology = topology_named(campaign.topology)
-    found = campaign_jobs(campaign, topology, options.seed)
+    found = timed_jobs(campaign, topology, options.seed, options.runtime)
     overhead = NO_OVERHEAD if options.middleware is False else topology.middleware or NO_OVERHEAD
     overhead = overhead.divided(campaign.time_scale)
     return SimulatedWorkload(
@@ -270,14 +349,16 @@ def _from_campaign(source: str, options: SimulationOptions) -> SimulatedWorkload
         campaign.quota,
         scanning=campaign.scanning,
         middleware=overhead,
-        runtime=1.0 if options.runtime is None else options.runtime,
+        runtime=found.runtime,
         surroundings=stated_surroundings(topology, found.files) if found.files else None,
-        background=_background(campaign, topology, options.seed),
+        background=controlled_background(campaign, topology, options.seed),
         record=campaign.model_dump(mode="json"),
+        provenance=found.provenance,
     )
 
 
-def _background(campaign: Campaign, topology: Topology, seed: int) -> SimulatedBackground | None:
+def controlled_background(campaign: Campaign, topology: Topology, seed: int) -> SimulatedBackground | None:
+    """Return the background load of `campaign` as the controller holds it; None if it has none."""
     background = campaign.scaled_background
     if background is None:
         return None
@@ -293,10 +374,11 @@ def _from_study(workload: StudyWorkload, options: SimulationOptions) -> Simulate
     _refuse(options, "the stream of a study", "band", "replicas", "component_limit")
     if options.load is None or not options.load > 0:
         raise InvalidInput(f"--load: the stream {workload.name!r} needs a gross utilization, for instance --load 0.85.")
-    topology, queue = topology_named(options.topology or "four-by-32"), options.queue or "gs"
+    topology, queue = _topology(options, GENERATED_FROM), options.queue or "gs"
+    sizes = [cluster.processors for cluster in topology.clusters]
     return SimulatedWorkload(
         workload.name,
-        workload.stream(options.load, queue).jobs(options.jobs or DEFAULT_STREAM_JOBS, options.seed),
+        workload.stream(options.load, queue, sizes).jobs(options.jobs or DEFAULT_STREAM_JOBS, options.seed),
         topology,
         options.policy,
         queue,

@@ -1,87 +1,159 @@
 """A simulation as a run's directory, with the same files as a live run, so that reports and comparisons take both.
 
 In the simulator a job holds its processors from its placement on: it is claimed when it is placed, and its PGT is 0.
-There are no claiming tries, and nothing is said of the host, on which no result depends.
+There are no claiming tries, and nothing is said of the host, on which no result depends. The verdict follows the rule
+of live runs: a background load outside its band, or jobs that never ran, speak against a simulation, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NamedTuple
 
+from emulator.fidelity.measures import RunMeasures
+from emulator.fidelity.verdict import Verdict, judge_run, judge_unfinished
 from emulator.model.job import JobState
-from emulator.model.records import ComponentRow, JobRow, Manifest, RunKind, RunProgress, UtilizationRow
+from emulator.model.records import (
+    BackgroundRow,
+    ComponentRow,
+    JobRow,
+    Manifest,
+    RunKind,
+    RunProgress,
+    UtilizationRow,
+)
+from emulator.model.rows import Row
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Topology
+from emulator.policies.protocols import PlacementPolicy
 from emulator.policies.registry import default_policy, placement_policy
 from emulator.policies.request_kinds import as_taken
 from emulator.runs.run_directory import RunDirectory
-from emulator.runs.steps import steps
+from emulator.runs.steps import Change, steps
 from emulator.runs.surroundings import host_now, versions
+from emulator.simulator.background import BackgroundChange
 from emulator.simulator.engine import FinishedJob
+from emulator.simulator.simulation import SimulationResult
 
-VALID = "valid"
-"""The verdict on a simulated run: no measurement of a host or a link can speak against it."""
-
-UNNAMED = "unnamed"
+UNNAMED: Final = "unnamed"
 """The application of jobs whose source names none."""
 
+NEVER_RAN: Final = "given up by the queue, or still waiting"
+"""The reason of jobs that were not finished when the simulation ended."""
 
-def write_simulated_run(
-    path: Path,
-    *,
-    name: str,
-    topology: Topology,
-    policy: str | None,
-    queue: str,
-    seed: int,
-    workload: Mapping[str, Any],
-    jobs: Sequence[StreamJob],
-    finished: Sequence[FinishedJob],
-) -> None:
-    """Write the run directory of a simulation of `jobs`, of which `finished` ended; the others were given up.
+
+class NamedJob(NamedTuple):
+    """What a record says of a job that the simulator need not know: its name, and its arguments as JSON."""
+
+    name: str
+    arguments: str = ""
+
+
+@dataclass(frozen=True)
+class SimulatedRun:
+    """A simulation that is to be recorded: what was simulated, and the result.
+
+    `workload` is what the manifest says of the workload, `provenance` what it says of the simulation itself. `rows` are
+    further rows of the directory. Jobs without an entry in `named` are called after the run and their number.
+    """
+
+    name: str
+    topology: Topology
+    policy: str | None
+    queue: str
+    seed: int
+    jobs: Sequence[StreamJob]
+    result: SimulationResult
+    workload: Mapping[str, Any] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    named: Mapping[int, NamedJob] = field(default_factory=dict)
+    rows: Sequence[Row] = ()
+
+    @property
+    def used_policy(self) -> str:
+        """The name of the placement policy."""
+        return self.policy or default_policy(self.queue)
+
+
+def judged(jobs: int, result: SimulationResult) -> Verdict:
+    """Judge a simulation of so many `jobs`, by the rule of live runs; no measurement can speak against one."""
+    finished = result.statistics.jobs_finished
+    measures = RunMeasures(
+        jobs_expected=jobs, jobs_failed=jobs - finished, jobs_cancelled=0, background=result.background
+    )
+    return judge_run(measures, [Verdict()] * finished)
+
+
+def write_simulated_run(path: Path, run: SimulatedRun) -> None:
+    """Write the run directory of a simulation; jobs that did not finish were given up.
 
     Raises:
         InvalidInput: if `path` is taken.
     """
-    used = policy or default_policy(queue)
+    verdict, background = judged(len(run.jobs), run.result), run.result.background
+    sources = run.workload.get("sources") or None
+    policy = placement_policy(run.used_policy, sources)
     manifest = Manifest(
-        kind=RunKind.SIMULATION, name=name, progress=RunProgress.COMPLETE, verdict=VALID, topology=topology,
-        workload=dict(workload), jobs=len(jobs), policy=used, queue=queue, seed=seed, dilation=1.0,
-        paced_middleware=True, time_scale=float(workload.get("time_scale", 1.0)), host_began_at=host_now(),
-        host_ended_at=host_now(), host={}, versions=versions(),
+        kind=RunKind.SIMULATION, name=run.name, progress=RunProgress.COMPLETE, verdict=verdict.judgement,
+        verdict_reasons=verdict.reasons, topology=run.topology, workload=dict(run.workload), jobs=len(run.jobs),
+        policy=run.used_policy, queue=run.queue, seed=run.seed, dilation=1.0, paced_middleware=True,
+        time_scale=float(run.workload.get("time_scale", 1.0)),
+        background=None if background is None else background.record(),
+        simulated=dict(run.provenance) or None, host_began_at=host_now(), host_ended_at=host_now(), host={},
+        versions=versions(),
     )  # fmt: skip
-    ends = {job.id: job for job in finished}
+    ends = {job.id: job for job in run.result.finished}
     with RunDirectory(path, manifest) as directory:
-        for job in jobs:
-            directory.append(_job_row(job, ends.get(job.id), name, used, topology))
-        for end in finished:
-            for row in _component_rows(end, topology):
-                directory.append(row)
-        for change in _usage(finished, topology):
-            directory.append(change)
+        for job in run.jobs:
+            directory.append(_job_row(job, ends.get(job.id), run, policy))
+        for row in _all_rows(run):
+            directory.append(row)
 
 
-def _job_row(job: StreamJob, end: FinishedJob | None, campaign: str, policy: str, topology: Topology) -> JobRow:
-    request = as_taken(job.request, placement_policy(policy))
-    times: dict[str, Any] = {"state": JobState.FAILED.value, "reason": "given up by the queue, or still waiting"}
+def _all_rows(run: SimulatedRun) -> Iterator[Row]:
+    for end in run.result.finished:
+        yield from _component_rows(end, run.topology)
+    for use in sorted(_uses(run), key=_timestamp_s):
+        yield _utilization_row(use, run.topology)
+        if use.dummy is not None and use.local is not None:
+            yield BackgroundRow(
+                time_s=use.time_s, cluster=_name(run.topology, use.cluster),
+                processors=run.topology.clusters[use.cluster].processors, dummy_processors=use.dummy,
+                local_processors=use.local, grid_processors=use.claimed,
+            )  # fmt: skip
+    yield from run.rows
+
+
+def _job_row(job: StreamJob, end: FinishedJob | None, run: SimulatedRun, policy: PlacementPolicy) -> JobRow:
+    request = as_taken(job.request, policy)
+    named = run.named.get(job.id) or NamedJob(f"{run.name}-{job.id}")
+    verdict = Verdict() if end is not None else judge_unfinished(JobState.FAILED, NEVER_RAN)
+    times: dict[str, Any] = {"state": JobState.FAILED.value, "reason": NEVER_RAN}
     if end is not None:
-        clusters = tuple(_name(topology, cluster) for cluster in end.clusters)
-        times = {
-            "state": JobState.FINISHED.value, "placement_tries": end.tries, "execution_clusters": clusters,
-            "clusters": len(set(clusters)), "placed_s": end.placed_s, "claimed_s": end.placed_s,
-            "started_s": end.start_s, "finished_s": end.finish_s, "released_s": end.finish_s,
-            "queue_time_s": end.placed_s - end.arrival_s, "overhead_s": end.start_s - end.placed_s,
-            "processor_gained_time_s": 0.0, "processor_wasted_time_s": end.start_s - end.placed_s,
-            "wait_time_s": end.start_s - end.arrival_s, "execution_time_s": end.finish_s - end.start_s,
-            "response_time_s": end.finish_s - end.arrival_s,
-        }  # fmt: skip
+        times = _times(end, run.topology)
     return JobRow(
-        job=job.id, name=f"{campaign}-{job.id}", application=job.application or UNNAMED, request=request.kind.value,
-        components=request.components, file=request.file or "", processors=request.processors,
-        intended_arrival_s=job.arrival_s, submitted_s=job.arrival_s, verdict=VALID, **times,
+        job=job.id, name=named.name, application=job.application or UNNAMED, arguments=named.arguments,
+        request=request.kind.value, components=request.components,
+        requested_clusters=tuple(_name(run.topology, cluster) for cluster in request.clusters),
+        file=request.file or "", processors=request.processors, intended_arrival_s=job.arrival_s,
+        submitted_s=job.arrival_s, verdict=verdict.judgement, verdict_reasons="; ".join(verdict.reasons), **times,
     )  # fmt: skip
+
+
+def _times(end: FinishedJob, topology: Topology) -> dict[str, Any]:
+    clusters = tuple(_name(topology, cluster) for cluster in end.clusters)
+    return {
+        "state": JobState.FINISHED.value, "placement_tries": end.tries, "execution_clusters": clusters,
+        "clusters": len(set(clusters)), "placed_s": end.placed_s, "claimed_s": end.placed_s,
+        "started_s": end.start_s, "finished_s": end.finish_s, "released_s": end.finish_s,
+        "queue_time_s": end.placed_s - end.arrival_s, "overhead_s": end.start_s - end.placed_s,
+        "processor_gained_time_s": 0.0, "processor_wasted_time_s": end.start_s - end.placed_s,
+        "wait_time_s": end.start_s - end.arrival_s, "execution_time_s": end.finish_s - end.start_s,
+        "response_time_s": end.finish_s - end.arrival_s,
+    }  # fmt: skip
 
 
 def _component_rows(end: FinishedJob, topology: Topology) -> list[ComponentRow]:
@@ -94,25 +166,79 @@ def _component_rows(end: FinishedJob, topology: Topology) -> list[ComponentRow]:
     ]  # fmt: skip
 
 
-def _usage(finished: Sequence[FinishedJob], topology: Topology) -> Iterable[UtilizationRow]:
+class _Use(NamedTuple):
+    """The processors of a cluster in each kind of use from `time_s` on; `dummy` and `local` without a load are None."""
+
+    time_s: float
+    cluster: int
+    claimed: int
+    executing: int
+    dummy: int | None
+    local: int | None
+
+
+def _uses(run: SimulatedRun) -> Iterator[_Use]:
     """Return the use of each cluster whenever it changes, at first that of an empty system."""
-    for number, cluster in enumerate(topology.clusters):
-        here = [(end, size) for end in finished for size, at in zip(end.components, end.clusters, strict=True)
-                if at == number]  # fmt: skip
-        use = steps(
-            {
-                "claimed": [(0.0, 0), *_held([(end.placed_s, end.finish_s, size) for end, size in here])],
-                "executing": _held([(end.start_s, end.finish_s, size) for end, size in here]),
-            }
-        )
-        for time_s, claimed, executing in zip(use.times_s, use.values["claimed"], use.values["executing"], strict=True):
-            yield UtilizationRow(
-                time_s=time_s, cluster=cluster.name, processors=cluster.processors, claimed_processors=int(claimed),
-                executing_processors=int(executing),
-            )  # fmt: skip
+    result = run.result
+    stays: dict[int, list[tuple[FinishedJob, int]]] = defaultdict(list)
+    for end in result.finished:
+        for size, cluster in zip(end.components, end.clusters, strict=True):
+            stays[cluster].append((end, size))
+    background: dict[int, list[BackgroundChange]] = defaultdict(list)
+    for change in result.background_changes:
+        background[change.cluster].append(change)
+    for cluster in range(len(run.topology.clusters)):
+        of_load = {} if result.background is None else _background_changes(background[cluster])
+        yield from _uses_of(cluster, stays[cluster], of_load)
 
 
-def _held(periods: Iterable[tuple[float, float, int]]) -> list[tuple[float, int]]:
+def _uses_of(
+    cluster: int, stays: Sequence[tuple[FinishedJob, int]], background: Mapping[str, Sequence[Change]]
+) -> Iterator[_Use]:
+    found = steps(
+        {
+            "claimed": [(0.0, 0), *_held([(end.placed_s, end.finish_s, size) for end, size in stays])],
+            "executing": _held([(end.start_s, end.finish_s, size) for end, size in stays]),
+            **background,
+        }
+    )
+    none: list[None] = [None] * len(found.times_s)
+    columns = [found.values.get(kind, none) for kind in ("claimed", "executing", "dummy", "local")]
+    before: tuple[int | None, ...] = ()
+    for time_s, *held in zip(found.times_s, *columns, strict=True):
+        use = tuple(None if number is None else int(number) for number in held)
+        if use != before:
+            claimed, executing, dummy, local = use
+            yield _Use(time_s, cluster, claimed or 0, executing or 0, dummy, local)
+        before = use
+
+
+def _background_changes(changes: Sequence[BackgroundChange]) -> dict[str, list[Change]]:
+    """Return by how much the processors of dummy and of local jobs change in a cluster."""
+    found: dict[str, list[Change]] = {"dummy": [], "local": []}
+    dummy = local = 0
+    for change in changes:
+        found["dummy"].append((change.time_s, change.dummy - dummy))
+        found["local"].append((change.time_s, change.local - local))
+        dummy, local = change.dummy, change.local
+    return found
+
+
+def _utilization_row(use: _Use, topology: Topology) -> UtilizationRow:
+    cluster = topology.clusters[use.cluster]
+    background = None if use.dummy is None or use.local is None else use.dummy + use.local
+    return UtilizationRow(
+        time_s=use.time_s, cluster=cluster.name, processors=cluster.processors, claimed_processors=use.claimed,
+        executing_processors=use.executing, wasted_processors=use.claimed - use.executing, gained_processors=0,
+        background_processors=background,
+    )  # fmt: skip
+
+
+def _timestamp_s(use: _Use) -> float:
+    return use.time_s
+
+
+def _held(periods: Iterable[tuple[float, float, int]]) -> list[Change]:
     return [change for begin_s, end_s, size in periods for change in ((begin_s, size), (end_s, -size))]
 
 

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from emulator.cli.compiling import compile_simulator
-from emulator.cli.completion import policies, queues, topologies, workloads
+from emulator.cli.completion import policies, queues, runs, topologies, workloads
+from emulator.cli.matrix_options import given_options
 from emulator.cli.options import JsonOption
-from emulator.cli.tables import show_rows
 from emulator.model.errors import InvalidInput
+from emulator.model.times import Times
 from emulator.policies.names import POLICY_CHOICES, QUEUE_CHOICES
 
 if TYPE_CHECKING:
-    from emulator.simulator.runtime import RuntimeModel
+    from emulator.campaigns.simulated import SimulatedWorkload, SimulationOptions
+
+LIKE_OPTIONS: Final = frozenset(
+    {"like", "times", "extension_factors", "grid", "estimate_factor", "warm_up", "jobs_out", "out", "as_json"}
+)
+"""The options that mean something for a simulation like a run."""
 
 WorkloadArgument = Annotated[
-    str,
+    str | None,
     typer.Argument(
         help="A campaign, a job list FILE.jsonl, a log FILE.swf, or a study's stream.", autocompletion=workloads
     ),
@@ -29,6 +34,9 @@ QueueOption = Annotated[str | None, typer.Option(help=f"Queue discipline: {QUEUE
 QuotaOption = Annotated[float | None, typer.Option(help="Share of each cluster that jobs may fill. [all of it]")]
 TopologyOption = Annotated[
     str | None, typer.Option(help="Topology: a name (`testbed list topologies`) or a file.", autocompletion=topologies)
+]
+GeneratedOption = Annotated[
+    str | None, typer.Option("--clusters", metavar="NxSIZE,...", help="Generated clusters, such as 1024x32 or 72,4x32.")
 ]
 FactorsOption = Annotated[
     str | None, typer.Option(metavar="FILE|FACTOR", help="One factor for all jobs, or a table of them.")
@@ -62,17 +70,31 @@ RunOutOption = Annotated[
 SeedOption = Annotated[int, typer.Option(help="Seed of every random choice.")]
 
 
+LikeOption = Annotated[
+    Path | None,
+    typer.Option(metavar="RUN", help="Simulate what this live run did, instead of a workload.", autocompletion=runs),
+]
+TimesOption = Annotated[
+    Times | None,
+    typer.Option(help="With --like: execution times by the model, or those that the run measured. [model]"),
+]
+
+
 def register(app: typer.Typer) -> None:
     """Add the verb to `app`."""
     app.command("simulate")(simulate)
 
 
 def simulate(
-    workload: WorkloadArgument,
+    context: typer.Context,
+    workload: WorkloadArgument = None,
+    like: LikeOption = None,
+    times: TimesOption = None,
     policy: PolicyOption = None,
     queue: QueueOption = None,
     quota: QuotaOption = None,
     topology: TopologyOption = None,
+    clusters: GeneratedOption = None,
     extension_factors: FactorsOption = None,
     grid: GridOption = None,
     estimate_factor: EstimateFactorOption = None,
@@ -88,35 +110,42 @@ def simulate(
     seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Simulate a workload under a placement policy and a queue discipline.
+    """Simulate a workload under a placement policy and a queue discipline, or what a live run did (--like).
 
     Example: testbed simulate jobs.jsonl --queue ls-do --topology four-by-32 --jobs-out outcomes.jsonl
     """
+    _check_subject(context, workload, like)
     compile_simulator()
-    from emulator.campaigns.simulated import SimulationOptions, simulate_workload
-    from emulator.cli.simulation_tables import show_remarks, statistics_object, statistics_rows
+    from emulator.campaigns.simulated import SimulationOptions, factors_named, prepared, simulate_prepared
+    from emulator.cli.simulation_tables import show_simulation
 
     options = SimulationOptions(
-        topology=topology, policy=policy, queue=queue, quota=quota, band=band, replicas=replicas, jobs=jobs, load=load,
-        component_limit=component_limit, warm_up_jobs=warm_up, seed=seed, middleware=middleware,
-        runtime=_runtime(extension_factors, grid), estimate_factor=estimate_factor,
+        topology=topology, clusters=clusters, policy=policy, queue=queue, quota=quota, band=band, replicas=replicas,
+        jobs=jobs, load=load, component_limit=component_limit, warm_up_jobs=warm_up, seed=seed, middleware=middleware,
+        runtime=factors_named(extension_factors, grid), estimate_factor=estimate_factor,
     )  # fmt: skip
-    subject, result = simulate_workload(workload, options, jobs_out, out)
-    show_remarks(subject.name, subject.remarks)
-    if as_json:
-        print(json.dumps(statistics_object(subject, result), indent=2, allow_nan=False))
-    else:
-        show_rows(statistics_rows(subject, result), as_json=False, title=f"Simulation of {subject.name}")
+    subject = prepared(workload, options) if workload is not None else _like(like, times, options)
+    result = simulate_prepared(subject, options, jobs_out, out)
+    show_simulation(subject, result, as_json=as_json)
 
 
-def _runtime(extension_factors: str | None, grid: int | None) -> RuntimeModel | float | None:
-    """Return the factor or the table of factors that ``--extension-factors`` names; None if it is left out."""
-    from emulator.simulator.runtime_tables import read_factors
+def _check_subject(context: typer.Context, workload: str | None, like: Path | None) -> None:
+    """Raise `InvalidInput` unless either a workload or a run is named, with options that mean something for it."""
+    if (workload is None) == (like is None):
+        raise InvalidInput("Give either a workload to simulate, or a live run with --like RUN.")
+    given = given_options(context)
+    if like is None and "times" in given:
+        raise InvalidInput("--times: goes with --like RUN; leave it out.")
+    for name in sorted(given - LIKE_OPTIONS):
+        if like is not None:
+            option = f"--{name.replace('_', '-')}"
+            raise InvalidInput(f"{option}: a simulation like a run takes this from the run; leave it out.")
 
-    try:
-        factor = None if extension_factors is None else float(extension_factors)
-    except ValueError:
-        return read_factors(Path(extension_factors or ""), grid)
-    if grid is not None:
-        raise InvalidInput("--grid: goes with a table of --extension-factors, which a single factor is not.")
-    return factor
+
+def _like(like: Path | None, times: Times | None, options: SimulationOptions) -> SimulatedWorkload:
+    """Return what the run in `like` did, ready to be simulated."""
+    from emulator.campaigns.like_run import like_run
+
+    if like is None:
+        raise InvalidInput("--like: name a live run's directory.")
+    return like_run(like, times or Times.MODEL, options.runtime)

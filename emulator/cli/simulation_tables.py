@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
+from emulator.campaigns.job_times import ASSUMED_LENGTH
 from emulator.campaigns.simulated import SimulatedWorkload
+from emulator.campaigns.simulated_run import judged
 from emulator.cli.foreign_text import say
-from emulator.fidelity.measures import RunMeasures
-from emulator.fidelity.verdict import judge_run
+from emulator.cli.tables import show_rows
 from emulator.policies.registry import default_policy
 from emulator.reports.text import with_interval
 from emulator.simulator.estimates import Interval, Statistics
@@ -18,6 +20,30 @@ from emulator.simulator.simulation import SimulationResult
 from workloads.swf import Remark
 
 _SHOWN_REMARKS: Final = 10
+
+
+def show_simulation(subject: SimulatedWorkload, result: SimulationResult, *, as_json: bool) -> None:
+    """Print a simulation: the remarks on its workload on stderr, then its statistics."""
+    show_remarks(subject.name, subject.remarks)
+    _say_where_times_come_from(subject)
+    if as_json:
+        print(json.dumps(statistics_object(subject, result), indent=2, allow_nan=False))
+    else:
+        show_rows(statistics_rows(subject, result), as_json=False, title=f"Simulation of {subject.name}")
+
+
+def _say_where_times_come_from(subject: SimulatedWorkload) -> None:
+    """Print a line if execution times, or factors that a table lacks, come from the model or from a run."""
+    times = subject.times
+    if times is None:
+        return
+    jobs = ", ".join(f"{number} jobs {source}" for source, number in times.jobs_by_source().items())
+    print(f"Execution times: {jobs}.", file=sys.stderr)
+    for application in times.assumed_lengths():
+        print(
+            f"Jobs of {application!r} do not state how long they run: {ASSUMED_LENGTH} iterations are assumed.",
+            file=sys.stderr,
+        )
 
 
 def show_remarks(name: str, remarks: Sequence[Remark]) -> None:
@@ -40,6 +66,7 @@ def statistics_object(subject: SimulatedWorkload, result: SimulationResult) -> d
         **statistics,
         "gross_over_net": result.statistics.gross_over_net,
         "background": None if result.background is None else result.background.record(),
+        "times": None if subject.times is None else subject.times.jobs_by_source(),
         "remarks": [str(remark) for remark in subject.remarks],
         "jobs_per_second": result.jobs_per_host_second,
     }
@@ -70,10 +97,10 @@ def statistics_rows(subject: SimulatedWorkload, result: SimulationResult) -> lis
 def _background(result: SimulationResult) -> dict[str, Any]:
     if result.background is None:
         return {}
-    judged = judge_run(RunMeasures(background=result.background), [])
+    verdict = judged(result.statistics.jobs_arrived, result)
     return {
         "background load in its band": result.background.share_in_band,
-        "verdict on it": "; ".join([judged.judgement.value, *judged.reasons]),
+        "verdict": "; ".join([verdict.judgement.value, *verdict.reasons]),
     }
 
 

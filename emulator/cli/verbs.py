@@ -67,7 +67,10 @@ VERBS: Final = {
         "Measure a published table of DAS-2 again: each cell with its published value and error, and the claims.",
         "live",
     ),
-    "simulate": Verb("Simulate a workload under a placement policy and a queue discipline.", "sim"),
+    "simulate": Verb(
+        "Simulate a workload under a placement policy and a queue discipline, or what a live run did (--like).", "sim"
+    ),
+    "sweep": Verb("Simulate a workload over policies, queues, loads and seeds, on all processors.", "sim"),
     "study": Verb("Run a published simulation study again and decide its claims.", "sim"),
     "export": Verb(
         "Write files for other tools: a Poisson job on a topology for SimGrid's SMPI to predict, or the jobs of a run."

@@ -8,9 +8,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from emulator.model.errors import InvalidInput
-from emulator.model.topology import MAX_CLUSTERS
+
+MAX_CLUSTERS: Final = 15
+"""The most sites that one router serves: a prio qdisc has 16 bands, one per source and one for the rest."""
 
 FIRST_OCTET = 10
 LOWEST_SECOND_OCTET = 100

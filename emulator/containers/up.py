@@ -14,6 +14,7 @@ from functools import partial
 from typing import Final
 
 from emulator.containers import engine, keys, state
+from emulator.containers.addresses import MAX_CLUSTERS
 from emulator.containers.concurrency import run_concurrently
 from emulator.containers.down import remove_parts
 from emulator.containers.free_addresses import free_addresses, free_port
@@ -69,6 +70,7 @@ def bring_up(spec: TestbedSpec, observe: Observer = ignore) -> UpResult:
     """
     began_host_s = time.monotonic()
     topology = read_document(spec.topology_file, Topology)
+    _check_carried(topology)
     names = _checked_names(spec, topology)
     sweep(observe)
     require_nothing_left(spec.name)
@@ -84,6 +86,16 @@ def bring_up(spec: TestbedSpec, observe: Observer = ignore) -> UpResult:
             return UpResult(testbed, None, time.monotonic() - began_host_s, existed=True, was_mended=was_mended)
         testbed, report = _create(client, spec, topology, names, observe)
     return UpResult(testbed, report, time.monotonic() - began_host_s)
+
+
+def _check_carried(topology: Topology) -> None:
+    """Refuse a topology with more emulated clusters than the router has bands for."""
+    emulated = len(topology.clusters) - len(topology.real_clusters)
+    if emulated > MAX_CLUSTERS:
+        raise InvalidInput(
+            f"The topology {topology.name!r} has {emulated} emulated clusters, and a testbed's router serves at most "
+            f"{MAX_CLUSTERS}: it is for simulations (make some of them real, or leave some out)."
+        )
 
 
 def _remove_existing(client: Client, name: str, observe: Observer) -> None:

@@ -276,6 +276,29 @@ class BorderExchangeRow(Row):
     n: int
 
 
+class ExecutionTimeRow(Row):
+    """The execution times in a simulation of jobs of one problem over the same parts, and where they come from.
+
+    `components` are the processors in each of the `execution_clusters`. `source` is *stated* if the workload states the
+    execution time in one cluster, *measured* if it comes from a live run or from measured factors, and *predicted* if
+    it comes from the model. `execution_s` is the mean of the `jobs`. `extension_factor` is relative to one cluster;
+    `low` and `high` are its 95% interval, if the topology states the uncertainty of predictions.
+    """
+
+    application: str
+    grid: int | None = None
+    processors: int
+    components: Sizes
+    execution_clusters: Names
+    clusters: int
+    execution_s: float
+    extension_factor: float | None = None
+    low: float | None = None
+    high: float | None = None
+    source: str
+    jobs: int
+
+
 ROW_FILES: Final[dict[type[Row], str]] = {
     JobRow: "jobs.csv",
     ComponentRow: "components.csv",
@@ -285,6 +308,7 @@ ROW_FILES: Final[dict[type[Row], str]] = {
     ExtensionFactorRow: "extension_factors.csv",
     CommunicationRow: "communication.csv",
     BorderExchangeRow: "border_exchange.csv",
+    ExecutionTimeRow: "execution_times.csv",
     ReproductionRow: "reproduction.csv",
     AttributionRow: "attribution.csv",
     InvarianceRow: "invariance.csv",
@@ -329,7 +353,8 @@ class Manifest(DocumentModel):
     `control` says which parts of the wide area a control run kept; `topology` holds the wide area as the run used it.
     The links of `unshaped_clusters` were real: they were neither shaped nor measured. `defects` are figures that were
     called valid and failed a later check, one sentence each. `plan` holds the dilation of each problem and how it was
-    found; of old runs it is a prediction. `background` says how the background load kept to its band.
+    found; of old runs it is a prediction. `background` says how the background load kept to its band, and `simulated`
+    what a simulation was made from: the run that it is like, and where its execution times come from.
     Execution times, arrivals, scans, overhead and files of the workload were divided by `time_scale`; all records are
     in divided seconds.
     """
@@ -356,6 +381,7 @@ class Manifest(DocumentModel):
     link_checks: tuple[LinkCheck, ...] = ()
     evidence: EvidenceSummary | None = None
     background: dict[str, Any] | None = None
+    simulated: dict[str, Any] | None = None
     plan: dict[str, Any] | None = None
     host_began_at: str
     host_ended_at: str | None = None

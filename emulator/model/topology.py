@@ -8,6 +8,7 @@ cluster, whose links are neither shaped nor measured.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated, Any, Self
 
 from pydantic import Field, PositiveFloat, PositiveInt, field_validator, model_validator
@@ -24,9 +25,6 @@ from emulator.model.uncertainty import Uncertainty
 __all__ = ["AccessLink", "Cluster", "Link", "Middleware", "Name", "Path", "Processor", "Topology", "is_name"]
 
 NonNegative = Annotated[float, Field(ge=0)]
-
-MAX_CLUSTERS = 15
-"""The most sites that one router serves: a prio qdisc has 16 bands, one per source and one for the rest."""
 
 
 class AccessLink(DocumentModel):
@@ -138,7 +136,7 @@ class Topology(DocumentModel):
     whole_nodes: WholeNodes = WholeNodes()
     uncertainty: Uncertainty | None = None
     middleware: Middleware | None = None
-    clusters: Annotated[tuple[Cluster, ...], Field(min_length=1, max_length=MAX_CLUSTERS)]
+    clusters: Annotated[tuple[Cluster, ...], Field(min_length=1)]
     default_link: Path | None = None
     links: tuple[Link, ...] = ()
 
@@ -156,8 +154,8 @@ class Topology(DocumentModel):
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
         names = self.cluster_names
-        for name in names:
-            if names.count(name) > 1:
+        for name, count in Counter(names).items():
+            if count > 1:
                 raise ValueError(f"clusters: two clusters are named {name!r}")
         for index, link in enumerate(self.links):
             for end, name in (("from", link.source), ("to", link.target)):
@@ -166,14 +164,14 @@ class Topology(DocumentModel):
                 if self.cluster(name).is_real:
                     raise ValueError(f"links.{index}.{end}: cluster {name!r} is real (ssh), its links are not shaped")
         pairs = [pair for link in self.links for pair in _pairs(link)]
-        for pair in pairs:
-            if pairs.count(pair) > 1:
-                raise ValueError(f"links: the path from {pair[0]!r} to {pair[1]!r} is given twice")
-        missing = [pair for pair in self.ordered_pairs if pair not in pairs]
-        if missing and self.default_link is None:
-            raise ValueError(
-                f"links: no path from {missing[0][0]!r} to {missing[0][1]!r} (name it, or give a default_link)"
-            )
+        for (source, target), count in Counter(pairs).items():
+            if count > 1:
+                raise ValueError(f"links: the path from {source!r} to {target!r} is given twice")
+        if self.default_link is None:
+            given = set(pairs)
+            for source, target in self.ordered_pairs:
+                if (source, target) not in given:
+                    raise ValueError(f"links: no path from {source!r} to {target!r} (name it, or give a default_link)")
         return self
 
     @property

@@ -35,6 +35,11 @@ def _call(name: str, method: str, work: Callable[[], Answer]) -> Answer:
         raise failed(name, method, error) from error
 
 
+def _listed(state: SystemState) -> SystemState:
+    """Return `state` without an index of the idle processors, which changes after the decision; users may keep it."""
+    return state if state.room is None else state.with_idle(state.idle)
+
+
 class CustomPolicy:
     """The wrapper of the placement policy `policy`; `name` is used in messages.
 
@@ -46,6 +51,7 @@ class CustomPolicy:
         self._name = name
         self._policy = policy
         self.ignores_time = bool(getattr(policy, "ignores_time", False))
+        self.ignores_estimates = bool(getattr(policy, "ignores_estimates", False))
         self.accepts: frozenset[RequestKind] = _call(name, "accepts", lambda: frozenset(policy.accepts))
         if not all(isinstance(kind, RequestKind) for kind in self.accepts):
             raise InvalidInput(f"{name}: accepts must hold kinds of request (RequestKind), and nothing else.")
@@ -56,6 +62,7 @@ class CustomPolicy:
         Raises:
             PolicyFailed: if the policy raises an exception, or its answer is not a placement of this request.
         """
+        state = _listed(state)
         placement = _call(self._name, "place", lambda: plain_placement(self._policy.place(request, state)))
         if placement is not None:
             self._check(request, placement, state)
@@ -90,6 +97,7 @@ class CustomDiscipline:
             PolicyFailed: if the discipline raises an exception, gives an invalid answer, or asks for the same scan
                 again.
         """
+        state = _listed(state)
         scan_s = self.next_scan_s() if isinstance(event, Scan) else None
         answers = _call(self._name, "decide", lambda: plain_answers(self._discipline.decide(event, state, policy, rng)))
         if scan_s is not None:

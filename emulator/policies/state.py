@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import final
 
 from emulator.model.compilation import mypyc_attr
-from emulator.model.placement import Placement
+from emulator.model.placement import Component, Placement
+from emulator.policies.idle_room import IdleRoom
 
 
 @mypyc_attr(acyclic=True, free_list_len=1)
@@ -109,34 +110,79 @@ NOTHING_ELSE = Surroundings()
 
 @mypyc_attr(acyclic=True, free_list_len=1)
 @final
-@dataclass(init=False, slots=True)
 class SystemState:
     """The state of the multicluster at the emulated timestamp `time_s`.
 
-    `processors` holds the number of processors per cluster, `idle` the number of idle ones.
+    `processors` holds the number of processors per cluster, `idle` the number of idle ones. A state of many clusters
+    may have an index of these (`room`), less what was `taken` since; its list is made when it is asked for.
     """
 
-    processors: tuple[int, ...]
-    idle: tuple[int, ...]
-    time_s: float
-    surroundings: Surroundings
+    __slots__ = ("_idle", "processors", "room", "surroundings", "taken", "time_s")
 
     def __init__(
         self,
         processors: tuple[int, ...],
-        idle: tuple[int, ...],
+        idle: tuple[int, ...] | None,
         time_s: float = 0.0,
         surroundings: Surroundings = NOTHING_ELSE,
+        room: IdleRoom | None = None,
+        taken: tuple[Component, ...] = (),
     ) -> None:
         self.processors = processors
-        self.idle = idle
+        self._idle: tuple[int, ...] | None = idle
         self.time_s = time_s
         self.surroundings = surroundings
+        self.room: IdleRoom | None = room
+        self.taken: tuple[Component, ...] = taken
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SystemState):
+            return NotImplemented
+        return (self.processors, self.idle, self.time_s, self.surroundings) == (
+            other.processors,
+            other.idle,
+            other.time_s,
+            other.surroundings,
+        )
+
+    def __repr__(self) -> str:
+        return f"SystemState({self.processors}, {self.idle}, {self.time_s}, {self.surroundings})"
+
+    @property
+    def idle(self) -> tuple[int, ...]:
+        """The number of idle processors per cluster."""
+        idle = self._idle
+        if idle is None:
+            idle = self._listed()
+            self._idle = idle
+        return idle
 
     @property
     def clusters(self) -> tuple[ClusterState, ...]:
         """All clusters, each with its processors and its idle processors."""
         return tuple([ClusterState(size, idle) for size, idle in zip(self.processors, self.idle, strict=True)])
+
+    @property
+    def total_idle(self) -> int:
+        """The number of idle processors of all clusters together."""
+        room = self.room
+        if room is None:
+            return sum(self.idle)
+        total = room.total
+        for component in self.taken:
+            total -= component.processors
+        return total
+
+    def idle_at(self, cluster: int) -> int:
+        """Return the number of idle processors of one cluster."""
+        room = self.room
+        if room is None:
+            return self.idle[cluster]
+        idle = room.of(cluster)
+        for component in self.taken:
+            if component.cluster == cluster:
+                idle -= component.processors
+        return idle
 
     def with_idle(self, idle: tuple[int, ...]) -> SystemState:
         """Return this state with other idle processors per cluster."""
@@ -149,10 +195,22 @@ class SystemState:
 
     def after(self, placement: Placement) -> SystemState:
         """Return the state after `placement` has taken its processors and added its pairs to the history."""
-        idle = list(self.idle)
-        for component in placement.components:
-            idle[component.cluster] -= component.processors
         surroundings = self.surroundings
         if placement.learned:
             surroundings = replace(surroundings, history=surroundings.history | placement.learned)
+        if self.room is not None:
+            taken = self.taken + placement.components
+            return SystemState(self.processors, None, self.time_s, surroundings, self.room, taken)
+        idle = list(self.idle)
+        for component in placement.components:
+            idle[component.cluster] -= component.processors
         return SystemState(self.processors, tuple(idle), self.time_s, surroundings)
+
+    def _listed(self) -> tuple[int, ...]:
+        room = self.room
+        if room is None:
+            return ()
+        idle = room.as_list()
+        for component in self.taken:
+            idle[component.cluster] -= component.processors
+        return tuple(idle)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from numpy.random import Generator
 
@@ -43,6 +43,47 @@ class _Holding:
     is_dummy: bool
 
 
+class BackgroundChange(NamedTuple):
+    """The processors of a cluster that dummy jobs and local users' jobs hold from `time_s` on."""
+
+    time_s: float
+    cluster: int
+    dummy: int
+    local: int
+
+
+class OtherUsers(Protocol):
+    """The jobs of other users in a simulation; the engine lends its list of idle processors for each call."""
+
+    def next_s(self) -> float:
+        """Return when something changes next by itself; infinity if nothing does."""
+        ...
+
+    def advance(self, time_s: float, idle: list[int]) -> None:
+        """Let everything happen that is due at `time_s`."""
+        ...
+
+    def tend(self, time_s: float, idle: list[int]) -> None:
+        """React to processors that the grid's jobs took or gave back at `time_s`."""
+        ...
+
+    def start_local_jobs(self, time_s: float, idle: list[int]) -> None:
+        """Start what has waited for processors and comes before the grid's jobs."""
+        ...
+
+    def measures(self) -> BackgroundMeasures:
+        """Return how the load has kept to its band until the last event."""
+        ...
+
+    def keep_changes(self) -> None:
+        """Keep all changes from now on; memory then grows with their number."""
+        ...
+
+    def changes(self) -> Sequence[BackgroundChange]:
+        """Return the changes of the load that were kept, in order of time."""
+        ...
+
+
 class SimulatedBackground:
     """The background load of one simulation, over clusters with `processors` each.
 
@@ -68,6 +109,9 @@ class SimulatedBackground:
         self._ends: list[tuple[float, int]] = []
         self._waiting: list[deque[LocalArrival]] = [deque() for _ in processors]
         self._now_s = 0.0
+        self._keeps_changes = False
+        self._changes: list[BackgroundChange] = []
+        self._last: list[tuple[int, int]] = [(-1, -1)] * len(self._processors)
 
     def next_s(self) -> float:
         """Return when a local job arrives, or a job of the background ends, next."""
@@ -97,6 +141,8 @@ class SimulatedBackground:
         self.start_local_jobs(time_s, idle)
         load = sum(job.processors for job in self._holding.values())
         self._watch.note(time_s, load, dummies_left=any(job.is_dummy for job in self._holding.values()))
+        if self._keeps_changes:
+            self._note_changes(time_s)
 
     def start_local_jobs(self, time_s: float, idle: list[int]) -> None:
         """Start the local jobs at the heads of their queues that fit at `time_s`."""
@@ -108,6 +154,23 @@ class SimulatedBackground:
     def measures(self) -> BackgroundMeasures:
         """Return how the load has kept to its band until the last event."""
         return self._watch.measures(self._now_s)
+
+    def keep_changes(self) -> None:
+        """Keep all changes from now on; memory then grows with their number."""
+        self._keeps_changes = True
+
+    def changes(self) -> Sequence[BackgroundChange]:
+        """Return the changes of the load that were kept, in order of time."""
+        return self._changes
+
+    def _note_changes(self, time_s: float) -> None:
+        dummy, local = ([0] * len(self._processors) for _ in range(2))
+        for job in self._holding.values():
+            (dummy if job.is_dummy else local)[job.cluster] += job.processors
+        for cluster, held in enumerate(zip(dummy, local, strict=True)):
+            if held != self._last[cluster]:
+                self._last[cluster] = held
+                self._changes.append(BackgroundChange(time_s, cluster, *held))
 
     def _hold(self, holding: _Holding, end_s: float, idle: list[int]) -> None:
         number = next(self._numbers)

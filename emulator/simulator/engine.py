@@ -31,6 +31,7 @@ from emulator.model.placement import Component, Placement
 from emulator.model.stream import StreamJob
 from emulator.policies.answer_checks import does_not_wait, take
 from emulator.policies.decisions import NOBODY
+from emulator.policies.idle_room import IdleRoom
 from emulator.policies.protocols import (
     Arrival,
     Departure,
@@ -45,13 +46,15 @@ from emulator.policies.protocols import (
 from emulator.policies.queues.placement_queue import PlacementQueue
 from emulator.policies.queues.visiting import VisitingDiscipline
 from emulator.policies.state import RunningJob, Surroundings, SystemState
-from emulator.simulator.background import SimulatedBackground
+from emulator.simulator.background import OtherUsers
 from emulator.simulator.possible_jobs import Admission, JobForm, check_times
-from emulator.simulator.runtime import OneFactor, Preparation, RuntimeModel, SharedRuntime
+from emulator.simulator.runtime import OneFactor, Preparation, RuntimeModel, RuntimeOfJobs, SharedRuntime
 from emulator.simulator.statistics import Observations
 
 NO_QUEUE: Final = -1
 NEVER: Final = math.inf
+INDEXED_FROM: Final = 32
+"""From so many clusters on, the idle processors have an index."""
 LONGEST_STANDSTILL_S: Final = 30 * 86_400.0
 """If under a background load no job runs and none arrives for so long, those that wait will never start."""
 
@@ -134,9 +137,10 @@ class Engine:
         *,
         preparation: Preparation | None = None,
         shared: SharedRuntime | None = None,
+        of_jobs: RuntimeOfJobs | None = None,
         surroundings: Surroundings | None = None,
         occupied: Sequence[int] = (),
-        background: SimulatedBackground | None = None,
+        background: OtherUsers | None = None,
         on_finished: Callable[[FinishedJob], None] | None = None,
         log: Log | None = None,
     ) -> None:
@@ -152,8 +156,12 @@ class Engine:
         self._rng = rng
         self._preparation = preparation
         self._shared = shared
+        self._of_jobs = of_jobs
         self._surroundings = surroundings or Surroundings()
         self._background = background
+        # Other users' jobs change the idle processors without telling the index.
+        indexed = len(free) >= INDEXED_FROM and background is None
+        self._room: IdleRoom | None = IdleRoom(free) if indexed else None
         self._changed_s: float = 0.0
         self._shows_running: bool = bool(getattr(discipline, "needs_running_jobs", False))
         self._on_finished = on_finished
@@ -212,7 +220,7 @@ class Engine:
         self._check_nobody_waits()
         return True
 
-    def _advance_background(self, background: SimulatedBackground, time_s: float, no_more_arrive: bool) -> None:
+    def _advance_background(self, background: OtherUsers, time_s: float, no_more_arrive: bool) -> None:
         before = tuple(self._idle)
         background.advance(time_s, self._idle)
         self._offer_freed(before, time_s)
@@ -267,6 +275,8 @@ class Engine:
         for component in placement.components:
             cluster = component.cluster
             self._idle[cluster] = self._idle[cluster] + component.processors
+            if self._room is not None:
+                self._room.note_changed(cluster)
         del self._jobs[job.id]
         form = job.form
         observations = self._observations
@@ -309,11 +319,11 @@ class Engine:
         return next_s if self._background is None else min(next_s, self._background.next_s())
 
     def _decide(self, event: SchedulingEvent, time_s: float) -> None:
-        idle = tuple(self._idle)
-        state = SystemState(self._processors, idle, time_s, self._surroundings)
+        idle = tuple(self._idle) if self._room is None or self._log is not None else None
+        state = SystemState(self._processors, idle, time_s, self._surroundings, self._room)
         answers = self._discipline.decide(event, state, self._policy, self._rng)
         if self._log is not None:
-            self._log(time_s, event, answers, idle)
+            self._log(time_s, event, answers, idle or ())
         for answer in answers if isinstance(answers, list) else list(answers):
             job = self._jobs.get(answer.job_id)
             if job is None or job.placement is not None:
@@ -327,7 +337,13 @@ class Engine:
 
     def _start(self, job: SimulatedJob, placement: Placement, time_s: float) -> None:
         take(self._idle, job.id, job.form.processors, placement)
-        execution_s = self._runtime.execution_s(job.application, placement, job.service_s)
+        if self._room is not None:
+            for component in placement.components:
+                self._room.note_changed(component.cluster)
+        if self._of_jobs is None:
+            execution_s = self._runtime.execution_s(job.application, placement, job.service_s)
+        else:
+            execution_s = self._of_jobs.execution_of_s(job.id, placement, job.service_s)
         start_s = time_s
         if self._preparation is not None:
             start_s += self._preparation.delay_s(placement)

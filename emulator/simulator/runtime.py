@@ -7,7 +7,8 @@ placement (gross). Only the number of clusters counts: a job with all components
     FactorTable      a factor by application, processors and clusters, measured or published (MB, Tables 4 and 5)
     Preparation      the middleware overhead and the file transfer, between placement and start
 
-A model in which jobs slow each other down is a `SharedRuntime`; ``shared_links`` contains one.
+A model in which jobs slow each other down is a `SharedRuntime`; ``shared_links`` contains one. A model that must know
+each job's problem is a `RuntimeOfJobs`.
 """
 
 from __future__ import annotations
@@ -48,6 +49,14 @@ class SharedRuntime(RuntimeModel, Protocol):
         ...
 
 
+class RuntimeOfJobs(Protocol):
+    """The interface of runtime models that know each job: its application's problem, not only the application."""
+
+    def execution_of_s(self, job: int, placement: Placement, service_s: float) -> float:
+        """Return the execution time, in seconds, of job number `job` at `placement`."""
+        ...
+
+
 def clusters_combined(placement: Placement) -> int:
     """Return the number of clusters that a job uses."""
     components = placement.components
@@ -75,6 +84,10 @@ class OneFactor:
         if self._factor == 1.0 or clusters_combined(placement) == 1:
             return service_s
         return service_s * self._factor
+
+    def of(self, clusters: int) -> float:
+        """Return the factor of a job over so many clusters."""
+        return 1.0 if clusters == 1 else self._factor
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +129,13 @@ class FactorTable:
                 "clusters: measure it, or give one factor for all jobs."
             )
         return service_s * time.spread / time.single
+
+    def factor(self, application: str, processors: int, clusters: int) -> float | None:
+        """Return the extension factor of such jobs; None if the table has no entry for them."""
+        if clusters == 1:
+            return 1.0
+        time = self._times.get((application, processors, clusters))
+        return None if time is None else time.spread / time.single
 
 
 class Preparation:

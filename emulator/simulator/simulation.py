@@ -26,11 +26,11 @@ from emulator.policies.names import queue_name
 from emulator.policies.protocols import PlacementPolicy, QueueDiscipline
 from emulator.policies.registry import default_policy, placement_policy
 from emulator.policies.state import NOTHING_ELSE, Surroundings
-from emulator.simulator.background import SimulatedBackground
+from emulator.simulator.background import BackgroundChange, OtherUsers
 from emulator.simulator.engine import Engine, FinishedJob, Log
 from emulator.simulator.estimates import Statistics, evaluate
 from emulator.simulator.possible_jobs import Admission
-from emulator.simulator.runtime import OneFactor, Preparation, RuntimeModel, SharedRuntime
+from emulator.simulator.runtime import OneFactor, Preparation, RuntimeModel, RuntimeOfJobs, SharedRuntime
 from emulator.simulator.statistics import Observations
 
 if TYPE_CHECKING:
@@ -44,13 +44,15 @@ EVERY_4_S = Scanning()
 class SimulationResult:
     """The result of a simulation: its statistics and, if they were kept, the finished jobs.
 
-    `background` says how a background load kept to its band; None without one.
+    `background` says how a background load kept to its band, and `background_changes` how it changed if it kept that;
+    None and empty without one.
     """
 
     statistics: Statistics
     finished: tuple[FinishedJob, ...]
     jobs_per_host_second: float
     background: BackgroundMeasures | None = None
+    background_changes: tuple[BackgroundChange, ...] = ()
 
     @property
     def jobs(self) -> pandas.DataFrame:
@@ -80,7 +82,7 @@ def simulate(
     clusters: Sequence[int] | Topology | str,
     queue: str | Callable[[], QueueDiscipline] = "placement",
     policy: str | PlacementPolicy | None = None,
-    runtime: RuntimeModel | float = 1.0,
+    runtime: RuntimeModel | RuntimeOfJobs | float = 1.0,
     seed: int = 0,
     warm_up_jobs: int = 0,
     keep_jobs: bool = False,
@@ -90,7 +92,7 @@ def simulate(
     scanning: Scanning = EVERY_4_S,
     middleware: Middleware | None = None,
     occupied: Sequence[int] = (),
-    background: SimulatedBackground | None = None,
+    background: OtherUsers | None = None,
     quota: float | None = None,
     surroundings: Surroundings | None = None,
     log: Log | None = None,
@@ -102,7 +104,7 @@ def simulate(
         clusters: processors per cluster, a topology, or the name of one; under the queue `sc` they become one cluster.
         queue: the name of a discipline, or a function that makes one.
         policy: a placement policy, or its name; by default `wf` under the placement queue, else `wf-distinct`.
-        runtime: a runtime model, or one extension factor for all jobs over several clusters.
+        runtime: a runtime model, one that knows each job, or one extension factor for all jobs over several clusters.
         seed: the seed of the discipline's random numbers.
         warm_up_jobs: the number of first arrivals that are simulated but not counted.
         keep_jobs: whether to keep the finished jobs; memory then grows with their number.
@@ -122,7 +124,8 @@ def simulate(
     """
     processors, as_totals = _system(clusters, queue)
     used = _policy(policy, queue, quota)
-    model, shared = _runtime(runtime)
+    of_jobs = _runtime_of_jobs(runtime)
+    model, shared = _runtime(1.0 if of_jobs is not None else runtime)
     rng = discipline_generator(seed)
     observations = Observations(warm_up_jobs)
     kept: list[FinishedJob] = []
@@ -142,6 +145,7 @@ def simulate(
         rng,
         preparation=None if middleware is None else Preparation(middleware.base_s, middleware.per_component_s),
         shared=shared,
+        of_jobs=of_jobs,
         surroundings=surroundings,
         occupied=occupied,
         background=background,
@@ -153,7 +157,9 @@ def simulate(
     host_elapsed_s = time.perf_counter() - host_began_s
     statistics = evaluate(observations, sum(processors), not finished and not stop_at_last_arrival)
     rate = statistics.jobs_finished / host_elapsed_s if host_elapsed_s > 0 else 0.0
-    return SimulationResult(statistics, tuple(kept), rate, None if background is None else background.measures())
+    if background is None:
+        return SimulationResult(statistics, tuple(kept), rate)
+    return SimulationResult(statistics, tuple(kept), rate, background.measures(), tuple(background.changes()))
 
 
 def admission(
@@ -200,11 +206,16 @@ def _discipline(queue: str | Callable[[], QueueDiscipline], scanning: Scanning) 
     return discipline_scanned(queue, scanning) if isinstance(queue, str) else queue()
 
 
-def _runtime(runtime: RuntimeModel | float) -> tuple[RuntimeModel, SharedRuntime | None]:
+def _runtime(runtime: RuntimeModel | RuntimeOfJobs | float) -> tuple[RuntimeModel, SharedRuntime | None]:
     if isinstance(runtime, int | float):
         return OneFactor(float(runtime)), None
-    shared: Any = runtime
-    return runtime, shared if hasattr(runtime, "moved") else None
+    given: Any = runtime
+    return given, given if hasattr(given, "moved") else None
+
+
+def _runtime_of_jobs(runtime: RuntimeModel | RuntimeOfJobs | float) -> RuntimeOfJobs | None:
+    given: Any = runtime
+    return given if hasattr(given, "execution_of_s") else None
 
 
 def _finished_observer(

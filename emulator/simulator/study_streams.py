@@ -7,10 +7,12 @@ component sizes (``das-128-16``, ``das-64-24-unbalanced``), or an application mi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from emulator.model.errors import InvalidInput
 from emulator.model.names import named_among
 from emulator.model.rules import Coallocation
 from emulator.simulator.runtime import OneFactor, RuntimeModel
@@ -24,7 +26,7 @@ from workloads.service_times import ConstantService, ExponentialService, Hyperex
 from workloads.sizes import DAS_S_64_SURROGATE, DAS_S_128_SURROGATE
 
 SYSTEM: Final = "four-by-32"
-SYSTEM_PROCESSORS: Final = 128
+SYSTEM_SIZES: Final = (32, 32, 32, 32)
 SINGLE_CLUSTER_QUEUE: Final = "sc"
 
 DAS_SIZES: Final = {128: DAS_S_128_SURROGATE, 64: DAS_S_64_SURROGATE}
@@ -41,14 +43,28 @@ class StudyWorkload:
     extension: Extension
     runtime: RuntimeModel
 
-    def stream(self, load: float, queue: str) -> PoissonStream:
-        """Return the job stream with gross utilization `load` of the whole system.
+    def stream(self, load: float, queue: str, processors: Sequence[int] = SYSTEM_SIZES) -> PoissonStream:
+        """Return the job stream with gross utilization `load` of clusters with `processors` each.
 
         In a single cluster no job is extended.
+
+        Raises:
+            InvalidInput: if the stream's queues are unequal, and there is another number of them than of clusters.
         """
         extension = no_extension if queue == SINGLE_CLUSTER_QUEUE else self.extension
-        rate_per_s = self.mix.arrival_rate_per_s(load, SYSTEM_PROCESSORS, extension)
-        return PoissonStream(self.mix, rate_per_s, self.service, self.queue_shares)
+        rate_per_s = self.mix.arrival_rate_per_s(load, sum(processors), extension)
+        return PoissonStream(self.mix, rate_per_s, self.service, self._shares(len(processors)))
+
+    def _shares(self, clusters: int) -> tuple[float, ...]:
+        """Return the share of jobs that each queue receives; a balanced stream is balanced over any number of them."""
+        if clusters == len(self.queue_shares):
+            return self.queue_shares
+        if len(set(self.queue_shares)) > 1:
+            raise InvalidInput(
+                f"The stream {self.name!r} is unbalanced over {len(self.queue_shares)} queues, so it needs as many "
+                f"clusters, not {clusters}."
+            )
+        return (1.0 / clusters,) * clusters
 
     def gross_over_net(self, queue: str) -> float:
         """Return the calculated ratio of gross to net utilization."""

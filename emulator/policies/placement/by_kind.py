@@ -23,6 +23,7 @@ class ByKind:
 
     accepts: ClassVar[frozenset[RequestKind]] = frozenset(RequestKind)
     ignores_time: ClassVar[bool] = True
+    ignores_estimates: ClassVar[bool] = True
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
         """Return a placement by the rule for the request's kind, or None."""

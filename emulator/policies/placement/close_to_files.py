@@ -26,6 +26,7 @@ class CloseToFiles:
 
     accepts: ClassVar[frozenset[RequestKind]] = frozenset({RequestKind.NON_FIXED, RequestKind.TOTAL})
     ignores_time: ClassVar[bool] = True
+    ignores_estimates: ClassVar[bool] = True
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
         """Return a placement with the replica that each component reads, or None if a component fits nowhere.

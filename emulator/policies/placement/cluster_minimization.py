@@ -24,6 +24,7 @@ class ClusterMinimization:
 
     accepts: ClassVar[frozenset[RequestKind]] = frozenset({RequestKind.NON_FIXED, RequestKind.TOTAL})
     ignores_time: ClassVar[bool] = True
+    ignores_estimates: ClassVar[bool] = True
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
         """Return a placement of all components, or None if one of them fits on no cluster."""

@@ -17,6 +17,12 @@ from emulator.policies.state import SystemState
 
 def place_fixed(request: JobRequest, state: SystemState) -> Placement | None:
     """Return the placement that a fixed request names, or None if one of its clusters lacks room."""
+    clusters = request.clusters
+    if len(clusters) == 1:
+        cluster, size = clusters[0], request.components[0]
+        if cluster >= len(state.processors) or state.idle_at(cluster) < size:
+            return None
+        return Placement((Component(cluster, size),))
     idle = list(state.idle)
     components: list[Component] = []
     for cluster, size in zip(request.clusters, request.components, strict=True):
@@ -48,6 +54,11 @@ def ignores_time(policy: PlacementPolicy) -> bool:
     return bool(getattr(policy, "ignores_time", False))
 
 
+def ignores_estimates(policy: PlacementPolicy) -> bool:
+    """Return whether a policy states that its answers do not depend on estimates; all policies of the testbed do."""
+    return bool(getattr(policy, "ignores_estimates", False))
+
+
 class AcceptingFixed:
     """A policy that places fixed requests where they say, and passes all others to `policy`."""
 
@@ -55,6 +66,7 @@ class AcceptingFixed:
         self._policy = policy
         self.accepts = policy.accepts | {RequestKind.FIXED}
         self.ignores_time: bool = ignores_time(policy)
+        self.ignores_estimates: bool = ignores_estimates(policy)
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
         """Return a placement by the request's kind, with the replica that each component reads, or None."""

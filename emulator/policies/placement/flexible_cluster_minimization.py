@@ -22,6 +22,7 @@ class FlexibleClusterMinimization:
 
     accepts: ClassVar[frozenset[RequestKind]] = frozenset({RequestKind.FLEXIBLE})
     ignores_time: ClassVar[bool] = True
+    ignores_estimates: ClassVar[bool] = True
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
         """Return a placement of all processors, or None only if no placement within the limits exists."""

@@ -22,10 +22,18 @@ class WorstFit:
 
     accepts: ClassVar[frozenset[RequestKind]] = frozenset({RequestKind.NON_FIXED, RequestKind.TOTAL})
     ignores_time: ClassVar[bool] = True
+    ignores_estimates: ClassVar[bool] = True
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
         """Return a placement of all components, or None if one of them fits on no cluster."""
         sizes: tuple[int, ...] = request.components
+        room = state.room
+        if room is not None:
+            found = room.worst_fit(sizes, request.descending, state.taken, False)
+            if found is None:
+                return None
+            placement = placed(sizes, found)
+            return placement if request.file is None else reading_nearest(request, placement, state.surroundings)
         idle = list(state.idle)
         clusters = [0] * len(sizes)
         for index in request.descending:

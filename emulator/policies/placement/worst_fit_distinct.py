@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 
 from emulator.model.placement import Component, Placement
 from emulator.model.request import JobRequest, RequestKind
-from emulator.policies.placement.ranking import NOWHERE, fits_nowhere, roomiest
+from emulator.policies.placement.ranking import NOWHERE, fits_nowhere, placed, roomiest
 from emulator.policies.state import SystemState
 
 TAKEN: Final = -1
@@ -21,11 +21,16 @@ class WorstFitDistinct:
 
     accepts: ClassVar[frozenset[RequestKind]] = frozenset({RequestKind.UNORDERED, RequestKind.TOTAL})
     ignores_time: ClassVar[bool] = True
+    ignores_estimates: ClassVar[bool] = True
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
         """Return a placement on distinct clusters, or None only if no such placement exists."""
         sizes: tuple[int, ...] = request.components
         descending = request.descending
+        room = state.room
+        if room is not None:
+            found = room.worst_fit(sizes, descending, state.taken, True)
+            return None if found is None else placed(sizes, found)
         if fits_nowhere(sizes[descending[0]], state.idle):
             return None
         idle = list(state.idle)

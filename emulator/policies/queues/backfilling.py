@@ -17,10 +17,24 @@ jobs whose time has come start. The plan is made anew at each event, so a job mo
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Final, NamedTuple
+from collections.abc import Sequence
+from heapq import heappop, heappush
+from typing import Any, ClassVar, Final, NamedTuple
 
-from emulator.policies.protocols import PlacementPolicy, Start, WaitingJob
-from emulator.policies.queues.by_estimate import OneQueue, estimate_s_of, place
+from numpy.random import Generator
+
+from emulator.policies.protocols import (
+    Arrival,
+    Departure,
+    PlacementPolicy,
+    Reject,
+    SchedulingEvent,
+    Start,
+    WaitingJob,
+    Withdrawal,
+)
+from emulator.policies.queues.by_estimate import place
+from emulator.policies.queues.estimated_jobs import EstimatedJob, EstimatedJobs, EstimateGroup, estimate_s_of
 from emulator.policies.queues.planned_idle import ExpectedEnd, PlannedIdle, expected_ends
 from emulator.policies.state import SystemState
 
@@ -35,67 +49,190 @@ class Reservation(NamedTuple):
     spare: tuple[int, ...]
 
 
-class EasyBackfilling(OneQueue):
-    """EASY: a later job may start first if it does not delay the first job."""
+class Backfilling:
+    """A queue in order of arrival, in which each event tries every job; a discipline overrides `_starts`."""
 
     needs_running_jobs: ClassVar[bool] = True
 
+    def __init__(self) -> None:
+        self._queue = EstimatedJobs()
+
+    def decide(
+        self, event: SchedulingEvent, state: SystemState, policy: PlacementPolicy, rng: Generator
+    ) -> Sequence[Start | Reject]:
+        """Return the starts that `event` makes possible.
+
+        Raises:
+            InvalidInput: if an arriving job has no estimate.
+        """
+        queue = self._queue
+        queue.note_policy(policy)
+        if isinstance(event, Arrival):
+            queue.add(event.job)
+        elif isinstance(event, Withdrawal):
+            queue.remove(event.job_id)
+        elif not isinstance(event, Departure):
+            return []
+        if not queue.jobs:
+            return []
+        queue.passes += 1
+        return self._starts(state, policy)
+
+    def next_scan_s(self) -> float | None:
+        """Return None, because this discipline acts only at arrivals, departures and withdrawals."""
+        return None
+
+    def waiting(self) -> Sequence[int]:
+        """Return the identities of the waiting jobs, in the order in which they are tried."""
+        return list(self._queue.jobs)
+
+    def could_start(self, job: WaitingJob, state: SystemState, policy: PlacementPolicy) -> bool:
+        """Return whether `job` would start in `state` if it were the only job.
+
+        Raises:
+            InvalidInput: if the job has no estimate.
+        """
+        estimate_s_of(job)
+        return place(job, state, policy) is not None
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the waiting jobs and their tries as plain values."""
+        return self._queue.snapshot()
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Restore the state that `snapshot` describes."""
+        self._queue = EstimatedJobs()
+        self._queue.restore(snapshot)
+
     def _starts(self, state: SystemState, policy: PlacementPolicy) -> list[Start]:
-        starts = super()._starts(state, policy)
-        if len(self._jobs) - len(starts) < 2:
+        """Return the starts of waiting jobs, which wait no longer; each of them has been tried once more."""
+        raise NotImplementedError
+
+
+class EasyBackfilling(Backfilling):
+    """EASY: a later job may start first if it does not delay the first job.
+
+    Only jobs that could start are looked at: those of groups that fit the idle processors in number.
+    """
+
+    def _starts(self, state: SystemState, policy: PlacementPolicy) -> list[Start]:
+        starts: list[Start] = []
+        added: list[ExpectedEnd] = []
+        queue = self._queue
+        while queue.jobs:
+            queued = next(iter(queue.jobs.values()))
+            placement = None
+            if queued.group.processors <= state.total_idle:
+                placement = place(queued.job, state, policy)
+            if placement is None:
+                break
+            starts.append(Start(queued.job.id, placement, queue.tries(queued)))
+            added.append(ExpectedEnd(state.time_s + queued.estimate_s, placement))
+            queue.remove(queued.job.id)
+            state = state.after(placement)
+        if len(queue.jobs) < 2 or not any(True for _ in queue.up_to(state.total_idle)):
             return starts
-        ends = expected_ends(state.surroundings.running, state.time_s)
-        for job, start in zip(self._jobs, starts, strict=False):
-            ends.append(ExpectedEnd(state.time_s + estimate_s_of(job), start.placement))
-            state = state.after(start.placement)
-        reservation = _reservation(self._jobs[len(starts)], state, ends, policy)
-        return starts + self._backfilled(self._jobs[len(starts) + 1 :], reservation, state, policy)
+        ends = expected_ends(state.surroundings.running, state.time_s) + added
+        first = next(iter(queue.jobs.values()))
+        return starts + self._backfilled(first, _reservation(first.job, state, ends, policy), state, policy)
 
     def _backfilled(
-        self, jobs: list[WaitingJob], reservation: Reservation, state: SystemState, policy: PlacementPolicy
+        self, first: EstimatedJob, reservation: Reservation, state: SystemState, policy: PlacementPolicy
     ) -> list[Start]:
         starts: list[Start] = []
+        queue = self._queue
         spare = reservation.spare
-        for job in jobs:
-            ends_before = state.time_s + estimate_s_of(job) <= reservation.time_s
-            usable = state if ends_before else state.with_idle(_less_of(state.idle, spare))
-            placement = place(job, usable, policy)
-            self._note_try(job)
-            if placement is not None:
-                starts.append(self._start(job, placement))
-                state = state.after(placement)
-                if not ends_before:
-                    spare = state.with_idle(spare).after(placement).idle
+        beside = state.with_idle(_less_of(state.idle, spare))
+        # In order of arrival: the first job of each group that ends in time, and the first one that does not.
+        tried = [(group, in_time) for group in queue.up_to(state.total_idle) for in_time in (True, False)]
+        coming = _coming(tried, first.sequence, state.time_s, reservation.time_s)
+        tried = []
+        while coming:
+            sequence, in_time, queued = heappop(coming)
+            group = queued.group
+            tried.append((group, in_time))
+            usable = state if in_time else beside
+            if group.processors > usable.total_idle:
+                continue
+            placement = place(queued.job, usable, policy)
+            if placement is None:
+                continue
+            starts.append(Start(queued.job.id, placement, queue.tries(queued)))
+            queue.remove(queued.job.id)
+            state = state.after(placement)
+            if not in_time:
+                spare = state.with_idle(spare).after(placement).idle
+            beside = state.with_idle(_less_of(state.idle, spare))
+            # In the new state, the later jobs of the groups that were tried in the old one are tried.
+            for again in _coming(tried, sequence, state.time_s, reservation.time_s):
+                heappush(coming, again)
+            tried = []
         return starts
 
 
-class ConservativeBackfilling(OneQueue):
-    """Conservative backfilling: a later job may start first if it delays no job that arrived before it."""
+class ConservativeBackfilling(Backfilling):
+    """Conservative backfilling: a later job may start first if it delays no job that arrived before it.
 
-    needs_running_jobs: ClassVar[bool] = True
+    The plan ends with the last job that could start now: those after it cannot change what starts.
+    """
 
     def _starts(self, state: SystemState, policy: PlacementPolicy) -> list[Start]:
+        queue = self._queue
         starts: list[Start] = []
+        last = queue.last_up_to(state.total_idle)
+        if last < 0:
+            return starts
         plan = PlannedIdle(state, expected_ends(state.surroundings.running, state.time_s))
-        for job in self._jobs:
-            estimate_s = estimate_s_of(job)
-            self._note_try(job)
-            for step in range(len(plan.times_s)):
-                placement = place(job, state.with_idle(plan.least_idle(step, estimate_s)), policy)
-                if placement is None:
-                    continue
-                plan.take(step, estimate_s, placement)
-                if step == NOW:
-                    starts.append(self._start(job, placement))
-                    state = state.after(placement)
+        for queued in list(queue.jobs.values()):
+            if queued.sequence > last:
                 break
+            start = self._planned(queued, plan, state, policy)
+            if start is not None:
+                starts.append(start)
+                queue.remove(queued.job.id)
+                state = state.after(start.placement)
+                last = queue.last_up_to(state.total_idle)
         return starts
+
+    def _planned(
+        self, queued: EstimatedJob, plan: PlannedIdle, state: SystemState, policy: PlacementPolicy
+    ) -> Start | None:
+        """Plan a job at its first possible step; return its start if that is now."""
+        processors, estimate_s = queued.group.processors, queued.estimate_s
+        step = NOW
+        while step < len(plan.times_s):
+            short = plan.last_short(step, estimate_s, processors)
+            if short >= step:
+                step = short + 1
+                continue
+            placement = place(queued.job, state.with_idle(plan.least_idle(step, estimate_s)), policy)
+            if placement is None:
+                step += 1
+                continue
+            plan.take(step, estimate_s, placement)
+            return Start(queued.job.id, placement, self._queue.tries(queued)) if step == NOW else None
+        return None
+
+
+def _coming(
+    groups: Sequence[tuple[EstimateGroup, bool]], sequence: int, now_s: float, by_s: float
+) -> list[tuple[int, bool, EstimatedJob]]:
+    """Return, as a heap, the first job after `sequence` of each group that ends in time, or that does not."""
+    found: list[tuple[int, bool, EstimatedJob]] = []
+    for group, in_time in groups:
+        queued = group.first_after(sequence, now_s, by_s, in_time)
+        if queued is not None:
+            heappush(found, (queued.sequence, in_time, queued))
+    return found
 
 
 def _reservation(job: WaitingJob, state: SystemState, ends: list[ExpectedEnd], policy: PlacementPolicy) -> Reservation:
     """Return the earliest step of the expected ends at which the policy places `job`."""
     plan = PlannedIdle(state, ends)
+    processors = job.request.processors
     for step in range(1, len(plan.times_s)):
+        if plan.totals[step] < processors:
+            continue
         then = state.with_idle(tuple(plan.idle[step]))
         placement = place(job, then, policy)
         if placement is not None:

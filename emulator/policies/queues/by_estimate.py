@@ -13,7 +13,6 @@ from typing import Any
 
 from numpy.random import Generator
 
-from emulator.model.errors import InvalidInput
 from emulator.model.placement import Placement
 from emulator.policies.placement.fixed import place_where_named
 from emulator.policies.protocols import (
@@ -26,29 +25,15 @@ from emulator.policies.protocols import (
     WaitingJob,
     Withdrawal,
 )
+from emulator.policies.queues.estimated_jobs import estimate_s_of
 from emulator.policies.queues.snapshot_codec import recalled, remembered
 from emulator.policies.state import SystemState
-
-
-def estimate_s_of(job: WaitingJob) -> float:
-    """Return the user's estimate of the execution time of `job`.
-
-    Raises:
-        InvalidInput: if the job has none.
-    """
-    estimate_s = job.request.estimate_s
-    if estimate_s is None:
-        raise InvalidInput(
-            f"Job {job.id}: estimate_s: this queue needs the user's estimate of each execution time, and there is none "
-            "(state run_time_limit_s in a job or a campaign, or simulate with --estimate-factor)."
-        )
-    return estimate_s
 
 
 class OneQueue:
     """One queue of jobs with estimates; all jobs wait until the first of them fits.
 
-    A discipline overrides `_rank`, by which jobs are ordered, or `_starts`, which decides what starts.
+    A discipline overrides `_rank`, by which jobs are ordered.
     """
 
     def __init__(self) -> None:
@@ -71,9 +56,7 @@ class OneQueue:
         elif not isinstance(event, Departure):
             return []
         starts = self._starts(state, policy) if self._jobs else []
-        if starts:
-            started = {start.job_id for start in starts}
-            self._jobs = [job for job in self._jobs if job.id not in started]
+        del self._jobs[: len(starts)]
         return starts
 
     def next_scan_s(self) -> float | None:

@@ -65,29 +65,43 @@ class LocalSchedulersReleased(LocalSchedulers):
 class LocalSchedulersDisabled(LocalSchedulers):
     """LS-DO: the queue that has been disabled longest goes first; the initial order is that of the index.
 
-    A queue is disabled when its head does not fit or its last job starts, also at an arrival to an empty queue.
+    A queue is disabled when its head does not fit or its last job starts, also at an arrival to an empty queue. So one
+    that gets jobs is the last in the order at that time, and those with jobs are kept in it without the others.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self._order: list[int] = []
+        self._disabled_at: list[int] = []
+        self._disabled: int = 0
+        self._with_jobs: dict[int, None] = {}
 
     def snapshot(self) -> dict[str, Any]:
         """Return the queues and the order in which they were last disabled."""
-        return super().snapshot() | {"order": list(self._order)}
+        order = sorted(range(len(self._disabled_at)), key=self._disabled_at.__getitem__)
+        return super().snapshot() | {"order": order}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Restore the state that `snapshot` describes."""
         super().restore(snapshot)
-        self._order = list(snapshot["order"])
+        order: list[int] = list(snapshot["order"])
+        self._disabled = len(order)
+        self._disabled_at = [0] * len(order)
+        for place, queue in enumerate(order):
+            self._disabled_at[queue] = place
+        self._with_jobs = dict.fromkeys(self._non_empty(order))
 
     def _open_queues(self, clusters: int) -> None:
         super()._open_queues(clusters)
-        self._order = list(range(clusters))
+        self._disabled_at = list(range(clusters))
+        self._disabled = clusters
 
     def _enabled_at(self, departure: Departure, rng: Generator) -> list[int]:
-        return self._non_empty(self._order)
+        # A withdrawal may have emptied one of them.
+        return [queue for queue in self._with_jobs if self._queues[queue].waiting]
 
     def _note_disabled(self, queue: int) -> None:
-        self._order.remove(queue)
-        self._order.append(queue)
+        self._disabled_at[queue] = self._disabled
+        self._disabled += 1
+        self._with_jobs.pop(queue, None)
+        if self._queues[queue].waiting:
+            self._with_jobs[queue] = None

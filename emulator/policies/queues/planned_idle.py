@@ -47,6 +47,7 @@ class PlannedIdle:
                 cluster = component.cluster
                 idle[cluster] = min(idle[cluster] + component.processors, state.processors[cluster])
         self._free_the_rest(state)
+        self.totals: list[int] = [sum(idle) for idle in self.idle]
 
     def least_idle(self, step: int, length_s: float) -> tuple[int, ...]:
         """Return the processors of each cluster that stay idle for `length_s` from `step` on."""
@@ -57,6 +58,17 @@ class PlannedIdle:
                 if idle[cluster] < least[cluster]:
                     least[cluster] = idle[cluster]
         return tuple(least)
+
+    def last_short(self, step: int, length_s: float, processors: int) -> int:
+        """Return the last step of `length_s` from `step` on with fewer idle processors in all; -1 if there is none.
+
+        A job of so many processors and so long can begin at no step from `step` to that one, whatever the policy.
+        """
+        last = -1
+        for within in range(step, self._step_at(step, length_s)):
+            if self.totals[within] < processors:
+                last = within
+        return last
 
     def take(self, step: int, length_s: float, placement: Placement) -> None:
         """Occupy the processors of `placement` for `length_s` from `step` on.
@@ -70,10 +82,12 @@ class PlannedIdle:
         if after == len(self.times_s) or self.times_s[after] != end_s:
             self.times_s.insert(after, end_s)
             self.idle.insert(after, list(self.idle[after - 1]))
+            self.totals.insert(after, self.totals[after - 1])
         for planned in range(step, after):
             idle = self.idle[planned]
             for component in placement.components:
                 idle[component.cluster] -= component.processors
+                self.totals[planned] -= component.processors
 
     def _step_at(self, step: int, length_s: float) -> int:
         """Return the first step after `step` that begins `length_s` later or still later."""

@@ -64,7 +64,7 @@ class VisitingDiscipline:
             InvalidInput: if an arriving job lacks the queue that this discipline needs.
         """
         if not self._queues:
-            self._open_queues(len(state.idle))
+            self._open_queues(len(state.processors))
         if isinstance(event, Arrival):
             return self._arrive(event.job, state, policy)
         if isinstance(event, Departure):
@@ -86,7 +86,7 @@ class VisitingDiscipline:
             InvalidInput: if the job lacks the queue that this discipline needs.
         """
         if not self._queues:
-            self._open_queues(len(state.idle))
+            self._open_queues(len(state.processors))
         return self._place(job, self._queue_of(job), state, policy) is not None
 
     def snapshot(self) -> dict[str, Any]:
@@ -208,7 +208,7 @@ class VisitingDiscipline:
         if home == ANYWHERE:
             return place_where_named(request, state, policy) if request.clusters else policy.place(request, state)
         size = request.components[0]
-        return place_where_named(fixed_request(size, home), state, policy) if state.idle[home] >= size else None
+        return place_where_named(fixed_request(size, home), state, policy) if state.idle_at(home) >= size else None
 
     def _withdraw(self, job_id: int, state: SystemState, policy: PlacementPolicy) -> Sequence[Start]:
         for queue, jobs in enumerate(self._queues):

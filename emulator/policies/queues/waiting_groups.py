@@ -167,7 +167,7 @@ class WaitingGroups:
 
     def _starts(self, state: SystemState, policy: PlacementPolicy) -> list[tuple[QueuedJob, Placement]]:
         starts: list[tuple[QueuedJob, Placement]] = []
-        free = sum(state.idle)
+        free = state.total_idle
         next_jobs = [(group.jobs[0].sequence, group.jobs[0]) for group in self._up_to(free)]
         heapify(next_jobs)
         failed: list[RequestGroup] = []

@@ -7,10 +7,14 @@ from pathlib import Path
 import pytest
 
 from emulator.campaigns.simulated import SimulationOptions, simulate_workload
+from emulator.fidelity.background import BandWatch
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
+from emulator.model.project import CAMPAIGNS
 from emulator.model.records import RunKind, RunProgress
 from emulator.runs.run_directory import RunRecords, read_run
+from emulator.runs.timelines import BACKGROUND, read_timelines
+from emulator.studies.campaign_runs import CampaignRun
 from workloads.campaign import campaign_named
 from workloads.schedule import schedule
 
@@ -88,3 +92,74 @@ def test_a_directory_that_is_taken_and_a_single_cluster_are_refused(tmp_path):
         simulated(tmp_path, jobs=5)
     with pytest.raises(InvalidInput, match="--out: under sc there is one cluster that the topology lacks"):
         simulate_workload("W1", SimulationOptions(queue="sc", jobs=5), out=tmp_path / "other")
+
+
+def under_load(folder: Path, load: str, *more: str) -> str:
+    """The campaign W1 with another background load, as a file."""
+    lines = [line for line in (CAMPAIGNS / "W1.yaml").read_text().splitlines() if not line.startswith("background")]
+    path = folder / "loaded.yaml"
+    path.write_text("\n".join([*lines, f"background: {load}", *more]) + "\n", encoding="utf-8")
+    return str(path)
+
+
+def test_the_background_load_is_recorded_as_that_of_a_live_run(tmp_path):
+    run, _ = simulated(tmp_path, jobs=60)
+    manifest, sizes = run.manifest, {cluster.name: cluster.processors for cluster in run.manifest.topology.clusters}
+    stated = campaign_named("W1").background
+    assert stated is not None
+    assert manifest.background is not None
+    watch = BandWatch(stated.of(sum(sizes.values())), stated.void_after_s)
+    held: dict[str, int] = {}
+    for row in run.background:
+        assert row.processors == sizes[row.cluster]
+        assert row.dummy_processors + row.local_processors + row.grid_processors <= row.processors
+        held[row.cluster] = row.dummy_processors + row.local_processors
+        watch.note(row.time_s, sum(held.values()), dummies_left=True)
+    assert sorted(held) == sorted(sizes)
+    found = watch.measures(max(job.finished_s for job in run.jobs))
+    assert found.share_in_band == pytest.approx(manifest.background["share_in_band"], abs=1e-3)
+    assert manifest.verdict == "valid"
+    with_load = [row for row in run.utilization if row.background_processors is not None]
+    assert with_load == run.utilization
+    assert all(row.claimed_processors + row.background_processors <= row.processors for row in with_load)
+
+
+def test_claims_see_the_simulated_background_in_its_band(tmp_path):
+    simulated(tmp_path, jobs=60)
+    shares = CampaignRun(read_timelines(tmp_path / "run")).shares[BACKGROUND]
+    assert len(shares) == 10
+    assert all(0.14 <= share <= 0.21 for share in shares)
+
+
+def test_a_simulation_whose_background_leaves_its_band_is_void_as_a_live_run_would_be(tmp_path):
+    """Local jobs alone hold far more than the band allows, and no dummy job is left to kill."""
+    local = "{interarrival: {mean_s: 150}, sizes: [32], lengths: {low_s: 600, high_s: 900}}"
+    run, _ = simulated(tmp_path, under_load(tmp_path, f"{{band: [0.15, 0.2], local_jobs: {local}}}"), jobs=20)
+    assert run.manifest.verdict == "void"
+    assert "background load above its band" in run.manifest.verdict_reasons[0]
+    assert run.manifest.background["longest_above_s"] > run.manifest.background["void_after_s"] == 60
+
+
+def test_a_simulation_whose_background_is_seldom_in_its_band_is_suspect(tmp_path):
+    """Dummy jobs of 64 processors fit no cluster that runs grid jobs, so the load is too low at times."""
+    load = "{band: [0.45, 0.7], void_after_s: 80000, dummy: {sizes: [64], lengths: {low_s: 300, high_s: 600}}}"
+    run, _ = simulated(tmp_path, under_load(tmp_path, load), jobs=40)
+    assert run.manifest.background["share_in_band"] < 0.95
+    assert (run.manifest.verdict, len(run.manifest.verdict_reasons)) == ("suspect", 1)
+
+
+def test_jobs_that_were_given_up_speak_against_a_simulation(tmp_path):
+    path = under_load(tmp_path, "{band: [0.15, 0.2]}", "tries_threshold: 1")
+    run, _ = simulated(tmp_path, path, jobs=60)
+    given_up = [job for job in run.jobs if job.state == "failed"]
+    assert given_up
+    assert {job.verdict for job in given_up} == {"void"}
+    assert run.manifest.verdict in ("suspect", "void")
+    assert f"{len(given_up)} jobs failed" in "; ".join(run.manifest.verdict_reasons)
+
+
+def test_without_a_background_load_there_are_no_rows_of_one(tmp_path):
+    run, _ = simulated(tmp_path, jobs=10, band="none")
+    assert run.background == []
+    assert run.manifest.background is None
+    assert {row.background_processors for row in run.utilization} == {None}

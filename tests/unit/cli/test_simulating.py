@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -84,4 +85,70 @@ def test_the_studies_are_listed() -> None:
 def test_an_unknown_study_is_named(tmp_path: Path) -> None:
     error = run("study", "fig-2", "--out", str(tmp_path / "out")).exception
     assert isinstance(error, TestbedError)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((), "Give either a workload to simulate, or a live run with --like RUN."),
+        (("first", "--like", "runs/none"), "Give either a workload to simulate, or a live run with --like RUN."),
+        (("first", "--times", "run"), "--times: goes with --like RUN"),
+        (("--like", "runs/none", "--policy", "fcm"), "--policy: a simulation like a run takes this from the run"),
+        (("--like", "runs/none", "--seed", "3"), "--seed: a simulation like a run takes this from the run"),
+        (("--like", "runs/none"), "runs/none: is no run's directory"),
+        (("first", "--clusters", "4x8", "--topology", "mini"), "--clusters: generates a topology"),
+        (("first", "--clusters", "4x0"), "--clusters: must be such as 1024x32"),
+        (("first", "--clusters", "99999x4"), "--clusters: at most 65536 clusters"),
+        (("W1", "--clusters", "2x16"), "72|64|36"),
+    ],
+)
+def test_what_is_simulated_must_be_clear(arguments: tuple[str, ...], sentence: str) -> None:
+    error = run("simulate", *arguments).exception
+    assert isinstance(error, TestbedError)
+    assert re.search(sentence if "|" in sentence else re.escape(sentence), str(error))
+    assert "\n" not in str(error)
+
+
+def test_a_simulation_says_where_its_execution_times_come_from() -> None:
+    result = run("simulate", "first", "--jobs", "5", "--json")
+    assert json.loads(result.stdout)["times"] == {"predicted": 5}
+    assert "Execution times: 5 jobs predicted." in result.stderr
+
+
+def test_generated_clusters_carry_a_stream_at_the_load_that_is_asked_for() -> None:
+    arguments = ("simulate", "25-25-25-25", "--load", "0.5", "--jobs", "20000", "--clusters", "40x32", "--json")
+    for queue in ("gs", "ls-do"):
+        found = json.loads(run(*arguments, "--queue", queue).stdout)
+        assert found["topology"] == "clusters-40x32"
+        assert found["gross_utilization"] == pytest.approx(0.5, abs=0.03)
+
+
+def test_a_sweep_leaves_tables_and_a_figure(tmp_path: Path) -> None:
+    out = tmp_path / "sweep"
+    arguments = ("--loads", "0.4,0.8", "--seeds", "2", "--jobs", "10", "--workers", "1", "--out", str(out), "--json")
+    rows = json.loads(run("sweep", "W2", "--policies", "wf,fcm", *arguments).stdout)
+    assert [(row["policy"], row["load"], row["n"]) for row in rows] == [
+        ("wf", 0.4, 2), ("wf", 0.8, 2), ("fcm", 0.4, 2), ("fcm", 0.8, 2)
+    ]  # fmt: skip
+    assert all(row["response_s_low"] <= row["response_s"] <= row["response_s_high"] for row in rows)
+    assert len((out / "simulations.csv").read_text().splitlines()) == 9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--loads", "high"), "--loads: must be such as"),
+        (("--seeds", "0"), "--seeds: must be at least 1"),
+        (("--policies", "wf,wf"), "--policies: names something twice"),
+        (("--workers", "0"), "--workers: must be at least 1"),
+        (("--extension-factors", "none.csv"), "none.csv"),
+    ],
+)
+def test_a_sweep_that_cannot_be_meant_is_refused_in_a_sentence(
+    tmp_path: Path, arguments: tuple[str, ...], sentence: str
+) -> None:
+    error = run("sweep", "W2", "--jobs", "5", "--out", str(tmp_path / "out"), *arguments).exception
+    assert isinstance(error, TestbedError)
+    assert sentence in str(error)
     assert not (tmp_path / "out").exists()

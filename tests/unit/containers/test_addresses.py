@@ -4,9 +4,8 @@ import ipaddress
 
 import pytest
 
-from emulator.containers.addresses import AddressPlan
+from emulator.containers.addresses import MAX_CLUSTERS, AddressPlan
 from emulator.model.errors import InvalidInput
-from emulator.model.topology import MAX_CLUSTERS
 
 PLAN = AddressPlan(123)
 

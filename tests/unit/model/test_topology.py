@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.model.catalogue import topology_named
+from emulator.model.catalogue import equal_clusters, topology_named
 from emulator.model.documents import parse_document
 from emulator.model.errors import InvalidInput, UnknownName
 from emulator.model.project import PROJECT_ROOT
@@ -98,3 +98,17 @@ def test_an_unknown_topology_is_answered_with_the_known_ones():
         topology_named("minni")
     with pytest.raises(UnknownName, match=r"no topology file './mine.yaml'"):
         topology_named("./mine.yaml")
+
+
+def test_generated_clusters_have_the_sizes_that_are_stated():
+    sizes = [cluster.processors for cluster in equal_clusters("72, 2x33,3X4").clusters]
+    assert sizes == [72, 33, 33, 4, 4, 4]
+    large = equal_clusters("1024x32")
+    assert (large.name, len(large.clusters), large.processors) == ("clusters-1024x32", 1024, 32768)
+    assert large.path("c1", "c1024") == large.default_link
+
+
+@pytest.mark.parametrize("text", ["", "x", "4x", "x4", "4x4x4", "-4x8", "4x-8", "1e3x4", "4.5", "4;4", "4x8,"])
+def test_what_states_no_clusters_is_refused_in_a_sentence(text):
+    with pytest.raises(InvalidInput, match=r"^--clusters: must be such as 1024x32, or 72,4x32, not "):
+        equal_clusters(text)

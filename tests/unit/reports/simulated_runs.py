@@ -25,8 +25,9 @@ def simulated_run(
     manifest: dict[str, Any] | None = None,
     job: dict[str, Any] | None = None,
 ) -> Path:
-    """Write the directory of a run that looks live; `manifest` and `job` are changes to its records."""
-    simulate_workload(campaign, SimulationOptions(policy=policy, jobs=jobs, seed=seed, runtime=factor), out=path)
+    """Write the directory of a run that looks live, without background; `manifest` and `job` change its records."""
+    options = SimulationOptions(policy=policy, jobs=jobs, seed=seed, runtime=factor, band="none")
+    simulate_workload(campaign, options, out=path)
     changes = {"kind": RunKind.CAMPAIGN, "workload": workload or {}, **(manifest or {})}
     replace_manifest(path, read_manifest(path).model_copy(update=changes))
     replace_rows(path, JobRow, [row.model_copy(update=_claimed(row) | (job or {})) for row in read_rows(path, JobRow)])

@@ -1,0 +1,269 @@
+"""The execution times of simulated jobs whose application is known: measured where that was done, else by the model.
+
+A job's time at its placement is its time in one cluster times an extension factor. Both are taken, in this order, from
+the job's own live run (the mean of its problem over the same parts), from a table of measured factors, and from the
+model of `testbed predict`. What each time came from is kept, for the record.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+from apps.registry import application_named
+from emulator.fidelity.iteration.accuracy import computing_share
+from emulator.fidelity.iteration.predicted import ModelJob, Predicted, predicted
+from emulator.model.errors import InvalidInput
+from emulator.model.interconnects import WhichInterconnect
+from emulator.model.job import PLAIN, JobKind, JobSpecification, JobState
+from emulator.model.placement import Placement
+from emulator.model.records import ComponentRow, ExecutionTimeRow, JobRow
+from emulator.model.times import TimeSource
+from emulator.model.topology import Topology
+from emulator.planning.planned_jobs import UNSTATED_ITERATIONS, planned_job
+from emulator.simulator.runtime import FactorTable, OneFactor, clusters_combined
+
+LEAST_SERVICE_S: Final = 1e-3
+"""The shortest execution time that the model may predict."""
+
+Parts = tuple[tuple[str, int], ...]
+"""The clusters of a job and its processors in each, in the order of its components."""
+
+Problem = tuple[str, str]
+"""An application, and all else that the time of a job depends on beside its processors, as JSON."""
+
+Shape = tuple[int, ...]
+"""The processors of a job in each of its clusters, in falling order."""
+
+
+@dataclass(slots=True)
+class _Use:
+    """How often the time of one configuration was used, and what it was."""
+
+    grid: int | None
+    factor: float | None
+    ends: tuple[float, float] | None
+    source: TimeSource
+    jobs: int = 0
+    execution_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """An extension factor: its value, where it comes from, and its 95% interval if that is known."""
+
+    value: float
+    source: TimeSource
+    ends: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class JobTimes:
+    """A runtime model of the jobs with `specifications`, by their number, on `topology`.
+
+    If it is `stated`, the workload states the jobs' times in one cluster; else they are predicted. `table` holds
+    measured factors, and `factor` is one that was given for all jobs. `measured_s` holds measured execution times by
+    problem and shape.
+    """
+
+    topology: Topology
+    specifications: Mapping[int, JobSpecification]
+    stated: bool = False
+    table: FactorTable | None = None
+    factor: OneFactor | None = None
+    measured_s: Mapping[tuple[Problem, Shape], float] = field(default_factory=dict)
+    _services_s: dict[tuple[Problem, int], float] = field(default_factory=dict, repr=False)
+    _alone: dict[tuple[Problem, int], Predicted] = field(default_factory=dict, repr=False)
+    _factors: dict[tuple[Problem, Parts], Factor] = field(default_factory=dict, repr=False)
+    _uses: dict[tuple[Problem, Parts], _Use] = field(default_factory=dict, repr=False)
+
+    def service_s(self, specification: JobSpecification) -> float:
+        """Return the time of a job in one cluster: measured, else by the model.
+
+        Raises:
+            InvalidInput: if nothing is known of the processors, or the application refuses the problem.
+        """
+        key = problem_of(specification), sum(specification.components)
+        if key not in self._services_s:
+            self._services_s[key] = self._measured_service_s(*key) or self._predicted_service_s(specification)
+        return self._services_s[key]
+
+    def _measured_service_s(self, problem: Problem, processors: int) -> float | None:
+        """Return the measured time of a problem in one cluster, or, if no model knows it, over any clusters."""
+        in_one = self.measured_s.get((problem, (processors,)))
+        if in_one is not None or (self.topology.processor.costs is not None and problem[0] != PLAIN):
+            return in_one
+        of_any = [
+            time_s for (of, shape), time_s in self.measured_s.items() if of == problem and sum(shape) == processors
+        ]
+        return sum(of_any) / len(of_any) if of_any else None
+
+    def _predicted_service_s(self, specification: JobSpecification) -> float:
+        self._check_known(specification)
+        whole = planned_job(specification, [(self._largest, sum(specification.components))], self.topology)
+        return max(LEAST_SERVICE_S, whole.runtime_s)
+
+    def execution_of_s(self, job: int, placement: Placement, service_s: float) -> float:
+        """Return the execution time of job number `job` at `placement`."""
+        specification = self.specifications[job]
+        problem, parts = problem_of(specification), self._parts(placement)
+        measured_s = self.measured_s.get((problem, shape_of(parts)))
+        if measured_s is not None:
+            factor = Factor(1.0, TimeSource.MEASURED)
+            execution_s = measured_s
+        else:
+            factor = self._factor(specification, problem, parts, clusters_combined(placement))
+            execution_s = service_s * factor.value
+        self._note(problem, parts, specification, None if measured_s is not None else factor, execution_s)
+        return execution_s
+
+    def rows(self) -> list[ExecutionTimeRow]:
+        """Return what the times were that the simulation used until now, and where they come from."""
+        return [
+            ExecutionTimeRow(
+                application=problem[0], grid=use.grid, processors=sum(size for _, size in parts),
+                components=tuple(size for _, size in parts), execution_clusters=tuple(name for name, _ in parts),
+                clusters=len({name for name, _ in parts}), execution_s=use.execution_s / use.jobs,
+                extension_factor=use.factor, low=None if use.ends is None else use.ends[0],
+                high=None if use.ends is None else use.ends[1], source=use.source.value, jobs=use.jobs,
+            )
+            for (problem, parts), use in sorted(self._uses.items())
+        ]  # fmt: skip
+
+    def jobs_by_source(self) -> dict[str, int]:
+        """Return the number of jobs by where their execution time came from."""
+        return {
+            source.value: jobs
+            for source in TimeSource
+            if (jobs := sum(use.jobs for use in self._uses.values() if use.source is source))
+        }
+
+    def assumed_lengths(self) -> tuple[str, ...]:
+        """Return the applications whose jobs do not state how long they run, so that a length is assumed."""
+        return tuple(sorted({each.application for each in self.specifications.values() if _states_no_length(each)}))
+
+    @cached_property
+    def _largest(self) -> str:
+        return max(self.topology.clusters, key=lambda cluster: cluster.processors).name
+
+    def _parts(self, placement: Placement) -> Parts:
+        names = self.topology.clusters
+        return tuple((names[part.cluster].name, part.processors) for part in placement.components)
+
+    def _factor(self, specification: JobSpecification, problem: Problem, parts: Parts, clusters: int) -> Factor:
+        found = self._factors.get((problem, parts))
+        if found is None:
+            found = self._found_factor(specification, problem, parts, clusters)
+            self._factors[problem, parts] = found
+        return found
+
+    def _found_factor(self, specification: JobSpecification, problem: Problem, parts: Parts, clusters: int) -> Factor:
+        processors = sum(size for _, size in parts)
+        in_table = None if self.table is None else self.table.factor(specification.application, processors, clusters)
+        if clusters == 1 and self.stated:
+            return Factor(1.0, TimeSource.STATED)
+        if self.factor is not None:
+            return Factor(self.factor.of(clusters), TimeSource.STATED if self.stated else TimeSource.PREDICTED)
+        if in_table is not None:
+            return Factor(in_table, TimeSource.MEASURED if self.stated else TimeSource.PREDICTED)
+        return self._predicted_factor(specification, problem, parts)
+
+    def _predicted_factor(self, specification: JobSpecification, problem: Problem, parts: Parts) -> Factor:
+        self._check_known(specification)
+        processors = sum(size for _, size in parts)
+        alone = self._alone.get((problem, processors))
+        if alone is None:
+            whole = _model_job(specification, ((self._largest, processors),), WhichInterconnect.SINGLE_CLUSTER)
+            alone = self._alone[problem, processors] = predicted(self.topology, whole)
+        here = predicted(self.topology, _model_job(specification, parts, specification.interconnect))
+        if alone.iteration_s <= 0.0:
+            return Factor(1.0, TimeSource.PREDICTED)
+        value, uncertainty = here.iteration_s / alone.iteration_s, self.topology.uncertainty
+        ends = None if uncertainty is None else uncertainty.factor.interval(value, computing_share(here))
+        return Factor(value, TimeSource.PREDICTED, ends)
+
+    def _check_known(self, specification: JobSpecification) -> None:
+        """Raise `InvalidInput` if the model knows nothing of such a job on this topology."""
+        if specification.kind is JobKind.PLAIN:
+            raise InvalidInput(
+                f"Job {specification.name!r} runs a program of its own, whose execution time no model knows: state "
+                "service_s in the campaign, or take the times of a live run (--like RUN --times run)."
+            )
+        if self.topology.processor.costs is None:
+            raise InvalidInput(
+                f"{self.topology.name}: its processors are unpaced, so no model knows execution times there: state "
+                "service_s in the campaign, or take the times of a live run (--like RUN --times run)."
+            )
+
+    def _note(
+        self, problem: Problem, parts: Parts, specification: JobSpecification, factor: Factor | None, execution_s: float
+    ) -> None:
+        use = self._uses.get((problem, parts))
+        if use is None:
+            grid = specification.arguments.get("grid")
+            use = self._uses[problem, parts] = _Use(
+                grid if isinstance(grid, int) else None,
+                None if factor is None else factor.value,
+                None if factor is None else factor.ends,
+                TimeSource.MEASURED if factor is None else factor.source,
+            )
+        use.jobs += 1
+        use.execution_s += execution_s
+
+
+def problem_of(specification: JobSpecification) -> Problem:
+    """Return what the execution time of a job depends on beside its placement."""
+    stated = {"arguments": dict(specification.arguments), "time_scale": specification.time_scale}
+    if specification.kind is JobKind.PLAIN:
+        stated["command"] = specification.command
+    return specification.application, json.dumps(stated, sort_keys=True)
+
+
+def shape_of(parts: Iterable[tuple[str, int]]) -> Shape:
+    """Return the processors in each cluster, in falling order."""
+    held: dict[str, int] = {}
+    for name, size in parts:
+        held[name] = held.get(name, 0) + size
+    return tuple(sorted(held.values(), reverse=True))
+
+
+def measured_times(
+    jobs: Sequence[JobRow], components: Sequence[ComponentRow], specifications: Mapping[str, JobSpecification]
+) -> dict[tuple[Problem, Shape], float]:
+    """Return the mean execution time of the finished `jobs` of a run by problem and shape.
+
+    `components` are where they ran, `specifications` what was submitted, by the name of the job.
+    """
+    parts: dict[int, list[tuple[str, int]]] = defaultdict(list)
+    for row in components:
+        parts[row.job].append((row.cluster, row.processors))
+    times_s: dict[tuple[Problem, Shape], list[float]] = defaultdict(list)
+    for job in jobs:
+        specification = specifications.get(job.name)
+        if specification is None or job.state != JobState.FINISHED or job.execution_time_s is None:
+            continue
+        times_s[problem_of(specification), shape_of(parts[job.job])].append(job.execution_time_s)
+    return {key: sum(of_shape) / len(of_shape) for key, of_shape in times_s.items()}
+
+
+def _model_job(specification: JobSpecification, parts: Parts, which: WhichInterconnect | None) -> ModelJob:
+    grid = specification.arguments.get("grid", 0)
+    return ModelJob(
+        specification.application, grid if isinstance(grid, int) else 0, parts, which,
+        arguments=specification.arguments, time_scale=specification.time_scale,
+    )  # fmt: skip
+
+
+def _states_no_length(specification: JobSpecification) -> bool:
+    if specification.kind is JobKind.PLAIN:
+        return False
+    descriptor = application_named(specification.application)
+    return descriptor.default_length is None and descriptor.length not in specification.arguments
+
+
+ASSUMED_LENGTH: Final = UNSTATED_ITERATIONS
+"""The iterations of a job that does not state how many it needs."""

@@ -1,0 +1,182 @@
+"""A simulation of what a live run did: its schedule, system, scheduler and background load, from its directory.
+
+Execution times come from measured factors where they are given, else from the model; or from the live run itself, so
+that the rest of the difference is that of the schedulers. Everything else is read from the run's records.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from emulator.campaigns.job_times import JobTimes, measured_times
+from emulator.campaigns.simulated import NO_OVERHEAD, SimulatedWorkload, controlled_background
+from emulator.campaigns.simulated_run import NamedJob
+from emulator.fidelity.background import SETTLING_S, BandWatch
+from emulator.model.documents import validate
+from emulator.model.errors import InvalidInput
+from emulator.model.records import FORMAT_VERSION, MANIFEST_FILE, SCHEDULE_FILE, RunKind, RunProgress
+from emulator.model.stream import StreamJob
+from emulator.model.times import Times
+from emulator.model.topology import Middleware, Topology
+from emulator.runs.input_files import stated_surroundings
+from emulator.runs.run_directory import RunRecords, attempts, read_run
+from emulator.simulator.background import BackgroundChange, OtherUsers
+from emulator.simulator.replayed_background import ReplayedBackground
+from emulator.simulator.runtime import FactorTable, OneFactor
+from workloads.campaign import Campaign
+from workloads.campaign_stream import campaign_files
+from workloads.schedule import Arrival, read_schedule
+
+AS_STATED: Final = "as the topology states"
+CHOSEN_OTHERWISE: Final = ("application", "arguments", "component_counts", "component_sizes")
+"""The keys of a campaign that it cannot state beside `choices`."""
+AS_RECORDED: Final = "the mean of the live run, whose topology states none"
+
+
+def like_run(path: Path, times: Times = Times.MODEL, factors: FactorTable | float | None = None) -> SimulatedWorkload:
+    """Return what the live run in `path` did, ready to be simulated.
+
+    With `factors` the time in one cluster is the model's, and the extension factors are these; for what a table lacks,
+    the model's. With `times` of the run, measured execution times go before both.
+
+    Raises:
+        InvalidInput: if there is no campaign's directory, it was cut short, or the times of its jobs are unknown.
+    """
+    run = read_run(path)
+    campaign, arrivals = _campaign_of(run), _arrivals_of(run)
+    topology, scale = run.manifest.topology, campaign.time_scale
+    specifications = {number: arrival.specification for number, arrival in enumerate(arrivals, start=1)}
+    by_name = {specification.name: specification for specification in specifications.values()}
+    known = JobTimes(
+        topology,
+        specifications,
+        table=factors if isinstance(factors, FactorTable) else None,
+        factor=OneFactor(factors) if isinstance(factors, int | float) else None,
+        measured_s=measured_times(run.jobs, run.components, by_name) if times is Times.RUN else {},
+    )
+    middleware = topology.middleware.divided(scale) if topology.middleware else _recorded_middleware(run)
+    files = campaign_files(campaign, topology, run.manifest.seed)
+    names = {specification.file for specification in specifications.values()}
+    files = {name: file for name, file in files.items() if name in names}
+    background, background_from = _background(run, campaign)
+    return SimulatedWorkload(
+        run.manifest.name,
+        [_job(number, arrival, topology, known) for number, arrival in enumerate(arrivals, start=1)],
+        topology,
+        campaign.policy,
+        campaign.queue,
+        campaign.quota,
+        scanning=campaign.scanning,
+        middleware=middleware,
+        runtime=known,
+        surroundings=stated_surroundings(topology, files) if files else None,
+        background=background,
+        record=run.manifest.workload,
+        seed=run.manifest.seed,
+        sources=campaign.sources,
+        named={number: _named(arrival) for number, arrival in enumerate(arrivals, start=1)},
+        provenance={
+            "like": path.name,
+            "times": times.value,
+            "middleware": AS_STATED if topology.middleware else AS_RECORDED,
+            **({} if background is None else {"background": background_from}),
+        },
+    )
+
+
+def _campaign_of(run: RunRecords) -> Campaign:
+    """Return the campaign that a run was of.
+
+    Raises:
+        InvalidInput: if it was no live campaign, or is not whole.
+    """
+    manifest = run.manifest
+    if manifest.kind is not RunKind.CAMPAIGN:
+        raise InvalidInput(f"{run.path}: is a {manifest.kind.value}; only a live campaign can be simulated again.")
+    if manifest.format_version != FORMAT_VERSION:
+        raise InvalidInput(
+            f"{run.path}: is of format version {manifest.format_version}, and this program reads version "
+            f"{FORMAT_VERSION} (simulate it with the program that wrote it)."
+        )
+    if manifest.progress is not RunProgress.COMPLETE or len(attempts(run.path)) > 1 or len(run.jobs) < manifest.jobs:
+        raise InvalidInput(
+            f"{run.path}: was cut short ({len(run.jobs)} of {manifest.jobs} jobs are in it, "
+            f"{manifest.progress.value}): run it again."
+        )
+    return recorded_campaign(manifest.workload, run.path / MANIFEST_FILE)
+
+
+def recorded_campaign(workload: Mapping[str, Any], path: Path) -> Campaign:
+    """Return the campaign that the manifest at `path` holds, with every key, whether it was stated or not.
+
+    Raises:
+        InvalidInput: if it is none.
+    """
+    implied = CHOSEN_OTHERWISE if workload.get("choices") else ()
+    stated = {key: value for key, value in workload.items() if key not in implied}
+    return validate(stated, Campaign, source=f"{path}: workload")
+
+
+def _arrivals_of(run: RunRecords) -> list[Arrival]:
+    arrivals = read_schedule(run.path / SCHEDULE_FILE)
+    if len(arrivals) != run.manifest.jobs:
+        raise InvalidInput(
+            f"{run.path / SCHEDULE_FILE}: holds {len(arrivals)} jobs, but the run had {run.manifest.jobs}: one of the "
+            "two is not of this run."
+        )
+    latest_s = 0.0
+    for number, arrival in enumerate(arrivals, start=1):
+        if arrival.arrival_s < latest_s:
+            raise InvalidInput(
+                f"{run.path / SCHEDULE_FILE}, line {number}: arrival_s: {arrival.arrival_s!r} lies before "
+                f"{latest_s!r}, the arrival of the job before it."
+            )
+        latest_s = arrival.arrival_s
+    return arrivals
+
+
+def _job(number: int, arrival: Arrival, topology: Topology, times: JobTimes) -> StreamJob:
+    specification = arrival.specification
+    return StreamJob(
+        number,
+        arrival.arrival_s,
+        times.service_s(specification),
+        specification.request_in(topology),
+        specification.queue_in(topology),
+        specification.application,
+    )
+
+
+def _named(arrival: Arrival) -> NamedJob:
+    return NamedJob(arrival.specification.name, json.dumps(arrival.specification.arguments))
+
+
+def _recorded_middleware(run: RunRecords) -> Middleware:
+    """Return the mean overhead of the run's jobs, whose topology states none."""
+    overheads_s = [job.overhead_s for job in run.jobs if job.overhead_s is not None]
+    return Middleware(base_s=statistics.fmean(overheads_s)) if overheads_s else NO_OVERHEAD
+
+
+def _background(run: RunRecords, campaign: Campaign) -> tuple[OtherUsers | None, str]:
+    """Return the background load as the run recorded it, or held again in its band if it recorded none."""
+    background, topology = campaign.scaled_background, run.manifest.topology
+    if background is None:
+        return None, ""
+    if not run.background:
+        found = controlled_background(campaign, topology, run.manifest.seed)
+        return found, "held in its band again: the run recorded none"
+    index: Mapping[str, int] = {name: number for number, name in enumerate(topology.cluster_names)}
+    unknown: Any = next((row.cluster for row in run.background if row.cluster not in index), None)
+    if unknown is not None:
+        raise InvalidInput(f"{run.path}: background.csv: there is no cluster {unknown!r} in the run's topology.")
+    series = [
+        BackgroundChange(row.time_s, index[row.cluster], row.dummy_processors, row.local_processors)
+        for row in run.background
+    ]
+    watch = BandWatch(background.of(topology.processors), background.void_after_s, SETTLING_S / campaign.time_scale)
+    ordered = sorted(series, key=lambda change: change.time_s)
+    return ReplayedBackground(ordered, len(topology.clusters), watch), "as recorded"

@@ -1,0 +1,80 @@
+"""The jobs of a campaign with their execution times: drawn where the campaign states them, else by the model.
+
+Arrivals and requests are those that a live run of the seed submits, whichever it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from emulator.campaigns.job_times import ASSUMED_LENGTH, JobTimes
+from emulator.model.stream import StreamJob
+from emulator.model.topology import Topology
+from emulator.simulator.runtime import FactorTable, OneFactor, RuntimeModel, RuntimeOfJobs
+from workloads.campaign import Campaign
+from workloads.campaign_stream import InputFile, campaign_files, campaign_jobs
+from workloads.schedule import admitted, home_queues, schedule
+
+STATED: Final = "stated"
+MODEL: Final = "model"
+
+
+@dataclass(frozen=True)
+class TimedJobs:
+    """The jobs of a campaign in order of arrival, the files that they read, and what tells their execution times."""
+
+    jobs: tuple[StreamJob, ...]
+    files: Mapping[str, InputFile]
+    runtime: RuntimeModel | RuntimeOfJobs | float
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+
+def timed_jobs(campaign: Campaign, topology: Topology, seed: int, factors: FactorTable | float | None) -> TimedJobs:
+    """Return the jobs of `campaign` under `seed` with extension `factors`: one, a table, or none.
+
+    A campaign that states execution times has no extension unless factors are given. The times of any other campaign
+    come from the model, and so do factors that a table lacks.
+
+    Raises:
+        InvalidInput: if the model knows nothing of the jobs, or the campaign contains an invalid job.
+        ImpossibleRequest: if a job does not fit the system.
+    """
+    table = factors if isinstance(factors, FactorTable) else None
+    if campaign.service_s is not None:
+        drawn = campaign_jobs(campaign, topology, seed)
+        if table is None:
+            return TimedJobs(drawn.jobs, drawn.files, 1.0 if factors is None else factors)
+        times = JobTimes(topology, _specifications(campaign, seed), stated=True, table=table)
+        return TimedJobs(drawn.jobs, drawn.files, times, {"times": STATED})
+    times = JobTimes(
+        topology,
+        _specifications(campaign, seed),
+        table=table,
+        factor=OneFactor(factors) if isinstance(factors, int | float) else None,
+    )
+    files = campaign_files(campaign, topology, seed)
+    provenance: dict[str, Any] = {"times": MODEL}
+    assumed = dict.fromkeys(times.assumed_lengths(), ASSUMED_LENGTH)
+    if assumed:
+        provenance["assumed_iterations"] = assumed
+    return TimedJobs(_jobs(campaign, topology, seed, times), files, times, provenance)
+
+
+def _specifications(campaign: Campaign, seed: int) -> dict[int, Any]:
+    return {number: arrival.specification for number, arrival in enumerate(schedule(campaign, seed), start=1)}
+
+
+def _jobs(campaign: Campaign, topology: Topology, seed: int, times: JobTimes) -> tuple[StreamJob, ...]:
+    arrivals = schedule(campaign, seed)
+    queues = home_queues(len(arrivals), len(topology.clusters), seed)
+    may_come = admitted(campaign, [arrival.specification for arrival in arrivals], topology)
+    found: list[StreamJob] = []
+    for number, (arrival, queue, comes) in enumerate(zip(arrivals, queues, may_come, strict=True), start=1):
+        if comes:
+            specification = arrival.specification
+            request = specification.request_in(topology)
+            service_s = times.service_s(specification)
+            found.append(StreamJob(number, arrival.arrival_s, service_s, request, queue, specification.application))
+    return tuple(found)

@@ -1,0 +1,292 @@
+"""Sweeps of a workload over policies, queues, loads and seeds, as values that any worker can run.
+
+At another load the same jobs arrive at scaled times. The load of a campaign, a job list or a log is the work of all
+its jobs in one cluster, over what all processors can do until the last arrival; that of a study's stream is its gross
+utilization.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from emulator.campaigns.simulated import (
+    SimulatedWorkload,
+    SimulationOptions,
+    factors_named,
+    prepared,
+    simulate_prepared,
+)
+from emulator.campaigns.simulated_run import judged
+from emulator.fidelity.intervals import Estimate, mean
+from emulator.model.errors import InvalidInput, UnknownName
+from emulator.model.project import CAMPAIGNS, TOPOLOGIES, locate
+from emulator.model.stream import StreamJob
+from emulator.policies.registry import custom_file, default_policy
+from emulator.simulator.runtime import FactorTable
+from emulator.simulator.simulation import admission
+from emulator.simulator.study_streams import study_workloads
+from emulator.simulator.sweep import Outcome, Sweep
+
+QUANTITIES: Final = (
+    "response_s", "wait_s", "execution_s", "local_response_s", "global_response_s", "gross_utilization",
+    "net_utilization", "makespan_s",
+)  # fmt: skip
+"""The quantities of which a sweep gives means and intervals over its seeds."""
+
+MOST_LOADS: Final = 10_000
+CHECKED_JOBS: Final = 1_000
+"""Of so many jobs it is checked beforehand that they can run."""
+
+
+@dataclass(frozen=True, slots=True)
+class SweepRequest:
+    """A sweep: its workload, and what it goes over. `factors` is a factor or the path of a table; `load` None: its own.
+
+    Raises:
+        InvalidInput: if there is nothing to go over.
+    """
+
+    workload: str
+    policies: tuple[str | None, ...]
+    queues: tuple[str | None, ...]
+    loads: tuple[float | None, ...]
+    seeds: int
+    topology: str | None = None
+    clusters: str | None = None
+    jobs: int | None = None
+    quota: float | None = None
+    band: str | None = None
+    factors: str | None = None
+    grid: int | None = None
+    warm_up_jobs: int = 0
+
+    def __post_init__(self) -> None:
+        if self.seeds < 1:
+            raise InvalidInput(f"--seeds: must be at least 1, not {self.seeds}.")
+        for option, values in (("--policies", self.policies), ("--queues", self.queues), ("--loads", self.loads)):
+            if len(set(values)) < len(values):
+                raise InvalidInput(f"{option}: names something twice.")
+
+    def cases(self) -> list[WorkloadCase]:
+        """Return the simulations, seed by seed in each cell."""
+        inputs = _fingerprint(self)
+        return [
+            self._case(policy, queue, load, seed, inputs)
+            for policy in self.policies
+            for queue in self.queues
+            for load in self.loads
+            for seed in range(self.seeds)
+        ]
+
+    def names(self) -> dict[tuple[str | None, str | None], tuple[str, str]]:
+        """Return each policy and queue as simulations spell them, after preparing the workload under both once.
+
+        Raises:
+            InvalidInput: if it cannot be simulated so.
+        """
+        found: dict[tuple[str | None, str | None], tuple[str, str]] = {}
+        for policy in self.policies:
+            for queue in self.queues:
+                subject, _ = self._case(policy, queue, self.loads[0], 0, "").prepared()
+                checked = admission(subject.topology, subject.queue, subject.policy, subject.quota)
+                for job in islice(subject.jobs, CHECKED_JOBS):
+                    checked.check(job)
+                found[policy, queue] = subject.policy or default_policy(subject.queue), subject.queue
+        return found
+
+    def _case(self, policy: str | None, queue: str | None, load: float | None, seed: int, inputs: str) -> WorkloadCase:
+        return WorkloadCase(
+            self.workload, policy, queue, load, seed, self.topology, self.clusters, self.jobs, self.quota, self.band,
+            self.factors, self.grid, self.warm_up_jobs, inputs,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadCase:
+    """One simulation of a workload; `inputs` is a hash of the files that it reads."""
+
+    workload: str
+    policy: str | None
+    queue: str | None
+    load: float | None
+    seed: int
+    topology: str | None
+    clusters: str | None
+    jobs: int | None
+    quota: float | None
+    band: str | None
+    factors: str | None
+    grid: int | None
+    warm_up_jobs: int
+    inputs: str
+
+    @property
+    def key(self) -> str:
+        """All that the outcome depends on."""
+        return json.dumps({name: value for name, value in asdict(self).items() if value is not None}, sort_keys=True)
+
+    def prepared(self) -> tuple[SimulatedWorkload, SimulationOptions]:
+        """Return the workload at this load, and the options of its simulation."""
+        is_stream = self.workload.lower() in study_workloads()
+        options = SimulationOptions(
+            topology=self.topology, clusters=self.clusters, policy=self.policy, queue=self.queue, quota=self.quota,
+            band=self.band, jobs=self.jobs, load=self.load if is_stream else None, warm_up_jobs=self.warm_up_jobs,
+            seed=self.seed, runtime=_factors(self.factors, self.grid),
+        )  # fmt: skip
+        subject = prepared(self.workload, options)
+        if self.load is not None and not is_stream:
+            subject = replace(subject, jobs=at_load(tuple(subject.jobs), subject.topology.processors, self.load))
+        return subject, options
+
+    def run(self) -> Outcome:
+        """Simulate until all jobs have finished."""
+        subject, options = self.prepared()
+        result = simulate_prepared(subject, options)
+        found = result.statistics
+        return {
+            "response_s": found.total.response_s,
+            "wait_s": found.total.wait_s,
+            "execution_s": found.total.execution_s,
+            "local_response_s": found.local.response_s,
+            "global_response_s": found.global_.response_s,
+            "gross_utilization": found.gross_utilization,
+            "net_utilization": found.net_utilization,
+            "makespan_s": found.makespan_s,
+            "jobs_finished": found.jobs_finished,
+            "jobs_given_up": found.jobs_given_up,
+            "saturated": found.saturated,
+            "share_in_band": None if result.background is None else result.background.share_in_band,
+            "verdict": judged(found.jobs_arrived, result).judgement.value,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SweepCell:
+    """A policy and a queue at a load: the outcome of each seed, and the means over them with 95% intervals.
+
+    `saturated` is the share of the seeds that saturated, and `verdicts` are those of the simulations, each once.
+    """
+
+    policy: str
+    queue: str
+    load: float | None
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def means(self) -> dict[str, Estimate]:
+        """The means of the quantities that every seed has."""
+        return {
+            quantity: mean([outcome[quantity] for outcome in self.outcomes])
+            for quantity in QUANTITIES
+            if all(outcome[quantity] is not None for outcome in self.outcomes)
+        }
+
+    @property
+    def saturated(self) -> float:
+        """The share of the seeds that saturated."""
+        return sum(bool(outcome["saturated"]) for outcome in self.outcomes) / len(self.outcomes)
+
+    @property
+    def verdicts(self) -> tuple[str, ...]:
+        """The verdicts of the simulations, each once."""
+        return tuple(sorted({outcome["verdict"] for outcome in self.outcomes}))
+
+
+def sweep_workload(request: SweepRequest, sweep: Sweep) -> list[SweepCell]:
+    """Run the simulations of `request` that the store of `sweep` lacks, and return its cells in order.
+
+    Raises:
+        TestbedError: what a simulation raised.
+    """
+    names, cases = request.names(), request.cases()
+    outcomes = sweep.outcomes(cases)
+    return [
+        SweepCell(*names[case.policy, case.queue], case.load, tuple(outcomes[begin : begin + request.seeds]))
+        for begin, case in list(enumerate(cases))[:: request.seeds]
+    ]
+
+
+def at_load(jobs: Sequence[StreamJob], processors: int, load: float) -> tuple[StreamJob, ...]:
+    """Return `jobs` at other arrivals, at which their work is that share of what `processors` can do.
+
+    Raises:
+        InvalidInput: if the load is not positive, or all jobs arrive at once.
+    """
+    if not (math.isfinite(load) and load > 0):
+        raise InvalidInput(f"--loads: must be positive numbers, not {load!r}.")
+    last_s = jobs[-1].arrival_s if jobs else 0.0
+    work_s = math.fsum(job.request.processors * job.service_s for job in jobs)
+    if last_s <= 0.0 or work_s <= 0.0:
+        raise InvalidInput("--loads: all jobs arrive at once or take no time, so that no load can be made of them.")
+    factor = work_s / (load * processors * last_s)
+    return tuple(
+        StreamJob(job.id, job.arrival_s * factor, job.service_s, job.request, job.queue, job.application)
+        for job in jobs
+    )  # fmt: skip
+
+
+def parsed_loads(text: str | None) -> tuple[float | None, ...]:
+    """Return the loads of ``0.5,0.7`` or ``0.5:0.95:0.05`` (from, to, step); without a text that of the workload.
+
+    Raises:
+        InvalidInput: if it is neither.
+    """
+    if text is None:
+        return (None,)
+    return tuple(load for part in text.split(",") for load in _range(part.strip(), text))
+
+
+def _range(part: str, text: str) -> Iterable[float]:
+    try:
+        numbers = [float(number) for number in part.split(":")]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (1, 3) or not all(math.isfinite(number) and number > 0 for number in numbers):
+        raise InvalidInput(f"--loads: must be such as 0.5,0.7 or 0.5:0.95:0.05 (from, to, step), not {text[:60]!r}.")
+    if len(numbers) == 1:
+        return numbers
+    first, last, step = numbers
+    count = math.floor((last - first) / step + 1e-9) + 1
+    if not 1 <= count <= MOST_LOADS:
+        raise InvalidInput(f"--loads: {part} holds {max(0, count)} loads, and from 1 to {MOST_LOADS} are meant.")
+    return [round(first + number * step, 9) for number in range(count)]
+
+
+@lru_cache(maxsize=4)
+def _factors(text: str | None, grid: int | None) -> FactorTable | float | None:
+    return factors_named(text, grid)
+
+
+def _fingerprint(request: SweepRequest) -> str:
+    """Return a hash of the files that the simulations read, so that changed files give other cases."""
+    digest = hashlib.sha256()
+    files = [_located("campaign", request.workload, CAMPAIGNS)]
+    if request.topology is not None:
+        files.append(_located("topology", request.topology, TOPOLOGIES))
+    own = [custom_file(name) for name in (*request.policies, *request.queues) if name is not None]
+    files += [Path(file) for file in own if file is not None]
+    if request.factors is not None:
+        files.append(Path(request.factors))
+    for file in files:
+        if file.is_file():
+            digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _located(kind: str, name: str, folder: Path) -> Path:
+    """Return the file that a name means; a job list, a log and a study's stream are not among the documents."""
+    path = Path(name)
+    if path.is_file():
+        return path
+    try:
+        return locate(kind, name, folder)
+    except UnknownName:
+        return path

@@ -1,0 +1,104 @@
+"""The verb ``sweep``: a workload simulated over policies, queues, loads and seeds, in parallel."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from emulator.cli.compiling import compile_simulator
+from emulator.cli.completion import topologies, workloads
+from emulator.cli.options import JsonOption, make_folder
+from emulator.cli.progress import sweep_progress
+from emulator.cli.tables import show_rows
+
+OUTCOMES_FILE: Final = "outcomes.jsonl"
+SHOWN: Final = {"response_s": "response (s)", "wait_s": "wait (s)", "gross_utilization": "gross utilization"}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to `app`."""
+    app.command("sweep")(sweep)
+
+
+def sweep(
+    workload: Annotated[
+        str, typer.Argument(help="A campaign, a job list, a log, or a study's stream.", autocompletion=workloads)
+    ],
+    policies: Annotated[str | None, typer.Option(help="Placement policies, joined by commas. [the workload's]")] = None,
+    queues: Annotated[str | None, typer.Option(help="Queue disciplines, joined by commas. [the workload's]")] = None,
+    loads: Annotated[
+        str | None, typer.Option(metavar="LIST|FROM:TO:STEP", help="Loads, such as 0.5:0.95:0.05. [the workload's]")
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Simulations of each cell: seeds 0, 1, ...")] = 10,
+    topology: Annotated[
+        str | None, typer.Option(help="Topology: a name or a file. [the workload's]", autocompletion=topologies)
+    ] = None,
+    clusters: Annotated[
+        str | None, typer.Option(metavar="NxSIZE,...", help="Generated clusters, such as 1024x32 or 72,4x32.")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(help="Number of jobs of a campaign or of a study's stream.")] = None,
+    quota: Annotated[float | None, typer.Option(help="Share of each cluster that jobs may fill.")] = None,
+    band: Annotated[str | None, typer.Option(help="Band of a campaign's background load in percent, or none.")] = None,
+    extension_factors: Annotated[
+        str | None, typer.Option(metavar="FILE|FACTOR", help="One factor for all jobs, or a table of them.")
+    ] = None,
+    grid: Annotated[int | None, typer.Option(help="Which grid's factors of a table count.")] = None,
+    warm_up: Annotated[int, typer.Option(help="First arrivals that are simulated but not counted.")] = 0,
+    workers: Annotated[int | None, typer.Option(help="Processes; by default one per processor.")] = None,
+    scheduler: Annotated[str | None, typer.Option(help="A dask scheduler elsewhere, host:port.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Directory of the results; one used before is resumed.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Simulate a workload over policies, queues, loads and seeds, on all processors.
+
+    Example: testbed sweep W1 --policies wf,cm,fcm --loads 0.5:0.95:0.05 --seeds 30 --out runs/w1-sweep
+    """
+    compile_simulator()
+    from emulator.campaigns.swept import SweepRequest, parsed_loads, sweep_workload
+    from emulator.reports.sweep_files import cell_rows, write_sweep
+    from emulator.simulator.sweep import Sweep, Workforce
+
+    request = SweepRequest(
+        workload, _names(policies), _names(queues), parsed_loads(loads), seeds, topology, clusters, jobs, quota, band,
+        extension_factors, grid, warm_up,
+    )  # fmt: skip
+    request.names()
+    force = Workforce(workers, scheduler)
+    folder = make_folder(out or Path("runs") / f"sweep-{Path(workload).stem}-{datetime.now():%Y%m%d-%H%M%S}")
+    with force.assembled() as client, sweep_progress("sweep") as report_progress:
+        found = Sweep(client, folder / OUTCOMES_FILE, report_progress)
+        cells = sweep_workload(request, found)
+        found.tidy()
+    write_sweep(cells, folder)
+    rows = cell_rows(cells)
+    if as_json:
+        print(json.dumps(rows, indent=2, allow_nan=False))
+    else:
+        show_rows([_shown(row) for row in rows], as_json=False, title=f"Sweep of {workload}")
+    print(f"Results: {folder}", file=sys.stderr)
+
+
+def _names(text: str | None) -> tuple[str | None, ...]:
+    """Return the names in a list joined by commas; without a list, the choice of the workload."""
+    named = tuple(filter(None, (part.strip() for part in (text or "").split(","))))
+    return named or (None,)
+
+
+def _shown(row: dict[str, object]) -> dict[str, object]:
+    shown: dict[str, object] = {name: row[name] for name in ("policy", "queue", "load", "n")}
+    shown |= {text: _with_interval(row, quantity) for quantity, text in SHOWN.items()}
+    return shown | {"saturated": f"{row['saturated']:.0%}", "verdict": row["verdicts"]}
+
+
+def _with_interval(row: dict[str, object], quantity: str) -> str:
+    from emulator.reports.text import with_interval
+
+    value, low, high = (row[f"{quantity}{end}"] for end in ("", "_low", "_high"))
+    if not isinstance(value, float):
+        return ""
+    return with_interval(value, low if isinstance(low, float) else None, high if isinstance(high, float) else None)

@@ -1,0 +1,20 @@
+"""Where the execution times of simulated jobs come from."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Times(StrEnum):
+    """The execution times of a simulation like a live run: by the model, or those that the run measured."""
+
+    MODEL = "model"
+    RUN = "run"
+
+
+class TimeSource(StrEnum):
+    """Where one execution time comes from; the least certain of what it was made of."""
+
+    STATED = "stated"
+    MEASURED = "measured"
+    PREDICTED = "predicted"

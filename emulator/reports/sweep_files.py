@@ -1,0 +1,119 @@
+"""A sweep as files: a row per simulation, a row per cell with intervals, and response against load."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from emulator.campaigns.swept import QUANTITIES, SweepCell
+from emulator.reports.figures.drawing import COLOURS, LINES, one_legend, panels, write_figures
+from emulator.reports.figures.figure import DataRow, ReportFigure, label
+from workloads.whole_files import written_whole
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SIMULATIONS_FILE: Final = "simulations.csv"
+CELLS_FILE: Final = "cells.csv"
+FIGURE: Final = "response-by-load"
+_DRAWN: Final = {"response_s": "response time (s)", "wait_s": "wait time (s)"}
+
+
+def write_sweep(cells: Sequence[SweepCell], folder: Path) -> None:
+    """Write the tables of a sweep into `folder`, and the figure if it went over loads; equal sweeps give equal bytes.
+
+    Raises:
+        InvalidInput: if they cannot be written there.
+    """
+    _write(folder / SIMULATIONS_FILE, simulation_rows(cells))
+    _write(folder / CELLS_FILE, cell_rows(cells))
+    if len({cell.load for cell in cells}) > 1:
+        write_figures([(FIGURE, load_figure(cells))], folder)
+
+
+def simulation_rows(cells: Sequence[SweepCell]) -> list[dict[str, Any]]:
+    """Return a row per simulation."""
+    return [
+        {"policy": cell.policy, "queue": cell.queue, "load": cell.load, "seed": seed, **outcome}
+        for cell in cells
+        for seed, outcome in enumerate(cell.outcomes)
+    ]
+
+
+def cell_rows(cells: Sequence[SweepCell]) -> list[dict[str, Any]]:
+    """Return a row per policy, queue and load: means over the seeds with 95% intervals."""
+    return [
+        {"policy": cell.policy, "queue": cell.queue, "load": cell.load, "n": len(cell.outcomes),
+         "saturated": cell.saturated, "verdicts": " ".join(cell.verdicts), **_estimates(cell)}
+        for cell in cells
+    ]  # fmt: skip
+
+
+def load_figure(cells: Sequence[SweepCell]) -> ReportFigure:
+    """Return the figure of response and wait against load, a line per policy and queue, with 95% intervals."""
+    return ReportFigure(
+        FIGURE,
+        "Response and wait by load",
+        "Means over the seeds with 95% intervals; hollow points: some simulations saturated.",
+        _figure_rows(cells),
+        lambda: _draw(cells),
+    )
+
+
+def _estimates(cell: SweepCell) -> dict[str, float | None]:
+    means = cell.means
+    found: dict[str, float | None] = {}
+    for quantity in QUANTITIES:
+        around = means.get(quantity)
+        found[quantity] = None if around is None else around.value
+        found[f"{quantity}_low"] = None if around is None else around.low
+        found[f"{quantity}_high"] = None if around is None else around.high
+    return found
+
+
+def _figure_rows(cells: Sequence[SweepCell]) -> list[DataRow]:
+    kept = ("policy", "queue", "load", "n", "saturated")
+    columns = [*kept, *(f"{quantity}{end}" for quantity in _DRAWN for end in ("", "_low", "_high"))]
+    return [{column: row[column] for column in columns} for row in cell_rows(cells)]
+
+
+def _write(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    with written_whole(path) as text:
+        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({name: repr(value) if isinstance(value, float) else value for name, value in row.items()}
+                         for row in rows)  # fmt: skip
+
+
+def _draw(cells: Sequence[SweepCell]) -> Figure:
+    figure, axes = panels(3.0, 1, len(_DRAWN))
+    lines = list(dict.fromkeys((cell.policy, cell.queue) for cell in cells))
+    for axis, (quantity, text) in zip(axes, _DRAWN.items(), strict=True):
+        for place, line in enumerate(lines):
+            of_line = [cell for cell in cells if (cell.policy, cell.queue) == line]
+            _draw_line(axis, of_line, quantity, place, label(" / ".join(line)))
+        axis.set_xlabel("load")
+        axis.set_ylabel(text)
+        axis.set_ylim(bottom=0)
+    one_legend(figure, axes)
+    return figure
+
+
+def _draw_line(axis: Axes, cells: Sequence[SweepCell], quantity: str, place: int, text: str) -> None:
+    drawn = sorted((cell for cell in cells if quantity in cell.means), key=lambda cell: cell.load or 0.0)
+    points = [(cell.load or 0.0, cell.means[quantity], cell.saturated) for cell in drawn]
+    if not points:
+        return
+    colour = COLOURS[place % len(COLOURS)]
+    loads, values = [load for load, _, _ in points], [around.value for _, around, _ in points]
+    halves = [0.0 if around.high is None else around.high - around.value for _, around, _ in points]
+    axis.errorbar(
+        loads, values, yerr=halves, color=colour, linestyle=LINES[place % len(LINES)], linewidth=1.2, elinewidth=0.7,
+        label=text,
+    )  # fmt: skip
+    for load, around, saturated in points:
+        axis.plot([load], [around.value], "o", color=colour, markersize=3,
+                  markerfacecolor="none" if saturated > 0 else colour)  # fmt: skip

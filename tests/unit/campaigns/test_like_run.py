@@ -1,0 +1,201 @@
+"""A simulation like a live run: the same schedule, system, scheduler and background load, from its records."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulator.campaigns.like_run import like_run, recorded_campaign
+from emulator.campaigns.simulated import SimulationOptions, simulate_prepared, simulate_workload
+from emulator.model.errors import InvalidInput
+from emulator.model.placement import Component, Placement
+from emulator.model.processor import processor_named
+from emulator.model.project import CAMPAIGNS
+from emulator.model.records import JobRow, RunKind, RunProgress
+from emulator.model.times import Times
+from emulator.reports.compared_runs import compare
+from emulator.runs.run_directory import read_manifest, read_rows, read_run, replace_manifest, replace_rows
+from emulator.runs.timelines import BACKGROUND, mean_shares, read_timelines, utilization_split
+from emulator.simulator.runtime_tables import read_factors
+from workloads.campaign import campaign_named
+from workloads.schedule import schedule, write_schedule
+
+
+def live_run(path: Path, source: str = "first", *, seed: int = 3, **options: Any) -> Path:
+    """Write the directory of a run that is as a live one: its schedule, and what came of it."""
+    subject, _ = simulate_workload(source, SimulationOptions(seed=seed, **options), out=path)
+    campaign = recorded_campaign(subject.record, path)
+    write_schedule(schedule(campaign, seed), path / "schedule.jsonl")
+    changed(path, kind=RunKind.CAMPAIGN, simulated=None)
+    return path
+
+
+def changed(path: Path, **changes: Any) -> None:
+    replace_manifest(path, read_manifest(path).model_copy(update=changes))
+
+
+def again(live: Path, out: Path, times: Times = Times.MODEL, factors: Any = None) -> Any:
+    """Simulate what the run did; the comparison of both."""
+    simulate_prepared(like_run(live, times, factors), SimulationOptions(), out=out)
+    return compare(read_run(live), read_run(out))
+
+
+def errors(comparison: Any) -> dict[tuple[str, str], float]:
+    return {(quantity.name, quantity.statistic): quantity.error or 0.0 for quantity in comparison.quantities}
+
+
+@pytest.mark.parametrize("policy", ["wf", "cm", "fcm"])
+def test_what_the_model_simulated_is_simulated_again_without_any_difference(tmp_path, policy):
+    found = again(live_run(tmp_path / "live", policy=policy, jobs=15), tmp_path / "again")
+    assert set(errors(found).values()) == {0.0}
+    assert (found.placements.placed, found.placements.different) == (15, ())
+
+
+def test_a_recorded_background_load_holds_the_same_processors_again(tmp_path):
+    """W1 states execution times, so those of the run are taken; its load is replayed, not held anew."""
+    live = live_run(tmp_path / "live", "W1", jobs=40)
+    found = again(live, tmp_path / "again", Times.RUN)
+    assert found.live.background
+    timelines = [read_timelines(path) for path in (live, tmp_path / "again")]
+    for begin_s in range(0, 3000, 500):
+        held = [mean_shares(run, utilization_split(run), begin_s, begin_s + 500)[BACKGROUND] for run in timelines]
+        assert held[1] == pytest.approx(held[0], rel=0.05)
+    assert found.simulated.manifest.background["share_in_band"] > 0.95
+    assert found.simulated.manifest.simulated["background"] == "as recorded"
+
+
+def test_execution_times_of_the_run_are_the_means_of_each_problem_over_the_same_parts(tmp_path):
+    live = live_run(tmp_path / "live", jobs=12)
+    jobs = [row.model_copy(update={"execution_time_s": 2 * row.execution_time_s}) for row in read_rows(live, JobRow)]
+    replace_rows(live, JobRow, jobs)
+    by_model = again(live, tmp_path / "model")
+    by_run = again(live, tmp_path / "run", Times.RUN)
+    assert errors(by_model)["execution", "mean"] == pytest.approx(-0.5)
+    assert abs(errors(by_run)["execution", "mean"]) < 0.25
+    sources = by_run.simulated.manifest.simulated["jobs_by_source"]
+    assert sources["measured"] > 0
+    assert sum(sources.values()) == 12
+
+
+def test_measured_factors_go_before_the_model_which_gives_what_they_lack(tmp_path):
+    live = live_run(tmp_path / "live", jobs=15)
+    table = tmp_path / "extension_factors.csv"
+    table.write_text(
+        "application,processors,clusters,extension_factor,verdict\npoisson,16,2,3.0,valid\npoisson,16,3,3.0,valid\n"
+        "poisson,16,4,3.0,valid\n"
+    )
+    simulate_prepared(like_run(live, factors=read_factors(table)), SimulationOptions(), out=tmp_path / "again")
+    rows = (tmp_path / "again" / "execution_times.csv").read_text().splitlines()[1:]
+    spread = [row for row in rows if row.split(",")[2] == "16" and row.split(",")[5] != "1"]
+    assert spread
+    assert all(row.split(",")[7] == "3.0" for row in spread)
+    assert any(row.split(",")[2] != "16" for row in rows)
+
+
+def test_the_overhead_of_a_run_whose_topology_states_none_is_the_mean_that_was_recorded(tmp_path):
+    live = live_run(tmp_path / "live", jobs=10)
+    topology = read_manifest(live).topology.model_copy(update={"middleware": None})
+    changed(live, topology=topology)
+    overheads = [job.overhead_s for job in read_rows(live, JobRow)]
+    simulate_prepared(like_run(live), SimulationOptions(), out=tmp_path / "again")
+    after = [job.overhead_s for job in read_rows(tmp_path / "again", JobRow)]
+    assert after == [pytest.approx(sum(overheads) / len(overheads))] * 10
+    assert "mean of the live run" in read_manifest(tmp_path / "again").simulated["middleware"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"kind": RunKind.SIMULATION}, "live: is a simulation; only a live campaign"),
+        ({"kind": RunKind.MEASUREMENT}, "live: is a measurement; only a live campaign"),
+        ({"format_version": 7}, "live: is of format version 7, and this program reads version 1"),
+        ({"progress": RunProgress.INCOMPLETE}, "live: was cut short .5 of 5 jobs are in it, incomplete."),
+        ({"jobs": 6}, "live: was cut short .5 of 6 jobs are in it"),
+        ({"workload": {"name": "x"}}, "manifest.json: workload: "),
+    ],
+)
+def test_a_run_that_cannot_be_simulated_again_is_refused_in_a_sentence(tmp_path, changes, sentence):
+    live = live_run(tmp_path / "live", jobs=5)
+    changed(live, **changes)
+    with pytest.raises(InvalidInput, match=sentence) as refused:
+        like_run(live)
+    assert "\n" not in str(refused.value)
+
+
+def test_another_schedule_or_none_is_refused(tmp_path):
+    live = live_run(tmp_path / "live", jobs=5)
+    lines = (live / "schedule.jsonl").read_text().splitlines()
+    (live / "schedule.jsonl").write_text("\n".join(lines[:4]) + "\n")
+    with pytest.raises(InvalidInput, match=r"schedule\.jsonl: holds 4 jobs, but the run had 5"):
+        like_run(live)
+    (live / "schedule.jsonl").write_text("\n".join([*lines[1:], lines[0]]) + "\n")
+    with pytest.raises(InvalidInput, match=r"schedule\.jsonl, line 5: arrival_s: .* lies before"):
+        like_run(live)
+    (live / "schedule.jsonl").unlink()
+    with pytest.raises(InvalidInput, match=r"schedule\.jsonl: cannot be read"):
+        like_run(live)
+
+
+def test_the_readmes_own_campaign_is_simulated_with_times_of_the_model(tmp_path):
+    subject, result = simulate_workload("first", SimulationOptions(), out=tmp_path / "run")
+    assert result.statistics.jobs_finished == 20
+    assert subject.times is not None
+    assert subject.times.jobs_by_source() == {"predicted": 20}
+    run = read_run(tmp_path / "run")
+    assert run.manifest.simulated == {"times": "model", "jobs_by_source": {"predicted": 20}}
+    one = next(job for job in run.jobs if job.processors == 4 and job.clusters == 1)
+    assert 25 < one.execution_time_s < 40  # the campaign file says about 32 s
+
+
+def test_a_campaign_with_stated_times_takes_factors_that_a_table_lacks_from_the_model(tmp_path):
+    table = tmp_path / "factors.csv"
+    table.write_text("application,processors,clusters,extension_factor,verdict\nlaplace,36,2,1.5,valid\n")
+    options = SimulationOptions(policy="fcm", jobs=40, runtime=read_factors(table))
+    subject, result = simulate_workload("W1", options)
+    assert result.statistics.jobs_finished == 40
+    found = subject.times.jobs_by_source()
+    assert sum(found.values()) == 40
+    assert found["predicted"] > 0
+    laplace = {job.id for job in subject.jobs if job.application == "laplace" and job.request.processors == 36}
+    placement = Placement((Component(0, 20), Component(1, 16)))
+    assert subject.times.execution_of_s(min(laplace), placement, 100.0) == 150.0
+
+
+def test_one_factor_for_all_jobs_goes_with_times_of_the_model():
+    alone, spread = (simulate_workload("first", SimulationOptions(runtime=factor))[1] for factor in (1.0, 2.0))
+    ratio = spread.statistics.total.execution_s / alone.statistics.total.execution_s
+    assert 1.2 < ratio < 2.0
+
+
+def test_processors_of_which_nothing_is_known_are_refused_with_the_remedy(tmp_path):
+    topology = tmp_path / "unpaced.yaml"
+    text = (CAMPAIGNS.parents[1] / "compose" / "mini.yaml").read_text()
+    topology.write_text("\n".join("processor: native" if line.startswith("processor:") else line
+                                  for line in text.splitlines()) + "\n")  # fmt: skip
+    with pytest.raises(InvalidInput, match=r"its processors are unpaced, .* state service_s in the campaign"):
+        simulate_workload("first", SimulationOptions(topology=str(topology)))
+
+
+def test_jobs_that_do_not_say_how_long_they_run_are_remarked(tmp_path):
+    path = tmp_path / "endless.yaml"
+    text = (CAMPAIGNS / "first.yaml").read_text().replace("iterations: 30, ", "")
+    path.write_text(text)
+    simulate_workload(str(path), SimulationOptions(jobs=3), out=tmp_path / "run")
+    assert read_manifest(tmp_path / "run").simulated["assumed_iterations"] == {"poisson": 1000}
+    assert json.loads((tmp_path / "run" / "manifest.json").read_text())["kind"] == "simulation"
+    assert campaign_named(str(path)).service_s is None
+
+
+def test_times_of_a_run_serve_where_no_model_knows_the_processors(tmp_path):
+    live = live_run(tmp_path / "live", jobs=12)
+    topology = read_manifest(live).topology
+    unpaced = topology.model_copy(update={"processor": processor_named("native")})
+    changed(live, topology=unpaced)
+    with pytest.raises(InvalidInput, match="its processors are unpaced"):
+        like_run(live)
+    found = again(live, tmp_path / "again", Times.RUN)
+    assert found.simulated.manifest.simulated["jobs_by_source"] == {"measured": 12}
+    assert found.placements.different == ()

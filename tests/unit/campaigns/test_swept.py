@@ -1,0 +1,125 @@
+"""Sweeps of a workload: loads, cells, files that are the same for any number of workers, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulator.campaigns.simulated import SimulationOptions, prepared
+from emulator.campaigns.swept import SweepRequest, WorkloadCase, at_load, parsed_loads, sweep_workload
+from emulator.model.errors import ImpossibleRequest, InvalidInput, UnknownName
+from emulator.reports.sweep_files import CELLS_FILE, SIMULATIONS_FILE, write_sweep
+from emulator.simulator.sweep import Sweep, Workforce
+
+
+def request(workload: str = "W2", **changes: Any) -> SweepRequest:
+    given: dict[str, Any] = {"policies": ("wf", "fcm"), "queues": (None,), "loads": (0.4, 0.8), "seeds": 3, "jobs": 30}
+    return SweepRequest(workload, **{**given, **changes})
+
+
+@pytest.mark.parametrize(
+    ("text", "loads"),
+    [
+        (None, (None,)),
+        ("0.7", (0.7,)),
+        ("0.5,0.9", (0.5, 0.9)),
+        ("0.5:0.7:0.05", (0.5, 0.55, 0.6, 0.65, 0.7)),
+        ("0.5:0.69:0.1,0.9", (0.5, 0.6, 0.9)),
+    ],
+)
+def test_loads_are_a_list_or_a_range_with_its_end(text, loads):
+    assert parsed_loads(text) == loads
+
+
+NO_LOADS = ["", "a", "0.5:0.9", "0.9:0.5:0.1", "0.5:0.9:0", "-1", "nan", "0.5:1e9:0.0001", "1:2:3:4"]
+
+
+@pytest.mark.parametrize("text", NO_LOADS)
+def test_what_are_no_loads_is_refused_in_a_sentence(text):
+    with pytest.raises(InvalidInput, match=r"^--loads: "):
+        parsed_loads(text)
+
+
+@pytest.mark.parametrize("load", [0.3, 1.0, 1.7])
+def test_a_load_is_the_work_of_all_jobs_over_what_the_processors_can_do_until_the_last_arrival(load):
+    subject = prepared("W2", SimulationOptions(jobs=50, seed=5))
+    jobs = at_load(tuple(subject.jobs), subject.topology.processors, load)
+    work_s = sum(job.request.processors * job.service_s for job in jobs)
+    assert work_s / (subject.topology.processors * jobs[-1].arrival_s) == pytest.approx(load)
+    assert [job.service_s for job in jobs] == [job.service_s for job in subject.jobs]
+
+
+def test_jobs_that_arrive_at_once_have_no_load():
+    with pytest.raises(InvalidInput, match="all jobs arrive at once"):
+        at_load((), 64, 0.5)
+
+
+def test_a_larger_load_waits_longer_and_every_seed_differs():
+    cases = request(policies=("wf",), loads=(0.3, 0.9)).cases()
+    outcomes = [case.run() for case in cases]
+    assert sum(found["wait_s"] for found in outcomes[:3]) < sum(found["wait_s"] for found in outcomes[3:])
+    assert len({found["response_s"] for found in outcomes}) == 6
+    assert len({case.key for case in cases}) == 6
+
+
+def test_a_changed_file_gives_other_cases(tmp_path):
+    jobs = tmp_path / "jobs.jsonl"
+    jobs.write_text('{"id": 1, "arrival_s": 2, "service_s": 3, "components": [4], "queue": 0}\n')
+    keys = [request(str(jobs), jobs=None).cases()[0].key]
+    jobs.write_text('{"id": 1, "arrival_s": 2, "service_s": 5, "components": [4], "queue": 0}\n')
+    keys.append(request(str(jobs), jobs=None).cases()[0].key)
+    assert keys[0] != keys[1]
+
+
+@pytest.mark.parametrize(
+    ("workload", "changes", "error", "said"),
+    [
+        ("W2", {"seeds": 0}, InvalidInput, "--seeds: must be at least 1, not 0"),
+        ("W2", {"policies": ("wf", "wf")}, InvalidInput, "--policies: names something twice"),
+        ("W2", {"policies": ("best",)}, UnknownName, "best"),
+        ("W9", {}, UnknownName, "no workload 'W9'"),
+        ("W2", {"topology": "mini"}, ImpossibleRequest, "72|64"),
+        ("25-25-25-25", {"loads": (None,), "policies": (None,)}, InvalidInput, "--load"),
+    ],
+)
+def test_what_cannot_be_swept_is_refused_before_any_worker_starts(workload, changes, error, said):
+    with pytest.raises(error, match=said):
+        request(workload, **changes).names()
+
+
+def swept(folder: Path, workers: int) -> dict[str, bytes]:
+    folder.mkdir()
+    with Workforce(workers).assembled() as client:
+        sweep = Sweep(client, folder / "outcomes.jsonl")
+        cells = sweep_workload(request(), sweep)
+        sweep.tidy()
+    write_sweep(cells, folder)
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_any_number_of_workers_leaves_the_same_bytes_and_an_interrupted_sweep_goes_on(tmp_path):
+    one, two = swept(tmp_path / "one", 1), swept(tmp_path / "two", 2)
+    assert one == two
+    assert {SIMULATIONS_FILE, CELLS_FILE, "outcomes.jsonl", "response-by-load.svg"} <= one.keys()
+    lines = one["outcomes.jsonl"].decode().splitlines()
+    assert len(lines) == 12
+    store = tmp_path / "outcomes.jsonl"
+    store.write_text("\n".join(lines[3:]) + '\n{"case": "torn')
+    with Workforce(1).assembled() as client:
+        sweep = Sweep(client, store)
+        cells = sweep_workload(request(), sweep)
+        sweep.tidy()
+    assert store.read_bytes() == one["outcomes.jsonl"]
+    assert [(cell.policy, cell.queue, cell.load) for cell in cells] == [
+        ("wf", "placement", 0.4), ("wf", "placement", 0.8), ("fcm", "placement", 0.4), ("fcm", "placement", 0.8)
+    ]  # fmt: skip
+    assert all(cell.means["response_s"].low is not None for cell in cells)
+
+
+def test_a_case_holds_only_what_its_outcome_depends_on():
+    case = request(loads=(None,), policies=(None,)).cases()[2]
+    assert isinstance(case, WorkloadCase)
+    assert json.loads(case.key).keys() == {"workload", "seed", "jobs", "warm_up_jobs", "inputs"}
