@@ -66,6 +66,7 @@ VERBS: Final = {
         "live",
     ),
     "simulate": Verb("Simulate a workload under a placement policy and a queue discipline.", "sim"),
+    "share": Verb("Simulate jobs that share nodes with each other and with local users.", "sim"),
     "study": Verb("Run a published simulation study again and decide its claims.", "sim"),
     "export": Verb(
         "Write files for other tools: a Poisson job on a topology for SimGrid's SMPI to predict, or the jobs of a run."
