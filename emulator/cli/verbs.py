@@ -71,6 +71,7 @@ VERBS: Final = {
         "Simulate a workload under a placement policy and a queue discipline, or what a live run did (--like).", "sim"
     ),
     "sweep": Verb("Simulate a workload over policies, queues, loads and seeds, on all processors.", "sim"),
+    "share": Verb("Simulate jobs that share nodes with each other and with local users.", "sim"),
     "study": Verb("Run a published simulation study again and decide its claims.", "sim"),
     "export": Verb(
         "Write files for other tools: a Poisson job on a topology for SimGrid's SMPI to predict, or the jobs of a run."

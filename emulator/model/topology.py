@@ -38,12 +38,14 @@ class Cluster(DocumentModel):
     """Processors under one local resource manager: `nodes` nodes of `processors_per_node` each.
 
     An emulated cluster has an access link; a real one has a head, which `ssh` names. `on` names the host that carries
-    an emulated cluster, where a testbed spreads over several (`testbed up --hosts`); elsewhere it says nothing.
+    an emulated cluster, where a testbed spreads over several (`testbed up --hosts`); elsewhere it says nothing. Where
+    jobs share nodes, the memory of a node limits how many do.
     """
 
     name: Name
     nodes: PositiveInt
     processors_per_node: PositiveInt = 2
+    node_memory_mb: PositiveFloat | None = None
     stated_access_link: AccessLink | None = Field(default=None, alias="access_link")
     ssh: RealHead | None = None
     on: Name | None = None

@@ -7,10 +7,10 @@ itself, with `advance`, which returns the task whose wish has been met then. The
 goes on without losing it if its next wish, stated at the same timestamp, is to compute.
 
 **Quanta.** Every task has a counter of processor time. The processor stays with a task until it waits, its counter is
-used up, or a woken task comes before it: one whose counter is larger, or a boosted one. Of all tasks that want the
-processor, the first boosted one is next, else the one with the largest counter, else the one that had it longest ago.
-If no task that wants it has any counter left, an epoch begins: each counter becomes half of itself plus the task's
-quantum, so a task that waits keeps up to two quanta.
+used up, or a woken task comes before it: a boosted one or, unless the rule says otherwise, one whose counter is larger.
+Of all tasks that want the processor, the first boosted one is next, else the one with the largest counter, else the one
+that had it longest ago. If no task that wants it has any counter left, an epoch begins: each counter becomes half of
+itself plus the task's quantum, so a task that waits keeps up to two quanta.
 
 **Contract.** Under a rule that protects local users, parallel and local tasks are two pools with epochs of their own.
 While both want the processor they take turns. A local turn is one quantum of local processor time. It earns the
@@ -70,6 +70,7 @@ class SharedProcessor:
     def __init__(self, rule: SharingRule, contract: SocialContract, now_s: float = 0.0) -> None:
         share = contract.parallel_share
         self._quantum_s: float = rule.quantum_s
+        self._wakes_first: bool = rule.wakes_first
         self._spin_s: float = rule.spin_s
         self._boosts: bool = rule.boosts_receivers
         self._pools: bool = rule.protects_local and share < 1.0
@@ -240,7 +241,8 @@ class SharedProcessor:
         running = self._running
         if running is None or (self._pools and running.local != task.local):
             return
-        if running.boost == 0 and (task.boost > 0 or task.counter_s > running.counter_s):
+        larger = self._wakes_first and task.counter_s > running.counter_s
+        if running.boost == 0 and (task.boost > 0 or larger):
             self._release(running)
 
     def _end_wish(self, task: Task) -> None:

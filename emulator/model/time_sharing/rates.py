@@ -37,4 +37,4 @@ def mean_rates(shares: Sequence[float], local_share: float = 0.0) -> tuple[float
             queued[index] = now_queued
         if change < CLOSE_ENOUGH:
             break
-    return tuple(1.0 / cycle for cycle in cycles[: len(shares)])
+    return tuple(min(1.0, 1.0 / cycle) for cycle in cycles[: len(shares)])

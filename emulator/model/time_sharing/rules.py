@@ -20,10 +20,11 @@ MAX_SPIN_S: Final = 10.0
 class SharingRule:
     """How the tasks of one processor share it.
 
-    `spin_s` is the processor time for which a receiver polls before it blocks. If `boosts_receivers`, a message's
-    arrival puts its receiver before all tasks that were not woken so. If `protects_local`, the social contract holds in
-    time, and no parallel task takes the processor from a local one. If `balances_jobs`, the tasks of a job get quanta
-    of the size that its slowest node can give.
+    If `wakes_first`, a woken task with a larger counter than the one that has the processor takes it at once. `spin_s`
+    is the processor time for which a receiver polls before it blocks. If `boosts_receivers`, a message's arrival puts
+    its receiver before all tasks that were not woken so. If `protects_local`, the social contract holds in time, and no
+    parallel task takes the processor from a local one. If `balances_jobs`, the tasks of a job get quanta of the size
+    that its slowest node can give.
 
     Raises:
         InvalidInput: if a duration is out of range.
@@ -31,6 +32,7 @@ class SharingRule:
 
     name: str
     quantum_s: float = 0.06
+    wakes_first: bool = True
     spin_s: float = 0.0
     boosts_receivers: bool = False
     protects_local: bool = False
@@ -46,6 +48,7 @@ class SharingRule:
 RULES: Final = {
     rule.name: rule
     for rule in (
+        SharingRule("quantum", wakes_first=False),
         SharingRule("linux"),
         SharingRule("spinning", spin_s=0.005),
         SharingRule("dcs", boosts_receivers=True),

@@ -44,6 +44,11 @@ def test_a_task_that_slept_comes_before_one_that_did_not():
     assert played.ends_s == pytest.approx({A: 1.03, B: 0.18})
 
 
+def test_without_waking_first_a_task_that_slept_waits_for_the_end_of_the_quantum():
+    played = play({A: computing(1.0), B: Script([("sleep", 0.15), ("compute", 0.03)])}, "quantum")
+    assert played.held(B) == [(0.18, 0.21)]
+
+
 def three(rule: str):
     """B computes for 0.05 s and waits for a message at 0.13; A has used its quantum up by then, C runs until 0.17."""
     waits = Script([("compute", 0.05), ("message", 0.13), ("compute", 0.005)])
