@@ -19,10 +19,10 @@ class JobSetting:
 
     `profile` is None if the processors are the host's own, unpaced. `weight` is the cost of the application's update of
     a point relative to Poisson's, which the profile states. `interconnect` is None if messages inside a cluster are not
-    paced.
+    paced. With `sampled` numerics most iterations do not compute.
 
     Raises:
-        InvalidInput: if the weight is not positive.
+        InvalidInput: if the weight is not positive, or numerics are sampled on unpaced processors.
     """
 
     dilation: Dilation
@@ -31,10 +31,15 @@ class JobSetting:
     profile: ProcessorProfile | None
     weight: float = 1.0
     interconnect: Interconnect | None = None
+    sampled: bool = False
 
     def __post_init__(self) -> None:
         if not 0.0 < self.weight < math.inf:
             raise InvalidInput(f"--weight must be a positive number of Poisson updates, not {self.weight!r}.")
+        if self.sampled and self.profile is None:
+            raise InvalidInput(
+                "--numerics sampled needs paced processors: native ones take the time of their numerics."
+            )
 
     def duration_s(self, points: int) -> float:
         """Return the emulated seconds in which a processor updates `points` grid points once; 0 if it is not paced."""

@@ -50,7 +50,9 @@ CommunicationOption = Annotated[
 AsCoallocatedOption = Annotated[
     bool, typer.Option("--as-coallocated", help="One cluster also over the interconnect of co-allocated jobs.")
 ]
-TimeScaleOption = Annotated[float, typer.Option(help="Divides what computing takes; times stay scaled.")]
+ProcessorSpeedOption = Annotated[
+    float, typer.Option(help="How many times as fast processors compute as the topology's.")
+]
 AttributeOption = Annotated[
     bool, typer.Option("--attribute", help="Split each factor into its parts, by control runs.")
 ]
@@ -91,7 +93,7 @@ def measure_factors(
     settings: SettingsOption = None,
     communication: CommunicationOption = False,
     as_coallocated: AsCoallocatedOption = False,
-    time_scale: TimeScaleOption = 1.0,
+    processor_speed: ProcessorSpeedOption = 1.0,
     attribute: AttributeOption = False,
     check: CheckOption = False,
     dry_run: DryRunOption = False,
@@ -117,7 +119,7 @@ def measure_factors(
         raise InvalidInput("--topology: goes with --dry-run; a testbed has the topology that it was brought up with.")
     stated = described_cells(applications, grids, processors, clusters, iterations, settings) | {
         "repeat": repeat, "on": names(on), "communication": communication, "as_coallocated": as_coallocated,
-        "time_scale": time_scale, "attribute": attribute, "check": check,
+        "processor_speed": processor_speed, "attribute": attribute, "check": check,
         "dilation": parse_dilation(dilation),
     }  # fmt: skip
     matrix = validate(stated, Matrix, source="measure")

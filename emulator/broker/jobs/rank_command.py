@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from emulator.broker.jobs.mpirun_script import RANK
 from emulator.model.clock import Dilation
 from emulator.model.interconnects import Interconnect
-from emulator.model.job import JobSpecification
+from emulator.model.job import JobSpecification, Numerics
 from emulator.model.processor import Processor
 from emulator.model.topology import Topology
 
@@ -33,6 +33,8 @@ def command_line(
         **_processor(topology.processor, specification),
         **_interconnect(topology.interconnects.of(len(part_sizes), specification.interconnect)),
     }
+    if specification.numerics is not Numerics.REAL:
+        options["numerics"] = specification.numerics.value
     if host_start_timestamp_s is not None:
         options["start-at"] = f"{host_start_timestamp_s:.6f}"
     return [RANK, specification.application, *_option_words(specification.arguments), *_option_words(options)]
@@ -43,8 +45,8 @@ def _processor(processor: Processor, specification: JobSpecification) -> dict[st
     if costs is None:
         return {"native": True}
     return {
-        "in-cache-ns-per-point": costs.in_cache_ns_per_point / specification.time_scale,
-        "out-of-cache-ns-per-point": costs.out_of_cache_ns_per_point / specification.time_scale,
+        "in-cache-ns-per-point": costs.in_cache_ns_per_point / specification.processor_speed,
+        "out-of-cache-ns-per-point": costs.out_of_cache_ns_per_point / specification.processor_speed,
         "cache-bytes": costs.cache_bytes,
         "weight": processor.weight(specification.application),
     }

@@ -44,6 +44,7 @@ def test_native_processors_have_no_profile() -> None:
         ("--grid 4 --iterations 1 --components 8;8", "--components must be sizes"),
         ("--grid 4 --iterations 1 --clusters 3", "cannot be divided equally"),
         ("--grid 4 --iterations 1 --in-cache-ns-per-point 0", "must be positive"),
+        ("--grid 4 --iterations 1 --numerics sampled --native", "--numerics sampled needs paced processors"),
     ],
 )
 def test_values_that_cannot_be_meant_are_refused(extra: str, complaint: str) -> None:
