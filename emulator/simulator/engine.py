@@ -31,6 +31,7 @@ from emulator.model.placement import Component, Placement
 from emulator.model.stream import StreamJob
 from emulator.policies.answer_checks import does_not_wait, take
 from emulator.policies.decisions import NOBODY
+from emulator.policies.placement.fixed import needs_running_jobs
 from emulator.policies.protocols import (
     Arrival,
     Departure,
@@ -155,7 +156,7 @@ class Engine:
         self._surroundings = surroundings or Surroundings()
         self._background = background
         self._changed_s: float = 0.0
-        self._shows_running: bool = bool(getattr(discipline, "needs_running_jobs", False))
+        self._shows_running: bool = needs_running_jobs(discipline) or needs_running_jobs(policy)
         self._on_finished = on_finished
         self._log = log
         self._jobs: dict[int, SimulatedJob] = {}
@@ -330,7 +331,7 @@ class Engine:
         execution_s = self._runtime.execution_s(job.application, placement, job.service_s)
         start_s = time_s
         if self._preparation is not None:
-            start_s += self._preparation.delay_s(placement)
+            start_s += self._preparation.delay_s(placement, time_s)
         self._placed += 1
         self._observations.started += 1
         job.sequence = self._placed

@@ -48,6 +48,11 @@ def ignores_time(policy: PlacementPolicy) -> bool:
     return bool(getattr(policy, "ignores_time", False))
 
 
+def needs_running_jobs(decider: object) -> bool:
+    """Return whether a policy or a discipline states that it reads the running jobs and their estimated ends."""
+    return bool(getattr(decider, "needs_running_jobs", False))
+
+
 class AcceptingFixed:
     """A policy that places fixed requests where they say, and passes all others to `policy`."""
 
@@ -55,6 +60,7 @@ class AcceptingFixed:
         self._policy = policy
         self.accepts = policy.accepts | {RequestKind.FIXED}
         self.ignores_time: bool = ignores_time(policy)
+        self.needs_running_jobs: bool = needs_running_jobs(policy)
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
         """Return a placement by the request's kind, with the replica that each component reads, or None."""
