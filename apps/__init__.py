@@ -15,7 +15,7 @@ processor would have needed. Where things are:
 - Messages: `messaging` sends one rank's, paced to an `interconnect`, and wakes other ranks by `doorbells`. `exchange`
   moves the borders between neighbours, `collectives` is what all ranks do together.
 - Measuring: `setting` says how a job runs, `counters` what a rank counts, `phase_clock` closes the phases of a loop,
-  `wide_area_bytes` asks the kernel what the ranks' connections carried.
+  `numerics` says which of them compute, and `wide_area_bytes` asks the kernel what the ranks' connections carried.
 - Results: `timeline` has the barriers and the events that rank 0 reports, `record` the result that is printed,
   `solution` the computed solution: its distance from the known one, and a file of it.
 

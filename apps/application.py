@@ -71,4 +71,4 @@ class JobContext:
 
     def phase_clock(self, times: HostTimes, reduction: Reduction | None = None) -> PhaseClock:
         """Make the clock of a loop; its iterations meet in `reduction`, if one is given."""
-        return PhaseClock(times, self.pacer, self.messenger, reduction)
+        return PhaseClock(times, self.pacer, self.messenger, reduction, self.setting.sampled)

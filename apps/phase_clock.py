@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import numpy as np
 
 from apps.counters import HostTimes
+from apps.numerics import SampledResults, computes
 from apps.pacing import Pacer, Phase
 from emulator.model.units import seconds_from_nanoseconds
 
@@ -58,12 +59,19 @@ class PhaseClock:
 
     An iteration is `compute` (or the application's own work and `end_compute`), then `end_exchange` after a border
     exchange and `end_reduction` after a reduction, as often as the application has them, then `end_iteration`. A
-    reduction given here carries the ranks' lateness and the timestamps that make up the total communication time.
+    reduction given here carries the ranks' lateness and the timestamps that make up the total communication time. With
+    `sampled` numerics most iterations do not compute (`apps.numerics`).
     """
 
     def __init__(
-        self, times: HostTimes, pacer: Pacer, processor: EmulatedProcessor, reduction: Reduction | None = None
+        self,
+        times: HostTimes,
+        pacer: Pacer,
+        processor: EmulatedProcessor,
+        reduction: Reduction | None = None,
+        sampled: bool = False,
     ) -> None:
+        self._sampled = SampledResults() if sampled else None
         self._times, self._pacer, self._processor = times, pacer, processor
         self._carried = np.zeros(_CARRIED) if reduction is None else reduction.carried
         self._iteration_started_ns = self._phase_started_ns = self._loop_started_ns = self._cpu_started_ns = 0
@@ -89,6 +97,11 @@ class PhaseClock:
 
     def compute(self, update: Callable[[], Result], phase: Phase) -> Result:
         """Run the kernel, sometimes sampling its CPU time, and wait until the emulated processor has done it."""
+        sampled = self._sampled
+        if sampled is not None and sampled.has(update) and not computes(len(self._times.iterations_ns)):
+            self.end_compute(phase)
+            stale: Result = sampled.last(update)
+            return stale
         if self._kernels % _SAMPLED_EVERY:
             result = update()
         else:
@@ -97,6 +110,8 @@ class PhaseClock:
             self._times.kernel_cpu_ns += time.thread_time_ns() - cpu_started_ns
             self._samples += 1
         self._kernels += 1
+        if sampled is not None:
+            sampled.note(update, result)
         self.end_compute(phase)
         return result
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 from apps.failing import fail_alone, fail_together
 from apps.grid import check_components, equal_components
 from apps.interconnect import Interconnect
+from apps.numerics import NUMERICS, REAL, SAMPLED, UNCHECKED
 from apps.pacing import DilatedPacer, NativePacer, Pacer, ProcessorProfile, make_timers_exact, parse_memory
 from apps.registry import APPLICATIONS
 from apps.tree import PATTERNS
@@ -72,6 +73,8 @@ def _add_common_arguments(parser: argparse.ArgumentParser) -> None:
         help="ranks of a node, which share its memory, in each component's cluster or in all (1)")  # fmt: skip
     add("--weight", type=float, default=1.0, metavar="W",
         help="what the application's update of a point costs relative to Poisson's (%(default)s)")  # fmt: skip
+    add("--numerics", choices=NUMERICS, default=REAL,
+        help="sampled: most iterations are paced and communicate, but do not compute (%(default)s)")  # fmt: skip
     add("--interconnect", metavar="NAME:latency_s:rate_mbit:message_s",
         help="pace messages inside clusters to this interconnect (default: shared memory, unpaced)")  # fmt: skip
     add("--collectives", choices=PATTERNS, default="tree", help="the pattern of collectives (%(default)s)")
@@ -108,6 +111,7 @@ def read_setting(arguments: argparse.Namespace, processes: int) -> JobSetting:
         _sizes("--per-node", arguments.per_node),
         arguments.collectives,
         arguments.far_extra_s,
+        sampled=arguments.numerics == SAMPLED,
     )
 
 
@@ -148,6 +152,8 @@ def run(communicator: MPI.Comm, arguments: argparse.Namespace, options: object) 
 
     descriptor = APPLICATIONS[arguments.application]
     setting = read_setting(arguments, communicator.size)
+    if setting.sampled and getattr(options, "tolerance", 0.0) > 0.0:
+        raise InvalidInput("--numerics sampled has no solution to converge to: set --tolerance 0 and the iterations.")
     pacer: Pacer = DilatedPacer(setting.dilation, sleep_until) if setting.profile else NativePacer()
     job = JobContext.of_rank(communicator, setting, pacer)
     application: Application = getattr(import_module(descriptor.module), descriptor.class_name)(job, options)
@@ -158,7 +164,9 @@ def run(communicator: MPI.Comm, arguments: argparse.Namespace, options: object) 
     application.iterate()
     pass_finish_barrier(job)
     record = gather_record(communicator, setting, application.times, pacer.count, job.messenger.count)
-    results = application.results()
+    results = application.results() | {"numerics": arguments.numerics}
+    if setting.sampled:
+        results |= {key: None for key in UNCHECKED if key in results}
     job.collectives.free()
     crossed = gather_wide_area_bytes(communicator, setting)
     if record is not None:

@@ -22,11 +22,12 @@ class JobSetting:
     `profile` is None if the processors are the host's own, unpaced. `weight` is the cost of the application's update of
     a point relative to Poisson's, which the profile states. `interconnect` is None if messages inside a cluster are not
     paced. A component fills nodes of its cluster with `per_node` ranks each; a single number holds for all components.
-    Collectives follow `pattern`. A message between clusters takes `far_extra_s` longer than the wide area itself.
+    Collectives follow `pattern`. A message between clusters takes `far_extra_s` longer than the wide area itself. With
+    `sampled` numerics most iterations do not compute.
 
     Raises:
-        InvalidInput: if the weight or the ranks of a node are not positive, the extra time is negative, or there are
-            not as many numbers of ranks as components.
+        InvalidInput: if the weight or the ranks of a node are not positive, the extra time is negative, there are not
+            as many numbers of ranks as components, or numerics are sampled on unpaced processors.
     """
 
     dilation: Dilation
@@ -38,6 +39,7 @@ class JobSetting:
     per_node: tuple[int, ...] = (1,)
     pattern: Pattern = "tree"
     far_extra_s: float = 0.0
+    sampled: bool = False
 
     def __post_init__(self) -> None:
         if not 0.0 < self.weight < math.inf:
@@ -51,6 +53,10 @@ class JobSetting:
             )
         if not 0.0 <= self.far_extra_s < math.inf:
             raise InvalidInput(f"--far-extra-s must be zero or more seconds, not {self.far_extra_s!r}.")
+        if self.sampled and self.profile is None:
+            raise InvalidInput(
+                "--numerics sampled needs paced processors: native ones take the time of their numerics."
+            )
 
     def duration_s(self, sweep: Sweep, rank: int) -> float:
         """Return the emulated seconds of one `sweep` by the processor of `rank`; 0 if it is not paced."""

@@ -52,7 +52,9 @@ CommunicationOption = Annotated[
 AsCoallocatedOption = Annotated[
     bool, typer.Option("--as-coallocated", help="One cluster also over the interconnect of co-allocated jobs.")
 ]
-TimeScaleOption = Annotated[float, typer.Option(help="Divides what computing takes; times stay scaled.")]
+ProcessorSpeedOption = Annotated[
+    float, typer.Option(help="How many times as fast processors compute as the topology's.")
+]
 AttributeOption = Annotated[
     bool, typer.Option("--attribute", help="Split each factor into its parts, by control runs.")
 ]
@@ -94,7 +96,7 @@ def measure_factors(
     settings: SettingsOption = None,
     communication: CommunicationOption = False,
     as_coallocated: AsCoallocatedOption = False,
-    time_scale: TimeScaleOption = 1.0,
+    processor_speed: ProcessorSpeedOption = 1.0,
     attribute: AttributeOption = False,
     check: CheckOption = False,
     dry_run: DryRunOption = False,
@@ -121,7 +123,7 @@ def measure_factors(
     described = described_cells(applications, grids, processors, clusters, iterations, settings)
     stated = described | described_splits(splits, given_options(context)) | {
         "repeat": repeat, "on": names(on), "communication": communication, "as_coallocated": as_coallocated,
-        "time_scale": time_scale, "attribute": attribute, "check": check,
+        "processor_speed": processor_speed, "attribute": attribute, "check": check,
         "dilation": parse_dilation(dilation),
     }  # fmt: skip
     matrix = validate(stated, Matrix, source="measure")

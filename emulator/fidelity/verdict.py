@@ -10,6 +10,7 @@ from typing import Final
 
 from emulator.fidelity.background import BackgroundMeasures
 from emulator.fidelity.conditions import Conditions
+from emulator.fidelity.judgement import Judgement as Judgement
 from emulator.fidelity.measures import JobMeasures, RunMeasures
 from emulator.fidelity.strangers import StrangersTraffic
 from emulator.fidelity.thresholds import (
@@ -35,19 +36,6 @@ from emulator.model.evidence import LinkCheck
 
 UNPACED: Final = "processors unpaced: compute phases took this host's own time, whatever the dilation"
 """Why a job on native processors is suspect: its times are this host's and change with the dilation and the load."""
-
-
-class Judgement(StrEnum):
-    """How far a result can be trusted; ordered from best to worst by `severity`."""
-
-    VALID = "valid"
-    SUSPECT = "suspect"
-    VOID = "void"
-
-    @property
-    def severity(self) -> int:
-        """0 for valid, 1 for suspect, 2 for void."""
-        return list(Judgement).index(self)
 
 
 class Remedy(StrEnum):

@@ -109,18 +109,24 @@ class Link(Path):
 
 
 class Middleware(DocumentModel):
-    """The emulated time that the grid middleware takes from placement to start of a job."""
+    """The emulated time that the grid middleware takes from placement to start of a job.
+
+    Each head's gatekeeper serves the submissions of components one at a time, `gatekeeper_s` each; what a job waits for
+    its turns comes on top of its overhead.
+    """
 
     base_s: NonNegative
     per_component_s: NonNegative = 0.0
+    gatekeeper_s: NonNegative = 0.0
 
     def overhead_s(self, components: int) -> float:
-        """Return the emulated seconds for a job of `components` components."""
+        """Return the emulated seconds for a job of `components` components, without gatekeepers."""
         return self.base_s + self.per_component_s * components
 
     def divided(self, time_scale: float) -> Middleware:
         """Return the same with its times divided by `time_scale`."""
-        return Middleware(base_s=self.base_s / time_scale, per_component_s=self.per_component_s / time_scale)
+        stated_s = {"base_s": self.base_s, "per_component_s": self.per_component_s, "gatekeeper_s": self.gatekeeper_s}
+        return self.model_copy(update={key: each_s / time_scale for key, each_s in stated_s.items()})
 
 
 class Topology(DocumentModel):

@@ -19,7 +19,7 @@ from emulator.fidelity.calibration import predicted_compute_s
 from emulator.model.documents import DocumentModel, validate
 from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.interconnects import WhichInterconnect
-from emulator.model.job import MAX_COMPONENT_PROCESSORS, ArgumentName, JobName, JobSpecification, TimeScale
+from emulator.model.job import MAX_COMPONENT_PROCESSORS, ArgumentName, JobName, JobSpecification, ProcessorSpeed
 from emulator.model.processor import Processor
 from emulator.model.request import RequestKind
 from emulator.model.topology import Name, Topology
@@ -46,7 +46,7 @@ class Matrix(DocumentModel):
     problems (None: both are chosen for each problem). `on` names the clusters in the order in which cells use them;
     empty: the topology's order. `arguments` go to every application, `own_arguments` to the one named. With
     `communication` every cell is run synchronized too, with `as_coallocated` one cluster also over the interconnect of
-    co-allocated jobs. `time_scale` divides what computing takes. With `attribute` the control runs are made that split
+    co-allocated jobs. `processor_speed` divides what computing takes. With `attribute` the control runs are made that split
     each extension factor into parts, with `check` all is repeated at twice the dilation.
     """
 
@@ -63,7 +63,7 @@ class Matrix(DocumentModel):
     own_arguments: dict[Name, Values] = Field(default_factory=dict)
     communication: bool = False
     as_coallocated: bool = False
-    time_scale: TimeScale = 1.0
+    processor_speed: ProcessorSpeed = 1.0
     attribute: bool = False
     check: bool = False
 
@@ -335,7 +335,7 @@ def _specification(
             "request": RequestKind.FIXED,
             "clusters": tuple(names[:clusters]),
             "interconnect": variant.interconnect,
-            "time_scale": matrix.time_scale,
+            "processor_speed": matrix.processor_speed,
         },
         JobSpecification,
         source="measure",

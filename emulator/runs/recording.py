@@ -89,6 +89,16 @@ class BackgroundListener(Protocol):
         """Take note that the grid's jobs hold `processors` of a cluster since `time_s`."""
 
 
+class FilesListener(Protocol):
+    """Whoever keeps the jobs' input files: told when the run's clock starts, and which file's job has ended."""
+
+    def begin(self, clock: EmulatedClock) -> None:
+        """Go on by the clock of the run."""
+
+    def note_ended(self, name: str | None) -> None:
+        """Take note that the job that read the file `name` has ended."""
+
+
 @dataclass(slots=True)
 class Recorder:
     """The recorder of one run's events into `directory`, with the state of its jobs.
@@ -96,7 +106,8 @@ class Recorder:
     `ended` holds every job that ended, by id, `verdicts` the verdict on each that finished; `last_sequence` is the
     number of the last event recorded. A job is judged by what its record says, by the `evidence` of its time, and by
     the `link_checks` made until then. `background` is told of the grid's use of the clusters, and `background_measures`
-    says how that load kept to its band. `notes` holds what the live page is told.
+    says how that load kept to its band. `notes` holds what the live page is told. `files` is told which input files are
+    not needed any more.
     """
 
     directory: RunDirectory
@@ -110,6 +121,7 @@ class Recorder:
     evidence: Gathering | None = None
     link_checks: Sequence[LinkCheck] = ()
     background: BackgroundListener | None = None
+    files: FilesListener | None = None
     background_measures: BackgroundMeasures | None = None
     notes: NoteBook | None = None
     _held: dict[int, JobView] = field(default_factory=dict)
@@ -133,8 +145,9 @@ class Recorder:
             clock = EmulatedClock.resumed(self.dilation, host_origin_s)
             if self.evidence is not None:
                 self.evidence.begin(clock)
-            if self.background is not None:
-                self.background.begin(clock)
+            for listener in (self.background, self.files):
+                if listener is not None:
+                    listener.begin(clock)
         if event.kind is EventKind.SUBMITTED:
             self.submitted += 1
         if event.kind is EventKind.PLACED and self.evidence is not None:
@@ -177,6 +190,8 @@ class Recorder:
         for row in component_rows(job):
             self.directory.append(row)
         self.directory.append(job_row(job, verdict))
+        if self.files is not None:
+            self.files.note_ended(job.specification.file)
 
     def _measures(self, job: JobView) -> JobMeasures:
         """Return what the record of a job and the evidence of its time say; older evidence is not needed any more."""

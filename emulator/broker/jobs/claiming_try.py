@@ -37,7 +37,8 @@ def job_label(claim: str) -> str:
 class ClaimingTry:
     """The allocations of one try of one job: claimed, awaited and released together.
 
-    The watchers' threads note events; the job's thread waits for them.
+    The watchers' threads note events; the job's thread waits for them. `serve` makes the claim in a cluster when the
+    cluster's head has its turn for it.
     """
 
     def __init__(
@@ -47,7 +48,9 @@ class ClaimingTry:
         placement: Placement,
         managers: Sequence[LocalResourceManager],
         releases: Releases,
+        serve: Callable[[str, Callable[[], None]], None] = lambda cluster, claim: claim(),
     ) -> None:
+        self._serve = serve
         sizes = {
             claim_name(label, number, managers[index].cluster): (managers[index], size)
             for index, size in placement.by_cluster().items()
@@ -69,7 +72,10 @@ class ClaimingTry:
             ClaimFailed, ClusterUnreachable: if one of them refuses or does not answer.
         """
         with ThreadPoolExecutor(max_workers=len(self._managers)) as pool:
-            claims = {name: pool.submit(self._claim_one, name) for name in self._managers}
+            claims = {
+                name: pool.submit(self._serve, manager.cluster, partial(self._claim_one, name))
+                for name, manager in self._managers.items()
+            }
         problems = [future.exception() for future in claims.values() if future.exception() is not None]
         if problems:
             raise problems[0] or ClaimFailed("A claim failed.")

@@ -14,7 +14,7 @@ from itertools import permutations
 
 from emulator.broker.jobs.mpirun_script import RANK
 from emulator.model.clock import Dilation
-from emulator.model.job import JobSpecification
+from emulator.model.job import JobSpecification, Numerics
 from emulator.model.point_costs import MemoryCosts
 from emulator.model.processor import Processor
 from emulator.model.topology import Topology
@@ -43,6 +43,8 @@ def command_line(
         **_messages(topology, clusters, part_sizes, specification),
         "per-node": ",".join(map(str, _per_node(topology, clusters, part_sizes, specification))),
     }
+    if specification.numerics is not Numerics.REAL:
+        options["numerics"] = specification.numerics.value
     if host_start_timestamp_s is not None:
         options["start-at"] = f"{host_start_timestamp_s:.6f}"
         options["start-within"] = f"{max(0.0, host_start_timestamp_s - time.time()):.6f}"
@@ -54,8 +56,8 @@ def _processor(processor: Processor, specification: JobSpecification) -> dict[st
     if costs is None:
         return {"native": True}
     return {
-        "in-cache-ns-per-point": costs.in_cache_ns_per_point / specification.time_scale,
-        "out-of-cache-ns-per-point": costs.out_of_cache_ns_per_point / specification.time_scale,
+        "in-cache-ns-per-point": costs.in_cache_ns_per_point / specification.processor_speed,
+        "out-of-cache-ns-per-point": costs.out_of_cache_ns_per_point / specification.processor_speed,
         "cache-bytes": costs.cache_bytes,
         "weight": processor.weight(specification.application),
         **({} if costs.memory is None else {"memory": _memory(costs.memory, specification.time_scale)}),

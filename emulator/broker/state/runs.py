@@ -148,11 +148,11 @@ class Run:
 
     @property
     def needs_running_jobs(self) -> bool:
-        """Whether the discipline plans with the estimated ends of the running jobs."""
-        return bool(getattr(self.discipline, "needs_running_jobs", False))
+        """Whether the discipline or the policy reads the running jobs and their estimated ends."""
+        return self.deciders.needs_running_jobs
 
     def running(self) -> tuple[RunningJob, ...]:
-        """Return the placed jobs with their estimated ends; nothing if the discipline does not plan with them."""
+        """Return the placed jobs with their estimated ends; nothing if neither discipline nor policy reads them."""
         if not self.needs_running_jobs:
             return ()
         return tuple(running for job in self.placed if (running := job.running()) is not None)

@@ -62,6 +62,7 @@ def test_native_processors_have_no_profile() -> None:
         ("--grid 4 --iterations 1 --per-node 2,2,2", "--per-node must be one number or one for each of"),
         ("--grid 4 --iterations 1 --per-node two", "--per-node must be sizes"),
         ("--grid 4 --iterations 1 --far-extra-s -1", "--far-extra-s must be zero or more"),
+        ("--grid 4 --iterations 1 --numerics sampled --native", "--numerics sampled needs paced processors"),
     ],
 )
 def test_values_that_cannot_be_meant_are_refused(extra: str, complaint: str) -> None:

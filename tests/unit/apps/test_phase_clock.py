@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from apps.counters import HostTimes, together_ns
+from apps.numerics import FIRST_ITERATIONS
 from apps.pacing import Phase, PhaseCount
 from apps.phase_clock import PhaseClock
 
@@ -103,6 +104,38 @@ def test_what_a_rank_is_behind_by_at_the_end_lengthens_the_runtime() -> None:
     clock.compute(lambda: None, PHASE)
     clock.end()
     assert times.host_critical_lateness_s >= 0.1 + 0.5
+
+
+def test_with_sampled_numerics_only_some_iterations_compute_and_all_are_paced() -> None:
+    times, computed = HostTimes(), []
+    clock = PhaseClock(times, PunctualPacer(), Processor(), sampled=True)
+    clock.begin()
+    results = []
+
+    def update() -> int:
+        computed.append(len(times.iterations_ns))
+        return len(computed)
+
+    for _ in range(65):
+        results.append(clock.compute(update, PHASE))
+        clock.end_iteration()
+    clock.end()
+    assert computed == [*range(FIRST_ITERATIONS), 20, 40, 60]
+    assert results[:12] == [*range(1, 11), 10, 10]
+    assert results[-1] == len(computed)
+    assert list(times.iterations_ns) == [1000] * 65
+
+
+def test_a_kernel_that_has_not_computed_yet_computes_in_any_iteration() -> None:
+    times, computed = HostTimes(), []
+    clock = PhaseClock(times, PunctualPacer(), Processor(), sampled=True)
+    clock.begin()
+    for iteration in range(18):
+        clock.compute(lambda: None, PHASE)
+        if iteration == 15:
+            clock.compute(lambda: computed.append("seldom"), PHASE)
+        clock.end_iteration()
+    assert computed == ["seldom"]
 
 
 def test_an_iteration_may_begin_after_what_prepares_the_loop() -> None:

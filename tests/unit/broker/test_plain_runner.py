@@ -162,7 +162,7 @@ def test_no_word_means_anything_to_the_shell(words):
         ({"command": "echo hello"}, "command"),
         ({"arguments": {"grid": 1}}, "arguments: a job of the kind plain has a command, and not this"),
         ({"application": "poisson"}, "application: a job of the kind plain"),
-        ({"time_scale": 2}, "time_scale: a job of the kind plain"),
+        ({"processor_speed": 2}, "processor_speed: a job of the kind plain"),
         ({"kind": "mpi"}, "application: this key is missing"),
         ({"kind": "mpi", "application": "poisson"}, "command: only a job of the kind plain has one"),
     ],

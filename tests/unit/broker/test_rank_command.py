@@ -61,10 +61,14 @@ def test_a_job_in_one_cluster_may_be_asked_to_use_the_interconnect_of_coallocate
     assert value(line, "--interconnect") == DAS2.interconnects.coallocated.as_argument
 
 
-def test_a_time_scale_divides_what_computing_costs_and_nothing_else():
+def test_faster_processors_divide_what_computing_costs_and_nothing_else():
     plain, scaled = (
         command_line(
-            JobSpecification(application="poisson", components=(8,), time_scale=scale), (8,), DAS2, Dilation(8), None
+            JobSpecification(application="poisson", components=(8,), processor_speed=scale),
+            (8,),
+            DAS2,
+            Dilation(8),
+            None,
         )
         for scale in (1.0, 50.0)
     )
@@ -183,3 +187,9 @@ def test_the_ranks_know_every_option_that_the_broker_sets():
     for topology in (MINI, DAS2, MINI.model_copy(update={"processor": processor_named("native")})):
         line = words(parts=(4, 4), topology=topology, host_start_timestamp_s=1.0, grid=100, iterations=1)
         make_parser("poisson").parse_args(line[1:])
+
+
+def test_sampled_numerics_are_passed_and_real_ones_are_the_ranks_default():
+    assert "--numerics" not in words()
+    specification = JobSpecification(application="poisson", components=(8,), numerics="sampled")
+    assert value(command_line(specification, (8,), MINI, Dilation(8), None), "--numerics") == "sampled"

@@ -223,11 +223,11 @@ def test_unknown_policies_jobs_and_runs_are_named(setup):
 @pytest.mark.parametrize(
     ("stated", "said"),
     [
-        ({"queue": "sc"}, "queue: 'sc' is simulated only: it needs one cluster as large as all"),
+        ({"queue": "sc"}, "queue: 'sc' is live only on a topology of one cluster, and here are 2"),
         ({"queue": "gs", "tries_threshold": 3}, "tries_threshold: queue 'gs' is never scanned"),
         (
             {"queue": "lifo"},
-            "no live queue 'lifo' \\(known: placement, placement-adaptive, gs, ls-or, .*conservative\\)",
+            "no live queue 'lifo' \\(known: placement, placement-adaptive, gs, ls-or, .*conservative, sc\\)",
         ),
     ],
 )

@@ -122,9 +122,9 @@ def test_one_cluster_may_be_run_over_the_interconnect_of_coallocated_jobs_too():
     assert [cell.specification.interconnect for cell in cells] == [None, None, *["coallocated"] * 2, None, None]
 
 
-def test_a_time_scale_goes_to_every_job():
-    cells = lay_out(matrix(time_scale=60), MINI).cells
-    assert {cell.specification.time_scale for cell in cells} == {60}
+def test_the_processors_speed_goes_to_every_job():
+    cells = lay_out(matrix(processor_speed=60), MINI).cells
+    assert {cell.specification.processor_speed for cell in cells} == {60}
 
 
 def test_an_application_without_a_grid_has_one_problem_whatever_the_grids():
