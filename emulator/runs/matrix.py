@@ -46,8 +46,8 @@ class Matrix(DocumentModel):
     problems (None: both are chosen for each problem). `on` names the clusters in the order in which cells use them;
     empty: the topology's order. `arguments` go to every application, `own_arguments` to the one named. With
     `communication` every cell is run synchronized too, with `as_coallocated` one cluster also over the interconnect of
-    co-allocated jobs. `processor_speed` divides what computing takes. With `attribute` the control runs are made that split
-    each extension factor into parts, with `check` all is repeated at twice the dilation.
+    co-allocated jobs. `processor_speed` divides what computing takes. With `attribute` the control runs are made that
+    split each extension factor into parts, with `check` all is repeated at twice the dilation.
     """
 
     applications: Annotated[tuple[Name, ...], Field(min_length=1)]

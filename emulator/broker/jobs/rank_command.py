@@ -60,12 +60,12 @@ def _processor(processor: Processor, specification: JobSpecification) -> dict[st
         "out-of-cache-ns-per-point": costs.out_of_cache_ns_per_point / specification.processor_speed,
         "cache-bytes": costs.cache_bytes,
         "weight": processor.weight(specification.application),
-        **({} if costs.memory is None else {"memory": _memory(costs.memory, specification.time_scale)}),
+        **({} if costs.memory is None else {"memory": _memory(costs.memory, specification.processor_speed)}),
     }
 
 
-def _memory(memory: MemoryCosts, time_scale: float) -> str:
-    long_row_ns = memory.long_row_ns_per_point / time_scale
+def _memory(memory: MemoryCosts, processor_speed: float) -> str:
+    long_row_ns = memory.long_row_ns_per_point / processor_speed
     return f"{memory.cache_ways}:{memory.first_level_bytes}:{memory.shared_share!r}:{long_row_ns!r}"
 
 
