@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from emulator.model.errors import TestbedError
+from emulator.model.project import with_extra
 
 _OWN_PACKAGES: Final = ("apps", "emulator", "workloads")
 
@@ -65,7 +66,7 @@ VERBS: Final = {
         "Measure a published table of DAS-2 again: each cell with its published value and error, and the claims.",
         "live",
     ),
-    "simulate": Verb("Simulate a workload under a placement policy and a queue discipline.", "sim"),
+    "simulate": Verb("Simulate a workload under a placement policy and a queue discipline."),
     "study": Verb("Run a published simulation study again and decide its claims.", "sim"),
     "export": Verb(
         "Write files for other tools: a Poisson job on a topology for SimGrid's SMPI to predict, or the jobs of a run."
@@ -126,5 +127,5 @@ def load_verb(name: str) -> Any:
 
 def _missing(verb: str, package: str) -> str:
     extra = VERBS[verb].extra
-    remedy = f"install the extra {extra!r}: pip install --editable '.[{extra}]'" if extra else "install it"
+    remedy = f"install the extra {extra!r}: {with_extra(extra)}" if extra else "install it"
     return f"`testbed {verb}` needs the Python package {package!r}, which is not installed ({remedy})."
