@@ -75,7 +75,9 @@ VERBS: Final = {
     "background": Verb("Hold a load of other users' jobs on a running testbed, outside of campaigns.", "live"),
     "list": Verb("List what comes with the testbed by name, each with a line about it."),
     "schema": Verb("Print the JSON schema of a document, for editors and other programs."),
-    "validate": Verb("Check a topology, a campaign, a job or a processor profile as the verb that takes it would."),
+    "validate": Verb(
+        "Check a topology, a campaign, a job or a processor profile as the verb that takes it would.", "live"
+    ),
     "files": Verb("Register, list and remove files that jobs read, and show the bandwidths between sites.", "live"),
 }
 
