@@ -111,8 +111,9 @@ def student_quantile(freedom: float) -> float:
     """Return how many standard errors an interval reaches to either side, by Student's t.
 
     With t = sqrt(f) tan(a) for f degrees of freedom, the probability between -t and t is an integral of cos(a)^(f - 1),
-    which Gauss's quadrature gives to at least eight digits. Newton's steps from the normal quantile stay below the result, because
-    the probability is concave. (scipy has this function, and would be half of what a simulation has to install.)
+    which Gauss's quadrature gives to at least eight digits. Newton's steps from the normal quantile stay below the
+    result, because the probability is concave. (scipy has this function, and would be half of what a simulation has to
+    install.)
     """
     factor = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(math.pi)
     quantile = statistics.NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
