@@ -1,4 +1,4 @@
-"""Content of the manual that is made from the program itself: verbs, the HTTP interface, and the keys of documents.
+"""Content of the manual that is made when the site is built: verbs, the HTTP interface, and the keys of documents.
 
 A page asks for it by a comment on a line of its own, ``<!-- generated: verbs -->``. So the same page can be read
 without the site, and says there how to see the rest.
@@ -175,4 +175,16 @@ def _plain(text: str) -> str:
                     for place, part in enumerate(parts)).replace("\\`", "`")  # fmt: skip
 
 
-CONTENT: Final[Mapping[str, Callable[[], Iterator[str]]]] = {"verbs": verbs, "http-api": http_api, "schemas": schemas}
+def other_pages() -> Iterator[str]:
+    """Yield the names of the pages that the contents do not name, so that a new page is found before it is placed."""
+    folder = Path(__file__).parent
+    named = set((folder / "index.md").read_text(encoding="utf-8").split())
+    yield from sorted(page.stem for page in folder.glob("*.md") if page.stem not in {*named, "index"})
+
+
+CONTENT: Final[Mapping[str, Callable[[], Iterator[str]]]] = {
+    "verbs": verbs,
+    "http-api": http_api,
+    "schemas": schemas,
+    "other-pages": other_pages,
+}
