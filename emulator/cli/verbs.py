@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from emulator.model.errors import TestbedError
+from emulator.model.project import with_extra
 
 _OWN_PACKAGES: Final = ("apps", "emulator", "workloads")
 
@@ -68,7 +69,7 @@ VERBS: Final = {
         "live",
     ),
     "simulate": Verb(
-        "Simulate a workload under a placement policy and a queue discipline, or what a live run did (--like).", "sim"
+        "Simulate a workload under a placement policy and a queue discipline, or what a live run did (--like)."
     ),
     "sweep": Verb("Simulate a workload over policies, queues, loads and seeds, on all processors.", "sim"),
     "share": Verb("Simulate jobs that share nodes with each other and with local users.", "sim"),
@@ -81,7 +82,8 @@ VERBS: Final = {
     "list": Verb("List what comes with the testbed by name, each with a line about it."),
     "schema": Verb("Print the JSON schema of a document, for editors and other programs."),
     "validate": Verb(
-        "Check a topology, a campaign, a job, a processor profile or a hosts inventory as the verb that takes it would."
+        "Check a topology, a campaign, a job, a processor profile or a hosts inventory as the verb that takes it would.",
+        "live",
     ),
     "files": Verb("Register, list and remove files that jobs read, and show the bandwidths between sites.", "live"),
 }
@@ -134,5 +136,5 @@ def load_verb(name: str) -> Any:
 
 def _missing(verb: str, package: str) -> str:
     extra = VERBS[verb].extra
-    remedy = f"install the extra {extra!r}: pip install --editable '.[{extra}]'" if extra else "install it"
+    remedy = f"install the extra {extra!r}: {with_extra(extra)}" if extra else "install it"
     return f"`testbed {verb}` needs the Python package {package!r}, which is not installed ({remedy})."
