@@ -82,7 +82,7 @@ VERBS: Final = {
     "list": Verb("List what comes with the testbed by name, each with a line about it."),
     "schema": Verb("Print the JSON schema of a document, for editors and other programs."),
     "validate": Verb(
-        "Check a topology, a campaign, a job, a processor profile or a hosts inventory as the verb that takes it would.",
+        "Check a topology, a campaign, a job, a processor profile or an inventory of hosts, before a verb takes it.",
         "live",
     ),
     "files": Verb("Register, list and remove files that jobs read, and show the bandwidths between sites.", "live"),
