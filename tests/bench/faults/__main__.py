@@ -3,8 +3,8 @@
 Brings a `mini` up under a name of its own and keeps a constant load of jobs on it. Faults of all kinds are drawn from
 the seed (`drawing`) and made one after another, or two at once (`faults`). After each, the testbed must become well: by
 itself, or by `testbed up` where a container or a network was taken away. Every few minutes the load pauses, all jobs
-end, and the books are checked (`books`). Ends with 1 if anything was wrong. `--list` shows the kinds; `--only` draws those
-whose names contain a word.
+end, and the books are checked (`books`). Ends with 1 if anything was wrong. `--list` shows the kinds; `--only` draws
+those whose names contain a word.
 """
 
 from __future__ import annotations
