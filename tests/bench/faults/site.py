@@ -88,11 +88,15 @@ class FaultySite:
         state = testbed_state(self.testbed.name)
         return BrokerClient(state.api_url, state.token)
 
-    def up(self) -> float:
-        """Bring the testbed up, or mend it; returns the host seconds that this took."""
-        began_s = time.monotonic()
-        self.testbed.succeed("up", "--topology", self.topology_file)
-        return time.monotonic() - began_s
+    def up(self) -> None:
+        """Bring the testbed up, or mend it.
+
+        Raises:
+            TestbedError: if that fails, with all that the command said.
+        """
+        outcome = self.testbed("up", "--topology", self.topology_file)
+        if outcome.exit_code != 0:
+            raise TestbedError(outcome.errors)
 
     def is_well(self) -> bool:
         """Return whether the broker answers that all is well."""
@@ -186,7 +190,7 @@ def _remove(site: FaultySite) -> None:
     with contextlib.suppress(docker.errors.NotFound):
         site.client.containers.get(site.keeper_name).remove(force=True)
     for journal in site.client.volumes.list(filters={"name": site.names.journal_volume}):
-        if os.path.ismount(journal.attrs["Mountpoint"]):  # noqa: PTH114
+        if os.path.ismount(journal.attrs["Mountpoint"]):
             _as_root("umount", journal.attrs["Mountpoint"])
     if site.testbed.left_over():
         site.testbed.succeed("down")
