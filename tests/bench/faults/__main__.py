@@ -82,15 +82,21 @@ class Bench:
             time.sleep(turn.host_lasts_s)
         began_s = time.monotonic()
         if turn.needs_up:
-            self.site.up()
+            self._mend(shown)
         if self.site.host_until_well_s() is None:
-            self.note_wrong(f"Not well again by itself after: {shown}.")
-            self.site.up()
+            self.note_wrong(f"Not well again after: {shown}.")
+            self._mend(shown)
         host_s = time.monotonic() - began_s
         if len(turn.faults) == 1:
             self.outcome.host_well_s[turn.faults[0].kind.name].append(host_s)
         self.say(f"{shown}: well again in {host_s:.1f} s; {len(self.load.unfinished)} jobs unfinished")
         self.load.check()
+
+    def _mend(self, shown: str) -> None:
+        try:
+            self.site.up()
+        except TestbedError as error:
+            self.note_wrong(f"`testbed up` failed after: {shown}: {error}")
 
     def check(self) -> None:
         """Let all jobs end, and check the books."""

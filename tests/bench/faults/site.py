@@ -1,12 +1,14 @@
 """The testbed that faults are made in: brought up with its journal on a small disk, seen, mended and taken down.
 
-Its journal lies on a disk of its own in memory, which can be filled without harm to the host. A container beside the
-testbed, the keeper, keeps that disk mounted while the broker is down, and fills it.
+Its journal lies on a disk of its own in memory, which can be filled without harm to the host; only root may mount it. A
+container beside the testbed, the keeper, has that disk too, and fills it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -59,7 +61,7 @@ class FaultySite:
 
     @property
     def keeper_name(self) -> str:
-        """The container that keeps the journal's disk."""
+        """The container that fills the journal's disk."""
         return f"{self.testbed.name}-keeper"
 
     def container(self, part: str) -> Container:
@@ -86,11 +88,15 @@ class FaultySite:
         state = testbed_state(self.testbed.name)
         return BrokerClient(state.api_url, state.token)
 
-    def up(self) -> float:
-        """Bring the testbed up, or mend it; returns the host seconds that this took."""
-        began_s = time.monotonic()
-        self.testbed.succeed("up", "--topology", self.topology_file)
-        return time.monotonic() - began_s
+    def up(self) -> None:
+        """Bring the testbed up, or mend it.
+
+        Raises:
+            TestbedError: if that fails, with all that the command said.
+        """
+        outcome = self.testbed("up", "--topology", self.topology_file)
+        if outcome.exit_code != 0:
+            raise TestbedError(outcome.errors)
 
     def is_well(self) -> bool:
         """Return whether the broker answers that all is well."""
@@ -156,22 +162,21 @@ def waited_for(condition: Callable[[], bool], host_limit_s: float) -> float | No
 
 @contextmanager
 def standing(name: str, topology: str, journal_mbytes: int) -> Iterator[FaultySite]:
-    """Bring a testbed up whose journal is on a disk of that size; take it down, with all that belongs to it."""
+    """Bring a testbed up whose journal is on a disk of that size; take it down, with all that belongs to it.
+
+    Raises:
+        TestbedError: if this user may not mount such a disk.
+    """
     client = engine.connect()
     site = FaultySite(CommandLine(name), topology, client)
     images = ensure_images(client, ignore)
     _remove(site)
-    options = {"type": "tmpfs", "device": "tmpfs", "o": f"size={journal_mbytes}m"}
-    labels = {
-        LABEL: name,
-        ROLE_LABEL: "journal",
-        "com.docker.compose.project": site.names.compose_project,
-        "com.docker.compose.volume": "journal",
-    }
-    client.volumes.create(site.names.journal_volume, driver="local", driver_opts=options, labels=labels)
-    mounted = {site.names.journal_volume: {"bind": JOURNAL_FOLDER, "mode": "rw"}}
-    command = ["sleep", "infinity"]
+    labels = {LABEL: name, ROLE_LABEL: "journal"}
+    journal = client.volumes.create(site.names.journal_volume, labels=labels)
     try:
+        _as_root("mount", "-t", "tmpfs", "-o", f"size={journal_mbytes}m,mode=755", "tmpfs", journal.attrs["Mountpoint"])
+        mounted = {journal.name: {"bind": JOURNAL_FOLDER, "mode": "rw"}}
+        command = ["sleep", "infinity"]
         client.containers.run(
             images.broker, command, name=site.keeper_name, volumes=mounted, detach=True, init=True, network_mode="none"
         )
@@ -184,5 +189,20 @@ def standing(name: str, topology: str, journal_mbytes: int) -> Iterator[FaultySi
 def _remove(site: FaultySite) -> None:
     with contextlib.suppress(docker.errors.NotFound):
         site.client.containers.get(site.keeper_name).remove(force=True)
+    for journal in site.client.volumes.list(filters={"name": site.names.journal_volume}):
+        if os.path.ismount(journal.attrs["Mountpoint"]):
+            _as_root("umount", journal.attrs["Mountpoint"])
     if site.testbed.left_over():
         site.testbed.succeed("down")
+
+
+def _as_root(*command: str) -> None:
+    """Run a command of this host's administrator.
+
+    Raises:
+        TestbedError: if this user may not.
+    """
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    if ended.returncode != 0:
+        said = ended.stderr.strip().rstrip(".")
+        raise TestbedError(f"A disk for the journal cannot be mounted: {said} (run this as root, where Docker runs).")

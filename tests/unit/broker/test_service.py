@@ -151,6 +151,7 @@ def test_a_waiting_job_starts_at_the_scan_after_room_appears(setup):
     first = setup.submit(8, 8, run=run)
     setup.started(first, setup.east)
     second = setup.submit(8, run=run)
+    setup.until(lambda: any(entry.placement_tries for entry in setup.broker.queue()))
     setup.east.programs[-1].finish()
     setup.until_state(second, JobState.STARTING)
     view = setup.broker.job(second)
