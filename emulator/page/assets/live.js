@@ -2,7 +2,7 @@
 
 import { get, Lost, Refused } from "./access.js";
 
-const STATUS_EVERY_MS = 2000;
+const STATUS_EVERY_MS = 1000;
 const EVENTS_EVERY_MS = 250;
 const HELD_HOST_S = 15;
 const MOST_JOBS = 3000;
