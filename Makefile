@@ -15,7 +15,7 @@ PARALLEL := --numprocesses=auto --dist=worksteal
 ORDERED := -p no:randomly
 # Strict: a warning is an error. Nothing is fetched.
 SITE := .venv/bin/sphinx-build --quiet --jobs auto --fail-on-warning --keep-going -d build/doctrees docs build/site
-PICTURES := $(addprefix build/pictures/,campaign/gantt.svg campaign/utilization.svg campaign/queue-length.svg \
+PICTURES := $(addprefix build/pictures/,campaign/gantt.svg campaign/utilization.svg \
 	side-by-side/times.svg measurement/extension-factors.svg measurement/links.svg)
 COVERAGE := --cov --cov-report=
 
