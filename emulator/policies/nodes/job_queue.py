@@ -22,7 +22,7 @@ from emulator.policies.protocols import (
     WaitingJob,
     Withdrawal,
 )
-from emulator.policies.queues.by_estimate import estimate_s_of
+from emulator.policies.queues.estimated_jobs import estimate_s_of
 from emulator.policies.queues.snapshot_codec import recalled, remembered
 from emulator.policies.state import SystemState
 

@@ -17,7 +17,7 @@ from emulator.model.placement import Placement
 from emulator.policies.nodes.changes import joined
 from emulator.policies.nodes.forward import expected_start_s
 from emulator.policies.protocols import PlacementPolicy, WaitingJob
-from emulator.policies.queues.by_estimate import estimate_s_of
+from emulator.policies.queues.estimated_jobs import estimate_s_of
 from emulator.policies.state import SystemState
 
 ROUNDING_S: Final = 1e-6
