@@ -79,7 +79,8 @@ def test_doubtful_records_of_a_log_go_to_standard_error(tmp_path: Path) -> None:
 def test_the_studies_are_listed() -> None:
     names = [study["name"] for study in json.loads(run("study", "list", "--json").stdout)]
     assert "application-mixes" in names
-    assert len(names) == 7
+    assert "non-dedicated" in names
+    assert len(names) == 8
 
 
 def test_an_unknown_study_is_named(tmp_path: Path) -> None:
