@@ -82,11 +82,12 @@ def few_ticks(axis: Axis, most: int, *, whole: bool = False) -> None:
 
 
 def few_ticks_of_ten(axis: Axes) -> None:
-    """Make the horizontal axis logarithmic, numbered at 1, 2 and 5 times powers of ten without exponents."""
+    """Make the horizontal axis logarithmic, numbered at 1, 2 and 5 times powers of ten; at powers if they are small."""
     from matplotlib.ticker import LogLocator, NullLocator
 
     axis.set_xscale("log")
-    axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    is_small = axis.get_xlim()[0] < 0.001
+    axis.xaxis.set_major_locator(LogLocator(subs=(1.0,) if is_small else (1.0, 2.0, 5.0)))
     axis.xaxis.set_minor_locator(NullLocator())
     axis.xaxis.set_major_formatter("{x:g}")
 

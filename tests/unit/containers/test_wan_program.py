@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.containers.addresses import AddressPlan
+from emulator.containers.addresses import MAX_CLUSTERS, AddressPlan
 from emulator.containers.wan.commands import edge_script, router_commands, router_script
 from emulator.containers.wan.handle import WanHandle
 from emulator.containers.wan.program import (
@@ -22,7 +22,7 @@ from emulator.containers.wan.router import Backend, Router
 from emulator.model.clock import REAL_TIME, Dilation
 from emulator.model.documents import parse_document, read_document
 from emulator.model.project import PROJECT_ROOT
-from emulator.model.topology import MAX_CLUSTERS, Topology
+from emulator.model.topology import Topology
 from emulator.model.units import rate_bytes_per_s
 
 ADDRESSES = AddressPlan(150)

@@ -47,6 +47,7 @@ def test_the_oldest_make_room():
         access.issue_code(float(now_s))
     with pytest.raises(Unauthorized):
         access.open_session(first, float(MOST_CODES))
-    sessions = [access.open_session(access.issue_code(float(at)), float(at)) for at in range(MOST_SESSIONS + 1)]
+    later_s = range(MOST_CODES + 1, MOST_CODES + MOST_SESSIONS + 2)
+    sessions = [access.open_session(access.issue_code(float(at)), float(at)) for at in later_s]
     assert not access.admits(sessions[0], 100.0)
     assert access.admits(sessions[1], 100.0)

@@ -56,7 +56,7 @@ def test_an_unknown_profile_is_answered_with_the_known_ones():
     with pytest.raises(InvalidInput) as refusal:
         parsed(WHOLE.replace("das2-pentium3", "das2-pentium4"))
     assert str(refusal.value).startswith(
-        "one.yaml: processor: there is no processor profile 'das2-pentium4' (known: das"
+        "one.yaml: processor: there is no processor profile 'das2-pentium4' (known: cisne-pentium4, das"
     )
     with pytest.raises(UnknownName, match=r"no processor profile '\.\./mini'"):
         processor_named("../mini")
