@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, final
 
 from emulator.model.errors import ImpossibleRequest
+from emulator.policies.idle_room import room_over
 from emulator.policies.placement.quota import Quota
 from emulator.policies.protocols import PlacementPolicy, WaitingJob
 from emulator.policies.state import NOTHING_ELSE, Surroundings, SystemState
@@ -30,7 +31,8 @@ class Feasibility:
         policy: PlacementPolicy,
         surroundings: Surroundings = NOTHING_ELSE,
     ) -> None:
-        self._idle = SystemState(tuple(processors), tuple(processors), 0.0, surroundings)
+        idle = tuple(processors)
+        self._idle = SystemState(idle, idle, 0.0, surroundings, room_over(list(idle)))
         self._discipline = discipline
         self._policy = policy
 
@@ -42,7 +44,7 @@ class Feasibility:
         """
         idle = self._idle
         if surroundings is not None:
-            idle = SystemState(idle.processors, idle.idle, 0.0, surroundings)
+            idle = SystemState(idle.processors, idle.idle, 0.0, surroundings, idle.room)
         if hasattr(self._discipline, "could_start"):
             return bool(self._discipline.could_start(job, idle, self._policy))
         return self._policy.place(job.request, idle) is not None

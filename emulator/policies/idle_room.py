@@ -10,8 +10,15 @@ from typing import Final, final
 
 from emulator.model.placement import Component
 
+INDEXED_FROM: Final = 32
+"""From so many clusters on, it pays."""
 TAKEN: Final = -1
 """In place of the idle processors of a cluster that already has a component of the job; of no cluster at all, too."""
+
+
+def room_over(idle: list[int]) -> IdleRoom | None:
+    """Return an index over `idle`, the idle processors per cluster; None for too few clusters."""
+    return IdleRoom(idle) if len(idle) >= INDEXED_FROM else None
 
 
 @final

@@ -31,7 +31,7 @@ from emulator.model.placement import Component, Placement
 from emulator.model.stream import StreamJob
 from emulator.policies.answer_checks import does_not_wait, take
 from emulator.policies.decisions import NOBODY
-from emulator.policies.idle_room import IdleRoom
+from emulator.policies.idle_room import IdleRoom, room_over
 from emulator.policies.protocols import (
     Arrival,
     Departure,
@@ -53,8 +53,6 @@ from emulator.simulator.statistics import Observations
 
 NO_QUEUE: Final = -1
 NEVER: Final = math.inf
-INDEXED_FROM: Final = 32
-"""From so many clusters on, the idle processors have an index."""
 LONGEST_STANDSTILL_S: Final = 30 * 86_400.0
 """If under a background load no job runs and none arrives for so long, those that wait will never start."""
 
@@ -160,8 +158,7 @@ class Engine:
         self._surroundings = surroundings or Surroundings()
         self._background = background
         # Other users' jobs change the idle processors without telling the index.
-        indexed = len(free) >= INDEXED_FROM and background is None
-        self._room: IdleRoom | None = IdleRoom(free) if indexed else None
+        self._room: IdleRoom | None = room_over(free) if background is None else None
         self._changed_s: float = 0.0
         self._shows_running: bool = bool(getattr(discipline, "needs_running_jobs", False))
         self._on_finished = on_finished

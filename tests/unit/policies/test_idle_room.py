@@ -12,11 +12,10 @@ from emulator.model.request import JobRequest, RequestKind
 from emulator.model.scheduling import Scanning
 from emulator.model.stream import StreamJob
 from emulator.policies.factory import accepting_fixed, discipline_generator, discipline_scanned
-from emulator.policies.idle_room import IdleRoom
+from emulator.policies.idle_room import INDEXED_FROM, IdleRoom
 from emulator.policies.registry import placement_policy
 from emulator.policies.state import SystemState
 from emulator.simulator import simulate
-from emulator.simulator.engine import INDEXED_FROM
 
 KINDS = {"wf": RequestKind.NON_FIXED, "wf-distinct": RequestKind.UNORDERED, "fcm": RequestKind.FLEXIBLE}
 
