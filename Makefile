@@ -13,6 +13,10 @@ PYTEST := .venv/bin/pytest --durations=25
 # Unit tests run on all cores, in random order; what measures time, and what shares testbeds, one after another.
 PARALLEL := --numprocesses=auto --dist=worksteal
 ORDERED := -p no:randomly
+# Strict: a warning is an error. Nothing is fetched.
+SITE := .venv/bin/sphinx-build --quiet --jobs auto --fail-on-warning --keep-going -d build/doctrees docs build/site
+PICTURES := $(addprefix build/pictures/,campaign/gantt.svg campaign/utilization.svg \
+	side-by-side/times.svg measurement/extension-factors.svg measurement/links.svg)
 COVERAGE := --cov --cov-report=
 
 # What a user may state, and a campaign otherwise says itself: POLICY=cm, JOBS=20.
@@ -20,7 +24,8 @@ CHOSEN = $(if $(POLICY),--policy $(POLICY)) $(if $(JOBS),--jobs $(JOBS)) --seed 
 
 # Prerequisites are made in their order: what lacks is said before anything is installed.
 .NOTPARALLEL:
-.PHONY: possible doctor testbed-up testbed-down campaign demo test test-all unit unit-all live live-all bench lint lock
+.PHONY: possible doctor testbed-up testbed-down campaign demo test test-all unit unit-all live live-all browser bench lint \
+	site pictures wheel lock
 
 $(USE): pyproject.toml requirements/host.txt requirements/build.txt
 	$(PYTHON) -m venv .venv
@@ -51,7 +56,7 @@ campaign: possible $(USE)
 	$(TESTBED) campaign run $(CAMPAIGN) $(CHOSEN)
 
 # The whole way through: a testbed, measured extension factors, a campaign across it, a report.
-demo: JOBS := $(or $(JOBS),12)
+demo: JOBS := $(or $(JOBS),6)
 demo: testbed-up
 	$(TESTBED) measure --app poisson --grid 1000 --processors 16 --clusters 1,2,4 --require void --out runs/demo-measure
 	$(TESTBED) campaign run first $(CHOSEN) --require void --out runs/demo
@@ -81,6 +86,10 @@ live: $(READY)
 live-all: $(READY)
 	$(PYTEST) tests/live $(ORDERED)
 
+# The page, in Debian's Chromium.
+browser: $(READY)
+	$(PYTEST) tests/browser $(ORDERED)
+
 # Ratios of contenders measured side by side in one run; compiles the simulator from its own sources first.
 bench: $(READY)
 	$(INSTALL) --require-hashes --requirement requirements/bench.txt
@@ -96,6 +105,25 @@ lint: $(READY)
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/lint-imports
+	$(SITE)
+
+# The manual: open build/site/index.html.
+site: $(READY)
+	$(SITE)
+
+# The pictures of the manual, from a simulated campaign and the recorded measurement.
+pictures: $(READY)
+	rm -rf build/pictures && mkdir -p build/pictures
+	$(TESTBED) simulate W2 --policy wf --jobs 60 --seed 1 --extension-factors 1.25 --out build/pictures/w2-wf
+	$(TESTBED) simulate W2 --policy cm --jobs 60 --seed 1 --extension-factors 1.25 --out build/pictures/w2-cm
+	$(TESTBED) report build/pictures/w2-wf --figures build/pictures/campaign
+	$(TESTBED) report build/pictures/w2-wf build/pictures/w2-cm --figures build/pictures/side-by-side
+	$(TESTBED) report examples/recorded/poisson-1000-on-16 --figures build/pictures/measurement
+	cp $(PICTURES) docs/pictures/
+
+# A wheel in dist/. With COMPILED=yes it holds the compiled simulator, and is for this Python and platform only.
+wheel: $(READY)
+	TESTBED_COMPILED_WHEEL=$(COMPILED) .venv/bin/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 # The pinned requirements, written anew from pyproject.toml; `make lock UPGRADE=1` takes the newest versions.
 lock:

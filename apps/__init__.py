@@ -14,9 +14,11 @@ processor would have needed. Where things are:
 - Failing: `failing` ends a whole job with one sentence.
 - Messages: `messaging` sends one rank's, paced to an `interconnect`, and wakes other ranks by `doorbells`. `exchange`
   moves the borders between neighbours, `collectives` is what all ranks do together.
-- Measuring: `setting` says how a job runs, `counters` what a rank counts, `phase_clock` closes the phases of a loop.
+- Measuring: `setting` says how a job runs, `counters` what a rank counts, `phase_clock` closes the phases of a loop,
+  `numerics` says which of them compute, and `wide_area_bytes` asks the kernel what the ranks' connections carried.
 - Results: `timeline` has the barriers and the events that rank 0 reports, `record` the result that is printed,
   `solution` the computed solution: its distance from the known one, and a file of it.
 
-Of the emulator only the clock, the units and the errors are imported: this must run in a node with little installed.
+Of the emulator only the clock, the units, the costs of a point and the errors are imported: this must run in a node
+with little installed.
 """

@@ -15,6 +15,8 @@ from apps.messaging import Messenger
 from apps.pacing import Pacer
 from apps.phase_clock import PhaseClock
 from apps.setting import JobSetting
+from emulator.model.point_costs import Sweep
+from emulator.model.units import BYTES_PER_POINT
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -58,10 +60,15 @@ class JobContext:
         messenger = Messenger(communicator, setting)
         return cls(communicator, messenger, Collectives(messenger), setting, pacer)
 
+    def duration_s(self, points: int, arrays: int, row_points: int = 0) -> float:
+        """Return the emulated seconds in which this rank's processor updates points of so many arrays once."""
+        sweep = Sweep(points, arrays * BYTES_PER_POINT, row_points)
+        return self.setting.duration_s(sweep, self.communicator.rank)
+
     def reduction(self, width: int, operation: Operation = "max") -> Reduction:
         """Make a reduction of `width` values for a loop."""
         return Reduction(self.messenger, width, operation)
 
     def phase_clock(self, times: HostTimes, reduction: Reduction | None = None) -> PhaseClock:
         """Make the clock of a loop; its iterations meet in `reduction`, if one is given."""
-        return PhaseClock(times, self.pacer, self.messenger, reduction)
+        return PhaseClock(times, self.pacer, self.messenger, reduction, self.setting.sampled)

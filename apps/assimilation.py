@@ -59,7 +59,7 @@ class Assimilation:
         part = share.part_of(job.communicator.rank)
         # The thickness comes first in a state, so that a part begins with what it has of it.
         self._thickness_length = max(0, min(part.stop, basin.points) - part.start)
-        combined_s = job.setting.duration_s(share.members * share.part_length) / job.setting.weight
+        combined_s = job.duration_s(share.members * share.part_length, arrays=1) / job.setting.weight
         self._combination = job.pacer.phase(combined_s * share.members / _COMBINED_PER_UPDATE)
         self._days: list[int] = []
         self._statistics: list[tuple[_PartStatistics, _PartStatistics]] = []

@@ -28,7 +28,7 @@ class _TreeMessages:
     def __init__(self, messenger: Messenger, length: int, root: int) -> None:
         from apps.kernels.messages import combine
 
-        place = place_in_tree(messenger.rank, messenger.cluster_of, root)
+        place = place_in_tree(messenger.rank, messenger.cluster_of, root, pattern=messenger.pattern)
         self.values = np.zeros(length)
         self._collected = np.zeros((len(place.children), length))
         self._combine: Callable[[Values, Values, int], None] = combine

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 
@@ -30,6 +31,9 @@ class HostTimes:
     its emulated processor makes up for it unless it has to send an unpaced message. So this is the sum of two things.
     The first is how late such messages left the latest of all ranks, added up from one reduction to the next; after the
     last reduction (or without any) only this rank's own count. The second is how far this rank is behind at the end.
+
+    `standstills_ns` are pairs of timestamps of the host's monotonic clock between which the rank stood still while it
+    waited for messages that are not paced: nothing is late then, and the loop is too long by as much.
     """
 
     iterations_ns: array[int] = field(default_factory=lambda: array("q"))
@@ -45,3 +49,15 @@ class HostTimes:
     cpu_ns: int = 0
     kernel_cpu_ns: float = 0.0
     host_critical_lateness_s: float = 0.0
+    standstills_ns: list[tuple[int, int]] = field(default_factory=list)
+
+
+def together_ns(intervals_ns: Iterable[tuple[int, int]]) -> int:
+    """Return the time that intervals of several ranks cover together, in nanoseconds."""
+    covered_ns = 0
+    ended_ns: int | None = None
+    for began_ns, until_ns in sorted(intervals_ns):
+        begin_ns = began_ns if ended_ns is None else max(began_ns, ended_ns)
+        covered_ns += max(0, until_ns - begin_ns)
+        ended_ns = until_ns if ended_ns is None else max(ended_ns, until_ns)
+    return covered_ns

@@ -94,6 +94,9 @@ class ApplicationDescriptor:
     how long a run is, `default_length` its value unless asked otherwise (None: a measurement chooses it by the work of
     an iteration). `fixed` arguments hold in measurements unless a user sets them. `synchronizes` tells whether the
     application can pass a barrier before each communication, and records its border exchange.
+
+    Besides its iterations a job may pass data on once: `once_bytes(side_points)` are the bytes that go from one process
+    to the others or back, and the argument called `once_share` states which share of them really does.
     """
 
     name: str
@@ -108,6 +111,8 @@ class ApplicationDescriptor:
     default_length: int | None = None
     fixed: Arguments = field(default_factory=dict)
     synchronizes: bool = False
+    once_bytes: Callable[[int], int] | None = None
+    once_share: str | None = None
 
     @property
     def has_grid(self) -> bool:

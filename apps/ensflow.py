@@ -27,6 +27,7 @@ from apps.counters import HostTimes
 from apps.ensemble import ANALYSIS_EVERY_DAYS, MEMBERS, EnsembleShare
 from apps.failing import check_together
 from apps.ocean import THICKNESS, Basin, mean_thickness_m
+from apps.registry import ENSFLOW
 from apps.solution import gather_error_norms, save_solution
 from emulator.model.errors import InvalidInput
 
@@ -121,7 +122,7 @@ class Ensflow:
         self._assimilation = Assimilation(job, self._share, basin, options.seed, self._clock)
         # Every step sweeps over a state; a rank's states take turns, so the working set is one of them.
         sweeps = self._share.members_each * basin.steps_per_day
-        self._day = job.pacer.phase(sweeps * job.setting.duration_s(basin.points))
+        self._day = job.pacer.phase(sweeps * job.duration_s(basin.points, ENSFLOW.form.arrays))
 
     def iterate(self) -> None:
         """Evolve the ensemble day by day, with an analysis every `analysis_every_days`.

@@ -9,6 +9,10 @@ Each step moves a point towards its four neighbours, u' = u + r (sum of neighbou
 step / squared spacing, 0.1 there and here; above 1/4 steps are not stable. A point's arithmetic does not depend on who
 does it, so that the result is that of one process to the last bit.
 
+A job that was made shorter may distribute and collect a share of each block only, `--distributed-share`, since the grid
+does not become smaller with the number of steps. The workers then set up the rest of their rows themselves, to the same
+bits, and the errors of all points are found where the points are.
+
 The square starts as a mode with known decay. Its edges are held at zero, u = a sin(pi x) sin(pi y), or insulated, so
 that the heat in it is conserved: u = a (1 + cos(pi x) cos(pi y)) / 2. In time t, in units of 1 / diffusivity, the mode
 decays by exp(-2 pi^2 t).
@@ -57,15 +61,15 @@ class HeatProblem:
         """The distance between grid points on the unit square; insulated edges lie half of it beyond the points."""
         return 1.0 / (self.side_points + 1) if self.edges == "zero" else 1.0 / self.side_points
 
-    def solution(self, steps: int) -> Values:
-        """Return the analytic solution at all points after `steps`, an array row for a row of points, bottom first."""
+    def solution(self, steps: int, rows: slice = slice(None)) -> Values:
+        """Return the analytic solution after `steps` at the points of `rows`, an array row for a row, bottom first."""
         decay = math.exp(-2.0 * math.pi**2 * self.ratio * self.spacing**2 * steps)
         index = np.arange(self.side_points)
         if self.edges == "zero":
             mode = np.sin(np.pi * self.spacing * (index + 1))
-            return self.amplitude * decay * np.outer(mode, mode)
+            return self.amplitude * decay * np.outer(mode[rows], mode)
         mode = np.cos(np.pi * self.spacing * (index + 0.5))
-        return 0.5 * self.amplitude * (1.0 + decay * np.outer(mode, mode))
+        return 0.5 * self.amplitude * (1.0 + decay * np.outer(mode[rows], mode))
 
     def heat(self, values: Values) -> float:
         """Return the heat in the square: the sum over all points, each weighted by its share of the area."""
@@ -85,6 +89,7 @@ class HeatOptions:
     steps: int
     save: Path | None
     exchange: ExchangeMode = HEAT.form.exchange
+    distributed_share: float = 1.0
 
     def __post_init__(self) -> None:
         check_problem(self.problem.side_points, self.problem.amplitude)
@@ -95,6 +100,10 @@ class HeatOptions:
                 f"--ratio must be above 0 and at most {LARGEST_STABLE_RATIO}, not {self.problem.ratio}:"
                 " beyond it explicit steps of the heat equation are not stable."
             )
+        if not 0.0 < self.distributed_share <= 1.0:
+            raise InvalidInput(f"--distributed-share must be above 0 and at most 1, not {self.distributed_share}.")
+        if self.save is not None and self.distributed_share < 1.0:
+            raise InvalidInput("--save needs the whole solution at the master: leave out --distributed-share.")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -106,6 +115,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="diffusivity x time step / squared spacing, at most 0.25 (%(default)s)",
     )  # fmt: skip
     parser.add_argument("--edges", choices=get_args(Edges), default="zero", help="held at zero (default), or insulated")
+    parser.add_argument(
+        "--distributed-share", type=float, default=1.0, metavar="F",
+        help="share of the points that the master really distributes and collects (%(default)s)",
+    )  # fmt: skip
     add_exchange_argument(parser, default=HEAT.form.exchange)
 
 
@@ -116,7 +129,7 @@ def read_options(arguments: argparse.Namespace) -> HeatOptions:
         InvalidInput: as `HeatOptions`.
     """
     problem = HeatProblem(arguments.grid, arguments.amplitude, arguments.ratio, arguments.edges)
-    return HeatOptions(problem, arguments.steps, arguments.save, arguments.exchange)
+    return HeatOptions(problem, arguments.steps, arguments.save, arguments.exchange, arguments.distributed_share)
 
 
 class _Worker:
@@ -136,7 +149,7 @@ class _Worker:
             insulated and neighbours.top is None,
         ).step
         self.borders = BorderExchange(job.messenger, self.bordered, neighbours, options.exchange)
-        self.phase = job.pacer.phase(job.setting.duration_s(block.points))
+        self.phase = job.pacer.phase(job.duration_s(block.points, HEAT.form.arrays, block.columns))
 
 
 class Heat:
@@ -154,27 +167,30 @@ class Heat:
         blocks = [self._parts.block_of(each, side_points) for each in range(job.communicator.size)]
         own = blocks[rank]
         self._worker = None if own is None else _Worker(job, options, self._parts, own)
+        self._rows = _rows_of(own)
         self._own = np.empty((0 if own is None else own.rows, side_points))
+        if options.distributed_share < 1.0:
+            self._own[...] = options.problem.solution(0, self._rows)
         self._whole = options.problem.solution(0) if rank == 0 else None
         self._initial_heat = 0.0 if self._whole is None else options.problem.heat(self._whole)
-        self._shares = None if self._whole is None else [_rows_of(self._whole, block) for block in blocks]
+        self._shares = None if self._whole is None else [self._shared(self._whole[_rows_of(it)]) for it in blocks]
         self._clock = job.phase_clock(self.times)
 
     def iterate(self) -> None:
-        """Distribute the rows, make all steps at the workers, and collect the results at the master.
+        """Distribute the points, make all steps at the workers, and collect the results at the master.
 
         Raises:
             RunFailed: at every rank alike, if the values overflow.
         """
         self._clock.begin()
-        self._collectives.scatter(self._shares, self._own)
+        self._collectives.scatter(self._shares, self._shared(self._own))
         self._clock.end_exchange()
         if self._worker is not None:
             self._steps(self._worker)
-        self._collectives.gather(self._own, self._shares)
+        self._collectives.gather(self._shared(self._own), self._shares)
         self._clock.end_exchange()
         self._clock.end()
-        overflowed = self._whole is not None and not np.isfinite(self._whole).all()
+        overflowed = not np.isfinite(self._own if self._whole is None else self._whole).all()
         complaint = (
             f"The values overflowed within {self._options.steps} steps:"
             f" use a smaller --amplitude than {self._options.problem.amplitude}."
@@ -201,11 +217,12 @@ class Heat:
         Raises:
             RunFailed: at every rank alike, if the solution cannot be written where `--save` says.
         """
-        options, problem, whole = self._options, self._options.problem, self._whole
-        difference = np.empty((0, 0)) if whole is None else whole - problem.solution(options.steps)
-        norms = gather_error_norms(self._communicator, difference, problem.spacing)
-        save_solution(self._communicator, whole, options.save)
-        if whole is None or norms is None:
+        options, problem = self._options, self._options.problem
+        rows, values = self._solved()
+        norms = gather_error_norms(self._communicator, values - problem.solution(options.steps, rows), problem.spacing)
+        heats = self._communicator.gather(problem.heat(values), root=0)
+        save_solution(self._communicator, self._whole, options.save)
+        if norms is None or heats is None:
             return {}
         return {
             "grid": problem.side_points,
@@ -214,11 +231,22 @@ class Heat:
             "edges": problem.edges,
             "exchange": options.exchange,
             "initial_heat": self._initial_heat,
-            "final_heat": problem.heat(whole),
+            "distributed_share": options.distributed_share,
+            "final_heat": math.fsum(heats),
             **norms,
         }
 
+    def _solved(self) -> tuple[slice, Values]:
+        """Return the rows that this rank has at the end, with their values: the master all, or each worker its own."""
+        if self._options.distributed_share < 1.0:
+            return self._rows, self._own
+        return (slice(0, 0), self._own[0:0]) if self._whole is None else (slice(None), self._whole)
 
-def _rows_of(whole: Values, block: Block | None) -> Values:
+    def _shared(self, rows: Values) -> Values:
+        """Return those points of a block, in a row, that the master distributes and collects."""
+        return rows.reshape(-1)[: round(rows.size * self._options.distributed_share)]
+
+
+def _rows_of(block: Block | None) -> slice:
     """Return the rows of the whole grid that lie in `block`; none for a master."""
-    return whole[0:0] if block is None else whole[block.first_row : block.first_row + block.rows]
+    return slice(0, 0) if block is None else slice(block.first_row, block.first_row + block.rows)

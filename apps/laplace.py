@@ -141,7 +141,7 @@ class Laplace:
         self._reduction = job.reduction(1, "sum")
         self._clock = job.phase_clock(self.times, self._reduction)
         # The corners of a phase are part of a working set that is the whole block.
-        whole_s = job.setting.duration_s(self._block.points)
+        whole_s = job.duration_s(self._block.points, LAPLACE.form.arrays, self._block.columns)
         first_share = self._block.diagonal_corner_points / self._block.points
         self._first_phase = job.pacer.phase(whole_s * first_share)
         self._second_phase = job.pacer.phase(whole_s * (1.0 - first_share))

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from apps.counters import MessageCount
 from apps.doorbells import open_doorbells
-from emulator.model.units import NANOSECONDS_PER_SECOND
+from emulator.model.units import NANOSECONDS_PER_SECOND, nanoseconds
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -91,6 +91,7 @@ class Messenger:
         self.rank: int = communicator.rank
         self.size: int = communicator.size
         self.cluster_of = setting.cluster_of_ranks()
+        self.pattern = setting.pattern
         own_cluster = self.cluster_of[self.rank]
         paced = [setting.interconnect is not None and cluster == own_cluster for cluster in self.cluster_of]
         eager_bytes = int(os.environ.get(*map(str, _EAGER_BYTES)))
@@ -100,6 +101,7 @@ class Messenger:
             open_doorbells(communicator),
             np.array(paced, dtype=np.uint8),
             *_host_costs_ns(setting),
+            nanoseconds(setting.dilation.host_duration_s(setting.far_extra_s)),
             setting.profile is None,
             eager_bytes,
             self._watch,
@@ -132,6 +134,14 @@ class Messenger:
         """Return the largest lateness of an unpaced message since the last call, in host nanoseconds, and reset it."""
         lateness_ns, self._post.send_lateness_ns = int(self._post.send_lateness_ns), 0
         return lateness_ns
+
+    def take_standstills_ns(self) -> list[tuple[int, int]]:
+        """Return the host timestamps between which this rank stood still, and was delayed by it, since the last call.
+
+        A standstill is a wait that ended long after its end; the beginning is that of the wait.
+        """
+        standstills_ns: list[tuple[int, int]] = self._post.take_standstills()
+        return standstills_ns
 
     @property
     def count(self) -> MessageCount:

@@ -14,6 +14,7 @@ host up to the lead then delays no other rank.
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import time
 from bisect import bisect_right
@@ -23,7 +24,8 @@ from typing import Protocol
 
 from emulator.model.clock import Dilation, host_tolerance_s
 from emulator.model.errors import InvalidInput
-from emulator.model.units import BYTES_PER_POINT, NANOSECONDS_PER_SECOND, nanoseconds, seconds_from_nanoseconds
+from emulator.model.point_costs import MemoryCosts, PointCosts
+from emulator.model.units import NANOSECONDS_PER_SECOND, nanoseconds, seconds_from_nanoseconds
 
 OVERSHOOT_EDGES_HOST_S = tuple(25e-6 * 2 ** (step / 2) for step in range(26))
 """The edges between classes of overshoots: from a quarter of the smallest tolerance to a seventh of a second."""
@@ -40,12 +42,15 @@ _PR_SET_TIMERSLACK = 29
 _SHORTEST_TIMER_SLACK_NS = 1
 
 
+_MEMORY_FORM = "WAYS:FIRST_LEVEL_BYTES:SHARED_SHARE:LONG_ROW_NS, such as 8:16384:0.2:30"
+
+
 @dataclass(frozen=True, slots=True)
 class ProcessorProfile:
     """The cost of one grid-point update on the emulated processor, in emulated nanoseconds.
 
-    The working set of a phase is 8 bytes for each of its points (the measurement study's count); it is in cache if it
-    is not larger than `cache_bytes`.
+    Without a memory the working set of a phase is 8 bytes for each of its points (the measurement study's count); it is
+    in cache if it is not larger than `cache_bytes`.
 
     Raises:
         InvalidInput: if a cost is not positive or the cache's size is negative.
@@ -54,6 +59,7 @@ class ProcessorProfile:
     in_cache_ns_per_point: float
     out_of_cache_ns_per_point: float
     cache_bytes: int
+    memory: MemoryCosts | None = None
 
     def __post_init__(self) -> None:
         for cost in (self.in_cache_ns_per_point, self.out_of_cache_ns_per_point):
@@ -62,12 +68,27 @@ class ProcessorProfile:
         if self.cache_bytes < 0:
             raise InvalidInput(f"A processor's cache must not have a negative size, but has {self.cache_bytes} bytes.")
 
-    def duration_s(self, points: int) -> float:
-        """Return the emulated seconds in which the processor updates `points` grid points."""
-        in_cache = points * BYTES_PER_POINT <= self.cache_bytes
-        return seconds_from_nanoseconds(
-            points * (self.in_cache_ns_per_point if in_cache else self.out_of_cache_ns_per_point)
-        )
+    @property
+    def costs(self) -> PointCosts:
+        """The same as the costs of a point."""
+        return PointCosts(self.in_cache_ns_per_point, self.out_of_cache_ns_per_point, self.cache_bytes, self.memory)
+
+
+def parse_memory(text: str) -> MemoryCosts:
+    """Parse `WAYS:FIRST_LEVEL_BYTES:SHARED_SHARE:LONG_ROW_NS`, as on a command line.
+
+    Raises:
+        InvalidInput: if the text has another form, or a value is out of range.
+    """
+    try:
+        ways, first_level_bytes, shared_share, long_row_ns = text.split(":")
+        memory = MemoryCosts(int(ways), int(first_level_bytes), float(shared_share), float(long_row_ns))
+    except ValueError:
+        raise InvalidInput(f"A memory is stated as {_MEMORY_FORM}, not {text!r}.") from None
+    shares = (memory.shared_share, memory.long_row_ns_per_point)
+    if memory.cache_ways < 1 or memory.first_level_bytes < 1 or not all(0 <= share < math.inf for share in shares):
+        raise InvalidInput(f"A memory is stated as {_MEMORY_FORM}, not {text!r}.")
+    return memory
 
 
 @dataclass(frozen=True, slots=True)

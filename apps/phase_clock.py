@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import numpy as np
 
 from apps.counters import HostTimes
+from apps.numerics import SampledResults, computes
 from apps.pacing import Pacer, Phase
 from emulator.model.units import seconds_from_nanoseconds
 
@@ -44,6 +45,10 @@ class EmulatedProcessor(Protocol):
         """Return the largest lateness of an unpaced message since the last call, in host nanoseconds, and reset it."""
         ...
 
+    def take_standstills_ns(self) -> list[tuple[int, int]]:
+        """Return the host timestamps between which the rank stood still since the last call, and forget them."""
+        ...
+
     def wait_until_timestamp(self) -> None:
         """Sleep until the host's clock reaches `timestamp_ns`."""
         ...
@@ -54,12 +59,19 @@ class PhaseClock:
 
     An iteration is `compute` (or the application's own work and `end_compute`), then `end_exchange` after a border
     exchange and `end_reduction` after a reduction, as often as the application has them, then `end_iteration`. A
-    reduction given here carries the ranks' lateness and the timestamps that make up the total communication time.
+    reduction given here carries the ranks' lateness and the timestamps that make up the total communication time. With
+    `sampled` numerics most iterations do not compute (`apps.numerics`).
     """
 
     def __init__(
-        self, times: HostTimes, pacer: Pacer, processor: EmulatedProcessor, reduction: Reduction | None = None
+        self,
+        times: HostTimes,
+        pacer: Pacer,
+        processor: EmulatedProcessor,
+        reduction: Reduction | None = None,
+        sampled: bool = False,
     ) -> None:
+        self._sampled = SampledResults() if sampled else None
         self._times, self._pacer, self._processor = times, pacer, processor
         self._carried = np.zeros(_CARRIED) if reduction is None else reduction.carried
         self._iteration_started_ns = self._phase_started_ns = self._loop_started_ns = self._cpu_started_ns = 0
@@ -76,6 +88,7 @@ class PhaseClock:
         timestamp_ns = time.monotonic_ns()
         self._processor.timestamp_ns = timestamp_ns
         self._processor.take_send_lateness_ns()
+        self._processor.take_standstills_ns()
         self._loop_started_ns = self._phase_started_ns = self._iteration_started_ns = timestamp_ns
 
     def begin_iteration(self) -> None:
@@ -84,6 +97,11 @@ class PhaseClock:
 
     def compute(self, update: Callable[[], Result], phase: Phase) -> Result:
         """Run the kernel, sometimes sampling its CPU time, and wait until the emulated processor has done it."""
+        sampled = self._sampled
+        if sampled is not None and sampled.has(update) and not computes(len(self._times.iterations_ns)):
+            self.end_compute(phase)
+            stale: Result = sampled.last(update)
+            return stale
         if self._kernels % _SAMPLED_EVERY:
             result = update()
         else:
@@ -92,6 +110,8 @@ class PhaseClock:
             self._times.kernel_cpu_ns += time.thread_time_ns() - cpu_started_ns
             self._samples += 1
         self._kernels += 1
+        if sampled is not None:
+            sampled.note(update, result)
         self.end_compute(phase)
         return result
 
@@ -137,6 +157,7 @@ class PhaseClock:
         self._carry_lateness()
         behind_s = seconds_from_nanoseconds(max(0, host_ended_ns - processor.timestamp_ns))
         times.host_critical_lateness_s += self._host_lateness_s + behind_s
+        times.standstills_ns = processor.take_standstills_ns()
         times.cpu_ns = time.process_time_ns() - self._cpu_started_ns
         times.kernel_cpu_ns *= self._kernels / max(1, self._samples)
         gc.enable()

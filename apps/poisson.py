@@ -127,7 +127,7 @@ class Poisson:
         self._exchange = BorderExchange(job.messenger, self._values, neighbours, options.exchange)
         self._reduction = job.reduction(1, "max")
         self._clock = job.phase_clock(self.times, self._reduction)
-        self._phase = job.pacer.phase(job.setting.duration_s(self._block.points))
+        self._phase = job.pacer.phase(job.duration_s(self._block.points, POISSON.form.arrays, self._block.columns))
         self._global_error = math.inf
 
     def iterate(self) -> None:

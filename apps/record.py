@@ -13,6 +13,10 @@ All durations are emulated seconds but those with `host` in their name. Beside t
   how many of them reached their rank after its processor needed them, and the largest lateness.
 - `overshoots`: how many phases ended how far past their ends, late or not: those below the first of `host_edges_s`,
   those between each two of them, those from the last on. The planner learns from it how late phases are on this host.
+- `standstill_s`: the time in which some process stood still (stopped, or without a core for very long) while it waited
+  for messages that take the host's time: by so much the runtime may be too long although nothing was late.
+- `wide_area_bytes`: for each part of the job the bytes of the frames that its processes sent and received over the wide
+  area, by the kernel's own counts; null in one cluster.
 - `weight`: what an update of a point was taken to cost relative to Poisson's, for which the profile is.
 """
 
@@ -20,11 +24,12 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from apps.counters import HostTimes, MessageCount
+from apps.counters import HostTimes, MessageCount, together_ns
 from apps.pacing import OVERSHOOT_EDGES_HOST_S, PhaseCount
 from apps.setting import JobSetting
 from emulator.model.clock import Dilation
@@ -90,6 +95,7 @@ def _emulated_times(dilation: Dilation, times: HostTimes, all_times: list[HostTi
     spread = np.percentile(np.array(times.iterations_ns), [0, 5, 50, 95, 99, 100])
     return {
         "runtime_s": runtime_s,
+        "standstill_s": emulated_s(together_ns(chain.from_iterable(rank.standstills_ns for rank in all_times))),
         "iteration_s": runtime_s / len(times.iterations_ns),
         "iteration_spread_s": {
             name: emulated_s(float(host_ns))

@@ -25,6 +25,7 @@ TESTBED_ARGUMENTS: Final = frozenset(
         "clusters",
         "components",
         "start-at",
+        "start-within",
         "save",
         "native",
         "in-cache-ns-per-point",
@@ -32,6 +33,11 @@ TESTBED_ARGUMENTS: Final = frozenset(
         "cache-bytes",
         "weight",
         "interconnect",
+        "memory",
+        "per-node",
+        "collectives",
+        "far-extra-s",
+        "numerics",
     }
 )
 """Arguments that the testbed sets, or that have no meaning where a job runs."""
@@ -70,6 +76,10 @@ def _heat_share(side_points: int, processors: int) -> Work:
 
 def _check_heat(side_points: int, processors: int, arguments: Arguments) -> None:
     MasterAndWorkers(processors).block_of(processors - 1, side_points)
+
+
+def _grid_there_and_back(side_points: int) -> int:
+    return 2 * side_points**2 * BYTES_PER_POINT
 
 
 def _ensemble_work(side_points: int) -> Work:
@@ -128,6 +138,8 @@ HEAT: Final = ApplicationDescriptor(
     form=IterationForm(meeting_phases=None, division="rows"),
     check=_check_heat,
     length="steps",
+    once_bytes=_grid_there_and_back,
+    once_share="distributed-share",
 )
 
 ENSFLOW: Final = ApplicationDescriptor(

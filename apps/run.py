@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, NoReturn
 from apps.failing import fail_alone, fail_together
 from apps.grid import check_components, equal_components
 from apps.interconnect import Interconnect
-from apps.pacing import DilatedPacer, NativePacer, Pacer, ProcessorProfile, make_timers_exact
+from apps.numerics import NUMERICS, REAL, SAMPLED, UNCHECKED
+from apps.pacing import DilatedPacer, NativePacer, Pacer, ProcessorProfile, make_timers_exact, parse_memory
 from apps.registry import APPLICATIONS
+from apps.tree import PATTERNS
 from emulator.model.clock import Dilation
 from emulator.model.errors import InvalidInput, TestbedError
 
@@ -57,6 +59,7 @@ def _add_common_arguments(parser: argparse.ArgumentParser) -> None:
     add("--clusters", type=int, default=1, metavar="C", help="how many clusters the ranks are spread over (1)")
     add("--components", metavar="S,S,..", help="the components' sizes, ranks in order (equal, one a cluster)")
     add("--start-at", type=float, metavar="EPOCH_S", help="host wall clock before which no rank starts to iterate")
+    add("--start-within", type=float, metavar="HOST_S", help="the longest wait for that, should the clock be set back")
     add("--native", action="store_true", help="do not pace: compute at the host's own speed")
     add("--in-cache-ns-per-point", type=float, default=DAS2_IN_CACHE_NS_PER_POINT, metavar="NS",
         help="emulated cost of a point when the points fit the cache (%(default)s)")  # fmt: skip
@@ -64,10 +67,19 @@ def _add_common_arguments(parser: argparse.ArgumentParser) -> None:
         help="emulated cost of a point when they do not (%(default)s)")  # fmt: skip
     add("--cache-bytes", type=int, default=DAS2_CACHE_BYTES, metavar="B",
         help="the emulated processor's cache (%(default)s)")  # fmt: skip
+    add("--memory", metavar="WAYS:FIRST_LEVEL_BYTES:SHARED_SHARE:LONG_ROW_NS",
+        help="the node's memory, which makes a point's cost a curve (default: a step at the cache's size)")  # fmt: skip
+    add("--per-node", default="1", metavar="N,N,..",
+        help="ranks of a node, which share its memory, in each component's cluster or in all (1)")  # fmt: skip
     add("--weight", type=float, default=1.0, metavar="W",
         help="what the application's update of a point costs relative to Poisson's (%(default)s)")  # fmt: skip
+    add("--numerics", choices=NUMERICS, default=REAL,
+        help="sampled: most iterations are paced and communicate, but do not compute (%(default)s)")  # fmt: skip
     add("--interconnect", metavar="NAME:latency_s:rate_mbit:message_s",
         help="pace messages inside clusters to this interconnect (default: shared memory, unpaced)")  # fmt: skip
+    add("--collectives", choices=PATTERNS, default="tree", help="the pattern of collectives (%(default)s)")
+    add("--far-extra-s", type=float, default=0.0, metavar="S",
+        help="by how much longer a message between clusters takes than the wide area (0)")  # fmt: skip
 
 
 def read_setting(arguments: argparse.Namespace, processes: int) -> JobSetting:
@@ -81,13 +93,13 @@ def read_setting(arguments: argparse.Namespace, processes: int) -> JobSetting:
     if arguments.components is None:
         components = equal_components(processes, arguments.clusters)
     else:
-        try:
-            components = tuple(int(size) for size in arguments.components.split(","))
-        except ValueError:
-            raise InvalidInput(f"--components must be sizes such as 8,8, not {arguments.components!r}.") from None
+        components = _sizes("--components", arguments.components)
     check_components(components, processes, arguments.clusters)
     profile = ProcessorProfile(
-        arguments.in_cache_ns_per_point, arguments.out_of_cache_ns_per_point, arguments.cache_bytes
+        arguments.in_cache_ns_per_point,
+        arguments.out_of_cache_ns_per_point,
+        arguments.cache_bytes,
+        None if arguments.memory is None else parse_memory(arguments.memory),
     )
     return JobSetting(
         Dilation(arguments.dilation),
@@ -96,7 +108,18 @@ def read_setting(arguments: argparse.Namespace, processes: int) -> JobSetting:
         None if arguments.native else profile,
         arguments.weight,
         None if arguments.interconnect is None else Interconnect.parse(arguments.interconnect),
+        _sizes("--per-node", arguments.per_node),
+        arguments.collectives,
+        arguments.far_extra_s,
+        sampled=arguments.numerics == SAMPLED,
     )
+
+
+def _sizes(option: str, text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(size) for size in text.split(","))
+    except ValueError:
+        raise InvalidInput(f"{option} must be sizes such as 8,8, not {text!r}.") from None
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -125,20 +148,27 @@ def run(communicator: MPI.Comm, arguments: argparse.Namespace, options: object) 
     from apps.kernels.messages import sleep_until
     from apps.record import gather_record
     from apps.timeline import pass_finish_barrier, pass_start_barrier, report_event
+    from apps.wide_area_bytes import gather_wide_area_bytes
 
     descriptor = APPLICATIONS[arguments.application]
     setting = read_setting(arguments, communicator.size)
+    if setting.sampled and getattr(options, "tolerance", 0.0) > 0.0:
+        raise InvalidInput("--numerics sampled has no solution to converge to: set --tolerance 0 and the iterations.")
     pacer: Pacer = DilatedPacer(setting.dilation, sleep_until) if setting.profile else NativePacer()
     job = JobContext.of_rank(communicator, setting, pacer)
     application: Application = getattr(import_module(descriptor.module), descriptor.class_name)(job, options)
     job.messenger.connect()
     if setting.profile is not None and job.messenger.sends_in_host_time:
         make_timers_exact()
-    pass_start_barrier(job, arguments.start_at)
+    pass_start_barrier(job, arguments.start_at, arguments.start_within)
     application.iterate()
     pass_finish_barrier(job)
     record = gather_record(communicator, setting, application.times, pacer.count, job.messenger.count)
-    results = application.results()
+    results = application.results() | {"numerics": arguments.numerics}
+    if setting.sampled:
+        results |= {key: None for key in UNCHECKED if key in results}
     job.collectives.free()
+    crossed = gather_wide_area_bytes(communicator, setting)
     if record is not None:
-        report_event("result", record={"application": arguments.application, **results, **record})
+        report = {"application": arguments.application, **results, **record, "wide_area_bytes": crossed}
+        report_event("result", record=report)

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from apps.interconnect import SHARED_MEMORY, Interconnect
 from apps.pacing import ProcessorProfile
+from apps.tree import Pattern
 from emulator.model.clock import Dilation
 from emulator.model.errors import InvalidInput
+from emulator.model.point_costs import Sweep
 
 WIDE_AREA = "wide-area"
 
@@ -19,10 +21,13 @@ class JobSetting:
 
     `profile` is None if the processors are the host's own, unpaced. `weight` is the cost of the application's update of
     a point relative to Poisson's, which the profile states. `interconnect` is None if messages inside a cluster are not
-    paced.
+    paced. A component fills nodes of its cluster with `per_node` ranks each; a single number holds for all components.
+    Collectives follow `pattern`. A message between clusters takes `far_extra_s` longer than the wide area itself. With
+    `sampled` numerics most iterations do not compute.
 
     Raises:
-        InvalidInput: if the weight is not positive.
+        InvalidInput: if the weight or the ranks of a node are not positive, the extra time is negative, there are not
+            as many numbers of ranks as components, or numerics are sampled on unpaced processors.
     """
 
     dilation: Dilation
@@ -31,14 +36,44 @@ class JobSetting:
     profile: ProcessorProfile | None
     weight: float = 1.0
     interconnect: Interconnect | None = None
+    per_node: tuple[int, ...] = (1,)
+    pattern: Pattern = "tree"
+    far_extra_s: float = 0.0
+    sampled: bool = False
 
     def __post_init__(self) -> None:
         if not 0.0 < self.weight < math.inf:
             raise InvalidInput(f"--weight must be a positive number of Poisson updates, not {self.weight!r}.")
+        if min(self.per_node) < 1:
+            raise InvalidInput(f"--per-node must be at least 1, not {min(self.per_node)}.")
+        if len(self.per_node) not in (1, len(self.components)):
+            raise InvalidInput(
+                f"--per-node must be one number or one for each of {len(self.components)} components, not "
+                f"{','.join(map(str, self.per_node))!r}."
+            )
+        if not 0.0 <= self.far_extra_s < math.inf:
+            raise InvalidInput(f"--far-extra-s must be zero or more seconds, not {self.far_extra_s!r}.")
+        if self.sampled and self.profile is None:
+            raise InvalidInput(
+                "--numerics sampled needs paced processors: native ones take the time of their numerics."
+            )
 
-    def duration_s(self, points: int) -> float:
-        """Return the emulated seconds in which a processor updates `points` grid points once; 0 if it is not paced."""
-        return 0.0 if self.profile is None else self.profile.duration_s(points) * self.weight
+    def duration_s(self, sweep: Sweep, rank: int) -> float:
+        """Return the emulated seconds of one `sweep` by the processor of `rank`; 0 if it is not paced."""
+        if self.profile is None:
+            return 0.0
+        return self.profile.costs.duration_s(sweep, self.computing_beside(rank)) * self.weight
+
+    def computing_beside(self, rank: int) -> int:
+        """Return how many ranks the node of `rank` has: a component fills its nodes one after another."""
+        per_node = self.per_node * len(self.components) if len(self.per_node) == 1 else self.per_node
+        first = 0
+        for size, together in zip(self.components, per_node, strict=True):
+            if rank < first + size:
+                rest = size % together
+                return rest if rank >= first + size - rest else together
+            first += size
+        return 1
 
     def cluster_of_ranks(self) -> tuple[int, ...]:
         """Return the cluster of each rank: components fill one cluster after another; any left over share the last."""

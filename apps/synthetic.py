@@ -225,7 +225,7 @@ class Synthetic:
         shape = ProcessGrid.of_processes(points)
         values, source = (np.zeros((shape.rows + 2, shape.columns + 2)) for _ in range(2))
         source[1:-1, 1:-1] = 1.0
-        return RedBlackUpdate(values, source, True).update, job.pacer.phase(job.setting.duration_s(points))
+        return RedBlackUpdate(values, source, True).update, job.pacer.phase(job.duration_s(points, arrays=1))
 
 
 def _compute_nothing() -> None:

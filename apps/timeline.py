@@ -23,7 +23,15 @@ def report_event(event: str, **values: object) -> None:
     sys.stdout.flush()
 
 
-def pass_start_barrier(job: JobContext, host_start_at_s: float | None) -> None:
+def host_wait_s(host_start_at_s: float | None, host_start_within_s: float | None, host_now_s: float) -> float:
+    """Return how long to wait for the start, which is at most the given time; not at all if no start is given."""
+    if host_start_at_s is None:
+        return 0.0
+    wait_s = max(0.0, host_start_at_s - host_now_s)
+    return wait_s if host_start_within_s is None else min(wait_s, host_start_within_s)
+
+
+def pass_start_barrier(job: JobContext, host_start_at_s: float | None, host_start_within_s: float | None) -> None:
     """Wait until every rank is ready and, if one is given, until a timestamp of rank 0's wall clock; report `started`.
 
     The ranks sleep until that timestamp and do not wait in MPI, which would keep the host's cores busy. Middleware that
@@ -32,7 +40,7 @@ def pass_start_barrier(job: JobContext, host_start_at_s: float | None) -> None:
     job.collectives.barrier()
     host_now_s = time.time()
     host_late_s = 0.0 if host_start_at_s is None else max(0.0, host_now_s - host_start_at_s)
-    host_remaining_s = np.array([0.0 if host_start_at_s is None else max(0.0, host_start_at_s - host_now_s)])
+    host_remaining_s = np.array([host_wait_s(host_start_at_s, host_start_within_s, host_now_s)])
     job.collectives.broadcast(host_remaining_s)
     time.sleep(host_remaining_s[0])
     job.collectives.barrier()

@@ -15,8 +15,9 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from emulator.model import errors
-from emulator.model.errors import RunFailed, TestbedError, TestbedNotUp, Unanswered, Unauthorized
+from emulator.model.errors import JournalFailed, RunFailed, TestbedError, TestbedNotUp, Unanswered, Unauthorized
 from emulator.model.files import BandwidthView, FileRegistration, FileView
+from emulator.model.page_views import NotesHeld, NotesRequest, PageCode
 from emulator.model.proof import requiring_proof
 from emulator.model.views import (
     DEFAULT_RUN,
@@ -113,7 +114,9 @@ class BrokerClient:
         return _one(self._send("POST", "/v1/jobs", body=submission), JobView)
 
     def submit_surely(self, submission: Submission, host_patience_s: float = HOST_PATIENCE_S) -> JobView:
-        """Submit a job, again while the broker does not answer; its key makes sure that it is submitted once.
+        """Submit a job, again while the broker does not answer or its journal cannot be written.
+
+        The key makes sure that it is submitted once.
 
         Raises:
             ValueError: if the submission has no key.
@@ -125,7 +128,7 @@ class BrokerClient:
         while True:
             try:
                 return self.submit(submission)
-            except Unanswered:
+            except (Unanswered, JournalFailed):
                 if time.monotonic() + host_pause_s > host_deadline_s:
                     raise
             time.sleep(host_pause_s)
@@ -196,6 +199,14 @@ class BrokerClient:
     def bandwidths(self) -> list[BandwidthView]:
         """Get the bandwidth that a transfer may expect from each site to each other."""
         return _many(self._send("GET", "/v1/bandwidths"), BandwidthView)
+
+    def page_code(self) -> str:
+        """Get a code that opens one session of the live page, soon."""
+        return _one(self._send("POST", "/v1/page/codes"), PageCode).code
+
+    def send_notes(self, run: int, notes: NotesRequest) -> NotesHeld:
+        """Send notes on a run for the live page; get how many the broker holds, and whether anyone looks."""
+        return _one(self._send("POST", f"/v1/runs/{run}/notes", body=notes), NotesHeld)
 
     def events(
         self, run: int = DEFAULT_RUN, *, after: int = 0, host_wait_s: float = HOST_LONG_POLL_S

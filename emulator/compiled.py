@@ -33,6 +33,7 @@ MODULES = (
     "emulator.model.placement",
     "emulator.model.request",
     "emulator.model.stream",
+    "emulator.model.time_sharing.processor",
     "emulator.policies.answer_checks",
     "emulator.policies.feasibility",
     "emulator.policies.idle_room",
@@ -41,10 +42,11 @@ MODULES = (
     *(f"emulator.policies.placement.{name}" for name in _PLACEMENTS),
     *(f"emulator.policies.queues.{name}" for name in _QUEUES),
     *(f"emulator.simulator.{name}" for name in ("engine", "possible_jobs", "runtime", "statistics")),
+    *(f"emulator.simulator.time_shared.{name}" for name in ("engine", "network", "tasks")),
 )
 SOURCES = tuple(module.replace(".", "/") + ".py" for module in MODULES)
 
-_READ_BY_THEM = ("emulator/policies/request_kinds.py",)
+_READ_BY_THEM = ("emulator/model/time_sharing/rules.py", "emulator/policies/request_kinds.py")
 _BUILT = PROJECT_ROOT / ".compiled"
 _FILLER = "mypyc filler docstring"
 

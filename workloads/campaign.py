@@ -5,8 +5,9 @@ A `Campaign` is read from YAML (``workloads/campaigns/*.yaml``, or a user's file
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -20,6 +21,7 @@ from emulator.model.job import (
     ArgumentName,
     DilationFactor,
     JobName,
+    Numerics,
     RunTimeLimit,
     TimeScale,
 )
@@ -46,13 +48,15 @@ class Campaign(StatedScheduling):
     The number of components of each job is a uniform choice of `component_counts`. All components have the same size, a
     uniform choice of `component_sizes`. For other workloads, `choices` replaces `application`, `arguments` and these
     two. `dilation` is a default that a command may override; if neither states one, the planner chooses it.
-    `service_s` is the distribution of execution times in one cluster, for simulations. `input_files` describes the
-    files that jobs read. A job is ended after `run_time_limit_s`. Jobs that `rules` forbid are never submitted.
-    `claiming` holds the parameters of claiming in a live run. `background` is the load of other users. `quota` is the
-    share of each cluster that jobs may fill.
+    `service_s` is the distribution of execution times in one cluster: simulated jobs take them, live jobs make as many
+    iterations as take so long by the model (`workloads.job_lengths`). `input_files` describes the files that jobs read.
+    A job is ended after `run_time_limit_s`. Jobs that `rules` forbid are never submitted. With sampled `numerics` live
+    jobs take their time without computing a solution. `claiming` holds the parameters of claiming in a live run.
+    `background` is the load of other users. `quota` is the share of each cluster that jobs may fill.
 
-    `time_scale` divides all times and file sizes that are stated here, and the topology's overhead, but not its links.
-    A long campaign thus meets the same contention in less time. `schedule` and `campaign_jobs` return divided seconds.
+    `time_scale` divides how long everything is: iterations, all times and file sizes that are stated here, and the
+    topology's overhead. It changes neither its links nor what an iteration costs, so that a long campaign meets the
+    same contention in less time, and extension factors stay. `schedule` and `campaign_jobs` return divided seconds.
     `sources` holds the files of `policy` and `queue`, as read when the campaign was started; campaign files do not
     state it.
     """
@@ -71,6 +75,7 @@ class Campaign(StatedScheduling):
     service_s: UniformService | None = None
     input_files: InputFiles | None = None
     run_time_limit_s: RunTimeLimit = DEFAULT_RUN_TIME_LIMIT_S
+    numerics: Numerics = Numerics.REAL
     dilation: DilationFactor = 1.0
     policy: str = "wf"
     queue: str = "placement"
@@ -174,6 +179,20 @@ def campaign_named(name_or_path: str) -> Campaign:
     campaign = read_document(path, Campaign)
     refuse_sources(campaign, path)
     return campaign
+
+
+def recorded_campaign(workload: Mapping[str, Any], *, source: str) -> Campaign:
+    """Return the campaign whose keys a manifest records, all of them, as `workload`.
+
+    Raises:
+        InvalidInput: if it is none; the message names `source`.
+    """
+    stated = dict(workload)
+    if stated.get("choices"):
+        # Choices are stated instead of these, which a record holds nevertheless.
+        for key in ("application", "arguments", "component_counts", "component_sizes"):
+            stated.pop(key, None)
+    return validate(stated, Campaign, source=source)
 
 
 def refuse_sources(campaign: Campaign, path: Path) -> None:

@@ -1,7 +1,7 @@
 """A campaign as jobs to simulate: the same schedule that a live run of that seed submits, with execution times.
 
-Execution times in one cluster, which a live run measures, are drawn here. So are the sites of input files and, for
-disciplines with a queue per cluster, the home clusters. Each quantity has a separate random stream.
+Execution times in one cluster are drawn; a live run gives its jobs as many iterations. So are the sites of input files
+and, for disciplines with a queue per cluster, the home clusters. Each quantity has a separate random stream.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from emulator.model.topology import Topology
 from workloads.campaign import Campaign
 from workloads.distributions import stream
 from workloads.job_choices import InputFiles
+from workloads.job_lengths import drawn_services_s
 from workloads.schedule import admitted, file_name, home_queues, schedule
 
 
@@ -44,14 +45,13 @@ def campaign_jobs(campaign: Campaign, topology: Topology, seed: int) -> Campaign
         InvalidInput: if the campaign does not state execution times, or contains an invalid job.
         ImpossibleRequest: if a job does not fit the system.
     """
-    if campaign.service_s is None:
+    arrivals = schedule(campaign, seed)
+    services_s = drawn_services_s(campaign, len(arrivals), seed)
+    if services_s is None:
         raise InvalidInput(
             f"campaign {campaign.name!r}: service_s: the simulator runs no application, "
             "so give the execution times in one cluster, for instance {low_s: 60, high_s: 120}."
         )
-    arrivals = schedule(campaign, seed)
-    drawn_s = campaign.service_s.draw_s(len(arrivals), stream(seed, "service"))
-    services_s = [service_s / campaign.time_scale for service_s in drawn_s]
     queues = home_queues(len(arrivals), len(topology.clusters), seed)
     may_come = admitted(campaign, [arrival.specification for arrival in arrivals], topology)
     jobs: list[StreamJob] = []

@@ -9,19 +9,21 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field, ValidationError
 
 from emulator.model.documents import DocumentModel
 from emulator.model.errors import InvalidInput
 from emulator.model.faults import first_fault
-from emulator.model.job import JobSpecification
+from emulator.model.job import DEFAULT_RUN_TIME_LIMIT_S, JobSpecification
 from emulator.model.request import RequestKind
 from emulator.model.topology import Topology
 from workloads.campaign import Campaign
 from workloads.distributions import stream, uniform_choices
 from workloads.job_choices import ChosenJob, chosen_jobs
+
+_FILE: Final = "-file-"
 
 
 class Arrival(DocumentModel):
@@ -33,6 +35,8 @@ class Arrival(DocumentModel):
 
 def schedule(campaign: Campaign, seed: int) -> list[Arrival]:
     """Return the jobs of `campaign` in order of arrival, the first after one interarrival time.
+
+    Their arguments are those that the campaign states; `job_lengths` makes them as long as they are to be.
 
     Raises:
         InvalidInput: if the campaign describes an invalid job, or the seed is negative.
@@ -87,8 +91,8 @@ def _arrival(campaign: Campaign, number: int, arrival_s: float, chosen: ChosenJo
             arguments=dict(chosen.arguments),
             components=(sum(chosen.components),) if takes_a_total else chosen.components,
             request=campaign.request,
-            run_time_limit_s=campaign.run_time_limit_s / campaign.time_scale,
-            time_scale=campaign.time_scale,
+            run_time_limit_s=_run_time_limit_s(campaign),
+            numerics=campaign.numerics,
             file=None if campaign.input_files is None else file_name(campaign, number),
         )
     except ValidationError as error:
@@ -96,9 +100,21 @@ def _arrival(campaign: Campaign, number: int, arrival_s: float, chosen: ChosenJo
     return Arrival(arrival_s=arrival_s, specification=specification)
 
 
+def _run_time_limit_s(campaign: Campaign) -> float:
+    """Return the limit, divided by the time scale; the default one, which is no estimate, stays as it is."""
+    stated_s = campaign.run_time_limit_s
+    return stated_s if stated_s == DEFAULT_RUN_TIME_LIMIT_S else stated_s / campaign.time_scale
+
+
 def file_name(campaign: Campaign, number: int) -> str:
     """Return the logical name of the input file of the job with that number, from 1."""
-    return f"{campaign.name}-file-{number}"
+    return f"{campaign.name}{_FILE}{number}"
+
+
+def is_file_of(name: str, campaign: str) -> bool:
+    """Return whether the logical name of a file is one that `file_name` gives files of the campaign so called."""
+    begins, made, number = name.rpartition(_FILE)
+    return bool(made) and begins == campaign and number.isdecimal()
 
 
 def write_schedule(arrivals: Sequence[Arrival], path: Path) -> None:

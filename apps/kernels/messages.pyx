@@ -12,6 +12,9 @@ the host's cost of a message and of waking up a rank, as long as the sleep is lo
 
 Waiting: a rank of the same node rings; for messages from other nodes the rank sleeps in poll(2) on the sockets that MPI
 uses. Both sleeps end after a while, because MPI may have to continue an operation that it has begun.
+
+Because every sleep has an end, a rank knows when it stood still: the clock is then far past that end. If the messages
+it waited for take the host's time, the time in which it stood still lengthens the run, and nothing else shows it.
 """
 
 from libc.stdlib cimport calloc, free
@@ -66,10 +69,13 @@ cdef enum:
     LONG_SLEEP_NS = 100000000
     NAP_NS = 50000
     POLL_MS = 100
+    NANOSECONDS_PER_MS = 1000000
     # While a message has yet to be sent, and as long as MPI may still be opening sockets.
     SHORT_POLL_MS = 2
     FIRST_WAITS = 100
     LATE_NS = 100000
+    # A rank stood still if it wakes so long after the end of its sleep: no queue for a core is as long.
+    STANDSTILL_NS = 100000000
     # How often MPI was asked for messages in vain although something had come.
     IN_VAIN = 8
 
@@ -99,7 +105,8 @@ cdef class Post:
     `communicator_address` is that of the MPI handle. `doorbells` is memory shared by the ranks of this node, a line for
     each rank of the job, in which those of this node have made their mark. `find_sockets` calls `watch` again.
     `paced_ranks` has a true byte for each rank that the interconnect reaches; all zeros without an interconnect, whose
-    costs are in host nanoseconds.
+    costs are in host nanoseconds. `far_extra_ns` is by how much longer than on the wide area itself a message takes
+    that a rank waits for from another cluster, in host nanoseconds.
     """
 
     cdef public long long timestamp_ns
@@ -113,6 +120,7 @@ cdef class Post:
     cdef unsigned char[::1] paced_ranks
     cdef doorbell* bells
     cdef double latency_ns, message_ns, byte_ns
+    cdef long long far_extra_ns
     cdef long long out_free_ns, in_free_ns
     cdef readonly bint any_paced, any_unpaced_sends
     cdef bint in_host_time
@@ -121,11 +129,14 @@ cdef class Post:
     cdef int n_sockets
     cdef unsigned int naps, far_waits
     cdef uint32_t heard
+    # Pairs of host timestamps between which the rank stood still: in its present wait, and while it delayed the rank.
+    cdef list standstills_now
+    cdef readonly list standstills
 
     def __init__(
         self, uintptr_t communicator_address, int rank, unsigned char[::1] doorbells not None,
         unsigned char[::1] paced_ranks not None, double latency_ns, double message_ns, double byte_ns,
-        bint in_host_time, Py_ssize_t eager_bytes, find_sockets,
+        long long far_extra_ns, bint in_host_time, Py_ssize_t eager_bytes, find_sockets,
     ):
         self.communicator = (<MPI_Comm*> communicator_address)[0]
         self.rank = rank
@@ -133,10 +144,12 @@ cdef class Post:
         self.bells = <doorbell*> &doorbells[0]
         self.paced_ranks = paced_ranks
         self.latency_ns, self.message_ns, self.byte_ns = latency_ns, message_ns, byte_ns
+        self.far_extra_ns = far_extra_ns
         self.any_paced = any(paced_ranks)
         self.in_host_time = in_host_time
         self.eager_bytes = eager_bytes
         self.find_sockets = find_sockets
+        self.standstills_now, self.standstills = [], []
         self.timestamp_ns = host_now_ns()
 
     def is_near(self, int rank):
@@ -151,11 +164,49 @@ cdef class Post:
             self.sockets[self.n_sockets].events = POLLIN
             self.n_sockets += 1
 
-    cdef nap(self):
+    cdef int nap(self) except -1:
+        cdef long long began_ns = host_now_ns()
+        host_sleep_until_ns(began_ns + NAP_NS)
+        return self.note_sleep(began_ns, NAP_NS)
+
+    cdef int nap_and_look_for_sockets(self) except -1:
         self.naps += 1
         if self.naps & (self.naps - 1) == 0:
             self.find_sockets()
-        host_sleep_until_ns(host_now_ns() + NAP_NS)
+        return self.nap()
+
+    cdef int sleep_on_sockets(self, int limit_ms) except -2:
+        """Sleep until something has come through a watched socket; return how many have something."""
+        cdef long long began_ns = host_now_ns()
+        cdef int ready = poll(self.sockets, self.n_sockets, limit_ms)
+        self.note_sleep(began_ns, limit_ms * <long long> NANOSECONDS_PER_MS)
+        return ready
+
+    cdef int sleep_on_doorbell(self, uint32_t seen, uint32_t missing) except -1:
+        """Sleep until this rank's doorbell has been rung `missing` times since it was `seen`."""
+        cdef long long began_ns = host_now_ns()
+        doorbell_sleep(&self.bells[self.rank], seen, missing, LONG_SLEEP_NS)
+        return self.note_sleep(began_ns, LONG_SLEEP_NS)
+
+    cdef int note_sleep(self, long long began_ns, long long limit_ns) except -1:
+        """Note a standstill if a sleep of at most `limit_ns` took much longer; it bounds how long the rank stood."""
+        cdef long long now_ns = host_now_ns()
+        if now_ns - began_ns > limit_ns + STANDSTILL_NS:
+            self.standstills_now.append((began_ns, now_ns))
+        return 0
+
+    cdef int end_wait(self, bint in_host_time) except -1:
+        """Keep the standstills of a wait if what it waited for takes the host's time; else the timestamps stand."""
+        if self.standstills_now:
+            if in_host_time:
+                self.standstills += self.standstills_now
+            self.standstills_now = []
+        return 0
+
+    def take_standstills(self):
+        """Return the standstills since the last call that delayed this rank, and forget them."""
+        taken, self.standstills = self.standstills, []
+        return taken
 
     cdef leave_in_time(self):
         """Wait until an unpaced message may leave, at the processor's timestamp, and note how late it leaves."""
@@ -233,7 +284,7 @@ cdef class MessageSet:
     cdef int n_sends, n_receives
     cdef int* to_ring
     cdef int n_to_ring
-    cdef bint paced_receives, unpaced_receives, unpaced_sends, needs_help, waited_to_send
+    cdef bint paced_receives, unpaced_receives, unpaced_sends, needs_help, waited_to_send, waited_for_far
     # Sends to this node are not waited for: MPI completes them only once their receiver has looked.
     cdef Requests near, far, sent
 
@@ -311,7 +362,7 @@ cdef class MessageSet:
         if self.unpaced_sends and not post.in_host_time:
             post.leave_in_time()
         while self.sent.test() > 0:
-            host_sleep_until_ns(host_now_ns() + NAP_NS)
+            post.nap()
         for index in range(self.n_receives, self.n_receives + self.n_sends):
             self.pack(&self.messages[index])
         for index in range(self.n_receives):
@@ -369,13 +420,13 @@ cdef class MessageSet:
         self.post.heard += near.receives
         if self.needs_help:
             while near.test() + self.sent.test() > 0:
-                host_sleep_until_ns(host_now_ns() + NAP_NS)
+                self.post.nap()
             return 0
         if near.receives > 0:
-            doorbell_sleep(bell, self.post.heard - near.receives, near.receives, LONG_SLEEP_NS)
+            self.post.sleep_on_doorbell(self.post.heard - near.receives, near.receives)
         seen = doorbell_rings(bell)
         while near.test() > 0:
-            doorbell_sleep(bell, seen, near.missing_receives, LONG_SLEEP_NS)
+            self.post.sleep_on_doorbell(seen, near.missing_receives)
             seen = doorbell_rings(bell)
         return 0
 
@@ -386,10 +437,11 @@ cdef class MessageSet:
         cdef bint first_waits = post.far_waits < FIRST_WAITS
         cdef int poll_ms = SHORT_POLL_MS if first_waits or missing > far.missing_receives else POLL_MS
         post.far_waits += missing > 0
-        self.waited_to_send = False
+        self.waited_to_send = self.waited_for_far = False
         while far.test() > 0:
             # Data that the socket does not take at once (the wide area is slower) delays the emulated processor.
             self.waited_to_send |= far.missing_sends > 0
+            self.waited_for_far |= far.missing_receives > 0
             if ready == 0 and far.missing_receives + far.missing_sends < missing:
                 # It came through a socket that is not watched yet.
                 post.find_sockets()
@@ -399,9 +451,9 @@ cdef class MessageSet:
             if post.n_sockets == 0 or in_vain >= IN_VAIN:
                 # No socket is known, or the data that comes through them is not for this set.
                 in_vain = 0
-                post.nap()
+                post.nap_and_look_for_sockets()
             else:
-                ready = poll(post.sockets, post.n_sockets, poll_ms)
+                ready = post.sleep_on_sockets(poll_ms)
                 poll_ms = min(2 * poll_ms, POLL_MS)
                 in_vain += 1
         return 0
@@ -423,13 +475,15 @@ cdef class MessageSet:
         cdef Post post = self.post
         cdef long long timestamp_ns = post.timestamp_ns
         cdef long long now_ns
+        cdef bint in_host_time = self.unpaced_receives or self.waited_to_send or not post.any_paced
+        post.end_wait(in_host_time)
         if self.n_sends > 0 and post.out_free_ns > timestamp_ns:
             timestamp_ns = post.out_free_ns
         if self.paced_receives:
             timestamp_ns = max(timestamp_ns, self.taken_in_ns())
         now_ns = host_now_ns()
-        if self.unpaced_receives or self.waited_to_send or not post.any_paced:
-            timestamp_ns = max(timestamp_ns, now_ns)
+        if in_host_time:
+            timestamp_ns = max(timestamp_ns, now_ns) + (post.far_extra_ns if self.waited_for_far else 0)
         elif now_ns - timestamp_ns > LATE_NS:
             post.late_messages += self.n_receives
             post.host_lateness_max_ns = max(post.host_lateness_max_ns, now_ns - timestamp_ns)

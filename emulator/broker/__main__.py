@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import signal
 import sys
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 
 from emulator.broker.http.api import create_app
 from emulator.broker.http.connections import TimedHeaders
+from emulator.broker.http.page import LivePage
 from emulator.broker.service import Broker
 from emulator.broker.state.journal import Journal
 from emulator.clusters.slurm import SlurmCluster
@@ -47,8 +50,12 @@ def _keep_capabilities() -> None:
     ctypes.CDLL(None).prctl(_PR_CAP_AMBIENT, _CLEAR_ALL, 0, 0, 0)
 
 
+def _exit(number: int, frame: FrameType | None) -> None:
+    sys.exit(0)
+
+
 def main(settings_file: Path) -> None:
-    """Serve until the process is stopped, then cancel the unfinished jobs.
+    """Serve until the process is stopped, then release all processors; the next broker goes on with the queue.
 
     Raises:
         InvalidInput: if the settings or the topology are invalid, or name different clusters, or the token is empty.
@@ -66,10 +73,12 @@ def main(settings_file: Path) -> None:
     managers = [SlurmCluster(head, settings) for head in settings.heads]
     file_servers = [SshFileServer(head, settings) for head in settings.heads]
     broker = Broker(topology, managers, settings, journal, file_servers)
+    # The server hands the signal on once it has stopped: only an exception lets all else be closed then.
+    signal.signal(signal.SIGTERM, _exit)
     broker.open()
     try:
         uvicorn.run(
-            create_app(broker, journal, token),
+            create_app(broker, journal, token, LivePage.of(settings.page_folder), settings.testbed),
             host="0.0.0.0",
             port=settings.listen_port,
             http=TimedHeaders,

@@ -13,7 +13,6 @@ from emulator.broker.state.jobs import LiveJob
 from emulator.broker.state.journal import Journal
 from emulator.broker.state.registry import RunRegistry
 from emulator.broker.state.runs import Run
-from emulator.model.errors import AlreadyEnded
 from emulator.model.job import JobState
 from emulator.model.views import DEFAULT_RUN, EventKind, RunState
 
@@ -28,6 +27,7 @@ class Cancellation:
         self._scheduling = scheduling
         self._supervisor = scheduling.supervisor
         self._recorder = scheduling.recorder
+        self._changes = scheduling.changes
         self._recovery = recovery
         self._journal = journal
 
@@ -38,9 +38,7 @@ class Cancellation:
             UnknownName: if there is no such job.
             AlreadyEnded: if it has ended.
         """
-        job = self._registry.job(number)
-        if job.state.final:
-            raise AlreadyEnded(f"Job {number} has ended ({job.state.value}), so there is nothing to cancel.")
+        job = self._registry.unfinished_job(number)
         if job.state is JobState.QUEUED:
             run = self._registry.run(job.run)
             self._supervisor.finish(run, job, CANCELLED_IN_QUEUE)
@@ -70,8 +68,9 @@ class Cancellation:
         """
         run = self._registry.run(number)
         if run.state is not RunState.ENDED and run.id != DEFAULT_RUN:
-            run.state = RunState.ENDED
-            with self._journal.transaction():
+            with self._changes.transaction():
+                self._changes.keep(run)
+                run.state = RunState.ENDED
                 self._journal.store_end(run.id)
                 self._recorder.record(run, EventKind.RUN_ENDED)
             run.close()
@@ -91,8 +90,9 @@ class Cancellation:
     def _stop_deciding(self, run: Run) -> None:
         if run.is_ending:
             return
-        run.is_ending = True
-        with self._journal.transaction():
+        with self._changes.transaction():
+            self._changes.keep(run)
+            run.is_ending = True
             if run.state is RunState.RUNNING:
                 self._recorder.record(run, EventKind.RUN_ENDING)
             for job in run.unfinished:

@@ -31,9 +31,9 @@ def deciding(request: RunRequest, topology: Topology) -> Deciding:
 
     Raises:
         UnknownName: if the request names a policy or queue that is neither the testbed's nor in its sources.
-        InvalidInput: if one of them is simulated only or cannot be loaded, or the queue cannot be scanned as requested.
+        InvalidInput: if one of them cannot run here or cannot be loaded, or the queue cannot be scanned as requested.
     """
-    check_live(request.queue, request.policy, request.sources)
+    check_live(request.queue, request.policy, request.sources, len(topology.clusters))
     rules = (topology, request.queue, request.policy, request.rules)
     if custom_file(request.queue) is None and custom_file(request.policy) is None:
         made = deciders(request.queue, request.policy, request.scanning, request.seed, quota=request.quota)

@@ -88,7 +88,7 @@ def decide_all(run: Run, events: Sequence[SchedulingEvent], state: SystemState) 
 
 
 def _with(run: Run, start: Start, state: SystemState) -> SystemState:
-    """Return `state` with the job of `start` among the running ones, if the discipline plans with them."""
+    """Return `state` with the job of `start` among the running ones, if the discipline or the policy reads them."""
     if not run.needs_running_jobs:
         return state
     estimate_s = run.jobs[start.job_id].request.estimate_s

@@ -30,6 +30,11 @@ class Pending:
             taken.append(self._events.popleft()[1])
         return taken
 
+    def forget(self) -> None:
+        """Remove all events, and what is due."""
+        self._events.clear()
+        self.due = None
+
     def is_arriving(self, job_id: int) -> bool:
         """Return whether the arrival of a job waits here, so that its discipline does not know the job yet."""
         return any(isinstance(event, Arrival) and event.job.id == job_id for _, event in self._events)

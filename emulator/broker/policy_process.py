@@ -213,6 +213,11 @@ class OwnDeciders:
         self.discipline = _QueueMirror()
         process.read(process.description, self.discipline.update)
 
+    @property
+    def needs_running_jobs(self) -> bool:
+        """Whether the discipline or the policy reads the running jobs and their estimated ends."""
+        return self.discipline.needs_running_jobs
+
     def decide(self, event: SchedulingEvent, state: SystemState) -> Sequence[Start | Reject]:
         """Return the discipline's answers to `event`."""
         answer = self._process.ask("a decision", do="decide", event=event_record(event), state=state_record(state))

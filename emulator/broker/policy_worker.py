@@ -74,7 +74,7 @@ class Worker:
         return {
             "waiting": list(discipline.waiting()),
             "next_scan_s": discipline.next_scan_s(),
-            "needs_running_jobs": bool(getattr(discipline, "needs_running_jobs", False)),
+            "needs_running_jobs": self._deciders.needs_running_jobs,
             "tries": list(tries.items()),
         }
 

@@ -1,4 +1,4 @@
-"""Jobs that a killed broker left unfinished, settled once their clusters are found again.
+"""Jobs that a stopped or killed broker left unfinished, settled once their clusters are found again.
 
 When a cluster is found, everything held there in this testbed's name is released first (`service`), which ends every
 rank and step. Then, job by job:
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from emulator.broker.jobs.reports import Ended
@@ -29,8 +30,8 @@ from emulator.model.topology import Topology
 
 PATIENCE_HOST_S: Final = 30.0
 """Host seconds after which jobs whose clusters have not been found fail."""
-KILLED: Final = "The broker was killed while the job was {state}; it was ended everywhere, and is not run twice."
-NOT_FOUND: Final = "The broker was killed while the job was {state}, and cluster {cluster!r} was not found after that."
+STOPPED: Final = "The broker was stopped while the job was {state}; it was ended everywhere, and is not run twice."
+NOT_FOUND: Final = "The broker was stopped while the job was {state}, and cluster {cluster!r} was not found after that."
 
 
 @dataclass(slots=True)
@@ -48,6 +49,7 @@ class Recovery:
     def __init__(self, topology: Topology, scheduling: Scheduling) -> None:
         self._topology = topology
         self._scheduling = scheduling
+        self._changes = scheduling.changes
         self._interrupted: dict[int, _Interrupted] = {}
 
     @property
@@ -74,33 +76,37 @@ class Recovery:
         for interrupted in list(self._interrupted.values()):
             interrupted.awaited.discard(cluster)
             if not interrupted.awaited:
-                self._settle(interrupted)
+                self._changes.do_in_time(partial(self._settle, interrupted))
 
     def give_up(self) -> None:
         """Fail the jobs whose clusters have not been found."""
-        for number in list(self._interrupted):
-            interrupted = self._interrupted[number]
-            reason = NOT_FOUND.format(state=interrupted.job.state.value, cluster=min(interrupted.awaited))
-            self._end(number, JobState.FAILED, reason)
+        for interrupted in list(self._interrupted.values()):
+            if interrupted.awaited:
+                reason = NOT_FOUND.format(state=interrupted.job.state.value, cluster=min(interrupted.awaited))
+                self._changes.do_in_time(partial(self._end, interrupted, JobState.FAILED, reason))
 
     def cancel(self, job: LiveJob) -> None:
         """Cancel a job that is not settled; does nothing if it is."""
         if job.id in self._interrupted:
-            self._end(job.id, JobState.CANCELLED, f"Cancelled while it was {job.state.value}.")
+            self._end(self._interrupted[job.id], JobState.CANCELLED, f"Cancelled while it was {job.state.value}.")
 
     def _settle(self, interrupted: _Interrupted) -> None:
         run, job = interrupted.run, interrupted.job
+        if job.id not in self._interrupted:
+            return
         if run.is_ending:
             self.cancel(job)
         elif job.state is JobState.CLAIMING:
-            del self._interrupted[job.id]
             self._scheduling.supervisor.relaunch(run, job)
+            del self._interrupted[job.id]
         else:
-            self._end(job.id, JobState.FAILED, KILLED.format(state=job.state.value))
+            self._end(interrupted, JobState.FAILED, STOPPED.format(state=job.state.value))
 
-    def _end(self, number: int, state: JobState, reason: str) -> None:
-        interrupted = self._interrupted.pop(number)
-        self._scheduling.depart(interrupted.run, interrupted.job, Ended(state, reason))
+    def _end(self, interrupted: _Interrupted, state: JobState, reason: str) -> None:
+        """End a job, unless it was settled meanwhile."""
+        if interrupted.job.id in self._interrupted:
+            self._scheduling.depart(interrupted.run, interrupted.job, Ended(state, reason))
+            self._interrupted.pop(interrupted.job.id, None)
 
     def _clusters_of(self, job: LiveJob) -> set[str]:
         clusters = job.placement.by_cluster() if job.placement is not None else {}

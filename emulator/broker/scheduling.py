@@ -6,28 +6,34 @@ discipline. All methods run on the broker's loop. Nothing here knows of the API.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from functools import partial
 
 from emulator.broker.decision import decide_all, nothing_idle, system_state
 from emulator.broker.files.replicas import Replicas
 from emulator.broker.jobs.reports import Ended
 from emulator.broker.jobs.supervisor import JobSupervisor
 from emulator.broker.readings import MOST_AGE_HOST_S, Grants, Readings
+from emulator.broker.state.changes import Changes
 from emulator.broker.state.jobs import LiveJob
 from emulator.broker.state.journal import Journal
 from emulator.broker.state.recording import EventRecorder
+from emulator.broker.state.restore import restore_decisions
 from emulator.broker.state.runs import Run
 from emulator.clusters.protocol import LocalResourceManager
+from emulator.model.errors import JournalFailed
 from emulator.model.job import JobState
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
 from emulator.model.views import EventKind
 from emulator.policies.claiming_procedure import ClaimingProcedure
-from emulator.policies.decisions import decision_record
+from emulator.policies.decisions import Decision, decision_record
 from emulator.policies.protocols import Arrival, Departure, Reject, Scan, SchedulingEvent, Start, Withdrawal
 from emulator.policies.state import SystemState
 
+log = logging.getLogger(__name__)
 SILENT = (
     "Cluster {cluster!r} has not said for {age_s:g} s how many of its processors are idle, so no job is placed there "
     "until it does."
@@ -49,25 +55,33 @@ class Scheduling:
         self._clusters = len(managers)
         self._journal = journal
         self._replicas = replicas
+        self.changes = Changes(journal)
         self.recorder = EventRecorder(topology, journal)
-        self.supervisor = JobSupervisor(topology, managers, settings, replicas, self.recorder, self.depart)
+        self.supervisor = JobSupervisor(
+            topology, managers, settings, replicas, self.recorder, self.changes, self.depart
+        )
         self.readings = Readings(managers)
         self._round = 0
+        self._post: Callable[[Callable[[], object]], None] = lambda work: None
         self._runs: Callable[[], Sequence[Run]] = list
         self._lost: dict[str, str] = {manager.cluster: "not reached yet" for manager in managers}
 
     def open(self, post: Callable[[Callable[[], object]], None], runs: Callable[[], Sequence[Run]]) -> None:
         """Hand what other threads report to the loop by `post` from now on; `runs` returns the running runs."""
-        self._runs = runs
-        self.supervisor.open(post)
+        self._post, self._runs = post, runs
+        self.supervisor.open(self.post_in_time)
         self.readings.open(post, self._grants)
+
+    def post_in_time(self, work: Callable[[], object]) -> None:
+        """Hand `work` to the loop, which does it once the journal can be written."""
+        self._post(partial(self.changes.do_in_time, work))
 
     def decide(self, run: Run, event: Arrival | Departure) -> None:
         """Have the discipline asked about `event` as soon as the clusters have been read.
 
         A departure needs readings that begin now; an arrival joins those that are under way.
         """
-        if not run.is_ending:
+        if not run.is_ending and not run.is_behind:
             run.pending.add([event], self.readings.ask() if isinstance(event, Departure) else self._round_under_way())
 
     def withdraw(self, run: Run, job_id: int) -> None:
@@ -76,7 +90,7 @@ class Scheduling:
         It is asked at once, in a state without idle processors: so it starts no job that is still to be withdrawn. A
         poll or scan finds the jobs that may start instead.
         """
-        if not run.is_ending and not run.pending.is_arriving(job_id):
+        if not run.is_ending and not run.is_behind and not run.pending.is_arriving(job_id):
             self._decide_on(run, [Withdrawal(job_id)], nothing_idle(self._topology, run.now_s()))
 
     def catch_up(self, run: Run) -> None:
@@ -84,28 +98,46 @@ class Scheduling:
 
         Withdrawals come first, in a state without idle processors: so it places no job that is still to be withdrawn.
         """
+        if run.is_behind:
+            return
         if run.failure:
-            self._fail_waiting(run)
+            self.changes.do_in_time(partial(self._fail_waiting, run))
             return
         waiting = set(run.discipline.waiting())
-        gone = [Withdrawal(number) for number in sorted(waiting) if run.jobs[number].state is not JobState.QUEUED]
+        gone = [Withdrawal(number) for number in sorted(waiting) if not run.has_queued(number)]
         if gone:
             self._decide_on(run, gone, nothing_idle(self._topology, run.now_s()))
         departed, run.undecided_departures = run.undecided_departures, ()
-        for job in departed:
-            if job.placement is not None:
-                self.decide(run, Departure(job.id, job.placement))
+        for departure in departed:
+            self.decide(run, departure)
         for job in list(run.jobs.values()):
             if job.state is JobState.QUEUED and job.id not in waiting and not run.pending.is_arriving(job.id):
                 self.decide(run, Arrival(job.waiting))
 
+    def restore_behind(self, run: Run) -> None:
+        """Restore a discipline that decided what did not become durable, and ask it about what it has missed.
+
+        What was pending is forgotten, because the jobs and the journal show the same arrivals and departures.
+        """
+        if not run.is_behind:
+            return
+        restore_decisions(run, self._journal, self._topology)
+        run.pending.forget()
+        run.is_behind = False
+        if not run.is_ending:
+            self.catch_up(run)
+            if not run.failure and not run.is_behind:
+                run.poller.reset(len(self._topology.clusters), jobs_wait=bool(run.discipline.waiting()))
+
     def decide_arrivals(self, run: Run, jobs: Sequence[LiveJob]) -> None:
         """Have the discipline asked about jobs that arrived together, one after another, at one reading."""
-        if not run.is_ending:
+        if not run.is_ending and not run.is_behind:
             run.pending.add([Arrival(job.waiting) for job in jobs], self._round_under_way())
 
     def decide_due(self, run: Run) -> None:
         """Decide on the events of `run` for which the clusters have been read, and begin or end a scan or poll."""
+        if run.is_behind:
+            return
         pending = run.pending
         events = [event for event in pending.take(self._is_complete) if self._is_current(run, event)]
         if events:
@@ -131,19 +163,26 @@ class Scheduling:
         for run in self._runs():
             for cluster in silent:
                 reason = SILENT.format(cluster=cluster, age_s=MOST_AGE_HOST_S)
-                self.recorder.record(run, EventKind.CLUSTER_SILENT, detail={"cluster": cluster, "reason": reason})
+                self._record_in_time(run, EventKind.CLUSTER_SILENT, {"cluster": cluster, "reason": reason})
             for cluster in back:
-                self.recorder.record(run, EventKind.CLUSTER_ANSWERS, detail={"cluster": cluster})
+                self._record_in_time(run, EventKind.CLUSTER_ANSWERS, {"cluster": cluster})
                 run.poller.poll_soon()
 
     def depart(self, run: Run, job: LiveJob, ended: Ended) -> None:
-        """Finish a placed job that has ended and is released, and ask the discipline about its departure."""
-        job.released_s = run.now_s()
-        self.supervisor.finish(run, job, ended)
-        if run.is_ending:
-            run.undecided_departures = (*run.undecided_departures, job)
-        elif job.placement is not None:
-            self.decide(run, Departure(job.id, job.placement))
+        """Finish a placed job that has ended and is released, and ask the discipline about its departure.
+
+        Raises:
+            JournalFailed: if its end could not be recorded; it has not ended then.
+        """
+        with self.changes.transaction():
+            self.changes.keep(run, job)
+            job.released_s = run.now_s()
+            self.supervisor.finish(run, job, ended)
+            departure = None if job.placement is None else Departure(job.id, job.placement)
+            if run.is_ending and departure is not None:
+                run.undecided_departures = (*run.undecided_departures, departure)
+        if departure is not None:
+            self.decide(run, departure)
 
     @property
     def lost(self) -> list[str]:
@@ -166,19 +205,22 @@ class Scheduling:
         self.readings.lose(cluster)
         index = self._topology.index(cluster)
         for run in runs:
-            self.recorder.record(run, EventKind.CLUSTER_LOST, detail={"cluster": cluster, "reason": reason})
+            self._record_in_time(run, EventKind.CLUSTER_LOST, {"cluster": cluster, "reason": reason})
             for job in run.unfinished:
                 if job.execution is not None and job.placement is not None and index in job.placement.by_cluster():
                     job.execution.stop(JobState.FAILED, reason)
 
     def files_lost(self, names: Collection[str], runs: Sequence[Run]) -> None:
-        """Fail the waiting jobs that need a file which is at no site any more."""
+        """Fail the waiting jobs that need a file which is at no site any more.
+
+        Raises:
+            JournalFailed: if that cannot be recorded; some of them may still wait then.
+        """
         for run in runs:
-            for number, name in list(run.waiting_files.items()):
-                if name in names:
-                    reason = f"Its input file {name!r} is at no site any more."
-                    self.supervisor.finish(run, run.jobs[number], Ended(JobState.FAILED, reason))
-                    self.withdraw(run, number)
+            for job in [run.jobs[number] for number, name in run.waiting_files.items() if name in names]:
+                if job.state is JobState.QUEUED:  # the withdrawal of one may have failed the others
+                    self._fail_without_file(run, job)
+                    self.withdraw(run, job.id)
 
     def _scan_or_poll(self, run: Run) -> None:
         """Decide on a scan, or on processors freed without a departure of their own, unless it has become needless."""
@@ -193,12 +235,15 @@ class Scheduling:
     def _is_current(self, run: Run, event: SchedulingEvent) -> bool:
         """Return whether `event` is still to be decided on; what a run leaves undecided while it ends is kept."""
         match event:
-            case Departure(job_id) if run.is_ending and (job := run.jobs.get(job_id)) is not None:
-                run.undecided_departures = (*run.undecided_departures, job)
+            case Departure() if run.is_ending:
+                run.undecided_departures = (*run.undecided_departures, event)
             case Arrival(waiting):
                 job = run.jobs.get(waiting.id)
                 return not run.is_ending and job is not None and job.state is JobState.QUEUED
         return not run.is_ending
+
+    def _record_in_time(self, run: Run, kind: EventKind, detail: dict[str, object]) -> None:
+        self.changes.do_in_time(partial(self.recorder.record, run, kind, detail=detail))
 
     def _round_under_way(self) -> int:
         """Return the round of readings that is under way, or begin one."""
@@ -227,26 +272,57 @@ class Scheduling:
     def _decide_on(self, run: Run, events: Sequence[SchedulingEvent], state: SystemState) -> None:
         """Decide on `events` one after another, and carry out the answers.
 
-        Answers and their effects are recorded in one transaction, so that no answer is known without its effect.
+        Answers and their effects are recorded in one transaction, so that no answer is known without its effect. If it
+        fails, nothing was decided: the run is behind until its discipline is restored.
         """
         if run.failure:
-            self._fail_waiting(run)
+            self.changes.do_in_time(partial(self._fail_waiting, run))
             return
-        decisions, failure = decide_all(run, events, state)
-        with self._journal.transaction():
-            for decision in decisions:
-                self.recorder.record(run, EventKind.DECISION, detail=decision_record(decision), time_s=decision.time_s)
-            placed = self._apply(run, [answer for decision in decisions for answer in decision.answers], state.time_s)
-            if failure:
-                self._fail_run(run, failure)
+        before, decisions = run.decisions, list[Decision]()
+        try:
+            decisions, failure = decide_all(run, self._without_lost_files(run, events), state)
+            placed = self._record(run, decisions, failure, state.time_s)
+        except JournalFailed as error:
+            log.warning("run %d: what was decided is undone: %s", run.id, error)
+            run.is_behind, run.decisions = True, before
+            for answer in _answers(decisions):
+                run.jobs[answer.job_id].answered = False
+            return
         for job in placed:
             self.supervisor.launch(run, job)
+
+    def _without_lost_files(self, run: Run, events: Sequence[SchedulingEvent]) -> list[SchedulingEvent]:
+        """Fail the waiting jobs whose input file is not in the catalogue, before a policy is asked about them."""
+        lost = [number for number, name in run.waiting_files.items() if name not in self._replicas.catalogue]
+        if not lost:
+            return list(events)
+        withdrawn = {event.job_id for event in events if isinstance(event, Withdrawal)}
+        gone = [Withdrawal(number) for number in run.discipline.waiting() if number in lost and number not in withdrawn]
+        for number in lost:
+            self._fail_without_file(run, run.jobs[number])
+        return [*gone, *(event for event in events if not (isinstance(event, Arrival) and event.job.id in lost))]
+
+    def _fail_without_file(self, run: Run, job: LiveJob) -> None:
+        reason = f"Its input file {job.request.file!r} is at no site any more."
+        self.supervisor.finish(run, job, Ended(JobState.FAILED, reason))
+
+    def _record(self, run: Run, decisions: Sequence[Decision], failure: str, time_s: float) -> list[LiveJob]:
+        """Record decisions and their effects, or that the run failed; returns the jobs that are placed."""
+        with self.changes.transaction():
+            self.changes.keep(run)
+            for decision in decisions:
+                self.recorder.record(run, EventKind.DECISION, detail=decision_record(decision), time_s=decision.time_s)
+            placed = self._apply(run, _answers(decisions), time_s)
+            if failure:
+                self._fail_run(run, failure)
+        return placed
 
     def _apply(self, run: Run, answers: Sequence[Start | Reject], time_s: float) -> list[LiveJob]:
         """Place or fail the jobs of `answers`; returns those that are placed."""
         placed = []
         for answer in answers:
             job = run.jobs[answer.job_id]
+            self.changes.keep(run, job)
             job.tries = answer.tries
             if isinstance(answer, Start):
                 self._place(run, job, answer, time_s)
@@ -264,7 +340,7 @@ class Scheduling:
     def _fail_run(self, run: Run, failure: str) -> None:
         """Fail the waiting jobs of a run whose discipline or policy failed; nothing is decided in it any more."""
         run.failure = failure
-        run.close()
+        self.changes.afterwards(run.close)
         self.recorder.record(run, EventKind.POLICY_FAILED, detail={"reason": failure})
         self._fail_waiting(run)
 
@@ -272,3 +348,7 @@ class Scheduling:
         for job in run.unfinished:
             if job.state is JobState.QUEUED:
                 self.supervisor.finish(run, job, Ended(JobState.FAILED, run.failure))
+
+
+def _answers(decisions: Sequence[Decision]) -> list[Start | Reject]:
+    return [answer for decision in decisions for answer in decision.answers]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 
@@ -25,12 +25,12 @@ from emulator.broker.readings import ClusterReading
 from emulator.broker.recovery import PATIENCE_HOST_S, Recovery
 from emulator.broker.scheduling import Scheduling
 from emulator.broker.state.journal import Journal
-from emulator.broker.state.registry import RunRegistry
+from emulator.broker.state.registry import RunRegistry, unknown_job
 from emulator.broker.status import BrokerHealth, cluster_views, waiting_jobs
 from emulator.broker.submissions import Submissions
 from emulator.clusters.file_server import FileServer
 from emulator.clusters.protocol import AllocationEvent, LocalResourceManager
-from emulator.model.errors import TestbedError, TestbedNotUp, UnknownName
+from emulator.model.errors import TestbedNotUp, UnknownName
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
 from emulator.model.views import ClusterView, EventKind, JobView, QueueEntryView, RunRequest, RunView, Submission
@@ -39,6 +39,8 @@ log = logging.getLogger(__name__)
 CATALOGUE_FILE = "files.sqlite"
 """Beside the journal."""
 END_TIMEOUT_HOST_S = 60.0
+STOP_TIMEOUT_HOST_S = 4.0
+"""Host seconds for the release of what is held when the broker stops: the engine kills it 10 s after it asked."""
 END_POLL_HOST_S = 0.05
 VIEW_AGE_HOST_S = 1.0
 """Host seconds for which viewers get the same reading of a cluster."""
@@ -84,14 +86,12 @@ class Broker:
             manager.watch(partial(self._on_allocation, manager), partial(self._on_reachable, manager))
 
     def close(self) -> None:
-        """End all runs with their jobs, and stop."""
-        for number in self._loop.call(lambda: self._registry.unended_runs):
-            try:
-                self.end_run(number)
-            except TestbedError:
-                log.exception("run %d was not ended; all else is closed", number)
-        self._loop.call(self._replicas.close)
+        """Stop, and release all processors; runs and jobs stay in the journal, as if the broker had been killed."""
         self._loop.close()
+        self._scheduling.supervisor.close()
+        self._release_all()
+        self._registry.close()
+        self._replicas.close()
         for manager in self._managers:
             manager.close()
         self._scheduling.readings.close()
@@ -105,6 +105,18 @@ class Broker:
         """Get which clusters do not answer, and whether jobs of a former broker still wait for theirs; at once."""
         return self._health
 
+    def _release_all(self) -> None:
+        """Release what is held in each cluster, for a limited time; the next broker finds what is left."""
+        threads = [
+            threading.Thread(target=_release_held, args=(manager,), name=f"stop-{manager.cluster}", daemon=True)
+            for manager in self._managers
+        ]
+        for thread in threads:
+            thread.start()
+        deadline_host_s = time.monotonic() + STOP_TIMEOUT_HOST_S
+        for thread in threads:
+            thread.join(max(0.0, deadline_host_s - time.monotonic()))
+
     def unreachable(self) -> list[str]:
         """Get, at once, the names of the clusters without a connection."""
         return list(self._health.unreachable)
@@ -116,6 +128,14 @@ class Broker:
     def readings(self) -> tuple[ClusterReading, ...]:
         """Get the clusters as they were last read; at once."""
         return self._scheduling.readings.snapshot
+
+    def malformed_events(self) -> Mapping[str, int]:
+        """Get, at once, how many events of each cluster could not be read."""
+        return {manager.cluster: manager.malformed_events for manager in self._managers}
+
+    def fault(self) -> str:
+        """Get why the broker is degraded, that is, why its journal cannot be written for now; empty if it is not."""
+        return self._journal.fault
 
     def begin_run(self, request: RunRequest) -> RunView:
         """Begin a run, which then holds the testbed.
@@ -156,6 +176,10 @@ class Broker:
         """Get the run that holds the testbed, if one does."""
         return self._loop.call(lambda: run.view() if (run := self._registry.current) else None)
 
+    def shown_run(self) -> RunView:
+        """Get the run that holds the testbed, else the default run."""
+        return self._loop.call(lambda: (self._registry.current or self._registry.default_run).view())
+
     def check_run(self, number: int) -> None:
         """Check, at once, that there is a run of that number.
 
@@ -195,7 +219,12 @@ class Broker:
         Raises:
             UnknownName: if there is none.
         """
-        return self._loop.call(lambda: self._registry.job(number).view(self._topology))
+        view = self._loop.call(lambda: job.view(self._topology) if (job := self._registry.find_job(number)) else None)
+        if view is None:
+            view = self._journal.last_view(number)
+        if view is None:
+            raise unknown_job(number)
+        return view
 
     def jobs(self, run: int | None, after: int = 0, limit: int | None = None) -> list[JobView]:
         """Get the jobs of a run, or all, in order of submission: those numbered above `after`, at most `limit`.
@@ -203,7 +232,10 @@ class Broker:
         Raises:
             UnknownName: if there is no such run.
         """
-        return self._loop.call(partial(self._registry.page, run, after, limit))
+        live = self._loop.call(partial(self._registry.live_views, run))
+        stored = self._journal.last_views(run, after, limit)
+        # What the journal holds of a job that has ended meanwhile is newer.
+        return [job if job.state.final else live.get(job.id, job) for job in stored]
 
     def queue(self) -> list[QueueEntryView]:
         """Get the waiting jobs of the run that holds the testbed, else of the default run, in the order of tries."""
@@ -227,9 +259,10 @@ class Broker:
 
     def _start_run(self, number: int) -> RunView:
         run = self._registry.current_run(number)
-        clock = run.start()
-        with self._journal.transaction():
-            self._journal.store_origin(run.id, clock.host_origin_s)
+        with self._scheduling.changes.transaction():
+            self._scheduling.changes.keep(run)
+            clock = run.start()
+            self._journal.store_origin(run.id, clock)
             self._scheduling.recorder.record(
                 run, EventKind.RUN_STARTED, detail={"request": run.request.model_dump(mode="json")}
             )
@@ -245,11 +278,19 @@ class Broker:
 
     def _host_until_due_s(self) -> float | None:
         waits_s = [self._scheduling.readings.host_until_due_s()]
-        waits_s += [self._scheduling.host_until_due_s(run) for run in self._registry.running]
+        if self._is_degraded():
+            waits_s.append(self._scheduling.changes.host_until_retry_s())
+        else:
+            waits_s += [self._scheduling.host_until_due_s(run) for run in self._registry.running]
         return min((wait_s for wait_s in waits_s if wait_s is not None), default=None)
+
+    def _is_degraded(self) -> bool:
+        return self._scheduling.changes.is_delayed or any(run.is_behind for run in self._registry.running)
 
     def _decide_due_runs(self) -> None:
         self._scheduling.tend()
+        if self._is_degraded() and not self._mend_if_due():
+            return
         failed: Exception | None = None
         for run in self._registry.running:
             try:
@@ -259,6 +300,16 @@ class Broker:
                 failed = error
         if failed is not None:
             raise failed  # the loop then pauses, so that what fails at once again is not tried without end
+
+    def _mend_if_due(self) -> bool:
+        """Do what was delayed and undone because the journal failed, if that is due; returns whether all is done."""
+        changes = self._scheduling.changes
+        if changes.host_until_retry_s() > 0.0 or not changes.retry():
+            return False
+        for run in self._registry.running:
+            self._scheduling.restore_behind(run)
+        self._cancellation.end_run_if_empty()
+        return not self._is_degraded()
 
     def _recover(self) -> None:
         self._recovery.begin(self._registry.running)
@@ -285,7 +336,14 @@ class Broker:
             manager.release_all()
             lost = self.files.tidy(manager.cluster)
             if lost:
-                self._loop.post(lambda: self._scheduling.files_lost(lost, self._registry.running))
+                self._scheduling.post_in_time(lambda: self._scheduling.files_lost(lost, self._registry.running))
             self._loop.post(partial(self._on_cluster_found, manager.cluster))
         else:
             self._loop.post(lambda: self._scheduling.cluster_lost(manager.cluster, reason, self._registry.running))
+
+
+def _release_held(manager: LocalResourceManager) -> None:
+    try:
+        manager.release_all()
+    except Exception as error:
+        log.warning("cluster %s: what is held was not released: %s", manager.cluster, error)

@@ -103,12 +103,19 @@ def _counted(kind: EventKind, job: JobView, labels: Labels) -> _Counted:
 
 
 def waiting_jobs(run: Run) -> list[QueueEntryView]:
-    """Return the waiting jobs of `run`, in the order they would be tried."""
+    """Return the waiting jobs of `run`, in the order they would be tried.
+
+    Those that its discipline has not been asked about yet come last, in order of submission. So do all of them while
+    the run is behind, since its discipline then has placed some that still wait.
+    """
     if run.failure or run.is_ending:
         return []
     tries = run.discipline.tries() if isinstance(run.discipline, CountsTries) else {}
     now_s = run.now_s()
-    waiting = [run.jobs[number] for number in run.discipline.waiting() if number in run.jobs]
+    ordered = () if run.is_behind else run.discipline.waiting()
+    known = dict.fromkeys(number for number in ordered if run.has_queued(number))
+    arriving = (number for number in sorted(run.jobs) if number not in known and run.has_queued(number))
+    waiting = [run.jobs[number] for number in (*known, *arriving)]
     return [_entry(position, job, tries.get(job.id, 0), now_s) for position, job in enumerate(waiting, start=1)]
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sqlite3
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -21,7 +20,7 @@ from emulator.broker.state.jobs import LiveJob
 from emulator.broker.state.journal import Journal
 from emulator.broker.state.registry import RunRegistry
 from emulator.broker.state.runs import Run
-from emulator.model.errors import KeyTaken, TestbedError, TestbedNotUp
+from emulator.model.errors import JournalFailed, KeyTaken, TestbedError
 from emulator.model.job import JobKind, JobState, Timeline
 from emulator.model.topology import Topology
 from emulator.model.views import JobView, Submission
@@ -80,8 +79,8 @@ class Submissions:
             with self._journal.transaction():
                 for waiting in batch:
                     self._admit_or_refuse(waiting, admitted)
-        except sqlite3.Error as error:
-            self._refuse_all(batch, admitted, TestbedNotUp(f"The broker's journal cannot be written ({error})."))
+        except JournalFailed as error:
+            self._refuse_all(batch, admitted, error)
             return
         except Exception as error:
             self._refuse_all(batch, admitted, error)
@@ -135,7 +134,10 @@ class Submissions:
         if kept.fingerprint != fingerprint:
             raise KeyTaken(f"key: {key!r} was given to job {kept.job}, of another submission; choose a new one.")
         job = self._registry.find_job(kept.job)
-        return job.view(self._topology) if job is not None else self._journal.last_view(kept.job)
+        view = job.view(self._topology) if job is not None else self._journal.last_view(kept.job)
+        if view is None:
+            raise KeyTaken(f"key: {key!r} was given to job {kept.job}, which is no longer kept; choose a new one.")
+        return view
 
     def _create_job(self, run: Run, submission: Submission) -> LiveJob:
         specification = submission.specification

@@ -22,6 +22,7 @@ from emulator.model.errors import InvalidInput, RunFailed
 from emulator.model.job import MAX_COMPONENT_PROCESSORS
 from emulator.model.processor import REFERENCE_APPLICATION
 from emulator.model.records import RunKind
+from emulator.model.topology import Topology
 from emulator.model.units import NANOSECONDS_PER_SECOND
 from emulator.model.views import JobView, RunRequest
 from emulator.runs.cell_runs import run_in_turn
@@ -102,10 +103,14 @@ def measure_overhead(
             f"use a larger --dilation than {trial.dilation:g}, or a quieter host."
         )
     iterations_s = values(jobs, "iteration_s")
-    cluster = testbed.topology.clusters[0]
-    computing = testbed.topology.whole_nodes.per_node(trial.processors, 1, None, cluster.processors_per_node)
-    compute_s = predicted_compute_s(processor, trial.application, work, computing)
+    compute_s = predicted_compute_s(processor, trial.application, work, computing_beside(testbed.topology, trial))
     return MeasuredOverhead(sum(iterations_s) / len(iterations_s), compute_s, verdict)
+
+
+def computing_beside(topology: Topology, trial: CalibrationTrial) -> int:
+    """Return how many processors of each node compute at once in the trial, which runs in one cluster."""
+    cluster = topology.clusters[0]
+    return topology.whole_nodes.per_node(trial.processors, 1, None, cluster.processors_per_node)
 
 
 def measure_host_costs(

@@ -11,7 +11,12 @@ from pathlib import Path
 
 from apps.descriptor import Work
 from apps.registry import largest_share
-from emulator.calibration.measurements import CalibrationTrial, measure_host_costs, measure_overhead
+from emulator.calibration.measurements import (
+    CalibrationTrial,
+    computing_beside,
+    measure_host_costs,
+    measure_overhead,
+)
 from emulator.fidelity.calibration import Calibration, Iteration, calibrated, weighed
 from emulator.model.processor import REFERENCE_APPLICATION, Processor
 from emulator.model.units import seconds_from_nanoseconds
@@ -67,7 +72,8 @@ def from_measured_overhead(
     measured = measure_overhead(testbed, trial, path, report_progress)
     iteration = Iteration(known.iteration_s, measured.overhead_s)
     source = f"measured at dilation {trial.dilation:g} on {testbed.topology.name} ({path})"
-    solved = calibrated(base, trial.application, _work(trial), iteration)
+    computing = computing_beside(testbed.topology, trial)
+    solved = calibrated(base, trial.application, _work(trial), iteration, computing)
     return Finding(solved, known.source, iteration, source, measured.verdict.judgement, measured.verdict.reasons)
 
 

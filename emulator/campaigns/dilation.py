@@ -61,7 +61,7 @@ def chosen_dilation(
         return CampaignDilation(campaign.dilation, "as stated")
     planned = planned_campaign(campaign, arrivals, seed, testbed.topology)
     if not even_if_hopeless:
-        check_possible(planned.run, available_resources())
+        check_possible(planned.run, available_resources(), Dilation(campaign.dilation))
     choice = CampaignDilation(campaign.dilation, "as stated")
     if tried:
         choice = _tried(testbed, campaign, planned, folder, report_progress)

@@ -217,7 +217,7 @@ class JobTimes:
 
 def problem_of(specification: JobSpecification) -> Problem:
     """Return what the execution time of a job depends on beside its placement."""
-    stated = {"arguments": dict(specification.arguments), "time_scale": specification.time_scale}
+    stated = {"arguments": dict(specification.arguments), "processor_speed": specification.processor_speed}
     if specification.kind is JobKind.PLAIN:
         stated["command"] = specification.command
     return specification.application, json.dumps(stated, sort_keys=True)
@@ -254,7 +254,7 @@ def _model_job(specification: JobSpecification, parts: Parts, which: WhichInterc
     grid = specification.arguments.get("grid", 0)
     return ModelJob(
         specification.application, grid if isinstance(grid, int) else 0, parts, which,
-        arguments=specification.arguments, time_scale=specification.time_scale,
+        arguments=specification.arguments, processor_speed=specification.processor_speed,
     )  # fmt: skip
 
 

@@ -6,13 +6,14 @@ however the campaign ends; the records so far are kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from apps.registry import check_program
 from emulator.campaigns.background import BackgroundAboveBand, background_held, check_local_users
 from emulator.campaigns.dilation import CampaignDilation, chosen_dilation
 from emulator.campaigns.load_generator import LoadGenerator
+from emulator.model.clock import Dilation
 from emulator.model.errors import InvalidInput, RunFailed
 from emulator.model.job import JobKind, JobSpecification
 from emulator.model.records import SCHEDULE_FILE, RunKind
@@ -20,18 +21,20 @@ from emulator.model.topology import Topology
 from emulator.model.views import RunRequest, RunView
 from emulator.policies.admission import Admitting
 from emulator.policies.factory import check_live, discipline_scanned
+from emulator.policies.names import ON_ONE_CLUSTER
 from emulator.policies.protocols import PlacementPolicy
 from emulator.policies.registry import placement_policy
-from emulator.policies.request_kinds import as_taken
+from emulator.policies.request_kinds import as_taken, as_total
 from emulator.runs.following import follow_until, record_rest
 from emulator.runs.holding import Testbed, held, real_time_if_failed
-from emulator.runs.input_files import registered, stated_surroundings
+from emulator.runs.input_files import kept_files, stated_surroundings
 from emulator.runs.progress import ProgressReport, ReportProgress, jobs_progress
 from emulator.runs.recorded_run import begun_manifest, checked_links, conclude, recorded
 from emulator.runs.recording import Recorder
 from emulator.runs.run_directory import PILOTS_FOLDER, check_free
 from workloads.campaign import Campaign
-from workloads.campaign_stream import InputFile, campaign_files
+from workloads.campaign_stream import campaign_files
+from workloads.job_lengths import with_lengths
 from workloads.local_jobs import local_jobs
 from workloads.schedule import Arrival, admitted, home_queues, schedule, write_schedule
 
@@ -59,7 +62,7 @@ def arrivals_on(topology: Topology, campaign: Campaign, seed: int) -> list[Arriv
     """
     sources = campaign.sources
     policy = placement_policy(campaign.policy, sources)
-    check_live(campaign.queue, campaign.policy, sources)
+    check_live(campaign.queue, campaign.policy, sources, len(topology.clusters))
     discipline_scanned(campaign.queue, campaign.scanning, sources)
     admitting = Admitting(topology, campaign.queue, campaign.policy, campaign.rules, sources, campaign.quota)
     if campaign.scaled_background is not None:
@@ -68,23 +71,28 @@ def arrivals_on(topology: Topology, campaign: Campaign, seed: int) -> list[Arriv
     homes = home_queues(len(arrivals), len(topology.clusters), seed)
     surroundings = stated_surroundings(topology, campaign_files(campaign, topology, seed))
     may_come = admitted(campaign, [arrival.specification for arrival in arrivals], topology)
+    arrivals = with_lengths(arrivals, campaign, topology, seed)
     coming: list[Arrival] = []
     for number, (arrival, home, comes) in enumerate(zip(arrivals, homes, may_come, strict=True), start=1):
         if comes:
             queue = topology.cluster_names[home] if admitting.has_local_queues else None
-            runnable = _runnable(arrival.specification, topology, policy, queue)
+            runnable = _runnable(arrival.specification, topology, policy, queue, campaign.queue in ON_ONE_CLUSTER)
             admitting.admit(number, runnable, surroundings)
             coming.append(arrival.model_copy(update={"specification": runnable}))
     return coming
 
 
 def _runnable(
-    specification: JobSpecification, topology: Topology, policy: PlacementPolicy, queue: str | None
+    specification: JobSpecification, topology: Topology, policy: PlacementPolicy, queue: str | None, as_totals: bool
 ) -> JobSpecification:
-    """Return the job as `policy` takes it: FCM gets the total size of jobs whose components others place."""
+    """Return the job as `policy` takes it: FCM gets the total size of jobs whose components others place.
+
+    With `as_totals` every request becomes one for a total, as on a single cluster.
+    """
     if specification.kind is not JobKind.PLAIN:
         check_program(specification.application, specification.arguments)
-    taken = as_taken(specification.request_in(topology), policy)
+    request = specification.request_in(topology)
+    taken = as_total(request) if as_totals else as_taken(request, policy)
     return specification.model_copy(update={"request": taken.kind, "components": taken.components, "queue": queue})
 
 
@@ -166,24 +174,25 @@ def _run(
     )
     manifest = begun_manifest(testbed, RunKind.CAMPAIGN, request, campaign.model_dump(mode="json"), len(arrivals))
     manifest = manifest.model_copy(update={"plan": choice.record()})
-    files = _files_of(arrivals, campaign_files(campaign, testbed.topology, seed))
+    arrivals_s = {name: arrival.arrival_s for arrival in arrivals if (name := arrival.specification.file) is not None}
+    drawn = campaign_files(campaign, testbed.topology, seed)
+    files = {name: drawn[name] for name in arrivals_s}
     with (
         held(testbed, request) as run,
-        registered(testbed.client, testbed.topology, files, seed),
+        kept_files(
+            testbed.client, testbed.topology, files, arrivals_s, Dilation(campaign.dilation), seed
+        ) as input_files,
         recorded(testbed, run, manifest, path) as recorder,
     ):
+        recorder.files = input_files
         write_schedule(arrivals, path / SCHEDULE_FILE)
         with (
             checked_links(testbed, recorder, report_progress) as checks,
             background_held(testbed, campaign, seed, recorder, attempt, repeats_left > 0) as check_background,
         ):
-            _run_schedule(testbed, run, recorder, len(arrivals), report_progress, check_background)
+            kept = (check_background, input_files.check)
+            _run_schedule(testbed, run, recorder, len(arrivals), report_progress, kept)
         conclude(testbed, run, recorder, checks, len(arrivals))
-
-
-def _files_of(arrivals: Sequence[Arrival], files: Mapping[str, InputFile]) -> dict[str, InputFile]:
-    """Return those of `files` that an arriving job reads."""
-    return {name: files[name] for arrival in arrivals if (name := arrival.specification.file) is not None}
 
 
 def _run_schedule(
@@ -192,13 +201,14 @@ def _run_schedule(
     recorder: Recorder,
     expected: int,
     report_progress: ReportProgress,
-    check_background: Callable[[], None],
+    kept: Sequence[Callable[[], None]],
 ) -> None:
-    """Have the schedule submitted, and follow its jobs until the last has ended."""
+    """Have the schedule submitted, and follow its jobs until the last has ended; make the checks `kept` meanwhile."""
     with LoadGenerator(testbed.client, run.id, recorder.directory.path / SCHEDULE_FILE, expected) as load:
 
         def done() -> bool:
-            check_background()
+            for check in kept:
+                check()
             if load.has_ended() and recorder.submitted < expected:
                 record_rest(testbed, run.id, recorder)
                 if recorder.submitted < expected:

@@ -15,7 +15,8 @@ from emulator.model.topology import Topology
 from emulator.simulator.runtime import FactorTable, OneFactor, RuntimeModel, RuntimeOfJobs
 from workloads.campaign import Campaign
 from workloads.campaign_stream import InputFile, campaign_files, campaign_jobs
-from workloads.schedule import admitted, home_queues, schedule
+from workloads.job_lengths import with_lengths
+from workloads.schedule import Arrival, admitted, home_queues, schedule
 
 STATED: Final = "stated"
 MODEL: Final = "model"
@@ -46,11 +47,11 @@ def timed_jobs(campaign: Campaign, topology: Topology, seed: int, factors: Facto
         drawn = campaign_jobs(campaign, topology, seed)
         if table is None:
             return TimedJobs(drawn.jobs, drawn.files, 1.0 if factors is None else factors)
-        times = JobTimes(topology, _specifications(campaign, seed), stated=True, table=table)
+        times = JobTimes(topology, _specifications(campaign, topology, seed), stated=True, table=table)
         return TimedJobs(drawn.jobs, drawn.files, times, {"times": STATED})
     times = JobTimes(
         topology,
-        _specifications(campaign, seed),
+        _specifications(campaign, topology, seed),
         table=table,
         factor=OneFactor(factors) if isinstance(factors, int | float) else None,
     )
@@ -62,12 +63,19 @@ def timed_jobs(campaign: Campaign, topology: Topology, seed: int, factors: Facto
     return TimedJobs(_jobs(campaign, topology, seed, times), files, times, provenance)
 
 
-def _specifications(campaign: Campaign, seed: int) -> dict[int, Any]:
-    return {number: arrival.specification for number, arrival in enumerate(schedule(campaign, seed), start=1)}
+def _arrivals(campaign: Campaign, topology: Topology, seed: int) -> list[Arrival]:
+    """Return the arrivals with jobs as long as a live run's, unless the campaign itself states their times."""
+    arrivals = schedule(campaign, seed)
+    return arrivals if campaign.service_s is not None else with_lengths(arrivals, campaign, topology, seed)
+
+
+def _specifications(campaign: Campaign, topology: Topology, seed: int) -> dict[int, Any]:
+    arrivals = _arrivals(campaign, topology, seed)
+    return {number: arrival.specification for number, arrival in enumerate(arrivals, start=1)}
 
 
 def _jobs(campaign: Campaign, topology: Topology, seed: int, times: JobTimes) -> tuple[StreamJob, ...]:
-    arrivals = schedule(campaign, seed)
+    arrivals = _arrivals(campaign, topology, seed)
     queues = home_queues(len(arrivals), len(topology.clusters), seed)
     may_come = admitted(campaign, [arrival.specification for arrival in arrivals], topology)
     found: list[StreamJob] = []

@@ -1,30 +1,39 @@
-"""The verbs of campaigns: ``campaign run``, ``campaign list`` and ``campaign stop``."""
+"""The verbs of campaigns: ``campaign run``, ``sweep``, ``resume``, ``status``, ``list``, ``topology`` and ``stop``.
+
+A shell that completes a name imports this: nothing heavy is imported before a verb runs.
+"""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated
 
 import typer
 
-from emulator.campaigns.live import run_campaign
-from emulator.cli import completion
-from emulator.cli.dilations import EvenIfHopelessOption, parse_dilation
+from emulator.cli import campaign_sweep
+from emulator.cli.campaign_options import (
+    BandOption,
+    CampaignArgument,
+    CampaignDilationOption,
+    JobsOption,
+    NumericsOption,
+    PolicyOption,
+    QueueOption,
+    QuotaOption,
+    RepeatVoidOption,
+    ReplicasOption,
+    ScanAtDeparturesOption,
+    ScanIntervalOption,
+    SeedOption,
+    TimeScaleOption,
+    TriesThresholdOption,
+    chosen_campaign,
+)
+from emulator.cli.dilations import EvenIfHopelessOption
 from emulator.cli.foreign_text import say
 from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption, OutOption, run_path
-from emulator.cli.progress import run_progress
-from emulator.cli.report import show_summaries
 from emulator.cli.required_verdict import RequireOption, check_required
-from emulator.cli.tables import show_rows
-from emulator.fidelity.verdict import Judgement
+from emulator.fidelity.judgement import Judgement
 from emulator.model.errors import TestbedNotUp
-from emulator.policies.names import LIVE_QUEUE_CHOICES, POLICY_CHOICES
-from emulator.reports.summary import summarize
-from emulator.runs.container_testbed import testbed_named
-from emulator.runs.holding import give_back
-from emulator.runs.run_directory import read_run
-from workloads.campaign import campaign_named, shipped_campaigns
-from workloads.custom_sources import carrying_sources
 
 campaigns = typer.Typer(
     help="Run, list and stop campaigns: streams of jobs on a running testbed.", no_args_is_help=True
@@ -32,64 +41,9 @@ campaigns = typer.Typer(
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verbs of this file to `app`."""
+    """Add the verbs of campaigns to `app`."""
+    campaign_sweep.register(campaigns)
     app.add_typer(campaigns, name="campaign")
-
-
-CampaignArgument = Annotated[
-    str,
-    typer.Argument(
-        help="Name of a campaign (`testbed list campaigns`), or the path of a campaign file.",
-        autocompletion=completion.campaigns,
-    ),
-]
-PolicyOption = Annotated[
-    str | None,
-    typer.Option(
-        help="Placement policy, instead of the campaign's or, with another queue, what goes with it: "
-        f"{POLICY_CHOICES}.",
-        autocompletion=completion.policies,
-    ),
-]
-QueueOption = Annotated[
-    str | None,
-    typer.Option(
-        help=f"Queue discipline, instead of the campaign's: {LIVE_QUEUE_CHOICES}.", autocompletion=completion.queues
-    ),
-]
-QuotaOption = Annotated[
-    float | None, typer.Option(help="Share of each cluster that its jobs may fill, instead of the campaign's.")
-]
-ScanIntervalOption = Annotated[
-    float | None,
-    typer.Option(metavar="S", help="Emulated seconds between scans of the queue, instead of the campaign's."),
-]
-TriesThresholdOption = Annotated[
-    int | None, typer.Option(metavar="N", help="A job tried more often is given up, instead of the campaign's.")
-]
-ScanAtDeparturesOption = Annotated[
-    bool | None, typer.Option(help="Try all waiting jobs also at once when another departs, instead of the campaign's.")
-]
-CampaignDilationOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="K|auto", help="Host seconds per emulated second; auto: found by pilots. [the campaign's, or auto]"
-    ),
-]
-TimeScaleOption = Annotated[
-    float | None, typer.Option(metavar="S", help="Divides times and files, not the links. [the campaign's, or 1]")
-]
-RepeatVoidOption = Annotated[
-    int, typer.Option(metavar="N", min=0, max=10, help="Repeat it up to N times if its background load makes it void.")
-]
-BandOption = Annotated[
-    str | None,
-    typer.Option(metavar="LOW-HIGH|none", help="Band of the background load in percent, instead of the campaign's."),
-]
-ReplicasOption = Annotated[
-    int | None,
-    typer.Option(metavar="N", min=1, help="Replicas of every input file, at different sites. [the campaign's]"),
-]
 
 
 @campaigns.command()
@@ -101,13 +55,14 @@ def run(
     scan_interval: ScanIntervalOption = None,
     tries_threshold: TriesThresholdOption = None,
     scan_at_departures: ScanAtDeparturesOption = None,
-    jobs: Annotated[int | None, typer.Option(help="Number of jobs, instead of the campaign's.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
+    jobs: JobsOption = None,
+    seed: SeedOption = 0,
     dilation: CampaignDilationOption = None,
     time_scale: TimeScaleOption = None,
     even_if_hopeless: EvenIfHopelessOption = False,
     band: BandOption = None,
     replicas: ReplicasOption = None,
+    numerics: NumericsOption = None,
     repeat_void: RepeatVoidOption = 0,
     require: RequireOption = Judgement.SUSPECT,
     out: OutOption = None,
@@ -118,20 +73,20 @@ def run(
 
     Example: testbed campaign run first --jobs 20 --seed 1
     """
-    requested = None if dilation is None else parse_dilation(dilation)
-    scheduled = carrying_sources(campaign_named(campaign).scheduled(queue, policy))
-    chosen = scheduled.changed(
-        jobs=jobs,
-        dilation=requested,
-        time_scale=time_scale,
-        scan_interval_s=scan_interval,
-        tries_threshold=tries_threshold,
-        scans_at_departures=scan_at_departures,
-        quota=quota,
-    )
-    chosen = chosen.under_band(band).replicated(replicas)
-    if dilation is None and chosen.states_dilation:
-        requested = chosen.dilation
+    from emulator.campaigns.live import run_campaign
+    from emulator.cli.progress import run_progress
+    from emulator.cli.report import show_summaries
+    from emulator.reports.summary import summarize
+    from emulator.runs.container_testbed import testbed_named
+    from emulator.runs.run_directory import read_run
+    from workloads.custom_sources import carrying_sources
+
+    chosen, requested = chosen_campaign(
+        campaign, queue=queue, policy=policy, dilation=dilation, band=band, replicas=replicas, jobs=jobs,
+        time_scale=time_scale, scan_interval_s=scan_interval, tries_threshold=tries_threshold,
+        scans_at_departures=scan_at_departures, quota=quota, numerics=numerics,
+    )  # fmt: skip
+    chosen = carrying_sources(chosen)
     path = run_path(out, chosen.name)
     with testbed_named(name) as testbed, run_progress() as report_progress:
         path = run_campaign(
@@ -156,6 +111,9 @@ def list_campaigns(as_json: JsonOption = False) -> None:
 
     Example: testbed campaign list
     """
+    from emulator.cli.tables import show_rows
+    from workloads.campaign import shipped_campaigns
+
     rows = [
         {"name": name, "topology": found.topology, "jobs": found.jobs, "description": found.description}
         for name, found in shipped_campaigns().items()
@@ -169,6 +127,8 @@ def show_topology(campaign: CampaignArgument) -> None:
 
     Example: testbed campaign topology W1
     """
+    from workloads.campaign import campaign_named
+
     print(campaign_named(campaign).topology)
 
 
@@ -178,6 +138,10 @@ def stop(name: NameOption = DEFAULT_NAME) -> None:
 
     Example: testbed campaign stop
     """
+    from emulator.runs.container_testbed import testbed_named
+    from emulator.runs.holding import give_back
+    from emulator.runs.input_files import remove_left
+
     with testbed_named(name) as testbed:
         if testbed.local_users is not None:
             testbed.local_users.clear()
@@ -186,4 +150,5 @@ def stop(name: NameOption = DEFAULT_NAME) -> None:
             raise TestbedNotUp("No run holds the testbed, so there is nothing to stop.")
         for failure in give_back(testbed, run):
             raise failure
+        remove_left(testbed.client, run.request.name)
     say(f"Run {run.id} ({run.request.name}) is ended; the testbed is free.")

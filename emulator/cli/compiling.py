@@ -15,7 +15,7 @@ from rich.console import Console
 
 from emulator import compiled
 from emulator.cli.foreign_text import say
-from emulator.model.project import PROJECT_ROOT
+from emulator.model.project import PROJECT_ROOT, with_extra
 
 COMPILE_VARIABLE: Final = "TESTBED_COMPILE"
 """The environment variable that keeps the simulator interpreted where it says ``no`` and nothing is compiled yet."""
@@ -44,7 +44,7 @@ def compile_simulator() -> None:
 def _what_lacks() -> str:
     """Return a sentence about what the compiling needs and this host lacks; empty if it lacks nothing."""
     if not (find_spec("mypyc") and find_spec("setuptools")):
-        return "compiling it needs the extra 'sim' (pip install --editable '.[sim]')."
+        return f"compiling it needs the extra 'sim' ({with_extra('sim')})."
     compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
     return "" if shutil.which(compiler) else f"there is no C compiler {compiler!r} (on Debian: `apt-get install gcc`)."
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from apps.registry import check_program
 from emulator.containers.names import PartNames
+from emulator.hosts.inventory import HostInventory
 from emulator.model.catalogue import topology_named
 from emulator.model.documents import read_content
 from emulator.model.errors import InvalidInput
@@ -99,11 +100,12 @@ KINDS: Final = {
         DocumentKind("campaign", Campaign, _check_campaign, hidden=("sources",)),
         DocumentKind("job", JobSpecification, _check_job),
         DocumentKind("processor", Processor, lambda processor, path, named: None),
+        DocumentKind("hosts", HostInventory, lambda inventory, path, named: None),
     )
 }
 """Every kind by its name."""
 
-_NAMES: Final = "topology, a campaign, a job or a processor profile"
+_NAMES: Final = "topology, a campaign, a job, a processor profile or a hosts inventory"
 
 
 def keys_in(path: Path) -> dict[str, Any]:

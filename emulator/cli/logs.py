@@ -32,16 +32,23 @@ def logs(
     Example: testbed logs broker --follow
     """
     from emulator.containers import engine
+    from emulator.containers.hosts.connecting import engine_of
+    from emulator.containers.hosts.engines import unreached_parts
     from emulator.containers.state import testbed_state
 
-    known = _parts(testbed_state(name))
+    state = testbed_state(name)
+    known = _parts(state)
     if part is not None:
         part = named_among("part of the testbed", part, known)
     if follow and part is None:
         raise InvalidInput(f"Only one part can be followed: name one of {', '.join(known)}.")
-    present = {container.name: container for container in engine.containers_of(engine.connect(), name)}
+    client = engine_of(state.record)
+    present = {container.name: container for container in engine.containers_of(client, name)}
+    lost = unreached_parts(client)
     for shown in [part] if part else known:
         container = present.get(f"{name}-{shown}")
+        if f"{name}-{shown}" in lost:
+            raise TestbedNotUp(lost[f"{name}-{shown}"])
         if container is None:
             raise TestbedNotUp(f"The container {name}-{shown} is gone (renew the testbed with `testbed up`).")
         for chunk in container.logs(stream=True, follow=follow, tail=lines):

@@ -17,6 +17,10 @@ ApplicationsOption = Annotated[
 GridsOption = Annotated[str, typer.Option("--grid", help="Interior points on each side of the grid.")]
 ProcessorsOption = Annotated[str, typer.Option(help="Processors of a job, whatever it is spread over.")]
 ClustersOption = Annotated[str, typer.Option(help="Numbers of clusters, for instance 1,2,4.")]
+SplitsOption = Annotated[
+    list[str] | None,
+    typer.Option("--split", metavar="SIZE,SIZE,..", help="Parts of any sizes, for instance 24,12; repeatable."),
+]
 SettingsOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -66,6 +70,25 @@ def described_cells(
         "arguments": arguments,
         "own_arguments": own_arguments,
     }
+
+
+def described_splits(splits: list[str] | None, given: set[str]) -> dict[str, Any]:
+    """Return what `--split` says, as keys of a `Matrix`.
+
+    Unless other options are `given`, a job has as many processors as its parts, and is measured in one cluster beside.
+
+    Raises:
+        InvalidInput: if a split is no list of whole numbers.
+    """
+    if not splits:
+        return {}
+    sizes = [numbers("split", split) for split in splits]
+    stated: dict[str, Any] = {"splits": sizes}
+    if "processors" not in given:
+        stated["processors"] = tuple(dict.fromkeys(map(sum, sizes)))
+    if "clusters" not in given:
+        stated["clusters"] = (1,)
+    return stated
 
 
 def split_settings(texts: list[str]) -> tuple[dict[str, dict[str, ArgumentValue]], dict[str, ArgumentValue]]:

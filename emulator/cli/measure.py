@@ -20,7 +20,9 @@ from emulator.cli.matrix_options import (
     GridsOption,
     ProcessorsOption,
     SettingsOption,
+    SplitsOption,
     described_cells,
+    described_splits,
     given_options,
     names,
 )
@@ -50,7 +52,9 @@ CommunicationOption = Annotated[
 AsCoallocatedOption = Annotated[
     bool, typer.Option("--as-coallocated", help="One cluster also over the interconnect of co-allocated jobs.")
 ]
-TimeScaleOption = Annotated[float, typer.Option(help="Divides what computing takes; times stay scaled.")]
+ProcessorSpeedOption = Annotated[
+    float, typer.Option(help="How many times as fast processors compute as the topology's.")
+]
 AttributeOption = Annotated[
     bool, typer.Option("--attribute", help="Split each factor into its parts, by control runs.")
 ]
@@ -83,6 +87,7 @@ def measure_factors(
     grids: GridsOption = "400",
     processors: ProcessorsOption = "16",
     clusters: ClustersOption = "1,2,4",
+    splits: SplitsOption = None,
     repeat: RepeatOption = DEFAULT_REPEAT,
     iterations: LengthOption = None,
     dilation: DilationOption = AUTO,
@@ -91,7 +96,7 @@ def measure_factors(
     settings: SettingsOption = None,
     communication: CommunicationOption = False,
     as_coallocated: AsCoallocatedOption = False,
-    time_scale: TimeScaleOption = 1.0,
+    processor_speed: ProcessorSpeedOption = 1.0,
     attribute: AttributeOption = False,
     check: CheckOption = False,
     dry_run: DryRunOption = False,
@@ -115,9 +120,10 @@ def measure_factors(
         return
     if topology is not None and not dry_run:
         raise InvalidInput("--topology: goes with --dry-run; a testbed has the topology that it was brought up with.")
-    stated = described_cells(applications, grids, processors, clusters, iterations, settings) | {
+    described = described_cells(applications, grids, processors, clusters, iterations, settings)
+    stated = described | described_splits(splits, given_options(context)) | {
         "repeat": repeat, "on": names(on), "communication": communication, "as_coallocated": as_coallocated,
-        "time_scale": time_scale, "attribute": attribute, "check": check,
+        "processor_speed": processor_speed, "attribute": attribute, "check": check,
         "dilation": parse_dilation(dilation),
     }  # fmt: skip
     matrix = validate(stated, Matrix, source="measure")

@@ -100,7 +100,7 @@ def _shown(cell: MeasuredCell) -> dict[str, object]:
         "application": row.application,
         "grid": row.grid,
         "processors": row.processors,
-        "clusters": row.clusters,
+        "clusters": row.spread_over,
         "runtime (s)": f"{row.runtime_s:.4g}",
         "iteration (ms)": "" if row.iteration_s is None else f"{row.iteration_s * 1000:.4g}",
         "factor [95%]": _factor(row),

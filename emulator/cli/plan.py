@@ -105,7 +105,7 @@ def _show(run: PlannedRun, shown: Plan, floor: float, *, as_json: bool) -> None:
         show_rows(_job_rows(run, shown), as_json=False, title=f"Jobs at dilation {shown.dilation:g}")
     show_rows(_constraint_rows(shown), as_json=False, title=f"What this host gives at dilation {shown.dilation:g}")
     print(
-        f"Memory {gigabytes(shown.memory_bytes):.2g} GB, records {gigabytes(shown.disk_bytes):.2g} GB; "
+        f"Memory {gigabytes(shown.memory_bytes):.2g} GB, records and input files {gigabytes(shown.disk_bytes):.2g} GB; "
         f"about {max(1, round(shown.host_duration_s / 60))} min of this host, without pilots and checks."
     )
     if shown.impossible:

@@ -78,6 +78,7 @@ class _RunLines:
     def __call__(self, progress: ProgressReport) -> None:
         if progress.remark:
             say(progress.remark, to_error=True, flush=True)
+            return
         now = (progress.stage, progress.finished + progress.failed)
         if now != self._last:
             self._last = now

@@ -57,8 +57,8 @@ def reproduce_table(
     iterations: Annotated[int | None, typer.Option(help="Length of each run; chosen for each problem.")] = None,
     dilation: DilationOption = AUTO,
     even_if_hopeless: EvenIfHopelessOption = False,
-    time_scale: Annotated[
-        float | None, typer.Option(help="Divides what computing takes; 60 for Ensflow, else 1.")
+    processor_speed: Annotated[
+        float | None, typer.Option(help="How many times as fast processors compute; 60 for Ensflow, else 1.")
     ] = None,
     resume_directory: Annotated[
         Path | None, typer.Option("--resume", metavar="DIR", help="Run what is missing in that directory.")
@@ -77,7 +77,7 @@ def reproduce_table(
         show_rows(listed, as_json=as_json)
         return
     reproduction = _stated_reproduction(
-        table, grids, processors, repeat, iterations, parse_dilation(dilation), time_scale
+        table, grids, processors, repeat, iterations, parse_dilation(dilation), processor_speed
     )
     path = resume_directory or run_path(out, f"reproduce-{table}")
     with testbed_named(name) as testbed, _resumable(path, reproduction), run_progress() as report_progress:
@@ -103,7 +103,7 @@ def _stated_reproduction(
     repeat: int,
     iterations: int | None,
     dilation: float | None,
-    time_scale: float | None,
+    processor_speed: float | None,
 ) -> Reproduction:
     """Return what the options ask for.
 
@@ -117,7 +117,7 @@ def _stated_reproduction(
         "repeat": repeat,
         "iterations": iterations,
         "dilation": dilation,
-        "time_scale": time_scale,
+        "processor_speed": processor_speed,
     }
     reproduction = validate(stated, Reproduction, source="reproduce")
     reproduction.problems()

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from emulator.fidelity.verdict import Judgement
+from emulator.fidelity.judgement import Judgement
 from emulator.model.errors import VerdictTooLow
 
 RequireOption = Annotated[

@@ -16,6 +16,7 @@ class SchemaName(StrEnum):
     CAMPAIGN = "campaign"
     JOB = "job"
     PROCESSOR = "processor"
+    HOSTS = "hosts"
 
 
 def register(app: typer.Typer) -> None:

@@ -42,4 +42,7 @@ def shell(
     terminal = ["--tty"] if sys.stdin.isatty() and sys.stdout.isatty() else []
     home = f"/home/{USER}"
     place = ["--user", USER, "--workdir", home, "--env", f"HOME={home}", state.names.cluster(head.name)]
-    os.execv(docker_command, ["docker", "exec", "--interactive", *terminal, *place, *(command or ["bash", "-l"])])
+    hosts = state.record.hosts
+    there = ["--host", hosts.inventory.host(hosts.host_of(head.name)).engine] if hosts else []
+    words = ["exec", "--interactive", *terminal, *place, *(command or ["bash", "-l"])]
+    os.execv(docker_command, ["docker", *there, *words])

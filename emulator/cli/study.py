@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 SHOWN: Final = ("claim", "verdict", "parts shown", "says")
 DEFAULT_JOBS: Final = 50_000
 DEFAULT_REPLICATIONS: Final = 10
+FINITE: Final = "the published number where a study has one"
 
 
 def register(app: typer.Typer) -> None:
@@ -30,8 +31,12 @@ def register(app: typer.Typer) -> None:
 
 def study(
     name: Annotated[str, typer.Argument(help="The study; `list` names them all, `all` runs them all.")],
-    jobs: Annotated[int, typer.Option(help="Arrivals in each simulation.")] = DEFAULT_JOBS,
-    replications: Annotated[int, typer.Option(help="Replications of each simulation.")] = DEFAULT_REPLICATIONS,
+    jobs: Annotated[
+        int | None, typer.Option(help=f"Arrivals in each simulation. [{DEFAULT_JOBS}, or {FINITE}]")
+    ] = None,
+    replications: Annotated[
+        int | None, typer.Option(help=f"Replications of each simulation. [{DEFAULT_REPLICATIONS}, or {FINITE}]")
+    ] = None,
     workers: Annotated[int | None, typer.Option(help="Processes; by default one per processor.")] = None,
     scheduler: Annotated[str | None, typer.Option(help="A dask scheduler elsewhere, host:port.")] = None,
     out: Annotated[Path | None, typer.Option(help="Directory of the results; one used before is resumed.")] = None,
@@ -47,18 +52,18 @@ def study(
     from emulator.reports.study_pages import write_study
     from emulator.simulator.sweep import Sweep, Workforce
     from emulator.studies.catalogue import STUDIES, study_named
-    from emulator.studies.simulation_study import Scale, conduct
+    from emulator.studies.simulation_study import conduct, scale_of
 
     if name == "list":
         rows = [{"name": known.name, "figures": known.figures, "title": known.title} for known in STUDIES.values()]
         show_rows(rows, as_json=as_json)
         return
     chosen = list(STUDIES.values()) if name == "all" else [study_named(name)]
-    scale = Scale(jobs, replications)
+    scales = [scale_of(one, jobs, replications) for one in chosen]
     folder = make_folder(out or Path("runs") / f"study-{name}-{datetime.now():%Y%m%d-%H%M%S}")
     results: list[StudyResult] = []
     with Workforce(workers, scheduler).assembled() as client:
-        for one in chosen:
+        for one, scale in zip(chosen, scales, strict=True):
             with sweep_progress(one.name) as report_progress:
                 sweep = Sweep(client, folder / f"{one.name}.outcomes.jsonl", report_progress)
                 results.append(conduct(one, scale, sweep))

@@ -44,10 +44,11 @@ def show_testbed(state: TestbedState, *, as_json: bool, patient: bool = False) -
     Raises:
         TestbedNotUp: if a part of it does not run, after everything is printed.
     """
-    from emulator.containers import engine
+    from emulator.containers.hosts.connecting import engine_of
     from emulator.containers.inspection import inspect
 
-    found = inspect(engine.connect(), state, patient=patient)
+    found = inspect(engine_of(state.record), state, patient=patient)
+    places = state.record.places
     rows = [
         {
             "name": cluster.name,
@@ -56,6 +57,7 @@ def show_testbed(state: TestbedState, *, as_json: bool, patient: bool = False) -
             "idle": cluster.idle,
             "container": cluster.container,
             "state": cluster.container_state,
+            **({"host": places.get(cluster.container, "")} if places else {}),
         }
         for cluster in found.clusters
     ]
@@ -73,6 +75,9 @@ def _show_surroundings(state: TestbedState, found: TestbedStatus) -> None:
     if state.topology.emulated:
         print(f"router      {found.router_backend or 'unknown'} (asked: {state.record.router_backend})")
         print(f"dilation    {'unknown' if found.dilation is None else f'{found.dilation:g}'}")
+    if state.record.hosts is not None:
+        names = ", ".join(state.record.hosts.inventory.names)
+        print(f"hosts       {names} (router and broker: {state.record.hosts.central})")
     if state.topology.real_clusters:
         real = ", ".join(cluster.name for cluster in state.topology.real_clusters)
         print(f"unshaped    the links of {real}, which are real")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -37,6 +38,10 @@ def up(
         bool,
         typer.Option("--fresh", help="Remove what exists under that name first, with its jobs, outputs and files."),
     ] = False,
+    hosts: Annotated[
+        Path | None,
+        typer.Option(help="Spread it over the hosts of this inventory (see `testbed hosts check`).", metavar="FILE"),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Bring a testbed up, or mend the one that exists.
@@ -55,7 +60,7 @@ def up(
 
     file = topology_file(topology)
     heads = known_heads(read_document(file, Topology))
-    result = bring_up(TestbedSpec(name, file, router, port, heads, fresh), step_printer())
+    result = bring_up(TestbedSpec(name, file, router, port, heads, fresh, hosts), step_printer())
     how = "is running"
     if result.existed:
         how = "was mended" if result.was_mended else "was already running"

@@ -33,7 +33,7 @@ def validate(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check a topology, a campaign, a job or a processor profile as the verb that takes it would.
+    """Check a topology, a campaign, a job, a processor profile or a hosts inventory as the verb that takes it would.
 
     What the file holds is told by its keys. Each fault is one line, with the key's path; exits 1 if there is one.
 

@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from emulator.model.errors import TestbedError
+from emulator.model.project import with_extra
 
 _OWN_PACKAGES: Final = ("apps", "emulator", "workloads")
 
@@ -30,6 +31,7 @@ class Verb(NamedTuple):
 
 VERBS: Final = {
     "doctor": Verb("Check what this host, and the real clusters of a topology, have and lack for a testbed.", "live"),
+    "hosts": Verb("Check the hosts over which a testbed is to spread, and show what each would carry.", "live"),
     "up": Verb("Bring a testbed up, or mend the one that exists.", "live"),
     "down": Verb("Take a testbed down: containers, networks, volumes and state.", "live"),
     "status": Verb("Show a running testbed: clusters, idle processors, router and API.", "live"),
@@ -60,15 +62,17 @@ VERBS: Final = {
         "sim",
     ),
     "claims": Verb("Decide the published claims C29 to C40 by runs of W1, W2, W30 and W50, part by part.", "sim"),
+    "page": Verb("Open a page in your browser: a running testbed as it works, or a recorded run at any speed.", "live"),
     "replay": Verb("Make every decision of a run again from its record; exits 1 if one of them differs."),
     "reproduce": Verb(
         "Measure a published table of DAS-2 again: each cell with its published value and error, and the claims.",
         "live",
     ),
     "simulate": Verb(
-        "Simulate a workload under a placement policy and a queue discipline, or what a live run did (--like).", "sim"
+        "Simulate a workload under a placement policy and a queue discipline, or what a live run did (--like)."
     ),
     "sweep": Verb("Simulate a workload over policies, queues, loads and seeds, on all processors.", "sim"),
+    "share": Verb("Simulate jobs that share nodes with each other and with local users.", "sim"),
     "study": Verb("Run a published simulation study again and decide its claims.", "sim"),
     "export": Verb(
         "Write files for other tools: a Poisson job on a topology for SimGrid's SMPI to predict, or the jobs of a run."
@@ -77,7 +81,10 @@ VERBS: Final = {
     "background": Verb("Hold a load of other users' jobs on a running testbed, outside of campaigns.", "live"),
     "list": Verb("List what comes with the testbed by name, each with a line about it."),
     "schema": Verb("Print the JSON schema of a document, for editors and other programs."),
-    "validate": Verb("Check a topology, a campaign, a job or a processor profile as the verb that takes it would."),
+    "validate": Verb(
+        "Check a topology, a campaign, a job, a processor profile or an inventory of hosts, before a verb takes it.",
+        "live",
+    ),
     "files": Verb("Register, list and remove files that jobs read, and show the bandwidths between sites.", "live"),
 }
 
@@ -129,5 +136,5 @@ def load_verb(name: str) -> Any:
 
 def _missing(verb: str, package: str) -> str:
     extra = VERBS[verb].extra
-    remedy = f"install the extra {extra!r}: pip install --editable '.[{extra}]'" if extra else "install it"
+    remedy = f"install the extra {extra!r}: {with_extra(extra)}" if extra else "install it"
     return f"`testbed {verb}` needs the Python package {package!r}, which is not installed ({remedy})."

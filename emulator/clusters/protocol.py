@@ -6,7 +6,7 @@ it. Timestamps are taken where things happen and are host seconds of the wall cl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -122,16 +122,33 @@ class LocalResourceManager(Protocol):
         """
         ...
 
-    def release(self, allocation: str) -> None:
-        """End an allocation and everything that runs inside; do nothing if it has ended."""
+    @property
+    def malformed_events(self) -> int:
+        """The number of reported events that could not be read, and were skipped."""
         ...
 
-    def release_claim(self, claim: str) -> None:
-        """End the allocation of a claim whose identity is unknown; do nothing if there is none."""
+    def release(self, allocation: str) -> None:
+        """End an allocation and everything that runs inside; do nothing if it has ended.
+
+        Raises:
+            ClusterUnreachable: if it may not have ended.
+        """
+        ...
+
+    def allocations(self) -> Mapping[str, str]:
+        """Get the claim of each allocation of this testbed that holds processors or waits for them.
+
+        Raises:
+            ClusterUnreachable: if the local manager does not say.
+        """
         ...
 
     def release_all(self) -> None:
-        """End every allocation that a broker of this testbed ever claimed here."""
+        """End every allocation that a broker of this testbed ever claimed here.
+
+        Raises:
+            ClusterUnreachable: if one of them may not have ended.
+        """
         ...
 
     def start(self, script: str, allocation: str, label: str, processes: int = 0) -> RunningProgram:

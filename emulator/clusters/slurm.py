@@ -1,9 +1,9 @@
 """A Slurm cluster behind SSH, asked in Slurm's own commands.
 
 A claim is a batch job that only holds processors: it writes a stamped line to an events file in the user's home
-when it begins and when it ends, then sleeps. One lasting `tail` carries these lines here, so that timestamps are those
-of the events and nothing is polled; after a reconnection it begins anew, so an event may be reported twice. Programs
-run as job steps inside the allocation, so Slurm's limits, accounting and `scancel` reach them.
+when it begins and when it ends, then sleeps. One lasting `tail` carries these lines here (`slurm_events`), so that
+timestamps are those of the events and nothing is polled. Programs run as job steps inside the allocation, so Slurm's
+limits, accounting and `scancel` reach them.
 """
 
 from __future__ import annotations
@@ -15,24 +15,16 @@ import time
 from collections.abc import Callable
 
 from emulator.clusters.nodes import ASK_NODES, shares
-from emulator.clusters.protocol import AllocationEvent, AllocationEventKind, Occupancy, Part
+from emulator.clusters.protocol import AllocationEvent, Occupancy, Part
+from emulator.clusters.slurm_events import HOLDER, WATCH, EventReader
 from emulator.clusters.ssh import Completed, Program, SecureShell
 from emulator.model.errors import ClaimFailed, ClusterUnreachable
 from emulator.model.settings import BrokerSettings, Head
 
 log = logging.getLogger(__name__)
-EVENTS_FILE = '"$HOME"/.testbed/events'
-HOLDER = f"""#!/bin/sh
-note() {{ printf '%s %s %s %s\\n' "$1" "$(date +%s.%N)" "$SLURM_JOB_NAME" "$SLURM_JOB_ID" >> {EVENTS_FILE}; }}
-trap 'note ended; exit 0' TERM INT HUP
-note claimed
-sleep infinity &
-wait
-note ended
-"""
-WATCH = (
-    f'mkdir -p "$HOME"/.testbed && touch {EVENTS_FILE} && {{ tail -n +1 -F {EVENTS_FILE} & cat > /dev/null; kill $!; }}'
-)
+CANCELLED_AT_ONCE = 500
+COMPLETING = "CG"
+"""Slurm's state of a job that has ended and whose nodes are being cleaned."""
 DEFAULT_PARTITION = "*"
 """Slurm's mark of the default partition."""
 RECONNECT_HOST_S = (0.2, 1.0, 2.0)
@@ -58,6 +50,12 @@ class SlurmCluster:
         self._jobs_folder = f'"$HOME"/.testbed/jobs/{shlex.quote(settings.testbed)}'
         self._partition = f" --partition={shlex.quote(head.partition)}" if head.partition else ""
         self._closing = threading.Event()
+        self._events = EventReader(head.cluster, self._prefix)
+
+    @property
+    def malformed_events(self) -> int:
+        """The number of lines of the events file that are no events, and were skipped."""
+        return self._events.malformed
 
     @property
     def cluster(self) -> str:
@@ -112,20 +110,35 @@ class SlurmCluster:
         )
 
     def release(self, allocation: str) -> None:
-        """Cancel the holder; Slurm ends every step of the allocation with it."""
-        self._checked(f"scancel --quiet {shlex.quote(allocation)}", may_fail=True)
+        """Cancel the holder; Slurm ends every step of the allocation with it.
 
-    def release_claim(self, claim: str) -> None:
-        """Cancel the holder by its name."""
-        self._checked(f"scancel --quiet --user=$(id -un) --name={shlex.quote(self._prefix + claim)}", may_fail=True)
+        Cancelling a job that Slurm has forgotten fails, so then Slurm is asked whether it still lists the job.
+        """
+        cancelled = self._shell.execute(f"scancel --quiet {shlex.quote(allocation)}")
+        if cancelled.exit_code != 0 and allocation in self.allocations():
+            reason = _last_line(cancelled.error)
+            raise ClusterUnreachable(f"Cluster {self.cluster!r}: allocation {allocation} is not released: {reason}.")
+
+    def allocations(self) -> dict[str, str]:
+        """Get the claims of the jobs of this user whose name begins with the testbed's, by the jobs' numbers.
+
+        A job that Slurm is ending holds nothing that could be released.
+        """
+        listed = [line.split() for line in self._checked("squeue -h --me -o '%i %j %t'").output.splitlines()]
+        return {
+            words[0]: words[1].removeprefix(self._prefix)
+            for words in listed
+            if len(words) == 3 and words[1].startswith(self._prefix) and words[2] != COMPLETING
+        }
 
     def release_all(self) -> None:
-        """Cancel every job of this user whose name begins with the testbed's."""
-        self._checked(
-            f"squeue -h --me -o '%i %j' | awk -v p={shlex.quote(self._prefix)} 'index($2, p) == 1 {{ print $1 }}' "
-            "| xargs --no-run-if-empty scancel --quiet",
-            may_fail=True,
-        )
+        """Cancel every job of this user whose name begins with the testbed's, and check that none is left."""
+        own = list(self.allocations())
+        for first in range(0, len(own), CANCELLED_AT_ONCE):
+            self._shell.execute(shlex.join(["scancel", "--quiet", *own[first : first + CANCELLED_AT_ONCE]]))
+        left = self.allocations() if own else {}
+        if left:
+            raise ClusterUnreachable(f"Cluster {self.cluster!r} still holds {', '.join(sorted(left)[:5])} for us.")
 
     def start(self, script: str, allocation: str, label: str, processes: int = 0) -> Program:
         """Run `script` as a step of the allocation; it reads nothing.
@@ -176,11 +189,7 @@ class SlurmCluster:
                 self._program_shell.close()
                 self._shell.close()
                 on_reachable(False, reason)
-            lately = time.monotonic() < lost_host_s + SOON_HOST_S
-            later_host_s = RECONNECT_SOON_HOST_S if lately else RECONNECT_LATER_HOST_S
-            pause_host_s = (
-                RECONNECT_HOST_S[failures] if reachable and failures < len(RECONNECT_HOST_S) else later_host_s
-            )
+            pause_host_s = _pause_host_s(failures, time.monotonic() - lost_host_s, reachable=reachable)
             failures = min(failures + 1, len(RECONNECT_HOST_S))
             self._closing.wait(pause_host_s)
 
@@ -199,13 +208,13 @@ class SlurmCluster:
 
     def _read_events(self, stream: Program, on_event: Callable[[AllocationEvent], None]) -> None:
         for line in stream.lines():
-            event = _allocation_event(line, self._prefix)
+            event = self._events.read(line)
             if event is not None:
                 on_event(event)
 
-    def _checked(self, command: str, *, may_fail: bool = False) -> Completed:
+    def _checked(self, command: str) -> Completed:
         completed = self._shell.execute(command)
-        if completed.exit_code != 0 and not may_fail:
+        if completed.exit_code != 0:
             raise ClusterUnreachable(
                 f"Cluster {self.cluster!r}: {command.split()[0]} failed: {_last_line(completed.error)}."
             )
@@ -217,13 +226,6 @@ def _pause_host_s(failures: int, host_lost_for_s: float, *, reachable: bool) -> 
     if reachable and failures < len(RECONNECT_HOST_S):
         return RECONNECT_HOST_S[failures]
     return RECONNECT_SOON_HOST_S if host_lost_for_s < SOON_HOST_S else RECONNECT_LATER_HOST_S
-
-
-def _allocation_event(line: str, prefix: str) -> AllocationEvent | None:
-    words = line.split()
-    if len(words) != 4 or words[0] not in tuple(AllocationEventKind) or not words[2].startswith(prefix):
-        return None
-    return AllocationEvent(AllocationEventKind(words[0]), words[2].removeprefix(prefix), words[3], float(words[1]))
 
 
 def _last_line(text: str) -> str:

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import hashlib
 import shlex
+import time
 from collections.abc import Callable, Collection
+from typing import Final
 
 from emulator.clusters.file_server import Fetched, StoredFile
 from emulator.clusters.ssh import Program, SecureShell
@@ -109,6 +111,10 @@ def remove_command(testbed: str, name: str) -> str:
     return f'rm -f -- "$HOME"/.testbed/files/{shlex.quote(testbed)}/{shlex.quote(name)}'
 
 
+CLOCK_SET_HOST_S: Final = 10.0
+"""If the two ends of a transfer are further apart by the wall clock than by the monotonic one, the former was set."""
+
+
 class SshTransfer:
     """A transfer in progress at its target's head."""
 
@@ -120,10 +126,12 @@ class SshTransfer:
     def wait(self, on_progress: Callable[[int], None]) -> Fetched:
         """Wait for its end."""
         host_began_s = host_arrived_s = None
+        first_line_host_s = last_line_host_s = time.monotonic()
         for line in self._program.lines():
             kind, host_moment_s, size_bytes = line.split()
-            host_began_s = host_began_s or float(host_moment_s)
-            host_arrived_s = float(host_moment_s) if kind == "arrived" else None
+            if host_began_s is None:
+                host_began_s, first_line_host_s = float(host_moment_s), time.monotonic()
+            host_arrived_s, last_line_host_s = float(host_moment_s) if kind == "arrived" else None, time.monotonic()
             on_progress(int(size_bytes))
         code = self._program.exit_code()
         if code == -1:
@@ -131,6 +139,10 @@ class SshTransfer:
         if code != 0 or host_began_s is None or host_arrived_s is None:
             reason = _first_line(self._program.error_text())
             raise TransferFailed(f"File {self._file.name!r} did not come to {self._site!r}: {reason}.")
+        host_duration_s = host_arrived_s - host_began_s
+        if abs(host_duration_s - (last_line_host_s - first_line_host_s)) > CLOCK_SET_HOST_S:
+            # The wall clock was set meanwhile: what passed here is right, to within the lines' way to here.
+            host_began_s = host_arrived_s - (last_line_host_s - first_line_host_s)
         return Fetched(self._file.size_bytes, host_began_s, host_arrived_s)
 
     def cancel(self) -> None:

@@ -31,6 +31,9 @@ BROKER_FOLDER: Final = Path("/run/broker")
 
 BROKER_JOURNAL: Final = Path("/var/lib/testbed/journal.sqlite")
 
+PAGE_FOLDER: Final = Path("/opt/testbed/emulator/page/assets")
+"""Where the broker's image has the files of the live page."""
+
 SHARED_MEMORY_BYTES: Final = 2 * 1024**3
 """Limit of /dev/shm in a cluster: Open MPI keeps the messages of all its ranks there."""
 
@@ -47,6 +50,8 @@ LEADING_CPU_SHARES: Final = 10240
 """Ten times a container's usual share of contended processors, for what every cluster waits for."""
 
 STOP_GRACE_PERIOD: Final = "3s"
+BROKER_STOP_GRACE_PERIOD: Final = "10s"
+"""A broker that is stopped releases what it holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +193,7 @@ def broker_service(rendering: Rendering) -> dict[str, Any]:
     probe = f"import urllib.request; urllib.request.urlopen('{url}', timeout=5)"
     return {
         **_common(rendering, "broker", rendering.images.broker, rendering.names.broker),
+        "stop_grace_period": BROKER_STOP_GRACE_PERIOD,
         # A killed broker recovers from its journal; the other parts hold state that no journal restores.
         "restart": RESTART_BROKER,
         "hostname": "broker",
@@ -232,6 +238,7 @@ def broker_settings(rendering: Rendering) -> BrokerSettings:
         message_range=rendering.addresses.all_sites if indices else "",
         control_range=rendering.addresses.control_network if indices else "",
         listen_port=BROKER_PORT,
+        page_folder=PAGE_FOLDER,
     )
 
 

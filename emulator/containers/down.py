@@ -13,12 +13,18 @@ import docker.errors
 from docker.models.containers import Container
 
 from emulator.containers import engine, state
+from emulator.containers.hosts.connecting import engine_of
+from emulator.containers.hosts.engines import Client, HostEngines
+from emulator.containers.hosts.left_behind import is_left, remember_left, sweep
 from emulator.containers.names import PartNames
 from emulator.containers.progress import Observer, ProgressStep, ignore
-from emulator.model.errors import EngineUnavailable, TestbedNotUp
+from emulator.model.errors import EngineUnavailable, InvalidInput, TestbedNotUp
 
 _REMOVERS: Final = 16
 _REMOVE_WITHIN_HOST_S: Final = 60.0
+_KEPT_WITHIN_HOST_S: Final = 8.0
+"""How long to try where a host is not reached: the Swarm keeps a network for what is attached to it there."""
+
 _LOOK_EVERY_HOST_S: Final = 0.5
 _LISTED_BY_KIND: Final[tuple[tuple[str, Callable[..., Sequence[engine.Part]]], ...]] = (
     ("containers", engine.containers_of),
@@ -30,24 +36,44 @@ _LISTED_BY_KIND: Final[tuple[tuple[str, Callable[..., Sequence[engine.Part]]], .
 def take_down(name: str, observe: Observer = ignore) -> None:
     """Remove a testbed's containers, networks, volumes and state, even if it is incomplete.
 
+    What is on a host that is not reached is remembered, and removed when it is.
+
     Raises:
         TestbedNotUp: if there is nothing of it.
         EngineUnavailable: if Docker does not answer.
     """
     PartNames(name)
-    client = engine.connect()
+    swept = sweep(observe)
+    record = _readable_record(name)
+    client = engine_of(record)
     with state.exclusive(name, wait=False):
-        if not remove_parts(client, name, observe) and state.remembered(name) is None:
+        exists = state.state_folder(name).exists()
+        if not exists and is_left(name):
+            raise TestbedNotUp(
+                f"What {name!r} left on hosts that are not reached stays until they are (try again then)."
+            )
+        if not remove_parts(client, name, observe) and not exists and name not in swept:
             raise TestbedNotUp(f"No testbed called {name!r} is running, so there is nothing to take down.")
+        if isinstance(client, HostEngines) and record is not None and record.hosts is not None:
+            remember_left(client, name, record.hosts.inventory, observe)
         state.forget(name)
+
+
+def _readable_record(name: str) -> state.TestbedRecord | None:
+    """Return the record of a testbed, or None if there is none or it is damaged, which `down` ends, too."""
+    try:
+        return state.record_of(name)
+    except InvalidInput:
+        return None
 
 
 def take_all_down(observe: Observer = ignore) -> list[str]:
     """Take every testbed of this host down; return their names."""
+    swept = sweep(observe)
     names = testbeds(engine.connect())
     for name in names:
         take_down(name, observe)
-    return names
+    return sorted({*names, *swept})
 
 
 def testbeds(client: docker.DockerClient) -> list[str]:
@@ -56,16 +82,17 @@ def testbeds(client: docker.DockerClient) -> list[str]:
     return sorted(engine.testbeds_seen(parts) | set(state.remembered_names()))
 
 
-def remove_parts(client: docker.DockerClient, name: str, observe: Observer) -> bool:
+def remove_parts(client: Client, name: str, observe: Observer) -> bool:
     """Remove everything that carries the testbed's label; return whether there was anything.
 
     Look again until nothing is found, because the engine may still be creating what an interrupted start asked for, and
-    refuses to remove a network or volume while it does.
+    refuses to remove a network or volume while it does. A network whose parts are on a host that is not reached stays.
 
     Raises:
         EngineUnavailable: if a part is still there after a minute.
     """
-    found, give_up = False, time.monotonic() + _REMOVE_WITHIN_HOST_S
+    has_lost = isinstance(client, HostEngines) and bool(client.lost)
+    found, give_up = False, time.monotonic() + (_KEPT_WITHIN_HOST_S if has_lost else _REMOVE_WITHIN_HOST_S)
     while True:
         parts = [part for kind, listed in _LISTED_BY_KIND for part in _remove_kind(client, name, kind, listed, observe)]
         if not parts:
@@ -73,6 +100,8 @@ def remove_parts(client: docker.DockerClient, name: str, observe: Observer) -> b
         found = True
         if any(not part.removed for part in parts):
             if time.monotonic() > give_up:
+                if has_lost:
+                    return found
                 stuck = next(part for part in parts if not part.removed)
                 raise EngineUnavailable(
                     f"{stuck.name} could not be removed: {(stuck.reason or '').rstrip('.')} (restart the Docker "
@@ -94,7 +123,7 @@ class _Removal:
 
 
 def _remove_kind(
-    client: docker.DockerClient, name: str, kind: str, listed: Callable[..., Sequence[engine.Part]], observe: Observer
+    client: Client, name: str, kind: str, listed: Callable[..., Sequence[engine.Part]], observe: Observer
 ) -> list[_Removal]:
     parts = listed(client, name)
     if not parts:

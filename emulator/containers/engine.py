@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,32 +48,33 @@ def _why_unavailable(reported: str) -> str:
     return "Docker does not answer (start it: `systemctl start docker`, or run `dockerd`)."
 
 
-def compose_up(project: str, compose_file: Path) -> None:
-    """Create and start everything that a Compose file describes.
+def compose_up(project: str, compose_file: Path, url: str = "") -> None:
+    """Create and start everything that a Compose file describes, on the engine at `url` if it is not this host's.
 
     Raises:
         EngineUnavailable: with the reason that Compose gives, if it fails.
     """
-    _compose(project, compose_file, "up", "--detach", "--no-build")
+    _compose(project, compose_file, url, "up", "--detach", "--no-build")
 
 
-def compose_create(project: str, compose_file: Path) -> None:
+def compose_create(project: str, compose_file: Path, url: str = "") -> None:
     """Create the containers, networks and volumes of a Compose file that do not exist; touch and start nothing else.
 
     Raises:
         EngineUnavailable: with the reason that Compose gives, if it fails.
     """
-    _compose(project, compose_file, "up", "--no-start", "--no-recreate", "--no-build")
+    _compose(project, compose_file, url, "up", "--no-start", "--no-recreate", "--no-build")
 
 
-def _compose(project: str, compose_file: Path, *arguments: str) -> None:
+def _compose(project: str, compose_file: Path, url: str, *arguments: str) -> None:
     """Run Compose to its end.
 
     An interrupt waits until Compose has ended, so that nothing is created after whoever cleans up has looked.
     """
     command = [*compose_command(), "-p", project, "-f", str(compose_file), *arguments]
+    environment = {**os.environ, "DOCKER_HOST": url} if url else None
     with subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True, env=environment
     ) as compose:
         try:
             _, errors = compose.communicate()
@@ -92,9 +94,13 @@ def _reason(output: str) -> str:
 
 
 def output_of(
-    client: docker.DockerClient, image: str, command: Sequence[str], labels: Mapping[str, str] | None = None
+    client: docker.DockerClient,
+    image: str,
+    command: Sequence[str],
+    labels: Mapping[str, str] | None = None,
+    network: str = "none",
 ) -> bytes:
-    """Run a program in a container of its own, without network, and return what it printed.
+    """Run a program in a container of its own, without network unless one is named, and return what it printed.
 
     The output is read once the program has ended: the engine may lose that of a short program that it follows.
 
@@ -104,7 +110,7 @@ def output_of(
     """
     program, *arguments = command
     container = client.containers.create(
-        image, arguments, entrypoint=[program], network_disabled=True, labels=dict(labels or {})
+        image, arguments, entrypoint=[program], network_mode=network, labels=dict(labels or {})
     )
     try:
         container.start()

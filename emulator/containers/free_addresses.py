@@ -22,13 +22,14 @@ _LOOPBACK: Final = "127.0.0.1"
 Network = ipaddress.IPv4Network
 
 
-def free_addresses(client: docker.DockerClient) -> AddressPlan:
-    """Find an address plan whose subnet overlaps no Docker network, interface, route or other testbed.
+def free_addresses(client: docker.DockerClient, elsewhere: Iterable[str] = ()) -> AddressPlan:
+    """Find an address plan whose subnet overlaps no Docker network, interface, route, other testbed or `elsewhere`.
 
     Raises:
         TestbedAlreadyUp: if every subnet is taken.
     """
     taken = [*_docker_subnets(client), *_interface_subnets(), *_routes(Path("/proc/net/route")), *_remembered_subnets()]
+    taken += [Network(subnet, strict=False) for subnet in elsewhere]
     for octet in range(LOWEST_SECOND_OCTET, HIGHEST_SECOND_OCTET + 1):
         plan = AddressPlan(octet)
         if not any(Network(plan.whole).overlaps(network) for network in taken):

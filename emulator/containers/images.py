@@ -33,7 +33,7 @@ _TAG_LENGTH: Final = 16
 _BUILT: Final = (".so", ".pyc")
 _BROKER_PACKAGES: Final = ("model", "policies", "clusters", "fidelity", "broker")
 _BROKER_APPS: Final = ("__init__", "basin", "descriptor", "ensemble", "grid", "registry")
-_NODE_MODEL: Final = ("__init__", "clock", "errors", "units")
+_NODE_MODEL: Final = ("__init__", "clock", "errors", "point_costs", "units")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +71,11 @@ def wan_recipe() -> Recipe:
 
 
 def broker_recipe(architecture: str) -> Recipe:
-    """Return the recipe of the broker: its pinned wheels, its package, lower ones, and the descriptors of `apps`."""
+    """Return the recipe of the broker: its pinned wheels, its package, lower ones, the page's files, descriptors."""
     sources = {"source/emulator/__init__.py": PROJECT_ROOT / "emulator" / "__init__.py"}
     for package in _BROKER_PACKAGES:
         sources |= _folder(f"emulator/{package}", f"source/emulator/{package}")
+    sources |= _folder("emulator/page/assets", "source/emulator/page/assets")
     sources |= {f"source/apps/{module}.py": PROJECT_ROOT / "apps" / f"{module}.py" for module in _BROKER_APPS}
     requirements = PROJECT_ROOT / "images" / "broker" / "requirements.txt"
 

@@ -12,7 +12,7 @@ import docker.errors
 
 from emulator.containers.mending import RenderedPart, attachments_for
 from emulator.containers.parts import FoundParts, find_parts, rendered_document, rendered_parts
-from emulator.containers.readiness import silent, unreached
+from emulator.containers.readiness import degraded, silent, unreached
 from emulator.containers.state import TestbedState
 from emulator.containers.wan.handle import wan_handle
 from emulator.containers.wan.router import Router
@@ -24,6 +24,10 @@ RUNNING = "running"
 REAL = "real"
 UNREACHED = "real, not reached"
 SILENT = "Cluster {cluster!r} does not say how many processors are idle, so no job is placed there."
+DEGRADED = (
+    "The broker cannot write its journal ({reason}), so it changes nothing until it can: make room on the disk of the "
+    "volume {volume}; it then goes on by itself."
+)
 REMEDY = "`testbed up` mends this; jobs, outputs and files stay."
 
 
@@ -71,7 +75,10 @@ def inspect(client: docker.DockerClient, testbed: TestbedState, *, patient: bool
     backend, dilation, fault = _wide_area(client, testbed) if not faults else (None, None, None)
     faults += [fault] if fault else []
     faults += [SILENT.format(cluster=cluster) for cluster in silent(testbed.api_url)]
-    return TestbedStatus(clusters, backend, dilation, testbed.api_url, (*faults, *([REMEDY] if faults else [])))
+    faults += [REMEDY] if faults else []
+    if reason := degraded(testbed.api_url):
+        faults.append(DEGRADED.format(reason=reason, volume=testbed.names.journal_volume))
+    return TestbedStatus(clusters, backend, dilation, testbed.api_url, tuple(faults))
 
 
 def faults_of(parts: Sequence[RenderedPart], found: FoundParts) -> list[str]:

@@ -107,8 +107,9 @@ class _Program:
 
     def __init__(self, client: docker.DockerClient, container: str, on_line: Callable[[str | None], None]) -> None:
         try:
-            made = client.api.exec_create(container, PROGRAM, stdin=True, stdout=True, stderr=False)
-            self._response = client.api.exec_start(made["Id"], socket=True)
+            api = client.containers.get(container).client.api
+            made = api.exec_create(container, PROGRAM, stdin=True, stdout=True, stderr=False)
+            self._response = api.exec_start(made["Id"], socket=True)
         except DockerException as error:
             raise TestbedNotUp(f"The container {container} lends no local users ({error}).") from error
         self._socket: Any = getattr(self._response, "_sock", self._response)

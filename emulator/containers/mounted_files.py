@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import docker
 import docker.errors
+import yaml
 
 from emulator.containers import keys
 from emulator.containers.compose import MOUNTED_AT, ImageReferences, Rendering, broker_settings, render
+from emulator.containers.hosts.host_files import host_document
 from emulator.containers.progress import Observer, ProgressStep
 from emulator.containers.state import TOKEN_FILE, TestbedState, write_authorization, write_secret, write_token
 
@@ -31,15 +35,35 @@ def write_rendered(testbed: TestbedState) -> None:
         host_memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
     )
     testbed.compose_file.write_text(render(rendering), encoding="utf-8")
+    _write_host_files(testbed, rendering)
     settings = broker_settings(rendering).model_dump_json(indent=2)
     testbed.settings_file.write_text(settings + "\n", encoding="utf-8")
+
+
+def _write_host_files(testbed: TestbedState, rendering: Rendering) -> None:
+    """Write the Compose file of each of several hosts, with limits after the memory of that host."""
+    hosts = testbed.record.hosts
+    for record in hosts.hosts if hosts else ():
+        whole = yaml.safe_load(render(replace(rendering, host_memory_bytes=record.memory_bytes)))
+        is_central = hosts is not None and record.host.name == hosts.central
+        document = host_document(whole, testbed.names, record.clusters, is_central=is_central)
+        text = yaml.safe_dump(document, sort_keys=False, width=110)
+        testbed.compose_file_of(record.host.name).write_text(text, encoding="utf-8")
+
+
+def rendered_files(testbed: TestbedState) -> list[Path]:
+    """Return the files that follow from the testbed's record and topology."""
+    hosts = testbed.record.hosts.hosts if testbed.record.hosts else ()
+    return [
+        testbed.compose_file, testbed.settings_file, *(testbed.compose_file_of(record.host.name) for record in hosts)
+    ]  # fmt: skip
 
 
 def restore_files(
     client: docker.DockerClient, testbed: TestbedState, known_heads: Sequence[str], observe: Observer
 ) -> frozenset[str]:
     """Write every file that is missing; return the containers whose own copies are out of date now."""
-    if not (testbed.compose_file.is_file() and testbed.settings_file.is_file()):
+    if not all(file.is_file() for file in rendered_files(testbed)):
         observe(ProgressStep("state", "writing the Compose file and the broker's settings again"))
         write_rendered(testbed)
     lost = [file for file in secret_files(testbed) if not _recovered(client, testbed, file)]

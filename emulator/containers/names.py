@@ -77,6 +77,10 @@ class PartNames:
         """The volume of the broker's journal."""
         return f"{self.testbed}-journal"
 
+    def keys_volume(self, cluster: str) -> str:
+        """The volume of the keys of a cluster on another host, which does not see the folder that holds them here."""
+        return f"{self.testbed}-keys-{cluster}"
+
     def home_volume(self, cluster: str) -> str:
         """The volume of the home folders of a cluster: what jobs read and write there, and its site's files."""
         return f"{self.testbed}-home-{cluster}"

@@ -16,6 +16,7 @@ from docker.models.containers import Container
 
 from emulator.containers import engine
 from emulator.containers.concurrency import run_concurrently
+from emulator.containers.hosts.engines import HostEngines
 from emulator.containers.mending import BROKER, CLUSTER, GONE, FoundPart, RenderedPart, attachments_for
 from emulator.containers.names import ROLE_LABEL
 from emulator.containers.readiness import READY_WITHIN_HOST_S, RUNNING, unreached
@@ -71,11 +72,18 @@ def find_parts(client: docker.DockerClient, testbed: TestbedState, *, patient: b
     its start, and some seconds in any case.
     """
     document = rendered_document(testbed)
+    lost = client.unreached_parts() if isinstance(client, HostEngines) else {}
     networks = {str(network.name): str(network.id) for network in engine.networks_of(client, testbed.record.name)}
     volumes = {str(volume.name) for volume in engine.volumes_of(client, testbed.record.name)}
     containers = {str(each.name): each for each in engine.containers_of(client, testbed.record.name)}
+    unseen = {testbed.names.home_volume(each.name) for each in testbed.record.clusters if each.container in lost}
     rendered = rendered_parts(document)
-    found = {part.name: _without_health(containers.get(part.name), networks) for part in rendered}
+    found = {
+        part.name: FoundPart(f"on host {lost[part.name]}, which is not reached", {})
+        if part.name in lost
+        else _without_health(containers.get(part.name), networks)
+        for part in rendered
+    }
     sound = [
         part for part in rendered if found[part.name].status in RUNNING and not attachments_for(part, found[part.name])
     ]
@@ -86,7 +94,7 @@ def find_parts(client: docker.DockerClient, testbed: TestbedState, *, patient: b
         parts=found,
         missing=(
             *(f"the network {name}" for name in _missing(document["networks"], networks)),
-            *(f"the volume {name} with all that it held" for name in _missing(document["volumes"], volumes)),
+            *(f"the volume {name} with all that it held" for name in _missing(document["volumes"], volumes | unseen)),
         ),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
-from typing import Final
+from typing import Any, Final
 
 import docker
 import docker.errors
@@ -79,12 +79,22 @@ def silent(api_url: str) -> list[str]:
     return _named_by_health(api_url, "silent") or []
 
 
+def degraded(api_url: str) -> str:
+    """Return why the broker cannot write its journal now; empty if it can, or does not answer."""
+    return str(_health(api_url).get("reason", ""))
+
+
 def _named_by_health(api_url: str, key: str) -> list[str] | None:
+    named = _health(api_url).get(key)
+    return None if named is None else [str(name) for name in named]
+
+
+def _health(api_url: str) -> dict[str, Any]:
     try:
-        answer = httpx.get(f"{api_url}/v1/health", timeout=_ANSWER_WITHIN_HOST_S)
-        return [str(name) for name in answer.json()[key]]
-    except (httpx.HTTPError, ValueError, KeyError):
-        return None
+        answer = httpx.get(f"{api_url}/v1/health", timeout=_ANSWER_WITHIN_HOST_S).json()
+    except (httpx.HTTPError, ValueError):
+        return {}
+    return answer if isinstance(answer, dict) else {}
 
 
 def held_dilation(testbed: TestbedState) -> Dilation | None:

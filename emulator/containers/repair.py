@@ -18,6 +18,7 @@ import docker.errors
 
 from emulator.containers import engine, state
 from emulator.containers.concurrency import run_concurrently
+from emulator.containers.hosts.starting import create_containers, refill_keys
 from emulator.containers.images import current_references, ensure_images
 from emulator.containers.mending import Action, Remedy, RenderedPart, actions_for_all, touch_wide_area, tried_after
 from emulator.containers.mounted_files import restore_files, write_rendered
@@ -74,6 +75,8 @@ def mend(client: docker.DockerClient, spec: TestbedSpec, testbed: TestbedState, 
         EngineUnavailable: if Docker or Compose fails.
     """
     outdated = restore_files(client, testbed, spec.known_heads, observe)
+    if outdated:
+        refill_keys(client, testbed)
     if asdict(current_references(client)) != testbed.record.images:
         changed = "the sources changed since it was brought up: `testbed up --fresh` renews it, without its jobs"
         observe(ProgressStep("images", changed))
@@ -119,7 +122,7 @@ def _carry_out(
     added = {part.name: _remove(client, part) for part in recreated}
     if recreated or found.missing:
         _require_images(client, testbed, observe)
-        engine.compose_create(testbed.names.compose_project, testbed.compose_file)
+        create_containers(client, testbed)
     for part in recreated:
         for network in added[part.name]:
             client.api.connect_container_to_network(part.name, network)

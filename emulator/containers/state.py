@@ -2,7 +2,7 @@
 
 $XDG_STATE_HOME/multicluster-testbed/NAME/
     topology.yaml   the topology, with the processor profile that it names written out
-    compose.yaml    as rendered
+    compose.yaml    as rendered; over several hosts also compose-HOST.yaml, with what each of them carries
     broker.json     the broker's settings
     keys/           SSH keys of the broker, of the grid's users and of every head
     token           the token that the broker asks of its clients
@@ -26,6 +26,7 @@ from pydantic import ValidationError
 
 from emulator.containers.addresses import AddressPlan
 from emulator.containers.names import PartNames
+from emulator.hosts.inventory import Host, HostInventory
 from emulator.model.documents import DocumentModel, read_document
 from emulator.model.errors import InvalidInput, TestbedBusy, TestbedNotUp
 from emulator.model.topology import Topology
@@ -44,10 +45,35 @@ class ClusterRecord(DocumentModel):
     site: str
 
 
+class HostRecord(DocumentModel):
+    """A host of a testbed that spreads over several: how it is reached, and the memory that the testbed may use."""
+
+    host: Host
+    memory_bytes: int
+    clusters: tuple[str, ...] = ()
+
+
+class HostsRecord(DocumentModel):
+    """The hosts that carry a testbed; `central` is the one with router and broker, on which the command runs."""
+
+    central: str
+    hosts: tuple[HostRecord, ...]
+
+    @property
+    def inventory(self) -> HostInventory:
+        """The hosts as their user stated them."""
+        return HostInventory(hosts=tuple(record.host for record in self.hosts))
+
+    def host_of(self, cluster: str) -> str:
+        """Return the host that carries a cluster."""
+        return next(record.host.name for record in self.hosts if cluster in record.clusters)
+
+
 class TestbedRecord(DocumentModel):
     """The decisions made when a testbed was brought up.
 
-    `router_backend` is the one asked for (``auto``, ``kernel``, ``uml``), not the one that the router chose.
+    `router_backend` is the one asked for (``auto``, ``kernel``, ``uml``), not the one that the router chose. `hosts` is
+    None if all is on this host.
     """
 
     name: str
@@ -59,6 +85,16 @@ class TestbedRecord(DocumentModel):
     all_sites: str
     clusters: tuple[ClusterRecord, ...]
     images: dict[str, str]
+    hosts: HostsRecord | None = None
+
+    @property
+    def places(self) -> dict[str, str]:
+        """The host of each container; empty if all is on this host."""
+        if self.hosts is None:
+            return {}
+        names = PartNames(self.name)
+        clusters = {cluster.container: self.hosts.host_of(cluster.name) for cluster in self.clusters}
+        return {**clusters, names.router: self.hosts.central, names.broker: self.hosts.central}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +103,7 @@ class TestbedSpec:
 
     `known_heads` has a line for each real cluster, as in a known-hosts file: the only host key that the testbed will
     accept of that cluster's head. `fresh` removes what exists under that name first, with its jobs, outputs and files.
+    `hosts_file` is the inventory of the hosts over which it spreads; None if it is to be on this one.
     """
 
     name: str
@@ -75,6 +112,7 @@ class TestbedSpec:
     port: int | None = None
     known_heads: tuple[str, ...] = ()
     fresh: bool = False
+    hosts_file: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +162,10 @@ class TestbedState:
         """The rendered Compose file."""
         return self.folder / "compose.yaml"
 
+    def compose_file_of(self, host: str) -> Path:
+        """The Compose file with what one of several hosts carries."""
+        return self.folder / f"compose-{host}.yaml"
+
     @property
     def settings_file(self) -> Path:
         """The settings that the broker reads when it starts."""
@@ -160,7 +202,7 @@ def remembered(name: str) -> TestbedState | None:
     Raises:
         InvalidInput: if its state cannot be read.
     """
-    record = _record_of(name)
+    record = record_of(name)
     if record is None:
         return None
     topology = topology_file(name)
@@ -175,7 +217,7 @@ def restore_topology(name: str, topology: Topology, text: str) -> None:
     Raises:
         InvalidInput: if the testbed was brought up with other clusters.
     """
-    record, file = _record_of(name), topology_file(name)
+    record, file = record_of(name), topology_file(name)
     if record is None or file.is_file():
         return
     emulated = topology.emulated.cluster_names if topology.emulated else []
@@ -193,7 +235,12 @@ def topology_file(name: str) -> Path:
     return state_folder(name) / "topology.yaml"
 
 
-def _record_of(name: str) -> TestbedRecord | None:
+def record_of(name: str) -> TestbedRecord | None:
+    """Return the decisions made about the testbed called `name`, or None if there is none.
+
+    Raises:
+        InvalidInput: if its record is damaged.
+    """
     recorded = state_folder(name) / RECORD_FILE
     if not recorded.is_file():
         return None

@@ -13,15 +13,16 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Final
 
-import docker
-
 from emulator.containers import engine, keys, state
 from emulator.containers.addresses import MAX_CLUSTERS
-from emulator.containers.compose import ImageReferences
 from emulator.containers.concurrency import run_concurrently
 from emulator.containers.down import remove_parts
 from emulator.containers.free_addresses import free_addresses, free_port
-from emulator.containers.images import ensure_images
+from emulator.containers.hosts.connecting import engine_for, engine_named
+from emulator.containers.hosts.engines import Client, HostEngines
+from emulator.containers.hosts.left_behind import require_nothing_left, sweep
+from emulator.containers.hosts.preparing import Prepared, prepare
+from emulator.containers.hosts.starting import start_containers
 from emulator.containers.mounted_files import write_rendered
 from emulator.containers.names import USER, PartNames
 from emulator.containers.progress import Observer, ProgressStep, ignore
@@ -33,7 +34,6 @@ from emulator.containers.wan.measurements import WideAreaReport
 from emulator.containers.wan.verification import Verification
 from emulator.containers.wan.verify import begin_check, check_patiently
 from emulator.model.clock import REAL_TIME
-from emulator.model.collectives import Collectives, WholeNodes
 from emulator.model.documents import document_text, read_document
 from emulator.model.errors import InvalidInput
 from emulator.model.topology import Topology
@@ -70,13 +70,14 @@ def bring_up(spec: TestbedSpec, observe: Observer = ignore) -> UpResult:
     """
     began_host_s = time.monotonic()
     topology = read_document(spec.topology_file, Topology)
-    _check_paced(topology)
     _check_carried(topology)
     names = _checked_names(spec, topology)
-    client = engine.connect()
+    sweep(observe)
+    require_nothing_left(spec.name)
+    client = engine_for(spec)
     with state.exclusive(spec.name, wait=False):
         if spec.fresh:
-            _remove_existing(client, spec.name, observe)
+            _remove_existing(engine_named(spec.name), spec.name, observe)
         existing = find_existing(client, spec, topology)
         if existing is not None:
             was_mended = mend(client, spec, existing, observe)
@@ -85,21 +86,6 @@ def bring_up(spec: TestbedSpec, observe: Observer = ignore) -> UpResult:
             return UpResult(testbed, None, time.monotonic() - began_host_s, existed=True, was_mended=was_mended)
         testbed, report = _create(client, spec, topology, names, observe)
     return UpResult(testbed, report, time.monotonic() - began_host_s)
-
-
-def _check_paced(topology: Topology) -> None:
-    """Refuse a topology that states what the model of an iteration knows and running jobs do not follow yet."""
-    stated = {
-        "a processor with a memory": topology.processor.memory is not None,
-        "collectives": topology.collectives != Collectives(),
-        "whole nodes": topology.whole_nodes != WholeNodes(),
-    }
-    unknown = [what for what, is_stated in stated.items() if is_stated]
-    if unknown:
-        raise InvalidInput(
-            f"The topology {topology.name!r} states {', '.join(unknown)}, which jobs that run are not paced by: it is "
-            "for `testbed predict` and simulations (bring up `das2` instead, or leave that out)."
-        )
 
 
 def _check_carried(topology: Topology) -> None:
@@ -112,7 +98,7 @@ def _check_carried(topology: Topology) -> None:
         )
 
 
-def _remove_existing(client: docker.DockerClient, name: str, observe: Observer) -> None:
+def _remove_existing(client: Client, name: str, observe: Observer) -> None:
     """Remove the testbed of that name with everything that it holds, if there is one, and say so first."""
     volumes = [str(volume.name) for volume in engine.volumes_of(client, name)]
     if volumes or engine.containers_of(client, name) or state.state_folder(name).exists():
@@ -132,15 +118,17 @@ def _checked_names(spec: TestbedSpec, topology: Topology) -> PartNames:
 
 
 def _create(
-    client: docker.DockerClient, spec: TestbedSpec, topology: Topology, names: PartNames, observe: Observer
+    client: Client, spec: TestbedSpec, topology: Topology, names: PartNames, observe: Observer
 ) -> tuple[TestbedState, WideAreaReport | None]:
-    images = ensure_images(client, observe)
+    prepared = prepare(client, topology, observe)
     try:
         with state.exclusive("addresses", wait=True):
-            record = _new_record(client, spec, topology, names, images)
+            record = _new_record(prepared, spec, topology, names)
             # Whole: a profile that the topology names may change later, and the broker has no profiles.
             testbed = state.remember(record, document_text(topology))
-        _start(client, testbed, images, spec.known_heads, observe)
+        if isinstance(prepared.client, HostEngines) and record.hosts is not None:
+            client = prepared.client.placed(record.places, record.hosts.central)
+        _start(client, testbed, spec.known_heads, observe)
         check = _make_ready(client, testbed, observe)
         report = None
         if check is not None:
@@ -154,10 +142,8 @@ def _create(
     return testbed, report
 
 
-def _new_record(
-    client: docker.DockerClient, spec: TestbedSpec, topology: Topology, names: PartNames, images: ImageReferences
-) -> TestbedRecord:
-    plan = free_addresses(client)
+def _new_record(prepared: Prepared, spec: TestbedSpec, topology: Topology, names: PartNames) -> TestbedRecord:
+    plan = free_addresses(prepared.client, prepared.taken)
     clusters = tuple(
         ClusterRecord(
             name=cluster.name,
@@ -176,14 +162,14 @@ def _new_record(
         control_network=plan.control_network,
         all_sites=plan.all_sites,
         clusters=clusters,
-        images=asdict(images),
+        images=asdict(prepared.images),
+        hosts=prepared.hosts,
     )
 
 
 def _start(
-    client: docker.DockerClient,
+    client: Client,
     testbed: TestbedState,
-    images: ImageReferences,
     known_heads: Sequence[str],
     observe: Observer,
 ) -> None:
@@ -191,10 +177,10 @@ def _start(
     keys.make_keys(testbed, known_heads)
     write_rendered(testbed)
     observe(ProgressStep("containers", f"starting {', '.join(testbed.containers)}"))
-    engine.compose_up(testbed.names.compose_project, testbed.compose_file)
+    start_containers(client, testbed)
 
 
-def _make_ready(client: docker.DockerClient, testbed: TestbedState, observe: Observer) -> Verification | None:
+def _make_ready(client: Client, testbed: TestbedState, observe: Observer) -> Verification | None:
     """Wait for every part at once, and begin the check of the wide area if there is one; raise the first failure."""
     observe(ProgressStep("readiness", "waiting for Slurm, SSH, the router and the broker"))
 

@@ -37,7 +37,7 @@ class Conditions:
 
     Pressures are shares of that time in which some task waited. CPU shares are those of `ProcessorUse`.
     `throttled_share` belongs to the container `throttled_part`, which a quota held longest; `stopped_share` to
-    `stopped_part`, which was stopped longest.
+    `stopped_part`, which was stopped longest. `host_clock_step_s` is the largest step by which the wall clock was set.
 
     A job that `crosses` has messages over the wide area. Its TCP `timeouts` are unexplained if there are more of them
     than packets that full access links dropped. `datagram_share` is the number of UDP datagrams that left its clusters
@@ -63,6 +63,7 @@ class Conditions:
     swapped_pages: int | None = None
     killed_processes: int | None = None
     host_write_max_s: float | None = None
+    host_clock_step_s: float | None = None
     retransmissions: int | None = None
     timeouts: int | None = None
     unexplained_timeouts: int | None = None
@@ -141,6 +142,7 @@ def _conditions(
         swapped_pages=_count(whole, "swapped_pages"),
         killed_processes=_count(whole, "killed_processes"),
         host_write_max_s=max((row.host_write_s for row in whole if row.host_write_s is not None), default=None),
+        host_clock_step_s=max((row.host_clock_step_s or 0.0 for row in whole), key=abs, default=0.0),
         retransmissions=_count(crossing, "retransmissions"),
         timeouts=timeouts,
         unexplained_timeouts=None if timeouts is None else max(0, timeouts - _dropped_by_access_links(faults)),

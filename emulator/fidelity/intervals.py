@@ -12,7 +12,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+import numpy
+
 CONFIDENCE: Final = 0.95
+
+_NODES, _WEIGHTS = numpy.polynomial.legendre.leggauss(64)
+_MOST_STEPS: Final = 100
+_PRECISION: Final = 1e-13
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +108,25 @@ def _log_mean_variance(values: Sequence[float]) -> float:
 
 @lru_cache
 def student_quantile(freedom: float) -> float:
-    """Return how many standard errors an interval reaches to either side, by Student's t."""
-    # Imported late, and from scipy.special: an import of scipy.stats would take longer than most commands.
-    from scipy.special import stdtrit
+    """Return how many standard errors an interval reaches to either side, by Student's t.
 
-    return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
+    With t = sqrt(f) tan(a) for f degrees of freedom, the probability between -t and t is an integral of cos(a)^(f - 1),
+    which Gauss's quadrature gives to at least eight digits. Newton's steps from the normal quantile stay below the
+    result, because the probability is concave. (scipy has this function, and would be half of what a simulation has to
+    install.)
+    """
+    factor = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(math.pi)
+    quantile = statistics.NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+    for _ in range(_MOST_STEPS):
+        angle = math.atan(quantile / math.sqrt(freedom))
+        cosines = numpy.cos(angle * (_NODES + 1) / 2)
+        probability = factor * angle / 2 * float(_WEIGHTS @ cosines ** (freedom - 1))
+        density = factor / math.sqrt(freedom) * math.cos(angle) ** (freedom + 1)
+        step = (CONFIDENCE / 2 - probability) / density
+        quantile += step
+        if step <= _PRECISION * quantile:
+            break
+    return quantile
 
 
 def pooled_freedom(variances: Sequence[float], counts: Sequence[int]) -> float:

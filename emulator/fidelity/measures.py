@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from emulator.fidelity.background import BackgroundMeasures
 from emulator.fidelity.conditions import Conditions
+from emulator.fidelity.strangers import StrangersTraffic
 from emulator.model.clock import Dilation
 from emulator.model.evidence import LinkCheck
 from emulator.model.interconnects import SHARED_MEMORY, WIDE_AREA
@@ -28,6 +29,8 @@ class JobMeasures:
     submission after the intended arrival, relative to the response time. `overhead_lateness_share` is the time by which
     the middleware exceeded its stated overhead, relative to placement-to-start. `unpaced` is True if the processors
     computed at the host's own speed. `conditions` are those during its execution, `execution_s` long.
+    `standstill_share` is the time in which some rank stood still while it waited for real messages, relative to the
+    runtime, which may be too long by it. `strangers` is what others sent over the job's access links.
     """
 
     late_phase_share: float | None = None
@@ -38,9 +41,17 @@ class JobMeasures:
     unpaced: bool = False
     execution_s: float | None = None
     conditions: Conditions | None = None
+    standstill_share: float | None = None
+    strangers: StrangersTraffic | None = None
 
     @classmethod
-    def of(cls, job: JobView, dilation: Dilation, conditions: Conditions | None = None) -> JobMeasures:
+    def of(
+        cls,
+        job: JobView,
+        dilation: Dilation,
+        conditions: Conditions | None = None,
+        strangers: StrangersTraffic | None = None,
+    ) -> JobMeasures:
         """Return the measures of a job: from its record, its application's result, and the evidence about it."""
         result = job.result or {}
         return cls(
@@ -54,6 +65,8 @@ class JobMeasures:
             unpaced=result.get("paced") is False,
             execution_s=_elapsed(job.started_s, job.finished_s),
             conditions=conditions,
+            standstill_share=_share(_number(result, "standstill_s"), _number(result, "runtime_s")),
+            strangers=strangers,
         )
 
 
@@ -87,7 +100,7 @@ def _share(part: float | None, whole: float | None) -> float | None:
 class RunMeasures:
     """The measures of a run: its checks of the wide area, the numbers of its jobs by outcome, and its background load.
 
-    `background` is None without such a load.
+    `background` is None without such a load, `strangers` if what others sent cannot be told from what the jobs did.
     """
 
     link_checks: tuple[LinkCheck, ...] = ()
@@ -95,3 +108,4 @@ class RunMeasures:
     jobs_failed: int = 0
     jobs_cancelled: int = 0
     background: BackgroundMeasures | None = None
+    strangers: StrangersTraffic | None = None

@@ -2,12 +2,13 @@
 
 A pilot suffices if everything that a verdict judges, and a larger dilation cures, stays below half of its threshold.
 What the host itself adds to an iteration (waking ranks, copying messages, carrying packets) shows in no verdict: it is
-the difference between the iterations of two pilots at different dilations, since it does not dilate.
+what an iteration has less of at a larger dilation, since it does not dilate.
 """
 
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -35,13 +36,13 @@ SMALLEST_DILATION: Final = 0.5
 LARGEST_DILATION: Final = 128.0
 """Above this a pilot of a few iterations takes longer than a user waits."""
 
-OWN_TIME: Final = "own time"
-"""The name of the host's own part of an iteration among the strains."""
+SPAN: Final = 4.0
+"""The dilations of pilots that tell the host's own part of an iteration lie apart by this factor at least."""
 
-MOST_OWN_TIME: Final = 0.01
-"""An iteration may change by this share at twice the dilation: then figures at any dilation that is chosen agree."""
+MOST_OWN_TIME: Final = 0.02
+"""The host may lengthen an iteration by this share: then figures at any dilation that is chosen agree."""
 
-MOST_OWN_TIME_IN_A_CAMPAIGN: Final = 0.025
+MOST_OWN_TIME_IN_A_CAMPAIGN: Final = 0.05
 """The same for a campaign's jobs, of which the queue decides more than the host does."""
 
 
@@ -49,8 +50,8 @@ MOST_OWN_TIME_IN_A_CAMPAIGN: Final = 0.025
 class Pilot:
     """What a pilot of a trial showed at a dilation: shares of what they may be, by name, and its iteration.
 
-    `passes_on` tells whether its messages are real, so that the host's own time lengthens its iterations. It may change
-    by `most_own_time` at twice the dilation.
+    `passes_on` tells whether its messages are real, so that the host's own time lengthens its iterations: by the share
+    `most_own_time` at most.
     """
 
     dilation: float
@@ -118,16 +119,16 @@ def next_pilot(trials: Sequence[str], pilots: Mapping[str, Sequence[Pilot]], flo
     """
     by_dilation = {trial: {pilot.dilation: pilot for pilot in pilots.get(trial, ())} for trial in trials}
     tried = sorted({dilation for made in by_dilation.values() for dilation in made})
-    for dilation in tried or [floor]:
-        if any(_fails(made, dilation) for made in by_dilation.values()):
+    for dilation in _candidates(by_dilation, tried) if tried else [floor]:
+        if any(_strain_at(made, dilation) > 1.0 for made in by_dilation.values()):
             continue
         missing = [trial for trial in _hardest_first(trials, pilots) if dilation not in by_dilation[trial]]
         if missing:
             return Needed(missing[0], dilation)
-        unknown = [trial for trial, made in by_dilation.items() if _own_time_unknown(made, dilation)]
-        if not unknown or dilation >= LARGEST_DILATION:
+        unknown = [trial for trial, made in by_dilation.items() if own_time(made, dilation) is None]
+        if not unknown or dilation * SPAN > LARGEST_DILATION:
             return Chosen(dilation)
-        return Needed(unknown[0], 2.0 * dilation)
+        return Needed(unknown[0], SPAN * dilation)
     if tried[-1] >= LARGEST_DILATION:
         return Chosen(tried[-1], sufficed=False)
     step = max(_step(made, tried[-1]) for made in by_dilation.values())
@@ -135,37 +136,36 @@ def next_pilot(trials: Sequence[str], pilots: Mapping[str, Sequence[Pilot]], flo
 
 
 def own_time(made: Mapping[float, Pilot], dilation: float) -> float | None:
-    """Return by how much an iteration would change at twice `dilation`, as a strain; None if no pair of pilots says so.
+    """Return by how much the host lengthens an iteration at `dilation`, as a strain; None if pilots do not tell yet.
 
-    A larger neighbour tells it best. A smaller one at which the job was late tells at most that it is small enough.
+    The host's own time does not dilate: in emulated time an iteration takes ``a + h / K``, fitted by least squares to
+    all pilots. Each is noisy, so it takes some that are `SPAN` apart; one at which the job was late tells nothing.
     """
-    pilot = made[dilation]
-    if not pilot.passes_on:
+    if any(not pilot.passes_on for pilot in made.values()):
         return 0.0
-    larger = min((other for other in made if other > dilation), default=None)
-    smaller = max((other for other in made if other < dilation), default=None)
-    for other in (larger, smaller):
-        if other is None:
-            continue
-        host_s = (made[other].iteration_s - pilot.iteration_s) / (1.0 / other - 1.0 / dilation)
-        share = host_s / dilation / 2.0 / pilot.iteration_s
-        strain = max(0.0, share) / pilot.most_own_time
-        if strain <= 1.0 or other is larger or made[other].strain <= 1.0 / MARGIN:
-            return strain
-    return None
+    told = [pilot for pilot in made.values() if pilot.strain <= 1.0 / MARGIN]
+    dilations = [pilot.dilation for pilot in told]
+    if len(told) < 2 or max(dilations) < SPAN * min(dilations):
+        return None
+    fitted = statistics.linear_regression([1.0 / each for each in dilations], [pilot.iteration_s for pilot in told])
+    host_s = max(0.0, fitted.slope) / dilation
+    return host_s / max(fitted.intercept, host_s, 1e-9) / told[0].most_own_time
 
 
-def _fails(made: Mapping[float, Pilot], dilation: float) -> bool:
-    return dilation in made and _strain_at(made, dilation) > 1.0
+def _candidates(by_dilation: Mapping[str, Mapping[float, Pilot]], tried: Sequence[float]) -> list[float]:
+    """Return the dilations that may suffice, ascending: from the first tried one with small strains, by doubling."""
+    small = (each for each in tried if all(made[each].strain <= 1.0 for made in by_dilation.values() if each in made))
+    dilation, found = next(small, tried[-1]), list[float]()
+    while dilation <= tried[-1]:
+        found.append(dilation)
+        dilation *= 2.0
+    return found
 
 
 def _strain_at(made: Mapping[float, Pilot], dilation: float) -> float:
-    """Return the largest strain at `dilation`, the own time among them; 0 if there was no pilot."""
-    return 0.0 if dilation not in made else max(made[dilation].strain, own_time(made, dilation) or 0.0)
-
-
-def _own_time_unknown(made: Mapping[float, Pilot], dilation: float) -> bool:
-    return own_time(made, dilation) is None
+    """Return the largest strain known of `dilation`, the own time among them; 0 if nothing is known."""
+    shown = made[dilation].strain if dilation in made else 0.0
+    return max(shown, own_time(made, dilation) or 0.0)
 
 
 def _hardest_first(trials: Sequence[str], pilots: Mapping[str, Sequence[Pilot]]) -> list[str]:
@@ -183,7 +183,7 @@ def _step(made: Mapping[float, Pilot], dilation: float) -> float:
     if dilation not in made:
         return 2.0
     late, own = max(1.0, made[dilation].strain), max(1.0, own_time(made, dilation) or 0.0)
-    return float(2.0 ** max(1, math.floor(math.log2(late) / 2.0), math.floor(math.log2(own))))
+    return float(2.0 ** max(1, math.floor(math.log2(late) / 2.0), math.ceil(math.log2(own))))
 
 
 def _taken_by_others(conditions: Conditions) -> float:

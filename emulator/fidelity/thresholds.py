@@ -109,6 +109,14 @@ SUSPECT_DATAGRAMS: Final = 0.01
 No job sends any: other traffic used its links, and may have caused drops or delays that the topology does not state.
 """
 
+SUSPECT_STRANGERS: Final = 0.01
+"""Above this share of an access link taken by traffic of others, a job over several clusters is suspect.
+
+While a stranger's stream lasts, each message waits for its packets, and the link's queue may be full of them: what a
+stream takes of the link in half of the time it may cost the job in all of it. Above `VOID_ERROR` the job is void, as if
+the link's rate were wrong by as much.
+"""
+
 LEAST_SHARE_IN_BAND: Final = 0.95
 """Below this share of the time with its background load in its band, after the first minute, a run is suspect.
 

@@ -10,7 +10,9 @@ from typing import Final
 
 from emulator.fidelity.background import BackgroundMeasures
 from emulator.fidelity.conditions import Conditions
+from emulator.fidelity.judgement import Judgement as Judgement
 from emulator.fidelity.measures import JobMeasures, RunMeasures
+from emulator.fidelity.strangers import StrangersTraffic
 from emulator.fidelity.thresholds import (
     LEAST_MEMORY,
     LEAST_SHARE_IN_BAND,
@@ -25,6 +27,7 @@ from emulator.fidelity.thresholds import (
     SUSPECT_OVERHEAD,
     SUSPECT_STOLEN,
     SUSPECT_STOLEN_CROSSING,
+    SUSPECT_STRANGERS,
     SUSPECT_SWAPPED_PAGES_PER_S,
     TIMEOUT_S,
     VOID_ERROR,
@@ -33,19 +36,6 @@ from emulator.model.evidence import LinkCheck
 
 UNPACED: Final = "processors unpaced: compute phases took this host's own time, whatever the dilation"
 """Why a job on native processors is suspect: its times are this host's and change with the dilation and the load."""
-
-
-class Judgement(StrEnum):
-    """How far a result can be trusted; ordered from best to worst by `severity`."""
-
-    VALID = "valid"
-    SUSPECT = "suspect"
-    VOID = "void"
-
-    @property
-    def severity(self) -> int:
-        """0 for valid, 1 for suspect, 2 for void."""
-        return list(Judgement).index(self)
 
 
 class Remedy(StrEnum):
@@ -88,6 +78,8 @@ def judge_job(measures: JobMeasures) -> Verdict:
                 measures.overhead_lateness_share, SUSPECT_OVERHEAD, "middleware late by {} of the overhead", LARGER
             ),
             _suspect_if(measures.unpaced, UNPACED, NOTHING),
+            _by_error(measures.standstill_share, "ranks stood still {} of the runtime", AGAIN),
+            _judge_strangers(measures.strangers),
             *(_judge_conditions(measures.conditions, measures) if measures.conditions else ()),
         ]
     )
@@ -136,6 +128,9 @@ def _judge_conditions(found: Conditions, measures: JobMeasures) -> list[Verdict]
             else "",
             AGAIN,
         ),
+        _suspect_if(
+            bool(found.host_clock_step_s), f"the host's clock was set by {found.host_clock_step_s or 0.0:+.1f} s", AGAIN
+        ),
         *(
             Verdict(Judgement.VOID, (f"a link was programmed anew meanwhile: {change}",), frozenset({AGAIN}))
             for change in found.changed_links
@@ -146,6 +141,14 @@ def _judge_conditions(found: Conditions, measures: JobMeasures) -> list[Verdict]
             found.datagram_share, SUSPECT_DATAGRAMS, "datagrams of others on its way, {} of TCP's segments", AGAIN
         ),
     ]
+
+
+def _judge_strangers(found: StrangersTraffic | None) -> Verdict:
+    if found is None or found.share <= SUSPECT_STRANGERS:
+        return Verdict()
+    judgement = Judgement.VOID if found.share > VOID_ERROR else Judgement.SUSPECT
+    reason = f"traffic of others took {_percent(found.share)} of the access link {found.link}"
+    return Verdict(judgement, (reason,), frozenset({AGAIN}))
 
 
 def _judge_stolen(found: Conditions, *, unpaced: bool) -> Verdict:
@@ -179,6 +182,7 @@ def judge_run(measures: RunMeasures, finished: Sequence[Verdict]) -> Verdict:
             judge_links(measures.link_checks),
             _judge_completeness(measures, len(finished)),
             _judge_background(measures.background),
+            _judge_strangers(measures.strangers),
             _judge_jobs(finished),
         ]
     )
@@ -193,6 +197,11 @@ def judge_real(clusters: Collection[str]) -> Verdict:
     """Judge a job that used real `clusters`: nothing of them is emulated or measured."""
     reason = f"processors and links of {', '.join(sorted(clusters))} are real, not emulated"
     return _suspect_if(bool(clusters), reason, NOTHING)
+
+
+def judge_unwatched(hosts: Collection[str]) -> Verdict:
+    """Judge a job that ran on `hosts` whose processors and memory nobody watched."""
+    return _suspect_if(bool(hosts), f"nobody watched what disturbed it on {', '.join(sorted(hosts))}", NOTHING)
 
 
 def _judge_check(check: LinkCheck, clusters: Collection[str] | None) -> Verdict:

@@ -18,10 +18,9 @@ from emulator.fidelity.intervals import Estimate, mean_of_positive
 from emulator.model.records import BorderExchangeRow, CommunicationRow
 from emulator.model.units import rate_mbit
 from emulator.model.views import JobView
-from emulator.runs.cell_runs import Finished
 from emulator.runs.extension_factors import interconnect, judged, values
 from emulator.runs.matrix import Cell, Layout
-from emulator.runs.recording import EndedJob
+from emulator.runs.recording import EndedJob, Finished
 
 DIRECTIONS: Final = ("top", "bottom", "left", "right")
 

@@ -14,11 +14,11 @@ from emulator.measurement.control_runs import ProblemsByDilation
 from emulator.model.clock import Dilation
 from emulator.model.topology import Topology
 from emulator.planning.choices import DilationChoice, estimates
-from emulator.runs.cell_runs import Finished
 from emulator.runs.cell_sessions import Session, SessionRuns
 from emulator.runs.holding import Testbed
 from emulator.runs.matrix import Cell, Layout, Matrix, Problem
 from emulator.runs.progress import ProgressReport, ReportProgress
+from emulator.runs.recording import Finished
 from emulator.runs.resuming import Earlier
 from emulator.runs.run_directory import next_attempt
 

@@ -10,9 +10,12 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
 
 from emulator.model.errors import InvalidInput
 
+BOOT_IDENTITY: Final = Path("/proc/sys/kernel/random/boot_id")
 LATE_FRACTION = 0.01
 LATE_HOST_S = 100e-6
 """A phase is late if it ends more than max(1% of its length, 100 us of host time) after its planned end."""
@@ -60,12 +63,58 @@ class Dilation:
 REAL_TIME = Dilation(1.0)
 
 
+LEAST_STEP_HOST_S: Final = 0.25
+"""A change of the wall clock by more than this, against the monotonic clock, is a step."""
+
+
+class _SteadyClock:
+    """The host's wall clock without its steps: what it read when the process began, carried on by the monotonic clock.
+
+    A step is a deviation of the wall clock that changed at once; small ones do not count.
+    """
+
+    def __init__(self) -> None:
+        self.ahead_of_monotonic_s = time.time() - time.monotonic()
+        self._step_s = 0.0
+
+    def now_s(self) -> float:
+        return self.ahead_of_monotonic_s + time.monotonic()
+
+    def step_s(self) -> float:
+        deviation_s = time.time() - self.now_s()
+        if abs(deviation_s - self._step_s) > LEAST_STEP_HOST_S:
+            self._step_s = deviation_s
+        return self._step_s
+
+
+_STEADY = _SteadyClock()
+
+
+def host_steady_now_s() -> float:
+    """Get the present on the host's steady clock, which equals the wall clock as long as nobody sets that."""
+    return _STEADY.now_s()
+
+
+def host_clock_step_s() -> float:
+    """Get by how much the wall clock has been set, in all, since this process began; 0 if it has not."""
+    return _STEADY.step_s()
+
+
+def boot_identity() -> str:
+    """Get the identity of the host's present boot, within which its monotonic clock goes on; empty if unknown."""
+    try:
+        return BOOT_IDENTITY.read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
 @dataclass(frozen=True, slots=True)
 class EmulatedClock:
-    """Emulated seconds since a run's origin, read from the host's wall clock.
+    """Emulated seconds since a run's origin, which is a timestamp of the host's steady clock.
 
-    The base is the wall clock, not a monotonic clock, because timestamps are compared between containers and, on real
-    clusters, between machines.
+    Timestamps that come from elsewhere or go there are of the wall clock, because they are compared between containers
+    and, on real clusters, between machines. Intervals and deadlines are counted on the steady clock, so a wall clock
+    that is set in between changes none of them.
     """
 
     dilation: Dilation
@@ -74,20 +123,53 @@ class EmulatedClock:
     @classmethod
     def starting_now(cls, dilation: Dilation) -> EmulatedClock:
         """Return a clock that reads zero now."""
-        return cls(dilation, time.time())
+        return cls(dilation, host_steady_now_s())
+
+    @classmethod
+    def resumed(
+        cls, dilation: Dilation, host_wall_origin_s: float, host_monotonic_origin_s: float | None = None
+    ) -> EmulatedClock:
+        """Return a clock that read zero at a timestamp of the wall clock and, if given, of the monotonic clock.
+
+        If these differ, the wall clock has been set since then, and the monotonic clock is right.
+        """
+        origin_s = host_wall_origin_s - host_clock_step_s()
+        if host_monotonic_origin_s is not None:
+            steady_origin_s = host_monotonic_origin_s + _STEADY.ahead_of_monotonic_s
+            if abs(steady_origin_s - origin_s) > LEAST_STEP_HOST_S:
+                origin_s = steady_origin_s
+        return cls(dilation, origin_s)
+
+    @property
+    def host_wall_origin_s(self) -> float:
+        """The origin on the wall clock as it is set now."""
+        return self.host_timestamp_s(0.0)
+
+    @property
+    def host_monotonic_origin_s(self) -> float:
+        """The origin on the monotonic clock of the present boot."""
+        return self.host_origin_s - _STEADY.ahead_of_monotonic_s
 
     def now_s(self) -> float:
         """Get the emulated seconds from the origin until now."""
-        return self.emulated_timestamp_s(time.time())
+        return self.reading_s(host_steady_now_s())
+
+    def reading_s(self, host_steady_s: float) -> float:
+        """Get the emulated seconds from the origin until a timestamp of the host's steady clock."""
+        return self.dilation.emulated_duration_s(host_steady_s - self.host_origin_s)
+
+    def host_steady_s(self, emulated_timestamp_s: float) -> float:
+        """Get the timestamp of the host's steady clock at which this clock reads `emulated_timestamp_s`."""
+        return self.host_origin_s + self.dilation.host_duration_s(emulated_timestamp_s)
 
     def emulated_timestamp_s(self, host_timestamp_s: float) -> float:
-        """Get the emulated seconds from the origin until a timestamp of the host's wall clock."""
-        return self.dilation.emulated_duration_s(host_timestamp_s - self.host_origin_s)
+        """Get the emulated seconds from the origin until a timestamp of the host's wall clock as it is set now."""
+        return self.reading_s(host_timestamp_s - host_clock_step_s())
 
     def host_timestamp_s(self, emulated_timestamp_s: float) -> float:
-        """Get the timestamp of the host's wall clock at which this clock reads `emulated_timestamp_s`."""
-        return self.host_origin_s + self.dilation.host_duration_s(emulated_timestamp_s)
+        """Get the timestamp of the host's wall clock, as it is set now, at which this clock reads a timestamp."""
+        return self.host_steady_s(emulated_timestamp_s) + host_clock_step_s()
 
     def host_remaining_s(self, emulated_timestamp_s: float) -> float:
         """Get the host seconds from now until the clock reads `emulated_timestamp_s`; zero if that is past."""
-        return max(0.0, self.host_timestamp_s(emulated_timestamp_s) - time.time())
+        return max(0.0, self.host_steady_s(emulated_timestamp_s) - host_steady_now_s())

@@ -61,8 +61,8 @@ class ReproductionRow(Row):
 
     `quantity` is runtime, or communication (synchronized or not). Published numbers are missing where none were
     printed. `iterations` is the published number; `measured_s` is that number times the measured `iteration_s`. With a
-    `time_scale` S, `iteration_s` and `measured_s` are scaled, and `error` compares S times the measured value. A factor
-    is relative to one cluster under PBS. `calibrated` is true if the topology was calibrated on this cell.
+    `processor_speed` S, the processors computed S times as fast, and `error` compares S times the measured value. A
+    factor is relative to one cluster under PBS. `calibrated` is true if the topology was calibrated on this cell.
     """
 
     quantity: str
@@ -71,7 +71,7 @@ class ReproductionRow(Row):
     processors: int
     setup: str
     dilation: float
-    time_scale: float
+    processor_speed: float
     iterations: int | None = None
     iteration_s: float
     published_s: float | None = None

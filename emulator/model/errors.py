@@ -61,6 +61,10 @@ class Unanswered(TestbedNotUp):
     """A request without an answer; it may or may not have been received."""
 
 
+class JournalFailed(TestbedNotUp):
+    """A journal of the broker that cannot be written for now, because its disk is full or fails, or it is locked."""
+
+
 class KeyTaken(TestbedError):
     """A submission key that belongs to another submission."""
 

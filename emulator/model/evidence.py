@@ -27,8 +27,9 @@ class EvidenceRow(Row):
     CPU is in host seconds of one processor: used, stolen by a hypervisor, and throttled by a quota. A container is
     stopped while it is paused, or after it has ended. Waits are host seconds in which some task waited for a processor,
     for memory, or for a disk (the kernel's pressure counters). `host_write_s` is the time a line of this file took to
-    reach the disk. Segments are TCP segments, all and those sent again; timeouts are TCP's retransmission timeouts.
-    Datagrams are UDP datagrams, which no job sends.
+    reach the disk, and `host_clock_step_s` is by how much the wall clock was set. Segments are TCP segments, all and
+    those sent again; timeouts are TCP's retransmission timeouts. Datagrams are UDP datagrams, which no job sends. Bytes
+    are those of frames that crossed a cluster's access link.
     """
 
     time_s: float
@@ -45,11 +46,14 @@ class EvidenceRow(Row):
     swapped_pages: int | None = None
     killed_processes: int | None = None
     host_write_s: float | None = None
+    host_clock_step_s: float | None = None
     segments: int | None = None
     retransmissions: int | None = None
     timeouts: int | None = None
     datagrams_sent: int | None = None
     datagrams_received: int | None = None
+    sent_bytes: int | None = None
+    received_bytes: int | None = None
 
 
 class LinkFaultRow(Row):

@@ -36,6 +36,7 @@ MAX_COMMAND_CHARACTERS: Final = 32_768
 RunTimeLimit = Annotated[Real, Field(ge=1e-6, le=1e7)]
 DilationFactor = Annotated[Real, Field(ge=1e-6, le=10_000)]
 TimeScale = Annotated[Real, Field(ge=1e-6, le=1e6)]
+ProcessorSpeed = Annotated[Real, Field(ge=1e-6, le=1e6)]
 DEFAULT_RUN_TIME_LIMIT_S = 86_400.0
 MAX_COMPONENTS = 64
 MAX_COMPONENT_PROCESSORS = 1_000_000
@@ -51,6 +52,13 @@ class JobKind(StrEnum):
     PLAIN = "plain"
 
 
+class Numerics(StrEnum):
+    """Whether ranks really compute: in every iteration, or only in some, paced as ever, so that no solution results."""
+
+    REAL = "real"
+    SAMPLED = "sampled"
+
+
 class JobSpecification(DocumentModel):
     """A job as a user submits it: an application with its arguments, and the processors it asks for.
 
@@ -58,11 +66,12 @@ class JobSpecification(DocumentModel):
     interprets; the first is a program on the nodes' path or an absolute path.
 
     `interconnect` chooses which of the topology's interconnects carries messages inside clusters; by default it follows
-    from the number of clusters of the job. `time_scale` divides the computing time on the emulated processors, not the
-    communication time. `queue` names the cluster whose local queue receives the job, where the discipline has local
-    queues. A flexible request may state its `least_component` and `most_components`, or the `splits` it admits, the
-    preferred one first. `file` is the logical name of the input file that every component reads; the broker transfers
-    it to the sites of the components.
+    from the number of clusters of the job. `processor_speed` says how many times as fast as the topology's processors
+    the job's are: it divides what computing takes, never what messages take. With sampled `numerics` only the first
+    iterations and some later ones really compute, in the same time. `queue` names the cluster whose local queue
+    receives the job, where the discipline has local queues. A flexible request may state its `least_component` and
+    `most_components`, or the `splits` it admits, the preferred one first. `file` is the logical name of the input file
+    that every component reads; the broker transfers it to the sites of the components.
     """
 
     called: ClassVar[str] = "job"
@@ -81,7 +90,8 @@ class JobSpecification(DocumentModel):
     splits: Annotated[tuple[Split, ...], Field(max_length=MAX_SPLITS)] = ()
     run_time_limit_s: RunTimeLimit = DEFAULT_RUN_TIME_LIMIT_S
     interconnect: WhichInterconnect | None = None
-    time_scale: TimeScale = 1.0
+    processor_speed: ProcessorSpeed = 1.0
+    numerics: Numerics = Numerics.REAL
     file: FileName | None = None
 
     @model_validator(mode="after")
@@ -105,7 +115,11 @@ class JobSpecification(DocumentModel):
             raise ValueError(f"command: only a job of the kind {JobKind.PLAIN} has one")
 
     def _check_plain(self) -> None:
-        for key, default in (("application", PLAIN), ("arguments", {}), ("interconnect", None), ("time_scale", 1.0)):
+        mpi_only: dict[str, object] = {
+            "application": PLAIN, "arguments": {}, "interconnect": None, "processor_speed": 1.0,
+            "numerics": Numerics.REAL,
+        }  # fmt: skip
+        for key, default in mpi_only.items():
             if getattr(self, key) != default:
                 raise ValueError(f"{key}: a job of the kind {JobKind.PLAIN} has a command, and not this")
         if not self.command:
@@ -119,7 +133,7 @@ class JobSpecification(DocumentModel):
     @property
     def estimate_s(self) -> float | None:
         """The user's estimate of the execution time: the run-time limit, or None where the default limit applies."""
-        return None if self.run_time_limit_s == DEFAULT_RUN_TIME_LIMIT_S / self.time_scale else self.run_time_limit_s
+        return None if self.run_time_limit_s == DEFAULT_RUN_TIME_LIMIT_S else self.run_time_limit_s
 
     def request_in(self, topology: Topology) -> JobRequest:
         """Return the request, with its clusters as indices of `topology`.

@@ -24,6 +24,12 @@ DOCUMENT_SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 """What the name of a document's file ends with."""
 
 
+def with_extra(extra: str) -> str:
+    """Return the command that installs the testbed with one of its extras: from sources in place, or from its wheel."""
+    in_place = (PROJECT_ROOT / "pyproject.toml").is_file()
+    return f"pip install --editable '.[{extra}]'" if in_place else f"pip install 'WHEEL[{extra}]', WHEEL being its file"
+
+
 def locate(kind: str, name_or_path: str, folder: Path) -> Path:
     """Find the file that `name_or_path` means: an existing file, or ``NAME.yaml`` in `folder`, whatever its case.
 

@@ -212,6 +212,12 @@ class ExtensionFactorRow(Row):
     verdict: str
     reasons: str = ""
 
+    @property
+    def spread_over(self) -> str:
+        """The number of clusters, with the sizes of its parts if these are not equal."""
+        parts = "" if len(set(self.components)) < 2 else f" ({'+'.join(map(str, self.components))})"
+        return f"{self.clusters}{parts}"
+
 
 class CommunicationRow(Row):
     """The communication time of a cell's runs over all their `iterations`: the mean of `n` runs, with a 95% CI.

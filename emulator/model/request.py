@@ -37,7 +37,8 @@ class JobRequest:
     the cluster index of each component of a fixed request, and is empty otherwise. A flexible request may state its
     `least_component` size and the `most_components` it may be split into (None: as many as there are clusters), or
     instead the `splits` it admits, the preferred one first. `file` names the input file that every component needs.
-    `estimate_s` is the user's estimate of the execution time, `memory_bytes` the memory of each processor's task.
+    `estimate_s` is the user's estimate of the execution time, `memory_bytes` the memory of each processor's task,
+    and `processor_share` the share of its processor that such a task uses when it has it to itself.
     `descending` holds the indices of the components by decreasing size; equal sizes keep their order.
     `single_component` is true if the job has one component, is never split, and names no cluster.
 
@@ -54,6 +55,7 @@ class JobRequest:
     file: str | None
     estimate_s: float | None
     memory_bytes: int
+    processor_share: float
     descending: tuple[int, ...] = field(init=False, repr=False, compare=False)
     single_component: bool = field(init=False, repr=False, compare=False)
 
@@ -68,6 +70,7 @@ class JobRequest:
         file: str | None = None,
         estimate_s: float | None = None,
         memory_bytes: int = 0,
+        processor_share: float = 1.0,
     ) -> None:
         self.kind = kind
         self.components = components
@@ -78,6 +81,7 @@ class JobRequest:
         self.file = file
         self.estimate_s = estimate_s
         self.memory_bytes = memory_bytes
+        self.processor_share = processor_share
         self._check()
         single = len(components) == 1
         self.descending = (0,) if single else _by_decreasing_size(components)
@@ -92,6 +96,8 @@ class JobRequest:
             raise InvalidInput(f"estimate_s: an execution time is finite and not negative, not {self.estimate_s!r}.")
         if self.memory_bytes < 0:
             raise InvalidInput(f"memory_bytes: must not be negative, not {self.memory_bytes}.")
+        if not 0.0 < self.processor_share <= 1.0:
+            raise InvalidInput(f"processor_share: must lie above 0 and at most 1, not {self.processor_share!r}.")
 
     def _check_clusters(self) -> None:
         if self.kind is RequestKind.FIXED and len(self.clusters) != len(self.components):

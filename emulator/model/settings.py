@@ -59,6 +59,8 @@ def real_head(cluster: Cluster, ssh: RealHead, key_file: Path) -> Head:
 class BrokerSettings(DocumentModel):
     """The settings of a broker. Address ranges are in CIDR notation; if a range is empty, MPI chooses.
 
+    The files of the live page are in `page_folder`; without one the broker serves no page.
+
     If a local resource manager does not grant a claim within `host_grant_limit_s`, its processors count as taken by
     other users of the cluster.
     """
@@ -74,3 +76,4 @@ class BrokerSettings(DocumentModel):
     control_range: str = ""
     listen_port: PositiveInt = 8460
     host_grant_limit_s: PositiveFloat = 15.0
+    page_folder: Path | None = None

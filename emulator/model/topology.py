@@ -37,14 +37,18 @@ class AccessLink(DocumentModel):
 class Cluster(DocumentModel):
     """Processors under one local resource manager: `nodes` nodes of `processors_per_node` each.
 
-    An emulated cluster has an access link; a real one has a head, which `ssh` names.
+    An emulated cluster has an access link; a real one has a head, which `ssh` names. `on` names the host that carries
+    an emulated cluster, where a testbed spreads over several (`testbed up --hosts`); elsewhere it says nothing. Where
+    jobs share nodes, the memory of a node limits how many do.
     """
 
     name: Name
     nodes: PositiveInt
     processors_per_node: PositiveInt = 2
+    node_memory_mb: PositiveFloat | None = None
     stated_access_link: AccessLink | None = Field(default=None, alias="access_link")
     ssh: RealHead | None = None
+    on: Name | None = None
 
     @model_validator(mode="after")
     def _is_emulated_or_real(self) -> Self:
@@ -52,6 +56,8 @@ class Cluster(DocumentModel):
             raise ValueError(f"cluster {self.name!r} states neither an access_link nor ssh")
         if self.ssh is not None and self.stated_access_link is not None:
             raise ValueError(f"cluster {self.name!r} is real (ssh): its links are not shaped, leave out access_link")
+        if self.ssh is not None and self.on is not None:
+            raise ValueError(f"cluster {self.name!r} is real (ssh): no host of the testbed carries it, leave out on")
         return self
 
     @property
@@ -103,18 +109,24 @@ class Link(Path):
 
 
 class Middleware(DocumentModel):
-    """The emulated time that the grid middleware takes from placement to start of a job."""
+    """The emulated time that the grid middleware takes from placement to start of a job.
+
+    Each head's gatekeeper serves the submissions of components one at a time, `gatekeeper_s` each; what a job waits for
+    its turns comes on top of its overhead.
+    """
 
     base_s: NonNegative
     per_component_s: NonNegative = 0.0
+    gatekeeper_s: NonNegative = 0.0
 
     def overhead_s(self, components: int) -> float:
-        """Return the emulated seconds for a job of `components` components."""
+        """Return the emulated seconds for a job of `components` components, without gatekeepers."""
         return self.base_s + self.per_component_s * components
 
     def divided(self, time_scale: float) -> Middleware:
         """Return the same with its times divided by `time_scale`."""
-        return Middleware(base_s=self.base_s / time_scale, per_component_s=self.per_component_s / time_scale)
+        stated_s = {"base_s": self.base_s, "per_component_s": self.per_component_s, "gatekeeper_s": self.gatekeeper_s}
+        return self.model_copy(update={key: each_s / time_scale for key, each_s in stated_s.items()})
 
 
 class Topology(DocumentModel):

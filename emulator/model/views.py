@@ -158,11 +158,13 @@ class HealthView(DocumentModel):
     """The health of the broker: whether all clusters answer it, and the clusters that do not.
 
     A cluster that is `unreachable` has no connection; one that is `silent` does not say how many processors are idle.
+    While the broker is *degraded*, its journal cannot be written, for the given `reason`.
     """
 
     status: str
     unreachable: tuple[str, ...] = ()
     silent: tuple[str, ...] = ()
+    reason: str = ""
 
 
 class ErrorView(DocumentModel):

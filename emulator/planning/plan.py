@@ -16,8 +16,10 @@ from emulator.fidelity.pilots import LARGEST_DILATION, MARGIN, MOST_OWN_TIME, SM
 from emulator.fidelity.thresholds import SUSPECT_OVERHEAD
 from emulator.model.clock import Dilation
 from emulator.model.units import BYTES_PER_MEGABYTE, rate_bytes_per_s, seconds_from_nanoseconds
+from emulator.planning.planned_files import PlannedFile, peak_bytes
 from emulator.planning.planned_jobs import PlannedJob
 from emulator.planning.planned_traffic import FULL_PACKET_BYTES
+from emulator.runs.input_files import HOST_LEAD_S
 
 HOST_UPDATE_NS: Final = 1.0
 """CPU that a grid-point update takes in compiled kernels, in cache."""
@@ -25,7 +27,7 @@ HOST_UPDATE_NS: Final = 1.0
 HOST_MESSAGES_CPU_S: Final = 50e-6
 """CPU that the messages of an iteration take of a rank, at the least."""
 
-HOST_OWN_TIME_S: Final = 200e-6
+HOST_OWN_TIME_S: Final = 400e-6
 """By how much the host lengthens an iteration with messages over the wide area, at the least."""
 
 HOST_PACKET_CPU_S: Final = 90e-6
@@ -73,6 +75,7 @@ class PlannedRun:
     `beside` gives for a job, by its index, the others that run beside it and for which share of its time; `span_s` is
     from the first job's start to the last one's end (None: one job after another). `overhead_s` is the least that the
     middleware may take of a job's time (None: not paced), `full_link_mbit` the rate of the fastest access link used.
+    `files` are the jobs' input files.
     """
 
     jobs: tuple[PlannedJob, ...]
@@ -82,6 +85,7 @@ class PlannedRun:
     span_s: float | None = None
     overhead_s: float | None = None
     full_link_mbit: float = 0.0
+    files: tuple[PlannedFile, ...] = ()
 
     def most(self, costs: Sequence[float]) -> float:
         """Return the most that a job and those beside it cost together, where `costs` are those of each job."""
@@ -137,6 +141,7 @@ def plan(run: PlannedRun, dilation: Dilation, resources: Resources) -> Plan:
     held = [job.processors * RANK_BYTES + job.grid_bytes for job in run.jobs]
     memory_bytes = round(run.clusters * CLUSTER_BYTES + run.most(held))
     disk_bytes = run.repeat * len(run.jobs) * RECORD_BYTES
+    disk_bytes += peak_bytes(run.files, dilation.emulated_duration_s(HOST_LEAD_S))
     constraints = [
         Constraint(name, least / dilation.factor, 1.0) for name, least in _least_dilations(run, resources).items()
     ]
@@ -177,8 +182,7 @@ def _least_dilations(run: PlannedRun, resources: Resources) -> dict[str, float]:
     real = [HOST_OWN_TIME_S / job.iteration_s for job in run.jobs if job.clusters > 1 and job.iteration_s]
     least = {
         "cores": run.most(busy) / resources.processors / BUSIEST,
-        # Twice the dilation halves it: by so much may an iteration differ there.
-        "own time": max(real, default=0.0) / (2.0 * MOST_OWN_TIME),
+        "own time": max(real, default=0.0) / MOST_OWN_TIME,
     }
     if run.full_link_mbit and resources.guest_router:
         packets_per_s = 2.0 * rate_bytes_per_s(run.full_link_mbit) / FULL_PACKET_BYTES

@@ -72,7 +72,7 @@ def planned_job(specification: JobSpecification, parts: Sequence[Part], topology
         topology,
         ModelJob(
             application, side_points, tuple(parts), specification.interconnect, arguments=arguments,
-            time_scale=specification.time_scale,
+            processor_speed=specification.processor_speed,
         ),
     )  # fmt: skip
     iterations = arguments.get(descriptor.length, descriptor.default_length or UNSTATED_ITERATIONS)

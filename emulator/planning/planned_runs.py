@@ -7,20 +7,21 @@ campaign's jobs overlap as the simulator places them, with the campaign's own po
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import psutil
 
-from emulator.model.clock import Dilation
+from emulator.model.clock import REAL_TIME, Dilation
 from emulator.model.errors import Hopeless
 from emulator.model.job import JobSpecification
 from emulator.model.request import RequestKind
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Topology
 from emulator.planning.plan import PlannedRun, Resources, plan
+from emulator.planning.planned_files import PlannedFile
 from emulator.planning.planned_jobs import PlannedJob, planned_job
 from emulator.planning.planned_traffic import Part
 from emulator.policies.factory import discipline_scanned
@@ -30,7 +31,7 @@ from emulator.runs.matrix import Cell
 from emulator.simulator import simulate
 from emulator.simulator.engine import FinishedJob
 from workloads.campaign import Campaign
-from workloads.campaign_stream import campaign_files
+from workloads.campaign_stream import InputFile, campaign_files
 from workloads.schedule import Arrival
 
 MOST_TOGETHER = 24
@@ -43,13 +44,13 @@ def available_resources(path: Path | None = None, *, guest_router: bool = True) 
     return Resources(psutil.cpu_count() or 1, memory, shutil.disk_usage(path or Path()).free, guest_router)
 
 
-def check_possible(run: PlannedRun, resources: Resources) -> None:
-    """Check that this host can hold `run`, whatever the dilation.
+def check_possible(run: PlannedRun, resources: Resources, dilation: Dilation = REAL_TIME) -> None:
+    """Check that this host can hold `run`: its memory whatever the dilation, its files at `dilation`.
 
     Raises:
         Hopeless: if it cannot.
     """
-    for constraint in plan(run, Dilation(1.0), resources).impossible:
+    for constraint in plan(run, dilation, resources).impossible:
         raise Hopeless(
             f"This host cannot hold the run: it needs {constraint.share:.3g} times the {constraint.name} that is "
             "available (make the run smaller, or use --even-if-hopeless)."
@@ -99,6 +100,7 @@ def planned_campaign(campaign: Campaign, arrivals: Sequence[Arrival], seed: int,
         span_s=max(life.finish_s for life in lives),
         overhead_s=min(overheads_s, default=None),
         full_link_mbit=_fastest_link_mbit(topology, crossing),
+        files=tuple(_planned_files(lives, arrivals, campaign_files(campaign, topology, seed))),
     )
     hardest = max(range(len(jobs)), key=lambda at: _demand(jobs[at]))
     busiest = max((_running_at(lives, life.start_s) for life in lives), key=lambda at: _demand_of(jobs, at))
@@ -184,6 +186,23 @@ def _overlaps(lives: Sequence[FinishedJob]) -> Mapping[int, tuple[tuple[int, flo
         )
         beside[index] = tuple((other, share) for other, share in shares if share > 0)
     return beside
+
+
+def _planned_files(
+    lives: Sequence[FinishedJob], arrivals: Sequence[Arrival], files: Mapping[str, InputFile]
+) -> Iterator[PlannedFile]:
+    """Return the file of each job: kept at its sites from shortly before the arrival, brought where the job runs."""
+    for life in lives:
+        file = files.get(arrivals[life.id].specification.file or "")
+        if file is not None:
+            brought = len(set(life.clusters) - set(file.sites))
+            yield PlannedFile(
+                life.arrival_s,
+                life.placed_s,
+                life.finish_s,
+                file.size_bytes * len(file.sites),
+                file.size_bytes * brought,
+            )
 
 
 def _fixed_parts(specification: JobSpecification) -> list[Part]:

@@ -52,6 +52,7 @@ class CustomPolicy:
         self._policy = policy
         self.ignores_time = bool(getattr(policy, "ignores_time", False))
         self.ignores_estimates = bool(getattr(policy, "ignores_estimates", False))
+        self.needs_running_jobs = bool(getattr(policy, "needs_running_jobs", False))
         self.accepts: frozenset[RequestKind] = _call(name, "accepts", lambda: frozenset(policy.accepts))
         if not all(isinstance(kind, RequestKind) for kind in self.accepts):
             raise InvalidInput(f"{name}: accepts must hold kinds of request (RequestKind), and nothing else.")

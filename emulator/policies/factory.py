@@ -15,8 +15,8 @@ from numpy.random import Generator
 
 from emulator.model.errors import InvalidInput, UnknownName
 from emulator.model.scheduling import Scanning
-from emulator.policies.names import SIMULATED_ONLY, policy_name, queue_name
-from emulator.policies.placement.fixed import AcceptingFixed
+from emulator.policies.names import ON_ONE_CLUSTER, policy_name, queue_name
+from emulator.policies.placement.fixed import AcceptingFixed, needs_running_jobs
 from emulator.policies.placement.quota import Quota
 from emulator.policies.protocols import PlacementPolicy, QueueDiscipline, Reject, SchedulingEvent, Start
 from emulator.policies.registry import (
@@ -53,6 +53,11 @@ class DecisionMaker(Protocol):
         """The queue discipline, which decides which job is next."""
         ...
 
+    @property
+    def needs_running_jobs(self) -> bool:
+        """Whether the discipline or the policy reads the running jobs and their estimated ends."""
+        ...
+
     def decide(self, event: SchedulingEvent, state: SystemState) -> Sequence[Start | Reject]:
         """Return the discipline's answers to `event`."""
         ...
@@ -73,6 +78,11 @@ class Deciders:
     discipline: QueueDiscipline
     policy: PlacementPolicy
     rng: Generator
+
+    @property
+    def needs_running_jobs(self) -> bool:
+        """Whether the discipline or the policy reads the running jobs and their estimated ends."""
+        return needs_running_jobs(self.discipline) or needs_running_jobs(self.policy)
 
     def decide(self, event: SchedulingEvent, state: SystemState) -> Sequence[Start | Reject]:
         """Return the discipline's answers to `event`."""
@@ -145,19 +155,21 @@ def discipline_generator(seed: int) -> Generator:
     return numpy.random.default_rng([seed, DISCIPLINE_STREAM])
 
 
-def check_live(queue: str, policy: str, sources: Mapping[str, str]) -> None:
-    """Check that a queue and a policy can run on a testbed.
+def check_live(queue: str, policy: str, sources: Mapping[str, str], clusters: int) -> None:
+    """Check that a queue and a policy can run on a testbed of so many clusters.
 
     A class in a file passes if the file is in `sources`; `deciders` checks later that the class can be used.
 
     Raises:
         UnknownName: if the queue or the policy comes neither with the testbed nor with the request.
-        InvalidInput: if the queue or the policy can only be simulated.
+        InvalidInput: if the queue or the policy needs a testbed of one cluster, or can only be simulated.
     """
     policies = ("policy", policy_name(policy), list(PLACEMENT_POLICIES))
     for kind, name, known in (policies, ("queue", queue_name(queue), list(QUEUE_DISCIPLINES))):
-        if name in SIMULATED_ONLY:
-            raise InvalidInput(f"{kind}: {name!r} is simulated only: {SIMULATED_ONLY[name]} (use `testbed simulate`).")
+        if name in ON_ONE_CLUSTER and clusters != 1:
+            raise InvalidInput(
+                f"{kind}: {name!r} is live only on a topology of one cluster, and here are {clusters} "
+                "(use `testbed simulate`, which makes one of them)."
+            )
         if name not in known and custom_file(name) not in sources:
-            live = [each for each in known if each not in SIMULATED_ONLY]
-            raise UnknownName.among(f"live {kind}", name, live)
+            raise UnknownName.among(f"live {kind}", name, known)

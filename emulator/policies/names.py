@@ -36,16 +36,15 @@ QUEUES: Final = {
     "ljf": "longest job first, by the users' estimates; all jobs wait until it fits",
     "easy": "EASY backfilling: a later job may start first if, by the estimates, it does not delay the first",
     "conservative": "conservative backfilling: a later job may start first if it delays none that arrived before it",
-    "sc": "one cluster as large as all together, for comparison (simulated only)",
+    "sc": "one cluster, for comparison; a simulation makes it of all together, live the topology has only one",
 }
 
-SIMULATED_ONLY: Final = {"sc": "it needs one cluster as large as all of them together"}
-"""Disciplines that cannot run live, and the reason."""
+ON_ONE_CLUSTER: Final = frozenset({"sc"})
+"""Disciplines that run live only where there is one cluster."""
 
 _OWN: Final = "or a class of your own, mypolicy.py:Mine"
 POLICY_CHOICES: Final = f"{', '.join(POLICIES)}, {_OWN}"
 QUEUE_CHOICES: Final = f"{', '.join(QUEUES)}, {_OWN}"
-LIVE_QUEUE_CHOICES: Final = f"{', '.join(name for name in QUEUES if name not in SIMULATED_ONLY)}, {_OWN}"
 """What may be typed, for the help of options."""
 
 

@@ -43,4 +43,5 @@ def as_total(request: JobRequest) -> JobRequest:
         file=request.file,
         estimate_s=request.estimate_s,
         memory_bytes=request.memory_bytes,
+        processor_share=request.processor_share,
     )

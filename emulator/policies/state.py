@@ -39,17 +39,45 @@ class FileState:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeState:
-    """A node that may run several jobs: its jobs, its free memory, and the load of its local users.
+class NodeTask:
+    """A task of a job on a node: the memory it holds, and the share of the processor that it uses when alone."""
 
-    `local_share` and `local_memory_bytes` are the parts of its processors and memory that local users occupy.
+    job: int
+    memory_bytes: int = 0
+    processor_share: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class NodeState:
+    """A node that may run tasks of several jobs, and on which people may work.
+
+    `local_share` and `local_memory_bytes` are the parts of its processor and memory that local users occupy.
     """
 
-    processors: int
-    jobs: tuple[int, ...] = ()
-    free_memory_bytes: int = 0
+    memory_bytes: int
+    tasks: tuple[NodeTask, ...] = ()
     local_share: float = 0.0
     local_memory_bytes: int = 0
+
+    @property
+    def jobs(self) -> frozenset[int]:
+        """The jobs that have a task here."""
+        return frozenset([task.job for task in self.tasks])
+
+    @property
+    def has_local_users(self) -> bool:
+        """Whether local users work on this node."""
+        return self.local_share > 0.0 or self.local_memory_bytes > 0
+
+    @property
+    def parallel_memory_bytes(self) -> int:
+        """The memory that the jobs' tasks hold."""
+        return sum([task.memory_bytes for task in self.tasks])
+
+    @property
+    def parallel_share(self) -> float:
+        """The sum of the shares of the processor that the jobs' tasks use when alone."""
+        return sum([task.processor_share for task in self.tasks])
 
 
 @dataclass(frozen=True, slots=True)

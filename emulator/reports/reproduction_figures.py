@@ -44,7 +44,7 @@ def _shade_calibrated(axis: Axes, rows: Sequence[ReproductionRow]) -> None:
 
 def _draw_times(axis: Axes, rows: Sequence[ReproductionRow]) -> None:
     published = [
-        (place, row.published_s / (row.iterations * row.time_scale) * 1000)
+        (place, row.published_s / (row.iterations * row.processor_speed) * 1000)
         for place, row in enumerate(rows)
         if row.published_s is not None and row.iterations
     ]

@@ -36,9 +36,10 @@ def write_page(
 def _page(reproduced: Reproduced, rows: Sequence[ReproductionRow], claims: Sequence[DecidedClaim]) -> str:
     name, table = reproduced.reproduction.name, reproduced.reproduction.table
     topologies = ", ".join(dict.fromkeys(f"`{records.manifest.topology.name}`" for records in reproduced.parts))
-    scales = " and ".join(dict.fromkeys(f"{row.time_scale:g}" for row in rows))
+    speeds = " and ".join(dict.fromkeys(f"{row.processor_speed:g}" for row in rows))
     runs = " and ".join(dict.fromkeys(str(row.n) for row in rows))
-    scaled = "" if scales == "1" else f" Times are scaled: divided by {scales}, published ones too."
+    faster = f" Processors computed {speeds} times as fast; published times are divided by that."
+    scaled = "" if speeds == "1" else faster
     sections = [
         f"# {table.heading}",
         f"Measured on {topologies} by `testbed reproduce {name}`, {runs} runs of each cell; K is the "

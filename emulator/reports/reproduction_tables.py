@@ -22,7 +22,7 @@ def total_table(rows: Sequence[ReproductionRow]) -> list[dict[str, str]]:
             **_cell(row),
             "K": f"{row.dilation:g}",
             "iteration (ms)": f"{row.iteration_s * 1000:.4g}",
-            "published (s)": _number(None if row.published_s is None else row.published_s / row.time_scale),
+            "published (s)": _number(None if row.published_s is None else row.published_s / row.processor_speed),
             "measured (s)": _number(row.measured_s),
             "error": _percent(row.error),
             "calibrated on": "yes" if row.calibrated else "",

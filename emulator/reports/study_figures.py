@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from emulator.reports.pictures import as_png, blank_figure
+from emulator.reports.shared_figures import shared_figure
 from emulator.studies.catalogue import Chart, Measures
 from emulator.studies.simulation_study import Row, StudyResult
 from emulator.studies.statements import Quantity
@@ -23,6 +24,8 @@ KINDS: Final = {Quantity.LOCAL_RESPONSE: "1 component", Quantity.GLOBAL_RESPONSE
 
 def study_figure(result: StudyResult) -> bytes:
     """Return the study's figure as PNG, a chart per workload; the same result gives the same bytes."""
+    if result.study.measures is Measures.SHARED_NODES:
+        return shared_figure(result)
     charts = result.study.charts
     columns = min(COLUMNS, len(charts))
     rows = math.ceil(len(charts) / columns)

@@ -12,8 +12,10 @@ from emulator.model.errors import InvalidInput
 from emulator.model.records import MANIFEST_FILE
 from emulator.reports.figures.drawing import COLOURS, few_ticks_of_ten, one_legend, panels
 from emulator.reports.figures.figure import DataRow, ReportFigure, label
+from emulator.reports.shared_figures import SHOWN_QUANTITIES, SHOWN_RULES
 from emulator.reports.study_pages import HEADINGS
 from emulator.studies.simulation_study import HEADLINE_SHARE
+from emulator.studies.statements import Quantity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,6 +73,8 @@ def _numbers(row: Mapping[str, str]) -> DataRow:
 
 def study_figures(study: StudyFolder) -> list[ReportFigure]:
     """Return the figure of a study: each quantity by workload and queue, at the load where claims are decided."""
+    if any(row.get(Quantity.MAKESPAN) is not None for row in study.found):
+        return [_shared_figure(study.found)]
     headline = [row for row in study.found if str(row["at"]).startswith(_HEADLINE)] or list(study.found)
     quantities = [quantity for quantity in HEADINGS if any(row.get(quantity) is not None for row in headline)]
     if not quantities:
@@ -86,6 +90,23 @@ def study_figures(study: StudyFolder) -> list[ReportFigure]:
             lambda: _draw(headline, quantities),
         )
     ]
+
+
+def _shared_figure(found: Sequence[DataRow]) -> ReportFigure:
+    """Return the figure of a study of shared nodes: compositions downwards, a mark per workload and rule."""
+    headline = [row for row in found if row["at"] == found[0]["at"]]
+    turned: list[DataRow] = []
+    for row in headline:
+        composition, _, rule = str(row["queue"]).partition("/")
+        if rule in SHOWN_RULES:
+            turned.append({**row, "workload": composition, "queue": f"{row['workload']}, {rule}"})
+    return ReportFigure(
+        "study",
+        "What the study found",
+        f"Means of the replications with 95% intervals, {found[0]['at']}; the data hold the others.",
+        found,
+        lambda: _draw(turned, SHOWN_QUANTITIES),
+    )
 
 
 def _draw(rows: Sequence[DataRow], quantities: Sequence[str]) -> Figure:

@@ -12,6 +12,7 @@ from emulator.reports.study_figures import study_figure
 from emulator.reports.study_tables import claim_table, found_table, interval_text, part_table, turning_table
 from emulator.reports.text import markdown_table
 from emulator.studies.catalogue import Measures
+from emulator.studies.shared_cases import VARIED_REPLICATIONS
 from emulator.studies.simulation_study import Row, StudyResult
 from emulator.studies.statements import Quantity
 from workloads.whole_files import written_whole
@@ -23,6 +24,12 @@ HEADINGS: Final = {
     Quantity.MAXIMAL_GROSS: "maximal gross utilization",
     Quantity.MAXIMAL_NET: "maximal net utilization",
     Quantity.GROSS_OVER_NET: "gross / net",
+    Quantity.EXECUTION: "execution (s)",
+    Quantity.WAIT: "wait (s)",
+    Quantity.TURNAROUND: "turnaround (s)",
+    Quantity.MAKESPAN: "makespan (s)",
+    Quantity.LATENCY: "local latency (s)",
+    Quantity.ESTIMATOR_ERROR: "estimator's error",
 }
 HOW_READ: Final = {
     Measures.RESPONSE: (
@@ -34,7 +41,17 @@ HOW_READ: Final = {
         "true one by one to two percent, for all policies alike."
     ),
     Measures.UTILIZATION: "Measured at a gross utilization that every policy carries.",
+    Measures.SHARED_NODES: (
+        "Every replication is a whole workload, from its first job to its last. A queue is a composition and a "
+        "time-sharing rule. The verdicts are those at the interarrival times as read; the paper prints none, so they "
+        f"are varied, with at most {VARIED_REPLICATIONS} replications. Local latency is how long a local user's burst "
+        "is delayed beyond its own processor time; the estimator's error is that of executions as expected at their "
+        "start, as a share of the real ones."
+    ),
 }
+
+
+_NOT_COUNTED: Final = ", the first tenth not counted"
 
 
 def write_study(result: StudyResult, folder: Path) -> list[Path]:
@@ -60,8 +77,8 @@ def study_page(result: StudyResult) -> str:
     sections = [
         f"# {study.title}",
         f"{study.figures}. `testbed study {study.name} --jobs {scale.jobs} --replications {scale.replications}`: "
-        f"{scale.replications} replications of {scale.jobs} arrivals each, the first tenth not counted; intervals "
-        f"are 95%, and ratios are paired by replication. {HOW_READ[study.measures]}",
+        f"{scale.replications} replications of {scale.jobs} arrivals each{_NOT_COUNTED if scale.steady else ''}; "
+        f"intervals are 95%, and ratios are paired by replication. {HOW_READ[study.measures]}",
         "## Claims",
         markdown_table(claim_table(result)),
         f"![{study.title}]({study.name}.png)",
@@ -77,7 +94,8 @@ def study_page(result: StudyResult) -> str:
         ]
     turning = turning_table(result)
     if turning:
-        sections += ["## Orderings that vanish or flip with the load (ratios in brackets)", markdown_table(turning)]
+        varied = "the load" if scale.steady else "the interarrival times"
+        sections += [f"## Orderings that vanish or flip with {varied} (ratios in brackets)", markdown_table(turning)]
     return "\n\n".join(sections) + "\n"
 
 

@@ -73,7 +73,7 @@ def turning_table(result: StudyResult) -> list[dict[str, Any]]:
         for parts in zip(*(decided.decisions for decided in ordered), strict=True):
             if _turns(parts):
                 verdicts = {
-                    decided.at: f"{part.verdict} ({part.value:.2f})"
+                    decided.at: str(part.verdict) if part.value is None else f"{part.verdict} ({part.value:.2f})"
                     for decided, part in zip(ordered, parts, strict=True)
                 }
                 rows.append({"claim": name, "part": parts[0].says, **verdicts})

@@ -59,7 +59,7 @@ def measured_factor_table(summaries: Sequence[Summary]) -> list[dict[str, str]]:
             "run": summary.records.path.name,
             "job": row.application if row.grid is None else f"{row.application} {row.grid}",
             "processors": str(row.processors),
-            "clusters": str(row.clusters),
+            "clusters": row.spread_over,
             "iteration (ms)": "" if row.iteration_s is None else f"{row.iteration_s * 1000:.4g}",
             "factor [95%]": _factor(row),
             "n": str(row.n),

@@ -5,6 +5,7 @@ recorded_run, following      what all runs have in common: manifest, records, li
 progress                     how far a run is
 recording, run_directory     the broker's events as rows, and rows as a run's files
 evidence, telemetry          what is observed of the host and the links during a run, and through what
+wide_area_use                which jobs had the wide area to themselves
 surroundings                 the host and the versions, as a manifest records them
 timelines, steps             what happened on the clusters over time, worked out from a run's records
 matrix                       the cells of a matrix of measurements

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from emulator.fidelity.repetition import LARGER_BY, Next, needs_larger, next_step
@@ -18,15 +18,13 @@ from emulator.fidelity.verdict import Verdict
 from emulator.model.job import JobState
 from emulator.model.records import SupersededRow
 from emulator.model.views import EventView, RunView, Submission
+from emulator.runs.extension_factors import factors_so_far
 from emulator.runs.following import ended_early, follow_until
 from emulator.runs.holding import Testbed
 from emulator.runs.matrix import Cell, Layout, Problem
 from emulator.runs.progress import ProgressReport, ReportProgress, jobs_progress
-from emulator.runs.recording import EndedJob, Recorder
+from emulator.runs.recording import EndedJob, Finished, Recorder
 from emulator.runs.run_directory import supersede
-
-Finished = Mapping[str, Sequence[EndedJob]]
-"""The finished jobs of each cell, by its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,39 +161,77 @@ def run_in_turn(
     Raises:
         RunEndedEarly: if the testbed can no longer carry the run, or no job finished at all.
     """
-    finished = {cell.name: list(earlier.get(cell.name, ())) for cell in layout.cells}
-    failures: dict[str, str] = {}
-    raised: list[Problem] = []
-    progress = _CellProgress(layout, repeat, known=sum(len(jobs) for jobs in finished.values()))
-    repetitions = _Repetitions(recorder, report_progress, may_raise)
-    waiting = turns(layout, repeat, finished)
+    turn = _Turns(testbed, run, recorder, layout, repeat, earlier, report_progress, may_raise)
     testbed.client.start_run(run.id)
-    while waiting:
-        cell, host_began_s = waiting[0], time.monotonic()
-        report = progress.event_reporter(recorder, waiting, len(finished[cell.name]) + 1, report_progress)
-        job = _run_one(testbed, run, recorder, cell, report)
+    while turn.waiting:
+        turn.run_next(every_run_counts=every_run_counts)
+    if turn.failures and not any(turn.finished.values()) and not turn.raised:
+        raise ended_early(next(iter(turn.failures.values())), recorder)
+    return CellRuns(turn.finished, tuple(turn.failures.values()), tuple(turn.raised))
+
+
+class _Turns:
+    """The runs that are `waiting`, in order, and what those before them left."""
+
+    def __init__(
+        self,
+        testbed: Testbed,
+        run: RunView,
+        recorder: Recorder,
+        layout: Layout,
+        repeat: int,
+        earlier: Finished,
+        report_progress: ReportProgress,
+        may_raise: Callable[[Problem], bool],
+    ) -> None:
+        self._testbed, self._run, self._recorder = testbed, run, recorder
+        self._layout, self._report_progress = layout, report_progress
+        self.finished = {cell.name: list(earlier.get(cell.name, ())) for cell in layout.cells}
+        self.failures: dict[str, str] = {}
+        self.raised: list[Problem] = []
+        self.waiting = turns(layout, repeat, self.finished)
+        self._shown: set[str] = set()
+        self._progress = _CellProgress(layout, repeat, known=sum(len(jobs) for jobs in self.finished.values()))
+        self._repetitions = _Repetitions(recorder, report_progress, may_raise)
+
+    def run_next(self, *, every_run_counts: bool) -> None:
+        """Make the first run that is waiting; keep its job, give its cell up, or let it run again."""
+        cell, host_began_s = self.waiting[0], time.monotonic()
+        turn = len(self.finished[cell.name]) + 1
+        report = self._progress.event_reporter(self._recorder, self.waiting, turn, self._report_progress)
+        job = _run_one(self._testbed, self._run, self._recorder, cell, report)
         if job.state is not JobState.FINISHED or job.result is None:
-            failures[cell.name] = f"Job {job.id} ({cell.name}) {job.state.value}: {job.reason.rstrip('.')}"
-            waiting = [other for other in waiting if other.name != cell.name]
-            continue
-        progress.host_taken_s.setdefault(cell.name, []).append(time.monotonic() - host_began_s)
-        step = Next.KEEP if every_run_counts else repetitions.after(cell, job)
+            self.failures[cell.name] = f"Job {job.id} ({cell.name}) {job.state.value}: {job.reason.rstrip('.')}"
+            self.waiting = [other for other in self.waiting if other.name != cell.name]
+            return
+        self._progress.host_taken_s.setdefault(cell.name, []).append(time.monotonic() - host_began_s)
+        step = Next.KEEP if every_run_counts else self._repetitions.after(cell, job)
         if step is Next.KEEP:
-            finished[cell.name].append(job)
-            waiting = waiting[1:]
-            continue
-        progress.repeated += 1
+            self._keep(cell, job)
+        else:
+            self._repeat(cell, job, step)
+
+    def _keep(self, cell: Cell, job: EndedJob) -> None:
+        self.finished[cell.name].append(job)
+        self.waiting = self.waiting[1:]
+        for name, sentence in factors_so_far(self._cells_of(cell.problem), self.finished).items():
+            if name not in self._shown:
+                self._shown.add(name)
+                self._report_progress(ProgressReport("measuring", remark=sentence))
+
+    def _cells_of(self, problem: Problem) -> tuple[Cell, ...]:
+        return tuple(cell for cell in self._layout.cells if cell.problem == problem)
+
+    def _repeat(self, cell: Cell, job: EndedJob, step: Next) -> None:
+        self._progress.repeated += 1
         if step is Next.AGAIN and not needs_larger(job.verdict):
             # What disturbed it may be over when the others have run.
-            waiting = [*waiting[1:], cell]
+            self.waiting = [*self.waiting[1:], cell]
         if step is Next.LARGER:
-            raised.append(cell.problem)
-            waiting = [other for other in waiting if other.problem != cell.problem]
-            counted = _taken_out(finished, layout, cell.problem)
-            repetitions.supersede([*counted, job], "its problem was measured at a larger dilation")
-    if failures and not any(finished.values()) and not raised:
-        raise ended_early(next(iter(failures.values())), recorder)
-    return CellRuns(finished, tuple(failures.values()), tuple(raised))
+            self.raised.append(cell.problem)
+            self.waiting = [other for other in self.waiting if other.problem != cell.problem]
+            counted = _taken_out(self.finished, self._layout, cell.problem)
+            self._repetitions.supersede([*counted, job], "its problem was measured at a larger dilation")
 
 
 def _taken_out(finished: dict[str, list[EndedJob]], layout: Layout, problem: Problem) -> list[EndedJob]:

@@ -17,12 +17,12 @@ from emulator.model.documents import validate
 from emulator.model.evidence import LinkCheck
 from emulator.model.records import RunKind
 from emulator.model.views import RunRequest
-from emulator.runs.cell_runs import CellRuns, Finished, run_in_turn, turns
+from emulator.runs.cell_runs import CellRuns, run_in_turn, turns
 from emulator.runs.holding import Testbed, held
 from emulator.runs.matrix import Layout, Matrix, Problem
 from emulator.runs.progress import ReportProgress
 from emulator.runs.recorded_run import begun_manifest, checked_links, conclude, recorded
-from emulator.runs.recording import EndedJob
+from emulator.runs.recording import EndedJob, Finished
 
 
 @dataclass(frozen=True, slots=True)

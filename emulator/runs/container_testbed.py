@@ -12,6 +12,7 @@ from typing import Final
 
 from emulator.client import BrokerClient
 from emulator.containers import engine
+from emulator.containers.hosts.connecting import engine_named, engine_of
 from emulator.containers.image_contents import image_records
 from emulator.containers.local_users import ContainerLocalUsers
 from emulator.containers.progress import Observer, ProgressStep, ignore
@@ -110,7 +111,7 @@ def testbed_named(name: str) -> Iterator[Testbed]:
         EngineUnavailable: if Docker does not answer.
     """
     state = testbed_state(name)
-    docker_client = engine.connect()
+    docker_client = engine_of(state.record)
     images = image_records(docker_client, state.record.images)
 
     def stopped_containers() -> list[str]:
@@ -130,7 +131,7 @@ def testbed_named(name: str) -> Iterator[Testbed]:
 
 def clear_background(name: str) -> None:
     """Cancel the jobs of a background load whose command was killed, in the testbed called `name`."""
-    ContainerLocalUsers(engine.connect(), testbed_state(name)).clear()
+    ContainerLocalUsers(engine_named(name), testbed_state(name)).clear()
 
 
 def verify(name: str, factor: float, observe: Observer = ignore) -> WideAreaReport:
@@ -151,7 +152,7 @@ def verify(name: str, factor: float, observe: Observer = ignore) -> WideAreaRepo
         for cluster in testbed.topology.real_clusters:
             observe(ProgressStep("unshaped", f"the links of {cluster.name} are real: nothing is measured of them"))
         with held(testbed, request):
-            handle = wan_handle(engine.connect(), testbed_state(name))
+            handle = wan_handle(engine_named(name), testbed_state(name))
             return verify_wide_area(handle, emulated, Dilation(factor), observe)
 
 
@@ -173,7 +174,7 @@ def check_if_free(name: str) -> WideAreaReport | None:
                 stack.enter_context(held(testbed, request))
             except TestbedBusy:
                 return None
-            return check_patiently(wan_handle(engine.connect(), testbed_state(name)), emulated, REAL_TIME)
+            return check_patiently(wan_handle(engine_named(name), testbed_state(name)), emulated, REAL_TIME)
 
 
 def link_row(measurement: LinkMeasurement, dilation: Dilation, moment: str) -> LinkRow:

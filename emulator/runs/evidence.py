@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
@@ -18,7 +18,8 @@ from typing import Final, Generic, TypeVar
 from emulator.containers.telemetry.counters import Counters
 from emulator.fidelity.conditions import Conditions, HostSize, conditions_of_job, conditions_of_run, summary
 from emulator.fidelity.processor_use import TimeInterval
-from emulator.model.clock import EmulatedClock
+from emulator.fidelity.strangers import Carried
+from emulator.model.clock import EmulatedClock, host_clock_step_s, host_steady_now_s
 from emulator.model.evidence import HOST_PART, EvidenceRow, EvidenceSummary, LinkFaultRow
 from emulator.model.rows import Row
 from emulator.model.topology import Topology
@@ -64,10 +65,11 @@ class _Series(Generic[AnyRow]):
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """Counters of the parts at a host timestamp."""
+    """Counters of the parts at a timestamp of the steady clock, and how much the wall clock had been set by then."""
 
     host_timestamp_s: float
     counters: Mapping[str, Counters]
+    host_clock_step_s: float
 
 
 class Gathering:
@@ -78,23 +80,27 @@ class Gathering:
         self._lock, self._ended = threading.Lock(), threading.Event()
         self._clock: EmulatedClock | None = None
         self._host_write_s: float | None = None
-        self._last = _Look(time.time(), telemetry.look())
+        self._last = _Look(host_steady_now_s(), telemetry.look(), host_clock_step_s())
         self._links_at_first = {link.key: link for link in telemetry.links()}
-        self._links, self._host_links_timestamp_s = self._links_at_first, time.time()
+        self._links, self._host_links_timestamp_s = self._links_at_first, host_steady_now_s()
         self._evidence: _Series[EvidenceRow] = _Series()
         self._faults: _Series[LinkFaultRow] = _Series()
+        self._carried: dict[str, Carried] = {}
+        self._host_duration_s = 0.0
 
     def begin(self, clock: EmulatedClock) -> None:
         """Start gathering: the run has begun, with this clock."""
         with self._lock:
             self._clock = clock
+            # What happened before, such as the check of the links, is not the run's.
+            self._last = _Look(host_steady_now_s(), self._telemetry.look(), host_clock_step_s())
 
     def look_round(self) -> None:
         """Look at intervals until `end`; runs in a thread of its own."""
         while not self._ended.wait(HOST_LOOK_INTERVAL_S):
             with self._lock:
                 self._look()
-                if time.time() - self._host_links_timestamp_s >= HOST_LINKS_INTERVAL_S:
+                if host_steady_now_s() - self._host_links_timestamp_s >= HOST_LINKS_INTERVAL_S:
                     self._look_at_links()
             self._write_through()
 
@@ -122,18 +128,37 @@ class Gathering:
         with self._lock:
             if self._clock is None:
                 return None
-            host_began_s, host_ended_s = map(self._clock.host_timestamp_s, (began_s, ended_s))
+            host_began_s, host_ended_s = map(self._clock.host_steady_s, (began_s, ended_s))
             rows = self._evidence.during(host_began_s, host_ended_s)
             faults = self._faults.during(host_began_s, host_ended_s)
             execution = TimeInterval(began_s, ended_s, self._clock.dilation)
         return conditions_of_job(rows, faults, self._host, self._topology, clusters, execution)
+
+    def carried_since(self, began_s: float, clusters: Collection[str]) -> dict[str, Carried]:
+        """Look, and return what crossed the access links of `clusters` since an emulated timestamp, where counted."""
+        with self._lock:
+            if self._clock is None or self._ended.is_set():
+                return {}
+            self._look()
+            rows = self._evidence.during(self._clock.host_timestamp_s(began_s), host_steady_now_s())
+        return _added({}, (row for row in rows if row.part in clusters))
+
+    def carried_in_all(self) -> tuple[dict[str, Carried], float]:
+        """Return what crossed the access links in the whole run until the last look, and its host seconds."""
+        with self._lock:
+            return dict(self._carried), self._host_duration_s
+
+    def unwatched_hosts(self, clusters: Collection[str]) -> list[str]:
+        """Return the hosts of `clusters` that nobody looks at."""
+        unwatched = self._telemetry.unwatched
+        return sorted({unwatched[cluster] for cluster in clusters if cluster in unwatched})
 
     def forget_before(self, timestamp_s: float) -> None:
         """Drop evidence from before this emulated timestamp, so that a long run takes no more memory."""
         with self._lock:
             if self._clock is not None:
                 for series in (self._evidence, self._faults):
-                    series.forget_before(self._clock.host_timestamp_s(timestamp_s))
+                    series.forget_before(self._clock.host_steady_s(timestamp_s))
 
     def summary(self) -> EvidenceSummary:
         """Return a summary of all evidence written so far."""
@@ -146,35 +171,38 @@ class Gathering:
     def _is_due(self, host_last_s: float, timestamp_s: float) -> bool:
         if self._clock is None or self._ended.is_set():
             return False
-        only_just = time.time() - host_last_s < HOST_LEAST_INTERVAL_S
-        return host_last_s < self._clock.host_timestamp_s(timestamp_s) and not only_just
+        only_just = host_steady_now_s() - host_last_s < HOST_LEAST_INTERVAL_S
+        return host_last_s < self._clock.host_steady_s(timestamp_s) and not only_just
 
     def _look(self) -> None:
-        look, before = _Look(time.time(), self._telemetry.look()), self._last
+        look, before = _Look(host_steady_now_s(), self._telemetry.look(), host_clock_step_s()), self._last
         self._last = look
         if self._clock is None:
             return
-        time_s = self._clock.emulated_timestamp_s(look.host_timestamp_s)
+        time_s = self._clock.reading_s(look.host_timestamp_s)
         interval_s = look.host_timestamp_s - before.host_timestamp_s
         rows = [
             counters.row_since(before.counters[part], part, time_s, interval_s)
             for part, counters in look.counters.items()
             if part in before.counters
         ]
-        if rows and self._host_write_s is not None:
-            rows[0] = rows[0].model_copy(update={"host_write_s": self._host_write_s})
+        if rows:
+            step_s = round(look.host_clock_step_s - before.host_clock_step_s, 3)
+            rows[0] = rows[0].model_copy(update={"host_write_s": self._host_write_s, "host_clock_step_s": step_s})
             self._host_write_s = None
         self._evidence.add(look.host_timestamp_s, rows)
+        self._carried = _added(self._carried, rows)
+        self._host_duration_s += interval_s
         for row in rows:
             self._directory.append(row)
 
     def _look_at_links(self) -> None:
         before, self._links = self._links, {link.key: link for link in self._telemetry.links()}
-        host_timestamp_s, host_before_s = time.time(), self._host_links_timestamp_s
+        host_timestamp_s, host_before_s = host_steady_now_s(), self._host_links_timestamp_s
         self._host_links_timestamp_s = host_timestamp_s
         if self._clock is None:
             return
-        time_s, rows = self._clock.emulated_timestamp_s(host_timestamp_s), list[LinkFaultRow]()
+        time_s, rows = self._clock.reading_s(host_timestamp_s), list[LinkFaultRow]()
         for key, link in self._links.items():
             first = self._links_at_first.setdefault(key, link)
             row = link.fault_since(before.get(key, first), first, time_s, host_timestamp_s - host_before_s)
@@ -190,6 +218,16 @@ class Gathering:
         host_began_s = time.monotonic()
         if self._directory.write_through(EvidenceRow):
             self._host_write_s = time.monotonic() - host_began_s
+
+
+def _added(carried: Mapping[str, Carried], rows: Iterable[EvidenceRow]) -> dict[str, Carried]:
+    """Return what crossed the access links so far and in `rows`, by cluster; other parts have no such link."""
+    found = dict(carried)
+    for row in rows:
+        if row.sent_bytes is not None and row.received_bytes is not None:
+            sent, received = found.get(row.part, (0, 0))
+            found[row.part] = (sent + row.sent_bytes, received + row.received_bytes)
+    return found
 
 
 @contextmanager

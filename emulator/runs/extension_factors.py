@@ -16,9 +16,8 @@ from emulator.model.interconnects import WIDE_AREA
 from emulator.model.records import ExtensionFactorRow
 from emulator.model.rows import JOINED_BY
 from emulator.model.views import JobView
-from emulator.runs.cell_runs import Finished
 from emulator.runs.matrix import Cell, Layout
-from emulator.runs.recording import EndedJob
+from emulator.runs.recording import EndedJob, Finished
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +38,19 @@ def measured_cells(layout: Layout, finished: Finished) -> tuple[MeasuredCell, ..
             if (jobs := finished.get(cell.name)) and not cell.synchronized:
                 found.append(_measured(cell, jobs, single))
     return tuple(found)
+
+
+def factors_so_far(cells: Sequence[Cell], finished: Finished) -> dict[str, str]:
+    """Return a sentence about the factor of each of the `cells` of a problem that has one, by the cell's name."""
+    single = next((finished.get(cell.name, ()) for cell in cells if cell.variant.is_single), ())
+    found: dict[str, str] = {}
+    for cell in cells:
+        if cell.variant.is_single or cell.synchronized or not (jobs := finished.get(cell.name)) or not single:
+            continue
+        row = _measured(cell, jobs, single).row
+        runs = "1 run" if row.n == 1 else f"{row.n} runs"
+        found[cell.name] = f"{cell.shown}: factor {row.extension_factor:.3f} so far ({runs}, {row.verdict})"
+    return found
 
 
 def _measured(cell: Cell, jobs: Sequence[EndedJob], single: Sequence[EndedJob]) -> MeasuredCell:

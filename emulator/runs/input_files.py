@@ -1,17 +1,22 @@
 """The files that a campaign's jobs read: as policies see them before anything ran, and those of a live run.
 
-A live run makes them before its clock starts, at the sites that its seed draws (the same as in the simulated run), and
-removes them when it has ended.
+A live run makes each file shortly before its job arrives, at the sites that its seed draws (the same as in the
+simulated run), and removes it when the job has ended. So few of them exist at once, however long the campaign is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import Final
 
 from emulator.client import BrokerClient
-from emulator.model.errors import TestbedError
+from emulator.model.clock import Dilation, EmulatedClock
+from emulator.model.errors import TestbedBusy, TestbedError, UnknownName
 from emulator.model.files import FileRegistration
 from emulator.model.topology import Topology
 from emulator.policies.bandwidth import BandwidthForecast, stated_bytes_per_s
@@ -19,8 +24,16 @@ from emulator.policies.placement.close_to_files import every_pair
 from emulator.policies.state import NOTHING_ELSE, FileState, Surroundings
 from emulator.runs.holding import uninterrupted
 from workloads.campaign_stream import InputFile
+from workloads.schedule import is_file_of
 
-REGISTRATIONS_AT_ONCE = 4
+HOST_LEAD_S: Final = 60.0
+"""Host seconds from the making of a file to the arrival of its job, at the least."""
+
+LEADS: Final = 4.0
+"""How many times as long as the slowest file took to make the next ones are begun before they are needed."""
+
+_AT_ONCE: Final = 4
+_HOST_RETRY_S: Final = 0.5
 
 
 def stated_surroundings(topology: Topology, files: Mapping[str, InputFile]) -> Surroundings:
@@ -35,37 +48,161 @@ def stated_surroundings(topology: Topology, files: Mapping[str, InputFile]) -> S
     )
 
 
+class FileKeeper:
+    """Makes the files of coming jobs and removes those of ended ones; a context manager that removes all in the end.
+
+    `files` are in the order in which their jobs arrive, `arrivals_s` says when. `make` and `remove` may raise
+    `TestbedError`; a file that is still in use (`TestbedBusy`) is removed later.
+    """
+
+    def __init__(
+        self,
+        files: Mapping[str, InputFile],
+        arrivals_s: Mapping[str, float],
+        dilation: Dilation,
+        make: Callable[[str, InputFile], None],
+        remove: Callable[[str], None],
+        host_lead_s: float = HOST_LEAD_S,
+    ) -> None:
+        self._files, self._arrivals_s, self._dilation = files, arrivals_s, dilation
+        self._make, self._remove = make, remove
+        self._host_lead_s = host_lead_s
+        self._coming = deque(sorted(files, key=lambda name: arrivals_s[name]))
+        self._ended: list[str] = []
+        self._made: set[str] = set()
+        self._lock = threading.Condition()
+        self._stopped = False
+        self._error: TestbedError | None = None
+        self._threads: list[threading.Thread] = []
+
+    def make_first(self) -> None:
+        """Make the files of the jobs that arrive first, before the clock starts.
+
+        Raises:
+            TestbedError: if one cannot be made.
+        """
+        due: list[str] = []
+        while self._coming and self._dilation.host_duration_s(self._arrivals_s[self._coming[0]]) <= self._host_lead_s:
+            due.append(self._coming.popleft())
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            list(pool.map(self._make_one, due))
+
+    def begin(self, clock: EmulatedClock) -> None:
+        """Go on by the clock of the run; a further call has no effect."""
+        if not self._threads:
+            for work in (*(self._make_coming,) * _AT_ONCE, self._remove_ended):
+                thread = threading.Thread(target=self._guarded, args=(work, clock), name="input files", daemon=True)
+                self._threads.append(thread)
+                thread.start()
+
+    def note_ended(self, name: str | None) -> None:
+        """Take note that the job that read the file `name` has ended."""
+        if name in self._files:
+            with self._lock:
+                self._ended.append(str(name))
+                self._lock.notify_all()
+
+    def check(self) -> None:
+        """Raise what went wrong with a file, if anything did."""
+        if self._error is not None:
+            raise self._error
+
+    def close(self) -> list[TestbedError]:
+        """Stop, remove all files that are left, and return what could not be removed."""
+        with self._lock:
+            self._stopped = True
+            self._lock.notify_all()
+        for thread in self._threads:
+            thread.join()
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            return [failure for failure in pool.map(self._removed, sorted(self._made)) if failure is not None]
+
+    def _guarded(self, work: Callable[[EmulatedClock], None], clock: EmulatedClock) -> None:
+        try:
+            work(clock)
+        except TestbedError as error:
+            self._error = error
+
+    def _make_coming(self, clock: EmulatedClock) -> None:
+        while (name := self._next_due(clock)) is not None:
+            self._make_one(name)
+
+    def _next_due(self, clock: EmulatedClock) -> str | None:
+        """Wait until the next file is due, and return it; None if there is none, or all is over."""
+        with self._lock:
+            while self._coming and not self._stopped:
+                host_wait_s = clock.host_remaining_s(self._arrivals_s[self._coming[0]]) - self._host_lead_s
+                if host_wait_s <= 0:
+                    return self._coming.popleft()
+                self._lock.wait(min(host_wait_s, threading.TIMEOUT_MAX))
+        return None
+
+    def _make_one(self, name: str) -> None:
+        host_began_s = time.monotonic()
+        self._make(name, self._files[name])
+        self._made.add(name)
+        self._host_lead_s = max(self._host_lead_s, LEADS * (time.monotonic() - host_began_s))
+
+    def _remove_ended(self, clock: EmulatedClock) -> None:
+        while True:
+            with self._lock:
+                self._lock.wait_for(lambda: self._stopped or bool(self._ended))
+                if self._stopped:
+                    return
+                ended, self._ended = self._ended, []
+            busy = [name for name in ended if isinstance(self._removed(name), TestbedBusy)]
+            with self._lock:
+                # Its job has ended, but what was brought for it is still being given back.
+                self._lock.wait_for(lambda: self._stopped, _HOST_RETRY_S if busy else 0.0)
+                self._ended += busy
+
+    def _removed(self, name: str) -> TestbedError | None:
+        if name not in self._made:
+            return None
+        try:
+            self._remove(name)
+        except TestbedError as failure:
+            return failure
+        self._made.discard(name)
+        return None
+
+
+def remove_left(client: BrokerClient, campaign: str) -> None:
+    """Remove the files that a killed campaign of that name left; those that a job still needs stay."""
+    for file in client.files():
+        if is_file_of(file.name, campaign):
+            with suppress(TestbedBusy, UnknownName):
+                client.remove_file(file.name)
+
+
 @contextmanager
-def registered(client: BrokerClient, topology: Topology, files: Mapping[str, InputFile], seed: int) -> Iterator[None]:
-    """Make `files` at their sites, and remove them at the end of the context.
+def kept_files(
+    client: BrokerClient,
+    topology: Topology,
+    files: Mapping[str, InputFile],
+    arrivals_s: Mapping[str, float],
+    dilation: Dilation,
+    seed: int,
+) -> Iterator[FileKeeper]:
+    """Keep `files` at their sites while their jobs need them; at the end of the context none is left.
 
     Raises:
-        InvalidInput: if one of their names is taken.
-        TransferFailed: if one could not be made.
+        InvalidInput: if one of the first names is taken.
+        TransferFailed: if one of the first could not be made.
     """
-    made: list[str] = []
 
-    def register(name: str) -> None:
-        file = files[name]
+    def make(name: str, file: InputFile) -> None:
         sites = tuple(topology.cluster_names[site] for site in file.sites)
         size_bytes = max(1, round(file.size_bytes))
         client.register_file(FileRegistration(name=name, size_bytes=size_bytes, sites=sites, seed=seed))
-        made.append(name)
 
+    keeper = FileKeeper(files, arrivals_s, dilation, make, client.remove_file)
+    failures: list[TestbedError] = []
     try:
-        with ThreadPoolExecutor(REGISTRATIONS_AT_ONCE) as pool:
-            list(pool.map(register, files))
-        yield
+        keeper.make_first()
+        yield keeper
     finally:
-        with uninterrupted(), ThreadPoolExecutor(REGISTRATIONS_AT_ONCE) as pool:
-            failures = [failure for failure in pool.map(lambda name: _removed(client, name), list(made)) if failure]
+        with uninterrupted():
+            failures = keeper.close()
     for failure in failures:
         raise failure
-
-
-def _removed(client: BrokerClient, name: str) -> TestbedError | None:
-    try:
-        client.remove_file(name)
-    except TestbedError as failure:
-        return failure
-    return None

@@ -19,7 +19,7 @@ from emulator.fidelity.calibration import predicted_compute_s
 from emulator.model.documents import DocumentModel, validate
 from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.interconnects import WhichInterconnect
-from emulator.model.job import MAX_COMPONENT_PROCESSORS, ArgumentName, JobName, JobSpecification, TimeScale
+from emulator.model.job import MAX_COMPONENT_PROCESSORS, ArgumentName, JobName, JobSpecification, ProcessorSpeed
 from emulator.model.processor import Processor
 from emulator.model.request import RequestKind
 from emulator.model.topology import Name, Topology
@@ -41,19 +41,20 @@ Counts = Annotated[tuple[Count, ...], Field(min_length=1)]
 class Matrix(DocumentModel):
     """What to measure: every combination of its lists, `repeat` times each.
 
-    `iterations` is the length of each run in the application's own unit, `dilation` that of all problems (None: both
-    are chosen for each problem). `on` names the
-    clusters in the order in which cells use them; empty: the topology's order. `arguments` go to every application,
-    `own_arguments` to the one named. With `communication` every cell is run synchronized too, with `as_coallocated` one
-    cluster also over the interconnect of co-allocated jobs. `time_scale` divides what computing takes. With `attribute`
-    the control runs are made that split each extension factor into parts, with `check` all is repeated at twice the
-    dilation.
+    `clusters` are numbers of clusters, over which a job is spread in equal parts; `splits` are the sizes of parts that
+    need not be equal. `iterations` is the length of each run in the application's own unit, `dilation` that of all
+    problems (None: both are chosen for each problem). `on` names the clusters in the order in which cells use them;
+    empty: the topology's order. `arguments` go to every application, `own_arguments` to the one named. With
+    `communication` every cell is run synchronized too, with `as_coallocated` one cluster also over the interconnect of
+    co-allocated jobs. `processor_speed` divides what computing takes. With `attribute` the control runs are made that
+    split each extension factor into parts, with `check` all is repeated at twice the dilation.
     """
 
     applications: Annotated[tuple[Name, ...], Field(min_length=1)]
     grids: Counts
     processors: Counts
     clusters: Counts
+    splits: tuple[Counts, ...] = ()
     repeat: Annotated[PositiveInt, Field(le=MAX_REPEAT)] = DEFAULT_REPEAT
     iterations: PositiveInt | None = None
     dilation: Annotated[float, Field(gt=0, le=10_000)] | None = None
@@ -62,11 +63,11 @@ class Matrix(DocumentModel):
     own_arguments: dict[Name, Values] = Field(default_factory=dict)
     communication: bool = False
     as_coallocated: bool = False
-    time_scale: TimeScale = 1.0
+    processor_speed: ProcessorSpeed = 1.0
     attribute: bool = False
     check: bool = False
 
-    @field_validator("applications", "grids", "processors", "clusters", "on")
+    @field_validator("applications", "grids", "processors", "clusters", "splits", "on")
     @classmethod
     def _names_nothing_twice(cls, values: tuple[object, ...]) -> tuple[object, ...]:
         twice = [value for value in values if values.count(value) > 1]
@@ -82,8 +83,18 @@ class Matrix(DocumentModel):
         return self
 
     @model_validator(mode="after")
+    def _splits_what_is_measured(self) -> Self:
+        for split in self.splits:
+            shown = ",".join(map(str, split))
+            if len(split) < 2:
+                raise ValueError(f"splits: {shown} is a single part: measure 1 cluster instead")
+            if sum(split) not in self.processors:
+                raise ValueError(f"splits: {shown} makes {sum(split)} processors, which are not among those measured")
+        return self
+
+    @model_validator(mode="after")
     def _attributes_factors(self) -> Self:
-        if self.attribute and not (1 in self.clusters and max(self.clusters) > 1):
+        if self.attribute and not (1 in self.clusters and (max(self.clusters) > 1 or self.splits)):
             raise ValueError("attribute: there is a factor to attribute where 1 cluster is measured and another number")
         return self
 
@@ -116,28 +127,39 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class CellVariant:
-    """A variant of a problem: the number of clusters, synchronized or not, and the interconnect inside clusters."""
+    """A variant of a problem: the number of clusters, synchronized or not, and the interconnect inside clusters.
+
+    `split` are the sizes of the parts; empty: equal parts.
+    """
 
     clusters: int
     synchronized: bool = False
     interconnect: WhichInterconnect | None = None
+    split: tuple[int, ...] = ()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is run as it is, not synchronized and over the interconnect of its number of clusters."""
+        return not self.synchronized and self.interconnect is None
 
     @property
     def is_single(self) -> bool:
         """Whether extension factors are relative to this variant: an ordinary job in one cluster, not synchronized."""
-        return self.clusters == 1 and not self.synchronized and self.interconnect is None
+        return self.clusters == 1 and self.is_plain
 
     @property
     def suffix(self) -> str:
         """The end of the name of its jobs."""
         as_coallocated = "" if self.interconnect is None else f"-as-{self.interconnect.value}"
-        return f"-over-{self.clusters}{as_coallocated}{f'-{SYNCHRONIZED}' if self.synchronized else ''}"
+        over = f"-split-{'-'.join(map(str, self.split))}" if self.split else f"-over-{self.clusters}"
+        return f"{over}{as_coallocated}{f'-{SYNCHRONIZED}' if self.synchronized else ''}"
 
     @property
     def shown(self) -> str:
         """The variant in words."""
         as_coallocated = "" if self.interconnect is None else f" as {self.interconnect.value}"
-        return f"{_over(self.clusters)}{as_coallocated}{', synchronized' if self.synchronized else ''}"
+        parts = f" as {'+'.join(map(str, self.split))}" if self.split else ""
+        return f"{_over(self.clusters)}{parts}{as_coallocated}{', synchronized' if self.synchronized else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,39 +287,42 @@ def _cells(
         matrix.iterations or known.default_length or default_iterations(problem, topology.processor)
     )
     cells: list[Cell] = []
-    for variant in _variants(matrix):
+    for variant in _variants(matrix, problem):
         stated = {**arguments, SYNCHRONIZED: True} if variant.synchronized else arguments
         try:
             specification = _specification(matrix, problem, variant, stated, topology)
         except ImpossibleRequest as error:
-            if variant == CellVariant(variant.clusters):
+            if variant.is_plain:
                 left_out.append(f"{problem.shown} {variant.shown}: {error}")
             continue
         cells.append(Cell(problem, variant, specification))
     return tuple(cells)
 
 
-def _variants(matrix: Matrix) -> list[CellVariant]:
-    """Return the variants of each problem, in order."""
+def _variants(matrix: Matrix, problem: Problem) -> list[CellVariant]:
+    """Return the variants of a problem, in order: equal parts first."""
+    modes = (False, True) if matrix.communication else (False,)
     found: list[CellVariant] = []
     for clusters in matrix.clusters:
         as_coallocated = matrix.as_coallocated and clusters == 1
         for interconnect in (None, WhichInterconnect.COALLOCATED) if as_coallocated else (None,):
-            modes = (False, True) if matrix.communication else (False,)
             found += [CellVariant(clusters, synchronized, interconnect) for synchronized in modes]
+    for split in matrix.splits:
+        if sum(split) == problem.processors:
+            found += [CellVariant(len(split), synchronized, None, split) for synchronized in modes]
     return found
 
 
 def _specification(
     matrix: Matrix, problem: Problem, variant: CellVariant, arguments: Values, topology: Topology
 ) -> JobSpecification:
-    """Return the job of a cell: equal components on the first clusters."""
+    """Return the job of a cell: its components on the first clusters, equal ones unless they are stated."""
     clusters = variant.clusters
     names = list(matrix.on) or topology.cluster_names
     if clusters > len(names):
         where = "named by --on" if matrix.on else f"of topology {topology.name!r}"
         raise ImpossibleRequest(f"The job cannot spread over {clusters} clusters: {len(names)} are {where}.")
-    if problem.processors % clusters:
+    if problem.processors % clusters and not variant.split:
         raise ImpossibleRequest(
             f"{problem.processors} processors do not divide equally among {clusters} clusters (choose a multiple)."
         )
@@ -306,11 +331,11 @@ def _specification(
             "name": f"{problem.name}{variant.suffix}",
             "application": problem.application,
             "arguments": arguments,
-            "components": (problem.processors // clusters,) * clusters,
+            "components": variant.split or (problem.processors // clusters,) * clusters,
             "request": RequestKind.FIXED,
             "clusters": tuple(names[:clusters]),
             "interconnect": variant.interconnect,
-            "time_scale": matrix.time_scale,
+            "processor_speed": matrix.processor_speed,
         },
         JobSpecification,
         source="measure",

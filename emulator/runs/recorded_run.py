@@ -20,6 +20,7 @@ from emulator.model.views import RunRequest, RunView
 from emulator.runs.evidence import gathering
 from emulator.runs.following import record_rest
 from emulator.runs.holding import Testbed, uninterrupted
+from emulator.runs.page_notes import NoteBook, notes_sent
 from emulator.runs.progress import ProgressReport, ReportProgress
 from emulator.runs.recording import Recorder
 from emulator.runs.run_directory import RunDirectory
@@ -59,9 +60,12 @@ def recorded(testbed: Testbed, run: RunView, manifest: Manifest, path: Path) -> 
     If the run ends early, its unfinished jobs are cancelled and recorded as such, and the manifest says why.
     """
     with RunDirectory(path, manifest) as directory:
-        recorder = Recorder(directory, testbed.topology, Dilation(manifest.dilation))
+        notes = NoteBook(manifest)
+        directory.on_row = notes.note_row
+        recorder = Recorder(directory, testbed.topology, Dilation(manifest.dilation), notes=notes)
         try:
-            yield recorder
+            with notes_sent(testbed.client, run.id, notes):
+                yield recorder
         except BaseException as error:
             with uninterrupted():
                 with suppress(TestbedError):
@@ -89,6 +93,8 @@ def checked_links(testbed: Testbed, recorder: Recorder, report_progress: ReportP
             if not made.faults:
                 break
         checks.append(made)
+        if recorder.notes is not None:
+            recorder.notes.note_check(made)
         recorder.directory.update_manifest({"link_checks": tuple(checks)})
 
     program_links(testbed, recorder, report_progress)
@@ -120,7 +126,8 @@ def conclude(testbed: Testbed, run: RunView, recorder: Recorder, checks: list[Li
     ended = testbed.client.end_run(run.id)
     record_rest(testbed, run.id, recorder)
     failed, cancelled = recorder.count(JobState.FAILED), recorder.count(JobState.CANCELLED)
-    measures = RunMeasures(tuple(checks), expected, failed, cancelled, recorder.background_measures)
+    background, strangers = recorder.background_measures, recorder.strangers
+    measures = RunMeasures(tuple(checks), expected, failed, cancelled, background, strangers)
     verdict = judge_run(measures, list(recorder.verdicts.values()))
     recorder.directory.update_manifest({"host_origin_s": ended.host_origin_s})
     _complete(recorder, RunProgress.COMPLETE, verdict)

@@ -8,14 +8,23 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from emulator.fidelity.background import BackgroundMeasures
 from emulator.fidelity.measures import JobMeasures
-from emulator.fidelity.verdict import Judgement, Verdict, judge_job, judge_links, judge_real, judge_unfinished
+from emulator.fidelity.strangers import StrangersTraffic, strangers_traffic
+from emulator.fidelity.verdict import (
+    Judgement,
+    Verdict,
+    judge_job,
+    judge_links,
+    judge_real,
+    judge_unfinished,
+    judge_unwatched,
+)
 from emulator.model.clock import Dilation, EmulatedClock
 from emulator.model.evidence import LinkCheck
 from emulator.model.job import JobState, Timeline
@@ -24,6 +33,10 @@ from emulator.model.topology import Cluster, Topology
 from emulator.model.views import EventKind, EventView, JobView
 from emulator.runs.evidence import Gathering
 from emulator.runs.run_directory import RunDirectory
+from emulator.runs.wide_area_use import WideAreaUse
+
+if TYPE_CHECKING:
+    from emulator.runs.page_notes import NoteBook
 
 _REASONS_JOINED_BY: Final = "; "
 
@@ -62,6 +75,10 @@ class EndedJob(JobView):
         return self.model_copy(update={"verdict": Verdict.worst_of([self.verdict, verdict])})
 
 
+Finished = Mapping[str, Sequence[EndedJob]]
+"""The finished jobs of each cell of a matrix, by its name."""
+
+
 class BackgroundListener(Protocol):
     """Whoever holds a background load: told when the run's clock starts, and what the grid's jobs hold."""
 
@@ -72,6 +89,16 @@ class BackgroundListener(Protocol):
         """Take note that the grid's jobs hold `processors` of a cluster since `time_s`."""
 
 
+class FilesListener(Protocol):
+    """Whoever keeps the jobs' input files: told when the run's clock starts, and which file's job has ended."""
+
+    def begin(self, clock: EmulatedClock) -> None:
+        """Go on by the clock of the run."""
+
+    def note_ended(self, name: str | None) -> None:
+        """Take note that the job that read the file `name` has ended."""
+
+
 @dataclass(slots=True)
 class Recorder:
     """The recorder of one run's events into `directory`, with the state of its jobs.
@@ -79,7 +106,8 @@ class Recorder:
     `ended` holds every job that ended, by id, `verdicts` the verdict on each that finished; `last_sequence` is the
     number of the last event recorded. A job is judged by what its record says, by the `evidence` of its time, and by
     the `link_checks` made until then. `background` is told of the grid's use of the clusters, and `background_measures`
-    says how that load kept to its band.
+    says how that load kept to its band. `notes` holds what the live page is told. `files` is told which input files are
+    not needed any more.
     """
 
     directory: RunDirectory
@@ -93,11 +121,17 @@ class Recorder:
     evidence: Gathering | None = None
     link_checks: Sequence[LinkCheck] = ()
     background: BackgroundListener | None = None
+    files: FilesListener | None = None
     background_measures: BackgroundMeasures | None = None
+    notes: NoteBook | None = None
     _held: dict[int, JobView] = field(default_factory=dict)
+    _wide_area: WideAreaUse = field(init=False)
     _usage: dict[str, _Usage] = field(default_factory=dict)
     _background_processors: dict[str, int] = field(default_factory=dict)
     _usage_lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self._wide_area = WideAreaUse(frozenset(cluster.name for cluster in self.topology.real_clusters))
 
     def record(self, event: EventView) -> None:
         """Write the rows of `event`; ignore an event that was recorded before."""
@@ -108,11 +142,12 @@ class Recorder:
         if event.kind is EventKind.RUN_STARTED:
             self._write_usage(event.time_s)
             host_origin_s = event.host_moment_s - self.dilation.host_duration_s(event.time_s)
-            clock = EmulatedClock(self.dilation, host_origin_s)
+            clock = EmulatedClock.resumed(self.dilation, host_origin_s)
             if self.evidence is not None:
                 self.evidence.begin(clock)
-            if self.background is not None:
-                self.background.begin(clock)
+            for listener in (self.background, self.files):
+                if listener is not None:
+                    listener.begin(clock)
         if event.kind is EventKind.SUBMITTED:
             self.submitted += 1
         if event.kind is EventKind.PLACED and self.evidence is not None:
@@ -130,6 +165,7 @@ class Recorder:
         return sum(1 for job in self.ended.values() if job.state is state)
 
     def _follow(self, job: JobView, time_s: float) -> None:
+        self._wide_area.follow(job)
         if job.state.final:
             self._held.pop(job.id, None)
             self.running.discard(job.id)
@@ -154,23 +190,45 @@ class Recorder:
         for row in component_rows(job):
             self.directory.append(row)
         self.directory.append(job_row(job, verdict))
+        if self.files is not None:
+            self.files.note_ended(job.specification.file)
 
     def _measures(self, job: JobView) -> JobMeasures:
         """Return what the record of a job and the evidence of its time say; older evidence is not needed any more."""
         clusters = {part.cluster for part in job.components}
-        conditions = None
+        conditions = strangers = None
         if self.evidence is not None and job.started_s is not None and job.finished_s is not None:
             self.evidence.look_after(job.finished_s)
             self.evidence.look_at_links_after(job.finished_s)
             conditions = self.evidence.conditions(job.started_s, job.finished_s, clusters)
-            under_way = [held.started_s for held in self._held.values() if held.started_s is not None]
+            strangers = self._strangers(job, self.evidence)
+            under_way = [held.placed_s for held in self._held.values() if held.placed_s is not None]
             self.evidence.forget_before(min(under_way, default=job.finished_s))
-        return JobMeasures.of(job, self.dilation, conditions)
+        return JobMeasures.of(job, self.dilation, conditions, strangers)
+
+    def _strangers(self, job: JobView, evidence: Gathering) -> StrangersTraffic | None:
+        """Return what others sent over the access links of a job that had the wide area to itself; else None."""
+        own = self._wide_area.own_of(job)
+        if not own or job.placed_s is None or job.started_s is None or job.finished_s is None:
+            return None
+        carried = evidence.carried_since(job.placed_s, own)
+        return strangers_traffic(self.topology, job.finished_s - job.started_s, carried, own)
+
+    @property
+    def strangers(self) -> StrangersTraffic | None:
+        """What others sent over access links in the whole run; None if not all is known that its jobs sent."""
+        if self.evidence is None or not self._wide_area.is_known:
+            return None
+        carried, host_duration_s = self.evidence.carried_in_all()
+        duration_s = self.dilation.emulated_duration_s(host_duration_s)
+        return strangers_traffic(self.topology, duration_s, carried, self._wide_area.own, self._wide_area.jobs)
 
     def _judged(self, job: JobView, measures: JobMeasures) -> Verdict:
         clusters = {part.cluster for part in job.components}
         real = clusters & {cluster.name for cluster in self.topology.real_clusters}
-        return Verdict.worst_of([judge_links(self.link_checks, clusters), judge_real(real), judge_job(measures)])
+        unwatched = self.evidence.unwatched_hosts(clusters) if self.evidence is not None else []
+        links, whole = judge_links(self.link_checks, clusters), judge_job(measures)
+        return Verdict.worst_of([links, judge_real(real), judge_unwatched(unwatched), whole])
 
     def _write_usage(self, time_s: float) -> None:
         """Write a row for each cluster whose use changed."""

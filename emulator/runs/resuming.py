@@ -21,9 +21,8 @@ from emulator.model.job import JobState
 from emulator.model.records import DECISIONS_FILE, JobRow, Manifest, RunKind, RunProgress
 from emulator.model.topology import Topology
 from emulator.model.views import EventKind, EventView
-from emulator.runs.cell_runs import Finished
 from emulator.runs.matrix import Layout, Matrix
-from emulator.runs.recording import EndedJob, verdict_in
+from emulator.runs.recording import EndedJob, Finished, verdict_in
 from emulator.runs.run_directory import attempts, counted_jobs, read_manifest, read_rows
 
 

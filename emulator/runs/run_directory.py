@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -54,7 +54,7 @@ def check_free(path: Path) -> None:
 
 
 class RunDirectory:
-    """The writer of the files of one run; a context manager that closes them."""
+    """The writer of the files of one run; a context manager that closes them. `on_row` is told of every row."""
 
     def __init__(self, path: Path, manifest: Manifest) -> None:
         check_free(path)
@@ -65,6 +65,7 @@ class RunDirectory:
         self.path = path
         self.manifest = manifest
         self._files: dict[str, TextIO] = {}
+        self.on_row: Callable[[Row], None] | None = None
         self.update_manifest({})
 
     def __enter__(self) -> Self:
@@ -91,6 +92,8 @@ class RunDirectory:
             file.write(_line(row.columns()))
         file.write(_line(row.cells()))
         file.flush()
+        if self.on_row is not None:
+            self.on_row(row)
 
     def write_through(self, row_type: type[Row]) -> bool:
         """Write all rows of a type through to the disk; return False if there are none yet."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from emulator.fidelity.conditions import HostSize
 
-_RECORDED_PACKAGES = ("multicluster-testbed", "docker", "httpx", "locust", "numpy", "pydantic", "scipy")
+_RECORDED_PACKAGES = ("multicluster-testbed", "docker", "httpx", "locust", "numpy", "pydantic")
 
 
 def host() -> dict[str, object]:

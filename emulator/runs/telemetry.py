@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from emulator.containers.telemetry.counters import Counters
@@ -17,6 +17,10 @@ class Telemetry(Protocol):
     @property
     def missing(self) -> tuple[str, ...]:
         """What the host does not report, a phrase each."""
+
+    @property
+    def unwatched(self) -> Mapping[str, str]:
+        """The clusters whose host is not looked at, each with that host."""
 
     def look(self) -> Mapping[str, Counters]:
         """Return the current counters of the host and of every part of the testbed."""
@@ -37,6 +41,7 @@ class NullTelemetry:
     """Telemetry of a testbed whose host cannot be observed: it sees nothing, and says so."""
 
     missing: tuple[str, ...] = ("anything: nobody looked at this testbed",)
+    unwatched: Mapping[str, str] = field(default_factory=dict)
 
     def look(self) -> Mapping[str, Counters]:
         """Return nothing."""

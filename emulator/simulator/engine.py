@@ -32,6 +32,7 @@ from emulator.model.stream import StreamJob
 from emulator.policies.answer_checks import does_not_wait, take
 from emulator.policies.decisions import NOBODY
 from emulator.policies.idle_room import IdleRoom, room_over
+from emulator.policies.placement.fixed import needs_running_jobs
 from emulator.policies.protocols import (
     Arrival,
     Departure,
@@ -160,7 +161,7 @@ class Engine:
         # Other users' jobs change the idle processors without telling the index.
         self._room: IdleRoom | None = room_over(free) if background is None else None
         self._changed_s: float = 0.0
-        self._shows_running: bool = bool(getattr(discipline, "needs_running_jobs", False))
+        self._shows_running: bool = needs_running_jobs(discipline) or needs_running_jobs(policy)
         self._on_finished = on_finished
         self._log = log
         self._jobs: dict[int, SimulatedJob] = {}
@@ -343,7 +344,7 @@ class Engine:
             execution_s = self._of_jobs.execution_of_s(job.id, placement, job.service_s)
         start_s = time_s
         if self._preparation is not None:
-            start_s += self._preparation.delay_s(placement)
+            start_s += self._preparation.delay_s(placement, time_s)
         self._placed += 1
         self._observations.started += 1
         job.sequence = self._placed

@@ -139,20 +139,38 @@ class FactorTable:
 
 
 class Preparation:
-    """The delay between placement and start, while processors are held: middleware overhead, then file transfer.
+    """The delay between placement and start, while processors are held: gatekeepers, overhead, then file transfer.
+
+    Each cluster's gatekeeper serves components one at a time, `gatekeeper_s` each, in the order of their placement; a
+    job's overhead begins when the last of its components has been served.
 
     Raises:
         InvalidInput: if a time is negative or not finite.
     """
 
-    def __init__(self, base_s: float = 0.0, per_component_s: float = 0.0) -> None:
-        for name, value_s in (("base_s", base_s), ("per_component_s", per_component_s)):
+    def __init__(self, base_s: float = 0.0, per_component_s: float = 0.0, gatekeeper_s: float = 0.0) -> None:
+        stated = (("base_s", base_s), ("per_component_s", per_component_s), ("gatekeeper_s", gatekeeper_s))
+        for name, value_s in stated:
             if not (math.isfinite(value_s) and value_s >= 0):
                 raise InvalidInput(f"middleware: {name} must be a number of seconds, zero or more, not {value_s!r}.")
         self._base_s = base_s
         self._per_component_s = per_component_s
+        self._gatekeeper_s = gatekeeper_s
+        self._free_s: dict[int, float] = {}
 
-    def delay_s(self, placement: Placement) -> float:
-        """Return the seconds from placement to start."""
+    def delay_s(self, placement: Placement, time_s: float) -> float:
+        """Return the seconds from the placement, at `time_s` and not before any earlier one, to the start."""
         overhead_s = self._base_s + self._per_component_s * len(placement.components)
+        if self._gatekeeper_s > 0.0:
+            overhead_s += self._served_s(placement, time_s) - time_s
         return overhead_s + placement.transfer_s
+
+    def _served_s(self, placement: Placement, time_s: float) -> float:
+        """Have every component served at its cluster's head, and return when the last one is."""
+        last_s = time_s
+        for component in placement.components:
+            cluster = component.cluster
+            free_s = max(time_s, self._free_s.get(cluster, 0.0)) + self._gatekeeper_s
+            self._free_s[cluster] = free_s
+            last_s = max(last_s, free_s)
+        return last_s

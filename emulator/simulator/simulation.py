@@ -143,7 +143,7 @@ def simulate(
         model,
         observations,
         rng,
-        preparation=None if middleware is None else Preparation(middleware.base_s, middleware.per_component_s),
+        preparation=_preparation(middleware),
         shared=shared,
         of_jobs=of_jobs,
         surroundings=surroundings,
@@ -204,6 +204,12 @@ def _policy(policy: str | PlacementPolicy | None, queue: object, quota: float | 
 
 def _discipline(queue: str | Callable[[], QueueDiscipline], scanning: Scanning) -> QueueDiscipline:
     return discipline_scanned(queue, scanning) if isinstance(queue, str) else queue()
+
+
+def _preparation(middleware: Middleware | None) -> Preparation | None:
+    if middleware is None:
+        return None
+    return Preparation(middleware.base_s, middleware.per_component_s, middleware.gatekeeper_s)
 
 
 def _runtime(runtime: RuntimeModel | RuntimeOfJobs | float) -> tuple[RuntimeModel, SharedRuntime | None]:

@@ -6,6 +6,7 @@ reproduction, reproduction_rows      measuring a table again, and its rows besid
 claims                               deciding any claim, on simulations or on measurements
 statements                           how claims are stated: ratios and values, and the ranges where they lie
 synthetic_claims, trace_claims, reproduction_claims   the claims C1 to C12, C13 to C24, C25 to C28
+shared_cases, shared_claims          simulations of nodes that jobs share, and the claims C41 to C48
 placement_claims, file_claims        the claims C29 to C34 and C35 to C40, on campaigns
 campaign_claims, campaign_runs, campaign_statements   deciding those by recorded runs, and how they are stated
 """

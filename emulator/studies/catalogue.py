@@ -7,6 +7,8 @@ from enum import StrEnum
 from typing import Final
 
 from emulator.model.names import named_among
+from emulator.studies.shared_cases import SHARED_QUEUES
+from emulator.studies.shared_claims import shared_claims
 from emulator.studies.statements import (
     APPLICATIONS,
     BALANCED_LS_CHARTS,
@@ -27,11 +29,14 @@ from emulator.studies.trace_claims import application_claims, gross_and_net_clai
 
 
 class Measures(StrEnum):
-    """The measure of a study: response times near saturation, the maximal utilization, or its gross and net parts."""
+    """The measure of a study: response times near saturation, the maximal utilization, its gross and net parts, or the
+    times of a whole workload on nodes that jobs share.
+    """
 
     RESPONSE = "response times"
     SATURATION = "maximal utilization"
     UTILIZATION = "gross and net utilization"
+    SHARED_NODES = "times on shared nodes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +49,15 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """A published simulation study."""
+    """A published simulation study, with the arrivals and replications that it has unless others are asked for."""
 
     name: str
     title: str
     figures: str
     measures: Measures
     charts: tuple[Chart, ...]
+    jobs: int = 50_000
+    replications: int = 10
 
     @property
     def cells(self) -> tuple[WorkloadQueue, ...]:
@@ -124,6 +131,15 @@ STUDIES: Final = {
             Measures.SATURATION,
             _charts(tuple(f"{mix}-{rule}" for mix in APPLICATIONS for rule in RULES), DAS_POLICIES),
         ),
+        Study(
+            "non-dedicated",
+            "Jobs that share nodes with each other and with local users: 3DBackfilling and coscheduling",
+            "3D Figs. 7-10",
+            Measures.SHARED_NODES,
+            _charts(("sit", "dit"), SHARED_QUEUES),
+            jobs=90,
+            replications=30,
+        ),
     )
 }
 
@@ -147,5 +163,6 @@ def claims_about(study: str) -> tuple[Claim, ...]:
         "total-limit": total_limit_claims,
         "gross-and-net": gross_and_net_claims,
         "application-mixes": application_claims,
+        "non-dedicated": shared_claims,
     }
     return tuple(makers[study]()) if study in makers else ()

@@ -14,7 +14,7 @@ from typing import Annotated, Final
 from pydantic import Field, PositiveInt, field_validator
 
 from emulator.model.documents import DocumentModel
-from emulator.model.job import TimeScale
+from emulator.model.job import ProcessorSpeed
 from emulator.model.names import named_among, spelled
 from emulator.runs.matrix import DEFAULT_REPEAT, MAX_REPEAT, Count, Problem
 from emulator.studies.published_runtimes import TEN_RUNS_PROCESSORS, published_runtimes
@@ -32,7 +32,7 @@ class PublishedTable:
     clusters: tuple[int, ...]
     as_coallocated: bool = False
     communication: bool = False
-    time_scale: float = 1.0
+    processor_speed: float = 1.0
 
     @property
     def heading(self) -> str:
@@ -64,7 +64,7 @@ TABLES: Final[Mapping[str, PublishedTable]] = {
         "Table 5",
         _published_problems("ensflow", Problem("ensflow", _ENSFLOW_GRID, 60)),
         (1, 2, 3, 4),
-        time_scale=60.0,
+        processor_speed=60.0,
     ),
 }
 """The tables that can be reproduced, by name."""
@@ -82,7 +82,7 @@ class Reproduction(DocumentModel):
     repeat: Annotated[PositiveInt, Field(le=MAX_REPEAT)] = DEFAULT_REPEAT
     iterations: PositiveInt | None = None
     dilation: Annotated[float, Field(gt=0, le=10_000)] | None = None
-    time_scale: TimeScale | None = None
+    processor_speed: ProcessorSpeed | None = None
 
     @field_validator("name")
     @classmethod

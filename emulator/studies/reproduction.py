@@ -124,7 +124,7 @@ def matrix_of(reproduction: Reproduction, problem: Problem, topology: Topology) 
         dilation=reproduction.dilation,
         communication=table.communication,
         as_coallocated=table.as_coallocated,
-        time_scale=reproduction.time_scale or table.time_scale,
+        processor_speed=reproduction.processor_speed or table.processor_speed,
     )
 
 

@@ -66,12 +66,12 @@ def _mean(errors: Sequence[float]) -> float | None:
 def _of_problem(records: RunRecords) -> Iterator[ReproductionRow]:
     matrix = validate(records.manifest.workload, Matrix, source=str(records.path))
     for factors in records.extension_factors:
-        yield from _runtime(factors, matrix.time_scale)
+        yield from _runtime(factors, matrix.processor_speed)
     for row in records.communication:
         yield from _communication(row, records.communication)
 
 
-def _runtime(row: ExtensionFactorRow, time_scale: float) -> Iterator[ReproductionRow]:
+def _runtime(row: ExtensionFactorRow, processor_speed: float) -> Iterator[ReproductionRow]:
     setup = Setup.of(row.clusters, as_coallocated=bool(row.interconnect_coallocated))
     if setup is None or row.iteration_s is None:
         return
@@ -81,7 +81,7 @@ def _runtime(row: ExtensionFactorRow, time_scale: float) -> Iterator[Reproductio
     found = _Found(row, setup, row.iteration_s, published, None if is_single else single)
     factor = None if is_single else row.extension_factor
     ends = (None, None) if is_single else (row.ci_low, row.ci_high)
-    yield found.row(RUNTIME, time_scale, factor, *ends)
+    yield found.row(RUNTIME, processor_speed, factor, *ends)
 
 
 def _communication(row: CommunicationRow, rows: Sequence[CommunicationRow]) -> Iterator[ReproductionRow]:
@@ -110,7 +110,7 @@ class _Found:
     single: PublishedRuntime | PublishedCommunication | None
 
     def row(
-        self, quantity: str, time_scale: float, factor: float | None, ci_low: float | None, ci_high: float | None
+        self, quantity: str, processor_speed: float, factor: float | None, ci_low: float | None, ci_high: float | None
     ) -> ReproductionRow:
         """Return the row, with the errors of what was published."""
         measured, published = self.measured, self.published
@@ -124,12 +124,12 @@ class _Found:
             processors=measured.processors,
             setup=self.setup.value,
             dilation=measured.dilation,
-            time_scale=time_scale,
+            processor_speed=processor_speed,
             iterations=None if published is None else published.iterations,
             iteration_s=self.iteration_s,
             published_s=None if published is None else published.iteration_s * published.iterations,
             measured_s=None if published is None else self.iteration_s * published.iterations,
-            error=None if published is None else self.iteration_s * time_scale / published.iteration_s - 1,
+            error=None if published is None else self.iteration_s * processor_speed / published.iteration_s - 1,
             published_factor=published_factor,
             factor=factor,
             ci_low=ci_low,

@@ -18,6 +18,14 @@ from emulator.simulator.sweep import Case, Outcome, Sweep
 from emulator.studies.cases import ResponseCase, SaturationCase
 from emulator.studies.catalogue import Measures, Study, claims_about
 from emulator.studies.claims import DecidedClaim, decide
+from emulator.studies.shared_cases import (
+    INTERARRIVAL_FACTORS,
+    SHARED_QUANTITIES,
+    VARIED_REPLICATIONS,
+    interarrival_text,
+    shared_case,
+)
+from emulator.studies.shared_claims import latency_claim
 from emulator.studies.statements import Claim, ComparedCase, Quantity, WorkloadQueue
 
 LOAD_SHARES: Final = (0.85, 0.97, 1.03, 1.06)
@@ -26,6 +34,7 @@ LOAD_SHARES: Final = (0.85, 0.97, 1.03, 1.06)
 HEADLINE_SHARE: Final = 0.97
 """The load just below saturation at which such a claim is decided."""
 
+LEAST_ARRIVALS: Final = 1000
 UTILIZATION_LOAD: Final = 0.4
 SEARCH_REPLICATIONS: Final = 2
 CURVE_REPLICATIONS: Final = 2
@@ -40,16 +49,21 @@ Key = TypeVar("Key")
 class Scale:
     """The size of a study: arrivals per simulation, and replications.
 
+    A study in `steady` state does not count the first arrivals; others simulate a workload from its first job to its
+    last.
+
     Raises:
         InvalidInput: if there are too few of either.
     """
 
     jobs: int = 50_000
     replications: int = 10
+    steady: bool = True
 
     def __post_init__(self) -> None:
-        if self.jobs < 1000:
-            raise InvalidInput(f"--jobs: a study needs at least 1000 arrivals per simulation, not {self.jobs}.")
+        least = LEAST_ARRIVALS if self.steady else 1
+        if self.jobs < least:
+            raise InvalidInput(f"--jobs: this study needs at least {least} arrivals per simulation, not {self.jobs}.")
         if self.replications < 2:
             raise InvalidInput(f"--replications: intervals need at least 2, not {self.replications}.")
 
@@ -98,6 +112,18 @@ class StudyResult:
         return tuple(decided for decided in self.claims if decided.at == self.headline)
 
 
+def scale_of(study: Study, jobs: int | None = None, replications: int | None = None) -> Scale:
+    """Return the size of `study`: what is asked for, else its own.
+
+    Raises:
+        InvalidInput: if it is too small.
+    """
+    steady = study.measures is not Measures.SHARED_NODES
+    return Scale(
+        study.jobs if jobs is None else jobs, study.replications if replications is None else replications, steady
+    )
+
+
 def conduct(study: Study, scale: Scale, sweep: Sweep) -> StudyResult:
     """Run `study`; cases in the store of `sweep` are not simulated again.
 
@@ -108,6 +134,8 @@ def conduct(study: Study, scale: Scale, sweep: Sweep) -> StudyResult:
         return _conduct_response(study, scale, sweep)
     if study.measures is Measures.SATURATION:
         return _conduct_saturation(study, scale, sweep)
+    if study.measures is Measures.SHARED_NODES:
+        return _conduct_shared(study, scale, sweep)
     return _conduct_utilization(study, scale, sweep)
 
 
@@ -151,6 +179,29 @@ def _conduct_utilization(study: Study, scale: Scale, sweep: Sweep) -> StudyResul
     rows = [_row(cell, at, UTILIZATION_LOAD, by_cell[cell], (Quantity.GROSS_OVER_NET,)) for cell in study.cells]
     decided = [_decided(claim, at, by_cell) for claim in claims_about(study.name)]
     return StudyResult(study, scale, at, tuple(rows), tuple(decided))
+
+
+def _conduct_shared(study: Study, scale: Scale, sweep: Sweep) -> StudyResult:
+    """Simulate every cell at each interarrival time; claims are decided at each, as read first."""
+    cases = {
+        (*cell, factor): [shared_case(cell, factor, scale.jobs, seed) for seed in range(_replications(scale, factor))]
+        for factor in INTERARRIVAL_FACTORS
+        for cell in study.cells
+    }
+    found_of = iter(sweep.outcomes([case for each in cases.values() for case in each]))
+    outcomes = {key: [next(found_of) for _ in each] for key, each in cases.items()}
+    rows = [_row(key[:2], interarrival_text(key[2]), None, outcomes[key], SHARED_QUANTITIES) for key in cases]
+    decided: list[DecidedClaim] = []
+    for factor in INTERARRIVAL_FACTORS:
+        found = {cell: outcomes[*cell, factor] for cell in study.cells}
+        claims = (*claims_about(study.name), latency_claim(found))
+        decided += [_decided(claim, interarrival_text(factor), found) for claim in claims]
+    decided.sort(key=lambda each: int(each.claim.id[1:]))
+    return StudyResult(study, scale, interarrival_text(INTERARRIVAL_FACTORS[0]), tuple(rows), tuple(decided))
+
+
+def _replications(scale: Scale, factor: float) -> int:
+    return scale.replications if factor == INTERARRIVAL_FACTORS[0] else min(scale.replications, VARIED_REPLICATIONS)
 
 
 _RESPONSE_QUANTITIES: Final = (Quantity.RESPONSE, Quantity.LOCAL_RESPONSE, Quantity.GLOBAL_RESPONSE)

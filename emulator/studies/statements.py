@@ -24,6 +24,12 @@ class Quantity(StrEnum):
     MAXIMAL_GROSS = "maximal_gross"
     MAXIMAL_NET = "maximal_net"
     GROSS_OVER_NET = "gross_over_net"
+    EXECUTION = "execution_s"
+    WAIT = "wait_s"
+    TURNAROUND = "turnaround_s"
+    MAKESPAN = "makespan_s"
+    LATENCY = "latency_s"
+    ESTIMATOR_ERROR = "estimator_error"
 
 
 MUCH: Final = 1 / 1.2
@@ -53,6 +59,12 @@ NAMES: Final = {
     GROSS: "maximal gross utilization",
     NET: "maximal net utilization",
     GAP: "gross over net utilization",
+    Quantity.EXECUTION: "execution",
+    Quantity.WAIT: "wait",
+    Quantity.TURNAROUND: "turnaround",
+    Quantity.MAKESPAN: "makespan",
+    Quantity.LATENCY: "latency",
+    Quantity.ESTIMATOR_ERROR: "estimator's error",
 }
 
 

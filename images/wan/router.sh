@@ -5,6 +5,8 @@
 # same tc commands therefore work with both backends:
 #   kernel  the host's kernel, in this container's network namespace;
 #   uml     a User-Mode Linux guest that takes the interfaces over through raw sockets (guest.sh is its init).
+# WAN_HARDWARE=interface makes the guest take over the interfaces' hardware addresses, which an overlay network needs:
+# there, Docker itself answers address resolution, and knows no other addresses.
 # WAN_BACKEND=kernel|uml|auto; auto uses the host's kernel if it has netem.
 # /run/wan/backend names the backend in use; /run/wan/ready exists once the router forwards.
 set -eu
@@ -59,11 +61,16 @@ fi
 # packets. Without it the guest would receive every packet that it sends.
 printf '\060\0\0\0\004\360\377\377\025\0\001\0\004\0\0\0\006\0\0\0\0\0\004\0\006\0\0\0\0\0\0\0' \
     >"$state/incoming.bpf"
+[ "${WAN_HARDWARE:-}" != interface ] || ip route del default 2>/dev/null || true
 devices=
 number=0
 while read -r interface address index; do
     ip addr flush dev "$interface"
-    hardware=$(echo "$address" | awk -F'[./]' '{ printf "02:77:%02x:%02x:%02x:%02x", $1, $2, $3, $4 }')
+    if [ "${WAN_HARDWARE:-}" = interface ]; then
+        hardware=$(cat "/sys/class/net/$interface/address")
+    else
+        hardware=$(echo "$address" | awk -F'[./]' '{ printf "02:77:%02x:%02x:%02x:%02x", $1, $2, $3, $4 }')
+    fi
     devices="$devices vec$number:transport=raw,ifname=$interface,depth=64,gro=0,mac=$hardware,bpffile=$state/incoming.bpf"
     echo "vec$number $address $index" >>"$state/guest-interfaces"
     number=$((number + 1))

@@ -40,6 +40,12 @@ class FullCluster:
         """Nothing is idle."""
         return Occupancy(32, PROCESSORS, 0)
 
+    malformed_events = 0
+
+    def allocations(self) -> dict[str, str]:
+        """Nothing is ours."""
+        return {}
+
     def release_all(self) -> None:
         """Nothing is ours."""
 

@@ -1,4 +1,4 @@
-"""Twenty disturbances of a running testbed, of several kinds and strengths, which are undone afterwards.
+"""Thirty-three disturbances of a running testbed, of several kinds and strengths, which are undone afterwards.
 
 Each is a context manager that disturbs the host, a link or a container while it is entered. Each states the words by
 which a verdict shows that it noticed the disturbance. The live tests and the bench use this module.
@@ -59,6 +59,49 @@ while (now := time.monotonic() - began) < seconds:
         sent += 1442
     time.sleep(0.002)
 """
+
+STREAM_PORT = 9009
+STREAM_S = 5.0
+"""How long a stranger's stream lasts, in host seconds."""
+
+SINK = """
+import socket, sys
+listening = socket.create_server(("", int(sys.argv[1])), backlog=16)
+listening.settimeout(float(sys.argv[2]) + 5)
+connections = []
+for _ in range(int(sys.argv[3])):
+    connections.append(listening.accept()[0])
+for connection in connections:
+    connection.settimeout(float(sys.argv[2]) + 30)
+    while connection.recv(65536):
+        pass
+"""
+STREAMS = """
+import socket, sys, threading, time
+address, port, rate_bytes, seconds, number = sys.argv[1], *map(float, sys.argv[2:])
+
+def send(connection):
+    began, sent = time.monotonic(), 0
+    while (now := time.monotonic() - began) < seconds:
+        if sent < rate_bytes * now:
+            sent += connection.send(bytes(1448))
+        else:
+            time.sleep(0.002)
+    connection.close()
+
+def connected():
+    for _ in range(50):
+        try:
+            return socket.create_connection((address, int(port)), timeout=30)
+        except ConnectionRefusedError:
+            time.sleep(0.1)
+    raise SystemExit("nobody listens")
+
+senders = [threading.Thread(target=send, args=(connected(),)) for _ in range(int(number))]
+for sender in senders:
+    sender.start()
+"""
+RANKS = "^python3 -m apps "
 
 
 @dataclass(frozen=True)
@@ -284,6 +327,66 @@ def flood(factor: float, scene: Scene) -> Iterator[None]:
     sending.join()
 
 
+@contextmanager
+def streams(factor: float, number: int, scene: Scene, *, back: bool = False) -> Iterator[None]:
+    """Send streams of TCP over the job's link for some seconds, each at most at `factor` times its rate.
+
+    They go from the first cluster to the second, or `back`.
+    """
+    source, target = (TARGET, SOURCE) if back else (SOURCE, TARGET)
+    rate_bytes = factor * scene.program.edges[source].up.host_rate_mbit * 1e6 / 8
+    given = [str(STREAM_PORT), str(rate_bytes), str(STREAM_S), str(number)]
+    sink = ["python3", "-c", SINK, str(STREAM_PORT), str(STREAM_S), str(number)]
+    stream = ["python3", "-c", STREAMS, scene.program.edges[target].address, *given]
+    ends = ((scene.handle.cluster_containers[target], sink), (scene.handle.cluster_containers[source], stream))
+    running = [threading.Thread(target=scene.handle.execute, args=end) for end in ends]
+    for end in running:
+        end.start()
+    yield
+    for end in running:
+        end.join()
+
+
+@contextmanager
+def ranks_stopped(host_s: float, which: str, scene: Scene) -> Iterator[None]:
+    """Stop ranks for `host_s` seconds, as a debugger does: of `both` clusters, of the `first`, or just `one`."""
+    containers = scene.handle.cluster_containers if which == "both" else (scene.cluster,)
+    chosen = "--newest" if which == "one" else ""
+
+    def signal(name: str) -> None:
+        for container in containers:
+            scene.handle.execute(container, ["sh", "-c", f"pkill --signal {name} {chosen} --full '{RANKS}'"])
+
+    signal("STOP")
+    try:
+        time.sleep(host_s)
+    finally:
+        signal("CONT")
+    yield
+
+
+@contextmanager
+def guest_stopped(host_s: float, scene: Scene) -> Iterator[None]:
+    """Stop all processes of the router's container but its first, which a signal from inside does not stop."""
+    router = scene.handle.router_container
+    scene.handle.execute(router, ["sh", "-c", "kill -STOP -1"])
+    try:
+        time.sleep(host_s)
+    finally:
+        scene.handle.execute(router, ["sh", "-c", "kill -CONT -1"])
+    yield
+
+
+@contextmanager
+def echoes(scene: Scene) -> Iterator[None]:
+    """Ask the second cluster for echoes (ICMP) as fast as the link takes them."""
+    command = ["ping", "-q", "-f", "-s", "1400", "-w", "3", scene.program.edges[TARGET].address]
+    asking = threading.Thread(target=scene.handle.container(scene.cluster).exec_run, args=(command,))
+    asking.start()
+    yield
+    asking.join()
+
+
 CHANGED = ("a link was programmed anew",)
 CPU = ("other work took", "waited for a processor")
 MEMORY = ("of the host's memory available", "waited for memory", "killed for want of memory")
@@ -291,6 +394,8 @@ DISK = ("waited for a disk", "to reach the disk")
 THROTTLED = ("throttled by its CPU quota",)
 STILL = ("stood still",)
 OTHERS = ("datagrams of others",)
+STRANGERS = ("traffic of others",)
+STOOD = ("ranks stood still", "late by")
 
 DISTURBANCES = (
     Disturbance("busy loops", "one on every core", partial(busy_loops, 1.0), CPU),
@@ -313,4 +418,17 @@ DISTURBANCES = (
     Disturbance("memory thrashing", "in a container of 32 MB", partial(thrashing, "32m"), (*MEMORY, *CPU, *DISK)),
     Disturbance("slow disk", "four writers that sync", partial(writers, 4), DISK),
     Disturbance("slow disk", "one writer that syncs", partial(writers, 1), DISK),
+    Disturbance("ranks stand still", "all, 1.5 s", partial(ranks_stopped, 1.5, "both"), STOOD),
+    Disturbance("ranks stand still", "all, 0.7 s", partial(ranks_stopped, 0.7, "both"), STOOD),
+    Disturbance("ranks stand still", "those of a cluster, 1.5 s", partial(ranks_stopped, 1.5, "first"), STOOD),
+    Disturbance("ranks stand still", "one of them, 1.5 s", partial(ranks_stopped, 1.5, "one"), STOOD),
+    Disturbance("stranger's stream", "as fast as it can", partial(streams, 10.0, 1), STRANGERS),
+    Disturbance("stranger's stream", "half of the rate", partial(streams, 0.5, 1), STRANGERS),
+    Disturbance("stranger's stream", "a tenth of the rate", partial(streams, 0.1, 1), STRANGERS),
+    Disturbance("stranger's stream", "four at once", partial(streams, 10.0, 4), STRANGERS),
+    Disturbance("stranger's stream", "the other way", partial(streams, 10.0, 1, back=True), STRANGERS),
+    Disturbance("datagrams over the link", "half of its rate", partial(flood, 0.5), (*OTHERS, *STRANGERS)),
+    Disturbance("echoes over the link", "as many as it takes", echoes, STRANGERS),
+    Disturbance("router stands still", "0.4 s", partial(paused, "router", 0.4), STILL),
+    Disturbance("router's guest stands still", "1.5 s", partial(guest_stopped, 1.5), STILL),
 )

@@ -17,7 +17,7 @@ LOADED = """
 name: loaded
 topology: quick
 jobs: 5
-interarrival: {mean_s: 15}
+interarrival: {mean_s: 12}
 application: poisson
 arguments: {grid: 400, iterations: 60, tolerance: 0}
 component_counts: [1, 2]
@@ -26,7 +26,7 @@ background:
   band: [0.25, 0.5]
   local_jobs: {interarrival: {mean_s: 8}, sizes: [2, 4], lengths: {low_s: 10, high_s: 30}}
   dummy: {sizes: [1, 2, 4], lengths: {low_s: 20, high_s: 60}}
-dilation: 1
+dilation: 0.5
 """
 ANYWAY = ("--even-if-hopeless", "--require", "void")
 

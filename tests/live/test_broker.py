@@ -70,12 +70,12 @@ def test_the_applications_of_w1_run_over_two_clusters(
 
 
 @pytest.mark.timed
-def test_a_time_scale_shortens_computing_alone(grid: Grid) -> None:
+def test_faster_processors_shorten_computing_alone(grid: Grid) -> None:
     run = grid.client.take_run(RunRequest(name="scaled", dilation=4, paced_middleware=False)).id
     grid.client.start_run(run)
     arguments = {"grid": 1000, "iterations": 20, "tolerance": 0}
     try:
-        jobs = [grid.finished(grid.submit(4, run=run, arguments=arguments, time_scale=scale)) for scale in (1, 4)]
+        jobs = [grid.finished(grid.submit(4, run=run, arguments=arguments, processor_speed=scale)) for scale in (1, 4)]
     finally:
         grid.client.end_run(run)
     plain_s, scaled_s = (job.result["iteration_s"] for job in jobs if job.result)

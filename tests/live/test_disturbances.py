@@ -78,6 +78,31 @@ def test_each_disturbance_is_held_against_the_job_that_it_met(
     assert manifest.evidence.looks > 10
 
 
+WITHOUT_LATENESS = {
+    "ranks stand still: all, 1.5 s": "ranks stood still",
+    "stranger's stream: as fast as it can": "traffic of others took",
+}
+"""Disturbances of a job that mostly waits for another cluster, and what the verdict says: nothing of it is late."""
+
+
+def test_what_takes_time_without_making_anything_late_is_noticed(two_sites: CommandLine, tmp_path: Path):
+    by_name = {disturbance.shown: disturbance for disturbance in DISTURBANCES}
+    plan = [by_name[name] for name in WITHOUT_LATENESS]
+    matrix = Matrix(
+        applications=("poisson",), grids=(400,), processors=(16,), clusters=(2,), repeat=len(plan) + 1, iterations=100,
+        dilation=DILATION,
+    )  # fmt: skip
+    disturber = Disturber(Scene.of(two_sites.name, Dilation(DILATION), tmp_path), [*plan, None])
+    with testbeds.testbed_named(two_sites.name) as held:
+        measure(held, matrix, tmp_path / "run", disturber.disturb, every_run_counts=True)
+    disturber.finish()
+    *disturbed, quiet = read_run(tmp_path / "run").jobs
+    for job, said in zip(disturbed, WITHOUT_LATENESS.values(), strict=True):
+        assert job.verdict != "valid"
+        assert said in job.verdict_reasons
+    assert not any(said in quiet.verdict_reasons for said in WITHOUT_LATENESS.values())
+
+
 def test_telemetry_sees_every_link_and_leaves_nothing_behind(two_sites: CommandLine):
     state = testbed_state(two_sites.name)
     client = engine.connect()

@@ -95,3 +95,13 @@ def test_the_distribution_and_the_results_take_the_interconnects_time(world: Res
     assert record["interconnects"] == "slow"
     assert record["runtime_s"] >= distribution_s + results_s
     assert record["exchange_s"]["max"] >= distribution_s + results_s
+
+
+@pytest.mark.parametrize("edges", ["zero", "insulated"])
+def test_a_share_of_the_points_is_distributed_and_the_result_is_the_same(world: ResidentWorld, edges: str) -> None:
+    line = f"heat --grid 25 --native --steps 40 --edges {edges}"
+    whole, part = (world.run(4, f"{line} --distributed-share {share}").record for share in (1, 0.3))
+    assert (whole["distributed_share"], part["distributed_share"]) == (1.0, 0.3)
+    assert part["error_max_norm"] == whole["error_max_norm"]
+    assert part["error_l2_norm"] == pytest.approx(whole["error_l2_norm"], rel=1e-12)
+    assert part["final_heat"] == pytest.approx(whole["final_heat"], rel=1e-12)

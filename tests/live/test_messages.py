@@ -200,3 +200,32 @@ else:
 report(cpu_s=cpu_s)
 """
     assert all(float(str(rank["cpu_s"])) < 0.05 for rank in run_on_ranks(world, 2, program))
+
+
+STOPPED = """
+import os, signal
+processes, values = communicator.allgather(os.getpid()), np.zeros(1)
+if rank == 0:
+    time.sleep(0.25)
+    os.kill(processes[1], signal.SIGSTOP)
+    time.sleep(1.0)
+    os.kill(processes[1], signal.SIGCONT)
+    time.sleep(0.25)
+    messenger.send(values, 1)
+else:
+    messenger.receive(values, 0)
+report(stood_s=sum(ended_ns - began_ns for began_ns, ended_ns in messenger.take_standstills_ns()) / 1e9)
+"""
+
+
+@pytest.mark.timed
+def test_a_rank_that_was_stopped_while_it_waited_knows_for_how_long(world: ResidentWorld) -> None:
+    waiting_for_nobody, stopped = run_on_ranks(world, 2, STOPPED)
+    assert waiting_for_nobody["stood_s"] == 0
+    assert float(str(stopped["stood_s"])) >= 1.0
+
+
+@pytest.mark.timed
+def test_a_standstill_costs_nothing_where_the_message_says_when_it_arrived(world: ResidentWorld) -> None:
+    ranks = run_on_ranks(world, 2, STOPPED, interconnect=INTERCONNECT)
+    assert [rank["stood_s"] for rank in ranks] == [0, 0]

@@ -149,3 +149,13 @@ def test_ranks_that_are_ready_too_late_say_by_how_much(world: ResidentWorld) -> 
     host_start_at_s = time.time() - 5.0
     started = world.run(2, f"poisson --grid 20 --iterations 10 --native --start-at {host_start_at_s}").events["started"]
     assert started["host_late_s"] > 5.0
+
+
+def test_sampled_numerics_take_the_time_and_say_nothing_of_a_solution(world: ResidentWorld) -> None:
+    line = "poisson --grid 40 --iterations 60 --dilation 2 --in-cache-ns-per-point 2000 --numerics"
+    real, sampled = (world.run(4, f"{line} {numerics}").record for numerics in ("real", "sampled"))
+    assert (real["numerics"], sampled["numerics"]) == ("real", "sampled")
+    assert (sampled["iterations"], sampled["phases"]) == (real["iterations"], real["phases"])
+    assert sampled["runtime_s"] >= 60 * 400 * 2e-6
+    assert sampled["error_max_norm"] is None
+    assert real["error_max_norm"] > 0

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import logging
+import sqlite3
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -21,6 +23,7 @@ from emulator.model.errors import TestbedError
 from emulator.model.topology import Topology
 from emulator.policies.bandwidth import BandwidthForecast
 
+log = logging.getLogger(__name__)
 REMOVALS_AT_ONCE = 8
 Place = tuple[str, str]
 """A file's name and a site."""
@@ -119,9 +122,10 @@ class ReplicaOperations:
             for request in requests:
                 request.delivery.fail(f"File {name!r} is at no site any more.")
             return
+        entry = self._catalogue.entry(name)
         transfer = Transfer(
-            self._catalogue.entry(name).file,
-            self._servers[first.source],
+            entry.file,
+            self._servers[first.source if first.source in entry.replicas else min(entry.replicas)],
             self._servers[site],
             f"{first.job}-{next(self._labels)}",
             lambda ended: self._post(partial(self._on_ended, place, ended)),
@@ -131,12 +135,23 @@ class ReplicaOperations:
 
     def _on_ended(self, place: Place, ended: TransferEnded) -> None:
         operation = self._operations.pop(place)
+        try:
+            self._conclude(place, operation, ended)
+        except (TestbedError, sqlite3.Error) as error:
+            # The file was removed from the catalogue meanwhile, or the catalogue cannot be written.
+            log.warning("file %r was transferred to %r in vain: %s", *place, error)
+            for request in operation.requests:
+                request.delivery.fail(f"File {place[0]!r} did not come to {place[1]!r}: {error}")
+            if ended.fetched is not None and place not in self._operations:
+                self.remove(place)
+
+    def _conclude(self, place: Place, operation: ReplicaOperation, ended: TransferEnded) -> None:
         name, site = place
         if ended.fetched is not None and not operation.requests:
             self.remove(place)
         elif ended.fetched is not None:
-            self._learn(place, operation, ended.fetched)
             self._catalogue.add_replica(name, site, {request.job for request in operation.requests})
+            self._learn(place, operation, ended.fetched)
             for request in operation.requests:
                 request.delivery.arrived(site)
         elif operation.transfer is not None and operation.transfer.cancelled and operation.requests:

@@ -20,11 +20,13 @@ from emulator.broker.http.event_feed import event_stream, events_page
 from emulator.broker.http.files import files_router
 from emulator.broker.http.limits import RequestLimits, TokenRequired, refusal
 from emulator.broker.http.metrics import Metrics
+from emulator.broker.http.page import SESSIONS_PATH, LivePage, add_page_files, page_router
 from emulator.broker.service import Broker
 from emulator.broker.state.journal import Journal
 from emulator.model.errors import (
     AlreadyEnded,
     InvalidInput,
+    JournalFailed,
     KeyTaken,
     TestbedBusy,
     TestbedError,
@@ -55,12 +57,13 @@ STATUS: list[tuple[type[TestbedError], int]] = [
     (KeyTaken, 409),
     (AlreadyEnded, 409),
     (TestbedBusy, 409),
+    (JournalFailed, 503),
     (TestbedNotUp, 409),
     (TestbedError, 500),
 ]
 LONGEST_WAIT_HOST_S = 60.0
 LARGEST_PAGE = 1_000
-OPEN_PATHS = ("/v1/health", "/v1/openapi.json", "/v1/docs", "/metrics", PROOF_PATH)
+OPEN_PATHS = ("/v1/health", "/v1/openapi.json", "/v1/docs", "/metrics", PROOF_PATH, SESSIONS_PATH)
 """Paths without a token: they show no user's jobs."""
 
 ERRORS: dict[int | str, dict[str, Any]] = {
@@ -70,6 +73,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {
         404: "There is no such job, run, or page.",
         409: "It conflicts with another run, with an end, or with a key that is taken.",
         413: "The body is too large.",
+        503: "The broker's journal cannot be written for now.",
         422: "A field is missing, unknown, or has an invalid value; the sentence names it.",
     }.items()
 }
@@ -97,8 +101,11 @@ class _DescribedApi(FastAPI):
         return self.openapi_schema
 
 
-def create_app(broker: Broker, journal: Journal, token: str) -> FastAPI:
-    """Create the ASGI application that serves `broker` to clients that have `token`."""
+def create_app(
+    broker: Broker, journal: Journal, token: str, page: LivePage | None = None, testbed: str = ""
+) -> FastAPI:
+    """Create the ASGI application that serves `broker` to clients that have `token`, and a live page to browsers."""
+    page = page or LivePage()
     app = _DescribedApi(
         title="Multicluster Testbed broker",
         version="1",
@@ -110,24 +117,31 @@ def create_app(broker: Broker, journal: Journal, token: str) -> FastAPI:
     _add_error_answers(app)
     for routes in (_runs(broker), _jobs(broker), _views(broker), _events(broker, journal), files_router(broker.files)):
         app.include_router(routes, responses=ERRORS)
+    app.include_router(page_router(page, broker, journal, testbed), responses=ERRORS)
+    add_page_files(app, page)
     _add_open_pages(app, broker, Metrics(broker.topology, journal), token)
     app.add_middleware(RequestLimits)
-    app.add_middleware(TokenRequired, token=token, open_paths=OPEN_PATHS)
+    app.add_middleware(TokenRequired, token=token, open_paths=(*OPEN_PATHS, *page.assets), also_admits=page.admits)
     return app
 
 
 def _add_open_pages(app: FastAPI, broker: Broker, metrics: Metrics, token: str) -> None:
     @app.get(
         "/v1/health",
-        responses={503: {"model": HealthView, "description": "A cluster does not answer, or the broker recovers."}},
+        responses={
+            503: {
+                "model": HealthView,
+                "description": "A cluster does not answer, or the broker recovers or is degraded.",
+            }
+        },
     )
     async def health(response: Response) -> HealthView:
-        """Get whether every cluster answers and the broker has recovered; 503 while not."""
-        health = broker.health()
+        """Get whether every cluster answers, and the broker has recovered and can write its journal; 503 while not."""
+        health, fault = broker.health(), broker.fault()
         missing = health.unreachable or health.silent
-        response.status_code = 503 if missing or health.is_recovering else 200
-        status = "recovering" if health.is_recovering else "waiting" if missing else "ok"
-        return HealthView(status=status, unreachable=health.unreachable, silent=health.silent)
+        response.status_code = 503 if fault or missing or health.is_recovering else 200
+        status = "degraded" if fault else "recovering" if health.is_recovering else "waiting" if missing else "ok"
+        return HealthView(status=status, unreachable=health.unreachable, silent=health.silent, reason=fault)
 
     @app.get(PROOF_PATH, response_class=PlainTextResponse, responses={422: ERRORS[422]})
     async def proof(nonce: Annotated[str, Query(pattern=NONCE_PATTERN, description="Random digits.")]) -> str:
@@ -137,7 +151,7 @@ def _add_open_pages(app: FastAPI, broker: Broker, metrics: Metrics, token: str) 
     @app.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
     def shown_metrics() -> Response:
         """Get all metrics, for Prometheus."""
-        return Response(metrics.text(broker.readings()), media_type=metrics.media_type)
+        return Response(metrics.text(broker.readings(), broker.malformed_events()), media_type=metrics.media_type)
 
 
 def _runs(broker: Broker) -> APIRouter:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from fastapi.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -42,10 +42,20 @@ def on_one_line(text: str) -> str:
 
 
 class TokenRequired:
-    """Refuses requests without the token, except for `open_paths`. An empty token lets nobody in."""
+    """Refuses requests without the token, except for `open_paths`, and for those that `also_admits` lets pass.
 
-    def __init__(self, app: ASGIApp, token: str, open_paths: Iterable[str]) -> None:
+    An empty token lets nobody in.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        token: str,
+        open_paths: Iterable[str],
+        also_admits: Callable[[Scope], bool] = lambda scope: False,
+    ) -> None:
         self._app = app
+        self._also_admits = also_admits
         self._token = token.encode()
         self._open_paths = frozenset(open_paths)
 
@@ -62,7 +72,7 @@ class TokenRequired:
         given = [value for name, value in scope["headers"] if name == b"authorization"]
         scheme, _, token = given[0].partition(b" ") if len(given) == 1 else (b"", b"", b"")
         is_bearer = scheme.lower() == b"bearer" and bool(self._token)
-        return hmac.compare_digest(token, self._token) and is_bearer
+        return (hmac.compare_digest(token, self._token) and is_bearer) or self._also_admits(scope)
 
 
 class RequestLimits:

@@ -1,7 +1,8 @@
 """Metrics for Prometheus.
 
-Counters follow the journal's events, including those of former brokers, so that a restart loses no count. So do the
-lengths of the queues and the processors that jobs hold; what others hold comes from the clusters' last readings. So an
+Counters follow the journal's events, including those of former brokers, so that a restart loses no count. Checkpoints
+of them are kept in the journal, so that a long journal need not be read again as a whole. The lengths of the queues and
+the processors that jobs hold follow the events too; what others hold comes from the clusters' last readings. So an
 answer waits neither for the broker's loop nor for a cluster. Durations are emulated seconds of their run.
 """
 
@@ -9,10 +10,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, generate_latest
 
+from emulator.broker.http.totals import Distribution, Total, Totals
 from emulator.broker.readings import ClusterReading
 from emulator.broker.state.journal import Journal
 from emulator.broker.status import ClusterUsage, JobCounts, Labels, cluster_usage
@@ -22,10 +24,13 @@ from emulator.model.views import DEFAULT_RUN, DEFAULT_RUN_REQUEST, EventKind, Ev
 
 BUCKETS_S = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000)
 BY_POLICY = ("policy", "queue")
+CHECKPOINT = "metrics"
+CHECKPOINT_EVERY = 5_000
+"""Events from one checkpoint of the counters to the next: as many are read at most when the broker starts."""
 
 
 class Metrics:
-    """Metrics that follow `journal` from its first event on."""
+    """Metrics that follow `journal` from its first event on, or from the last checkpoint."""
 
     media_type = CONTENT_TYPE_LATEST
 
@@ -33,19 +38,27 @@ class Metrics:
         self._topology = topology
         self._jobs = JobCounts()
         self._registry = CollectorRegistry()
-        self._counters = _Counters(self._registry)
+        self._journal = journal
+        self._counters = _Counters()
+        self._registry.register(self._counters.totals)
         self._gauges = _Gauges(self._registry)
         self._labels: dict[int, Labels] = {DEFAULT_RUN: _labels(DEFAULT_RUN_REQUEST)}
+        self._labels |= {kept.number: _labels(kept.request) for kept in journal.runs()}
         self._lock = threading.Lock()
-        with journal.transaction():  # no event is written between reading the past and observing the future
-            for event in journal.all_events():
-                self._note(event)
-            journal.observe(self._note)
+        self._checkpoint, stored = journal.checkpoint(CHECKPOINT)
+        if stored:
+            self._counters.totals.restore(stored)
+        # The present jobs are in no checkpoint. One whose last event comes after it is counted again by that event.
+        for event in journal.last_events_of_unfinished_jobs():
+            if event.job is not None:
+                self._jobs.note(event.kind, event.job, self._labels.get(event.run, ("", "")))
+        journal.observe(self._note, after=self._checkpoint)
 
-    def text(self, readings: Sequence[ClusterReading]) -> bytes:
-        """Return all metrics as text; `readings` are the clusters as last read."""
+    def text(self, readings: Sequence[ClusterReading], malformed_events: Mapping[str, int]) -> bytes:
+        """Return all metrics as text; `readings` are the clusters as last read, `malformed_events` by cluster."""
         with self._lock:
             self._gauges.set(self._jobs, cluster_usage(self._topology, readings, self._jobs, time.monotonic()))
+            self._gauges.count_malformed(malformed_events)
             return generate_latest(self._registry)
 
     def _note(self, event: EventView) -> None:
@@ -56,24 +69,28 @@ class Metrics:
                 labels = self._labels.get(event.run, ("", ""))
                 self._counters.note(event.kind, event.job, event.time_s, labels)
                 self._jobs.note(event.kind, event.job, labels)
+            if event.sequence < self._checkpoint + CHECKPOINT_EVERY:
+                return
+            self._checkpoint, stored = event.sequence, self._counters.totals.stored()
+        self._journal.store_checkpoint(CHECKPOINT, event.sequence, stored)
 
 
 class _Counters:
     """Metrics that only grow."""
 
-    def __init__(self, registry: CollectorRegistry) -> None:
-        def counter(name: str, meaning: str, labels: tuple[str, ...] = BY_POLICY) -> Counter:
-            return Counter(f"testbed_{name}", meaning, labels, registry=registry)
+    def __init__(self) -> None:
+        def counter(name: str, meaning: str, labels: tuple[str, ...] = BY_POLICY) -> Total:
+            return Total(f"testbed_{name}", meaning, labels)
 
-        def histogram(name: str, meaning: str) -> Histogram:
-            return Histogram(f"testbed_{name}", meaning, BY_POLICY, registry=registry, buckets=BUCKETS_S)
+        def histogram(name: str, meaning: str) -> Distribution:
+            return Distribution(f"testbed_{name}", meaning, BY_POLICY, BUCKETS_S)
 
         self._submissions = counter("submissions", "Jobs submitted.")
         self._placements = counter("placements", "Jobs placed.")
         self._finished = counter("jobs_finished", "Jobs that finished.")
         self._failures = counter("failures", "Jobs that failed.")
         self._cancellations = counter("cancellations", "Jobs that were cancelled.")
-        self._failed_claims = counter("failed_claims", "ClaimingTry of which not all processors were given.")
+        self._failed_claims = counter("failed_claims", "Claiming tries of which not all processors were given.")
         self._tries = counter("placement_tries", "Placement tries of jobs that were placed or given up.")
         self._wait = histogram("wait_seconds", "Submission to start of jobs, in emulated seconds.")
         self._execution = histogram("execution_seconds", "Start to finish of jobs, in emulated seconds.")
@@ -81,24 +98,39 @@ class _Counters:
         self._processor_seconds = counter(
             "processor_seconds", "Emulated processor seconds that jobs held, by what they did.", ("cluster", "kind")
         )
+        self.totals = Totals(
+            (
+                self._submissions,
+                self._placements,
+                self._finished,
+                self._failures,
+                self._cancellations,
+                self._failed_claims,
+                self._tries,
+                self._wait,
+                self._execution,
+                self._response,
+                self._processor_seconds,
+            )
+        )
 
     def note(self, kind: EventKind, job: JobView, time_s: float, labels: Labels) -> None:
         """Count an event of `job` at `time_s`; `labels` are those of its run."""
         match kind:
             case EventKind.SUBMITTED:
-                self._submissions.labels(*labels).inc()
+                self._submissions.add(labels)
             case EventKind.PLACED:
-                self._placements.labels(*labels).inc()
-                self._tries.labels(*labels).inc(job.placement_tries)
+                self._placements.add(labels)
+                self._tries.add(labels, job.placement_tries)
             case EventKind.FINISHED:
-                self._finished.labels(*labels).inc()
+                self._finished.add(labels)
             case EventKind.FAILED:
                 self._count_failure(job, labels)
             case EventKind.CLAIM_FAILED:
-                self._failed_claims.labels(*labels).inc()
+                self._failed_claims.add(labels)
                 self._count_wasted(job, time_s)
             case EventKind.CANCELLED:
-                self._cancellations.labels(*labels).inc()
+                self._cancellations.add(labels)
             case _:
                 return
         if job.state.final:
@@ -106,9 +138,9 @@ class _Counters:
             self._count_processors(job)
 
     def _count_failure(self, job: JobView, labels: Labels) -> None:
-        self._failures.labels(*labels).inc()
+        self._failures.add(labels)
         if job.placed_s is None:
-            self._tries.labels(*labels).inc(job.placement_tries)
+            self._tries.add(labels, job.placement_tries)
 
     def _observe_times(self, job: JobView, labels: Labels) -> None:
         times = Timeline(job.submitted_s, job.placed_s, job.claimed_s, job.started_s, job.finished_s)
@@ -119,14 +151,14 @@ class _Counters:
         )
         for histogram, duration_s in observed:
             if duration_s is not None:
-                histogram.labels(*labels).observe(duration_s)
+                histogram.observe(labels, duration_s)
 
     def _count_wasted(self, job: JobView, released_s: float) -> None:
         """Count the processors that a failed claiming try held, until their release."""
         for part in job.components:
             if part.claimed_s is not None:
                 wasted_s = max(0.0, released_s - part.claimed_s)
-                self._processor_seconds.labels(part.cluster, "wasted").inc(part.processors * wasted_s)
+                self._processor_seconds.add((part.cluster, "wasted"), part.processors * wasted_s)
 
     def _count_processors(self, job: JobView) -> None:
         executed_s = 0.0
@@ -136,8 +168,8 @@ class _Counters:
             if part.claimed_s is None or job.released_s is None:
                 continue
             wasted_s = max(0.0, job.released_s - part.claimed_s - executed_s)
-            self._processor_seconds.labels(part.cluster, "coallocation").inc(part.processors * executed_s)
-            self._processor_seconds.labels(part.cluster, "wasted").inc(part.processors * wasted_s)
+            self._processor_seconds.add((part.cluster, "coallocation"), part.processors * executed_s)
+            self._processor_seconds.add((part.cluster, "wasted"), part.processors * wasted_s)
 
 
 class _Gauges:
@@ -155,6 +187,13 @@ class _Gauges:
             "Share of a cluster's processors: background (others'), coallocation (jobs execute), wasted (only held).",
             ("cluster", "kind"),
         )
+        self._malformed = Counter(
+            "testbed_malformed_events",
+            "Events of a cluster that could not be read, and were skipped.",
+            ("cluster",),
+            registry=registry,
+        )
+        self._malformed_before: dict[str, int] = {}
         self._reachable = gauge("cluster_reachable", "Whether the cluster answers (1) or not (0).", ("cluster",))
         self._age = gauge("cluster_reading_age_host_seconds", "Host seconds since the cluster was read.", ("cluster",))
 
@@ -173,6 +212,12 @@ class _Gauges:
             for kind, used in kinds.items():
                 # A partition may have no nodes, for instance while its machines are replaced.
                 self._utilization.labels(cluster.cluster, kind).set(used / max(1, cluster.processors))
+
+    def count_malformed(self, events: Mapping[str, int]) -> None:
+        """Count the events of each cluster that could not be read, of which `events` has all so far."""
+        for cluster, malformed in events.items():
+            self._malformed.labels(cluster).inc(malformed - self._malformed_before.get(cluster, 0))
+            self._malformed_before[cluster] = malformed
 
 
 def _labels(request: RunRequest) -> Labels:

@@ -3,7 +3,9 @@
 supervisor      launches placed jobs and records what their executions report
 launch          what an execution needs, made of run, specification and placement
 execution       claim, wait for all components, start, follow, release
+gatekeepers     the heads' gatekeepers, which serve one submission at a time
 claiming_try    one allocation per cluster of a placement, all or none
+releases        releases that are tried until nothing is held
 reports         the events that an execution reports to the broker's loop
 runner          the protocol of what starts and follows a job's processes
 mpi_runner      MPI ranks across clusters

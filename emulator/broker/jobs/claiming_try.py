@@ -7,17 +7,19 @@ that this try made: late events of an earlier try, or of a job of an earlier tes
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+from emulator.broker.jobs.releases import Releases
 from emulator.clusters.protocol import AllocationEvent, AllocationEventKind, LocalResourceManager, Part
 from emulator.model.errors import ClaimFailed, ClusterUnreachable, NotGranted, TestbedError
 from emulator.model.job import Placement
 
 RELEASE_TIMEOUT_HOST_S = 5.0
+NOT_ENDED = 0.0
+"""Stands for the end of an allocation that could not be released."""
 Allocation = tuple[str, str]
 """A claim's name and the local manager's identifier of its allocation."""
 
@@ -35,10 +37,20 @@ def job_label(claim: str) -> str:
 class ClaimingTry:
     """The allocations of one try of one job: claimed, awaited and released together.
 
-    The watchers' threads note events; the job's thread waits for them.
+    The watchers' threads note events; the job's thread waits for them. `serve` makes the claim in a cluster when the
+    cluster's head has its turn for it.
     """
 
-    def __init__(self, label: str, number: int, placement: Placement, managers: Sequence[LocalResourceManager]) -> None:
+    def __init__(
+        self,
+        label: str,
+        number: int,
+        placement: Placement,
+        managers: Sequence[LocalResourceManager],
+        releases: Releases,
+        serve: Callable[[str, Callable[[], None]], None] = lambda cluster, claim: claim(),
+    ) -> None:
+        self._serve = serve
         sizes = {
             claim_name(label, number, managers[index].cluster): (managers[index], size)
             for index, size in placement.by_cluster().items()
@@ -50,6 +62,8 @@ class ClaimingTry:
         self._ended_host_s: dict[Allocation, float] = {}
         self._changed = threading.Condition()
         self._abandoned = ""
+        self._releases = releases
+        self._is_over = False
 
     def claim_all(self) -> None:
         """Claim the processors in all clusters at once.
@@ -58,7 +72,10 @@ class ClaimingTry:
             ClaimFailed, ClusterUnreachable: if one of them refuses or does not answer.
         """
         with ThreadPoolExecutor(max_workers=len(self._managers)) as pool:
-            claims = {name: pool.submit(self._claim_one, name) for name in self._managers}
+            claims = {
+                name: pool.submit(self._serve, manager.cluster, partial(self._claim_one, name))
+                for name, manager in self._managers.items()
+            }
         problems = [future.exception() for future in claims.values() if future.exception() is not None]
         if problems:
             raise problems[0] or ClaimFailed("A claim failed.")
@@ -110,16 +127,28 @@ class ClaimingTry:
         self._release_claimed()
 
     def release(self) -> None:
-        """Release every allocation and wait, for a limited time, until their ends are known."""
+        """Release every allocation and wait, for a limited time, until their ends are known.
+
+        What has not ended then is released again and again in the background.
+        """
         self._release_claimed()
         with self._changed:
             self._changed.wait_for(self._all_ended, RELEASE_TIMEOUT_HOST_S)
+            self._is_over = True
+            unreleased = [pair for pair in self._allocations.items() if not self._ended_host_s.get(pair)]
+        for name, allocation in unreleased:
+            self._releases.add(self._managers[name], name, allocation)
 
     def note_event(self, event: AllocationEvent) -> bool:
-        """Take note of an event, which may come twice; returns whether it is of one of these claims."""
+        """Take note of an event, which may come twice; returns whether it is of one of these claims.
+
+        Once they have been released, no event is: what is granted then is nobody's.
+        """
         if event.claim not in self._managers:
             return False
         with self._changed:
+            if self._is_over:
+                return False
             timestamps = self._claimed_host_s if event.kind is AllocationEventKind.CLAIMED else self._ended_host_s
             timestamps.setdefault((event.claim, event.allocation), event.host_moment_s)
             self._changed.notify_all()
@@ -155,7 +184,7 @@ class ClaimingTry:
             allocation = self._managers[name].claim(name, self._processors[name])
         except ClusterUnreachable:
             # The answer was lost, but the claim may have been made.
-            self._release_by_name(name)
+            self._releases.add(self._managers[name], name)
             raise
         with self._changed:
             self._allocations[name] = allocation
@@ -171,12 +200,7 @@ class ClaimingTry:
     def _release_one(self, name: str, allocation: str) -> None:
         try:
             self._managers[name].release(allocation)
-        except ClusterUnreachable:
-            # Its processors cannot be used until it is found again, and then they are released first.
-            self._ended_host_s.setdefault((name, allocation), 0.0)
         except TestbedError:
-            pass
-
-    def _release_by_name(self, name: str) -> None:
-        with contextlib.suppress(TestbedError):
-            self._managers[name].release_claim(name)
+            # Nobody waits for its end; it is released in the background.
+            with self._changed:
+                self._ended_host_s.setdefault((name, allocation), NOT_ENDED)

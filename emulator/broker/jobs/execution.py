@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from emulator.broker.jobs.claiming_try import ClaimingTry
+from emulator.broker.jobs.gatekeepers import JobSubmission
+from emulator.broker.jobs.releases import Releases
 from emulator.broker.jobs.reports import AllClaimed, ClaimTried, ClaimTryFailed, ComponentClaimed, Ended, ExecutionEvent
 from emulator.broker.jobs.runner import Runner
 from emulator.clusters.protocol import AllocationEvent, LocalResourceManager
@@ -60,6 +62,7 @@ class LaunchSpec:
     """All that a job's execution needs.
 
     `overhead_s` is the middleware's overhead from the successful claiming try to the start; None if it is not paced.
+    With a `submission` the claims pass the heads' gatekeepers, and the overhead begins when the last one has served.
     """
 
     label: str
@@ -71,22 +74,29 @@ class LaunchSpec:
     host_grant_limit_s: float
     overhead_s: float | None = None
     preparation: Preparation = field(default_factory=NoPreparation)
+    submission: JobSubmission | None = None
 
     def start_s(self, procedure: ClaimingProcedure) -> float | None:
         """Return when the processes begin if the try of `procedure` succeeds; None means as soon as they can."""
         if self.overhead_s is None and procedure.start_s <= procedure.claim_s:
             return None
-        return max(procedure.start_s, procedure.claim_s + (self.overhead_s or 0.0))
+        claimed_s = procedure.claim_s if self.submission is None else self.submission.served_s
+        return max(procedure.start_s, claimed_s + (self.overhead_s or 0.0))
 
 
 class JobExecution:
     """The execution of one placed job, from claim to release."""
 
     def __init__(
-        self, spec: LaunchSpec, managers: Sequence[LocalResourceManager], report: Callable[[ExecutionEvent], None]
+        self,
+        spec: LaunchSpec,
+        managers: Sequence[LocalResourceManager],
+        releases: Releases,
+        report: Callable[[ExecutionEvent], None],
     ) -> None:
         self._spec = spec
         self._managers = managers
+        self._releases = releases
         self._report = report
         self._claims: ClaimingTry | None = None
         self._stopping = threading.Event()
@@ -121,6 +131,8 @@ class JobExecution:
             threading.Thread(target=self._abandon, args=(reason,), daemon=True).start()
 
     def _abandon(self, reason: str) -> None:
+        if self._spec.submission is not None:
+            self._spec.submission.abandon()
         if self._claims is not None:
             self._claims.abandon(reason)
         self._spec.preparation.end()
@@ -171,9 +183,7 @@ class JobExecution:
         procedure = self._spec.procedure
         while True:
             self._stopping.wait(self._spec.clock.host_remaining_s(procedure.claim_s))
-            claims = self._claims = ClaimingTry(
-                self._spec.label, procedure.number, self._spec.placement, self._managers
-            )
+            claims = self._claims = self._claiming_try(procedure)
             self._check_not_stopped()
             self._report(ClaimTried(procedure))
             try:
@@ -182,6 +192,14 @@ class JobExecution:
                 procedure = self._next_try(failure, claims, procedure)
             else:
                 return claims, procedure
+
+    def _claiming_try(self, procedure: ClaimingProcedure) -> ClaimingTry:
+        spec = self._spec
+        if spec.submission is None:
+            return ClaimingTry(spec.label, procedure.number, spec.placement, self._managers, self._releases)
+        return ClaimingTry(
+            spec.label, procedure.number, spec.placement, self._managers, self._releases, spec.submission.serve
+        )
 
     def _next_try(self, failure: ClaimFailed, claims: ClaimingTry, procedure: ClaimingProcedure) -> ClaimingProcedure:
         """Return the next try; raise `failure` if it is final, was the last try's, or the job is stopped."""

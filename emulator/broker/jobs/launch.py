@@ -5,12 +5,14 @@ All methods run on the broker's loop.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 
 from emulator.broker.files.replicas import Replicas
 from emulator.broker.files.transfers import FileArrived
 from emulator.broker.jobs.execution import LaunchSpec, NoPreparation, Preparation
+from emulator.broker.jobs.gatekeepers import Gatekeepers, JobSubmission
 from emulator.broker.jobs.mpi_runner import MpiRunner
 from emulator.broker.jobs.outputs import Outputs
 from emulator.broker.jobs.plain_runner import PlainRunner
@@ -18,10 +20,11 @@ from emulator.broker.jobs.rank_command import command_line
 from emulator.broker.jobs.runner import Runner
 from emulator.broker.state.jobs import LiveJob
 from emulator.broker.state.runs import Run
+from emulator.model.clock import EmulatedClock
 from emulator.model.errors import TestbedNotUp
-from emulator.model.job import JobKind, JobSpecification, Placement
+from emulator.model.job import JobKind, Placement
 from emulator.model.settings import BrokerSettings
-from emulator.model.topology import Topology
+from emulator.model.topology import Middleware, Topology
 
 
 class LaunchSpecBuilder:
@@ -43,6 +46,7 @@ class LaunchSpecBuilder:
         self._replicas = replicas
         self._outputs = outputs
         self._on_file_arrived = on_file_arrived
+        self._gatekeepers = Gatekeepers(topology.cluster_names)
 
     def build(self, run: Run, job: LiveJob) -> LaunchSpec:
         """Build the launch spec of `job`, and order its input file to the clusters that lack it.
@@ -65,6 +69,7 @@ class LaunchSpecBuilder:
             host_grant_limit_s=self._settings.host_grant_limit_s,
             overhead_s=self._overhead_s(run, placement),
             preparation=self._preparation(run, job, placement),
+            submission=self._submission(run, run.clock, placement),
         )
 
     def _preparation(self, run: Run, job: LiveJob, placement: Placement) -> Preparation:
@@ -83,16 +88,34 @@ class LaunchSpecBuilder:
         output = self._outputs.open(job.id)
         if job.specification.kind is JobKind.PLAIN:
             return PlainRunner(label, job.specification.command, output)
-        return MpiRunner(label, partial(self._command, run, job.specification), self._settings, output)
+        return MpiRunner(label, partial(self._command, run, job), self._settings, output)
 
     def _overhead_s(self, run: Run, placement: Placement) -> float | None:
         """Return the middleware's overhead for the components as placed: a flexible request states one only."""
+        middleware = self._middleware(run)
+        return None if middleware is None else middleware.overhead_s(len(placement.components))
+
+    def _submission(self, run: Run, clock: EmulatedClock, placement: Placement) -> JobSubmission | None:
+        """Return the submission to the heads' gatekeepers; None if they take no time."""
+        middleware = self._middleware(run)
+        if middleware is None or middleware.gatekeeper_s <= 0:
+            return None
+        names = self._topology.cluster_names
+        components = Counter(names[component.cluster] for component in placement.components)
+        return self._gatekeepers.submission(components, middleware.gatekeeper_s, clock)
+
+    def _middleware(self, run: Run) -> Middleware | None:
+        """Return the middleware of a run; None if it is not paced."""
         middleware = self._topology.middleware
         if middleware is None or not run.request.paced_middleware:
             return None
-        return middleware.divided(run.request.time_scale).overhead_s(len(placement.components))
+        return middleware.divided(run.request.time_scale)
 
     def _command(
-        self, run: Run, specification: JobSpecification, part_sizes: Sequence[int], host_start_timestamp_s: float | None
+        self, run: Run, job: LiveJob, part_sizes: Sequence[int], host_start_timestamp_s: float | None
     ) -> list[str]:
-        return command_line(specification, part_sizes, self._topology, run.dilation, host_start_timestamp_s)
+        placed = {} if job.placement is None else job.placement.by_cluster()
+        clusters = [self._topology.cluster_names[index] for index in placed]
+        return command_line(
+            job.specification, part_sizes, self._topology, run.dilation, host_start_timestamp_s, clusters
+        )

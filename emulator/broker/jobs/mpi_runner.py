@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,11 +17,15 @@ from emulator.clusters.protocol import RunningProgram
 from emulator.model.job import JobState
 from emulator.model.settings import BrokerSettings
 
+LARGEST_MESSAGE = 1_048_576
+"""Characters of a report that is read; a longer line is output."""
+
 
 @dataclass(slots=True)
 class _Progress:
-    """What the application has reported so far."""
+    """What the application has reported so far; what it reports again does not count."""
 
+    has_started: bool = False
     host_finished_s: float | None = None
     result: dict[str, Any] | None = None
     failure: str = ""
@@ -70,9 +75,13 @@ class MpiRunner:
 
     def _handle_line(self, line: str, on_started: Callable[[Started], None]) -> None:
         match _parse_message(line):
-            case {"event": "started", "host_moment_s": timestamp, "host_late_s": late}:
-                on_started(Started(timestamp, late))
-            case {"event": "finished", "host_moment_s": timestamp}:
+            case {"event": "started", "host_moment_s": float(timestamp), "host_late_s": float(late)} if math.isfinite(
+                timestamp + late
+            ):
+                if not self._progress.has_started:
+                    self._progress.has_started = True
+                    on_started(Started(timestamp, late))
+            case {"event": "finished", "host_moment_s": float(timestamp)} if math.isfinite(timestamp):
                 self._progress.host_finished_s = timestamp
             case {"event": "result", "record": dict(record)}:
                 self._progress.result = record
@@ -91,9 +100,13 @@ class MpiRunner:
 
 
 def _parse_message(line: str) -> object:
-    if not line.startswith("{"):
+    if not line.startswith("{") or len(line) > LARGEST_MESSAGE:
         return None
     try:
-        return json.loads(line)
-    except ValueError:
+        return json.loads(line, parse_constant=_refuse)
+    except (ValueError, RecursionError):
         return None
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")

@@ -1,8 +1,9 @@
 """Plain jobs: one program without MPI, started once for each processor of each part as a step of its allocation.
 
-Every process waits for the job's start, reports that it begins, and reports that it has ended. These reports carry a
-mark that is new for each job, so that nothing a program writes can be mistaken for one. The job has started when all
-processes have started, and has finished when all have ended.
+Every process waits for the job's start (never longer than it was ahead, if the wall clock is set back), reports that
+it begins, and reports that it has ended. These reports carry a mark that is new for each job, so that nothing a program
+writes can be mistaken for one. The job has started when all processes have started, and has finished when all have
+ended.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from emulator.model.job import JobState
 SCRIPT = """#!/bin/bash
 export TESTBED_JOB={label} TESTBED_PART={part}
 say() {{ printf '%s %s %s\\n' {mark} "$1" "$(date +%s.%N)"; }}
-sleep "$(awk -v now="$(date +%s.%N)" 'BEGIN {{ s = {host_start_timestamp_s} - now; print (s > 0 ? s : 0) }}')"
+sleep "$(awk -v now="$(date +%s.%N)" -v most={host_wait_s} \
+    'BEGIN {{ s = {host_start_timestamp_s} - now; if (s > most) s = most; print (s > 0 ? s : 0) }}')"
 say began
 env -- {command}
 code=$?
@@ -47,6 +49,7 @@ def process_script(
         part=part,
         mark=shlex.quote(mark),
         host_start_timestamp_s=f"{host_start_timestamp_s or 0:.6f}",
+        host_wait_s=f"{max(0.0, (host_start_timestamp_s or 0) - time.time()):.6f}",
         command=shlex.join(command),
     )
 

@@ -1,17 +1,21 @@
 """The command line of a job's ranks.
 
-The user's arguments come first, then the broker's: where the ranks run, the dilation, the processor and the
-interconnect.
+The user's arguments come first, then the broker's: where the ranks run, the dilation, the processor, the interconnect
+and the start. The start is a timestamp of the wall clock with the longest wait for it: ranks whose wall clock is set
+meanwhile wait no longer.
 """
 
 from __future__ import annotations
 
+import statistics
+import time
 from collections.abc import Mapping, Sequence
+from itertools import permutations
 
 from emulator.broker.jobs.mpirun_script import RANK
 from emulator.model.clock import Dilation
-from emulator.model.interconnects import Interconnect
-from emulator.model.job import JobSpecification
+from emulator.model.job import JobSpecification, Numerics
+from emulator.model.point_costs import MemoryCosts
 from emulator.model.processor import Processor
 from emulator.model.topology import Topology
 
@@ -24,17 +28,26 @@ def command_line(
     topology: Topology,
     dilation: Dilation,
     host_start_timestamp_s: float | None,
+    clusters: Sequence[str] = (),
 ) -> list[str]:
-    """Return the command of each rank; `part_sizes` are the processors per cluster, in the order of the ranks."""
+    """Return the command of each rank; `part_sizes` are the processors per cluster, in the order of the ranks.
+
+    `clusters` names those; without, they count as the topology's first ones.
+    """
+    clusters = clusters or topology.cluster_names[: len(part_sizes)]
     options: dict[str, Value] = {
         "dilation": dilation.factor,
         "clusters": len(part_sizes),
         "components": ",".join(str(size) for size in part_sizes),
         **_processor(topology.processor, specification),
-        **_interconnect(topology.interconnects.of(len(part_sizes), specification.interconnect)),
+        **_messages(topology, clusters, part_sizes, specification),
+        "per-node": ",".join(map(str, _per_node(topology, clusters, part_sizes, specification))),
     }
+    if specification.numerics is not Numerics.REAL:
+        options["numerics"] = specification.numerics.value
     if host_start_timestamp_s is not None:
         options["start-at"] = f"{host_start_timestamp_s:.6f}"
+        options["start-within"] = f"{max(0.0, host_start_timestamp_s - time.time()):.6f}"
     return [RANK, specification.application, *_option_words(specification.arguments), *_option_words(options)]
 
 
@@ -43,15 +56,44 @@ def _processor(processor: Processor, specification: JobSpecification) -> dict[st
     if costs is None:
         return {"native": True}
     return {
-        "in-cache-ns-per-point": costs.in_cache_ns_per_point / specification.time_scale,
-        "out-of-cache-ns-per-point": costs.out_of_cache_ns_per_point / specification.time_scale,
+        "in-cache-ns-per-point": costs.in_cache_ns_per_point / specification.processor_speed,
+        "out-of-cache-ns-per-point": costs.out_of_cache_ns_per_point / specification.processor_speed,
         "cache-bytes": costs.cache_bytes,
         "weight": processor.weight(specification.application),
+        **({} if costs.memory is None else {"memory": _memory(costs.memory, specification.processor_speed)}),
     }
 
 
-def _interconnect(interconnect: Interconnect | None) -> dict[str, Value]:
-    return {} if interconnect is None else {"interconnect": interconnect.as_argument}
+def _memory(memory: MemoryCosts, processor_speed: float) -> str:
+    long_row_ns = memory.long_row_ns_per_point / processor_speed
+    return f"{memory.cache_ways}:{memory.first_level_bytes}:{memory.shared_share!r}:{long_row_ns!r}"
+
+
+def _messages(
+    topology: Topology, clusters: Sequence[str], part_sizes: Sequence[int], specification: JobSpecification
+) -> dict[str, Value]:
+    """Return what messages of a job of this size take, as their spread lets them, and the pattern of collectives."""
+    stretch = topology.collectives.stretch(sum(part_sizes))
+    interconnect = topology.interconnects.of(len(part_sizes), specification.interconnect)
+    options: dict[str, Value] = {"collectives": topology.collectives.pattern}
+    if interconnect is not None:
+        options["interconnect"] = interconnect.stretched(stretch).as_argument
+    if stretch > 1.0:
+        # The links have the delay between two processes, whatever their number.
+        emulated = [name for name in clusters if not topology.cluster(name).is_real]
+        delays_s = [topology.path(*pair).delay_s for pair in permutations(emulated, 2)]
+        extra_s = statistics.fmean(delays_s) * (stretch - 1.0) if delays_s else 0.0
+        options |= {"far-extra-s": extra_s} if extra_s > 0 else {}
+    return options
+
+
+def _per_node(
+    topology: Topology, clusters: Sequence[str], part_sizes: Sequence[int], specification: JobSpecification
+) -> list[int]:
+    """Return how many ranks a node has in each cluster, as `testbed predict` counts them."""
+    processors, which = sum(part_sizes), specification.interconnect
+    of_nodes = [topology.cluster(name).processors_per_node for name in clusters]
+    return [topology.whole_nodes.per_node(processors, len(part_sizes), which, of_node) for of_node in of_nodes]
 
 
 def _option_words(arguments: Mapping[str, Value]) -> list[str]:

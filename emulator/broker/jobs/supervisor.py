@@ -5,11 +5,8 @@ All methods but `on_allocation` run on the broker's loop.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import sqlite3
-import threading
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
@@ -20,6 +17,7 @@ from emulator.broker.jobs.claiming_try import job_label
 from emulator.broker.jobs.execution import JobExecution
 from emulator.broker.jobs.launch import LaunchSpecBuilder
 from emulator.broker.jobs.outputs import Outputs
+from emulator.broker.jobs.releases import Releases
 from emulator.broker.jobs.reports import (
     AllClaimed,
     ClaimTried,
@@ -29,6 +27,7 @@ from emulator.broker.jobs.reports import (
     ExecutionEvent,
     Started,
 )
+from emulator.broker.state.changes import Changes
 from emulator.broker.state.jobs import LiveJob
 from emulator.broker.state.recording import EventRecorder
 from emulator.broker.state.runs import Run
@@ -44,6 +43,8 @@ from emulator.policies.claiming_procedure import ClaimingProcedure
 log = logging.getLogger(__name__)
 OUTPUTS_FOLDER: Final = "outputs"
 """Beside the journal."""
+CLOCKS_APART_HOST_S: Final = 60.0
+"""Host seconds by which the clocks of two machines never disagree unless one is set."""
 FINAL_EVENTS = {
     JobState.FINISHED: EventKind.FINISHED,
     JobState.FAILED: EventKind.FAILED,
@@ -61,28 +62,39 @@ class JobSupervisor:
         settings: BrokerSettings,
         replicas: Replicas,
         recorder: EventRecorder,
+        changes: Changes,
         on_ended: Callable[[Run, LiveJob, Ended], None],
     ) -> None:
         self._managers = managers
         self._replicas = replicas
         self._recorder = recorder
+        self._changes = changes
         self._on_ended = on_ended
         self.outputs = Outputs(settings.journal_file.parent / OUTPUTS_FOLDER)
         self._specs = LaunchSpecBuilder(topology, settings, replicas, self.outputs, self._on_file_arrived)
         self._launched: dict[str, JobExecution] = {}
         self._post: Callable[[Callable[[], object]], None] = lambda work: None
-        self._opened_host_s = time.time()
+        self._releases = Releases()
 
     def open(self, post: Callable[[Callable[[], object]], None]) -> None:
-        """Hand what executions report to the loop by `post` from now on."""
-        self._post, self._opened_host_s = post, time.time()
+        """Hand what executions report to the loop by `post` from now on; it must not lose what the journal refuses."""
+        self._post = post
+
+    def close(self) -> None:
+        """Stop all executions, without a record: what they report is not heard any more."""
+        self._releases.close()
+        for execution in list(self._launched.values()):
+            execution.stop(JobState.CANCELLED, "The broker is being stopped.")
 
     def launch(self, run: Run, job: LiveJob) -> None:
         """Start the execution of a placed job; if that fails the job fails, and no other job with it."""
         try:
             spec = self._specs.build(run, job)
             job.execution = JobExecution(
-                spec, self._managers, lambda event: self._post(partial(self._on_execution_event, run, job, event))
+                spec,
+                self._managers,
+                self._releases,
+                lambda event: self._post(partial(self._on_execution_event, run, job, event)),
             )
             self._launched[spec.label] = job.execution
             job.execution.begin()
@@ -97,61 +109,84 @@ class JobSupervisor:
     def relaunch(self, run: Run, job: LiveJob) -> None:
         """Claim again, at the same placement, for a job that a former broker was claiming for; nothing is held."""
         if job.claimed:
-            reason = "The broker was killed during a claiming try; its claims were released, and the job claims again."
-            self._on_claim_failed(run, job, next(iter(job.claimed)), reason, job.claiming)
+            reason = "The broker was stopped during a claiming try; its claims were released, and the job claims again."
+            with self._changes.transaction():
+                self._changes.keep(run, job)
+                self._on_claim_failed(run, job, next(iter(job.claimed)), reason, job.claiming)
         self.launch(run, job)
 
     def finish(self, run: Run, job: LiveJob, ended: Ended) -> None:
-        """Record that a job, placed or waiting, has ended and holds nothing any more."""
+        """Record that a job, placed or waiting, has ended and holds nothing any more.
+
+        Raises:
+            JournalFailed: if that cannot be recorded; it has not ended then.
+        """
+        with self._changes.transaction():
+            self._changes.keep(run, job)
+            self._set_end(run, job, ended)
+            self._recorder.record(run, FINAL_EVENTS[ended.state], job)
+            self._changes.afterwards(partial(self._forget, run, job))
+
+    def _set_end(self, run: Run, job: LiveJob, ended: Ended) -> None:
         job.state, job.reason, job.exit_code = ended.state, ended.reason, ended.exit_code
         job.result = ended.result
         if ended.host_finished_s is not None:
-            job.timeline.finished_s = run.timestamp_s(ended.host_finished_s)
+            job.timeline.finished_s = _timestamp_s(run, job, ended.host_finished_s)
+
+    def _forget(self, run: Run, job: LiveJob) -> None:
+        """Release what a job that has ended needed: its files, its open output, its memory."""
         if job.execution is not None:
             self._launched.pop(job.execution.label, None)
         self.outputs.close(job.id)
-        run.waiting_files.pop(job.id, None)
+        run.remove(job)
         try:
             self._replicas.release_job(job.id)
         except sqlite3.Error:
             # Its replicas are removed when the broker restarts; the job has ended in any case.
             log.exception("the files of job %d could not be released", job.id)
-        self._recorder.record(run, FINAL_EVENTS[ended.state], job)
 
     def on_allocation(self, manager: LocalResourceManager, event: AllocationEvent) -> None:
-        """Pass an event of `manager` on to the job of its claim; an allocation without a job is released.
+        """Pass an event of `manager` on to the job of its claim; an allocation that nobody owns is released.
 
-        The watchers' threads call this directly: a dictionary's look-up needs no lock, and a claim takes its events
-        from any thread.
+        Such an allocation was granted late: its claim had been given up, or a former broker had made it. The watchers'
+        threads call this directly: a dictionary's look-up needs no lock, and claims and releases take events from any
+        thread.
         """
         execution = self._launched.get(job_label(event.claim))
         if execution is not None and execution.note_event(event):
             return
-        if event.kind is AllocationEventKind.CLAIMED and event.host_moment_s > self._opened_host_s:
-            # A former broker claimed it and was killed; it was made after this broker had released all others.
-            threading.Thread(target=_release, args=(manager, event.allocation), daemon=True).start()
+        if event.kind is AllocationEventKind.CLAIMED:
+            self._releases.add(manager, event.claim, event.allocation)
+        else:
+            self._releases.note_ended(manager.cluster, event.claim, event.allocation)
 
     def _on_execution_event(self, run: Run, job: LiveJob, event: ExecutionEvent) -> None:
+        if isinstance(event, Ended):
+            self._on_ended(run, job, event)
+            return
+        with self._changes.transaction():
+            self._changes.keep(run, job)
+            self._note_execution_event(run, job, event)
+
+    def _note_execution_event(self, run: Run, job: LiveJob, event: ExecutionEvent) -> None:
         match event:
             case ClaimTried(procedure):
                 job.claiming, job.claiming_tries = procedure, procedure.number
             case ClaimTryFailed(cluster, reason, procedure):
                 self._on_claim_failed(run, job, cluster, reason, procedure)
             case ComponentClaimed(cluster, allocation, host_timestamp_s):
-                job.claimed[cluster] = (allocation, run.timestamp_s(host_timestamp_s))
+                job.claimed[cluster] = (allocation, _timestamp_s(run, job, host_timestamp_s))
                 self._recorder.record(run, EventKind.COMPONENT_CLAIMED, job, {"cluster": cluster})
             case AllClaimed(host_timestamp_s):
-                job.state, job.timeline.claimed_s = JobState.STARTING, run.timestamp_s(host_timestamp_s)
+                job.state, job.timeline.claimed_s = JobState.STARTING, _timestamp_s(run, job, host_timestamp_s)
                 self._recorder.record(run, EventKind.CLAIMED, job)
                 run.poller.poll_soon()
                 if job.execution is not None:
-                    job.execution.allow_start()
+                    self._changes.afterwards(job.execution.allow_start)
             case Started(host_timestamp_s, host_late_s):
-                job.state, job.timeline.started_s = JobState.RUNNING, run.timestamp_s(host_timestamp_s)
+                job.state, job.timeline.started_s = JobState.RUNNING, _timestamp_s(run, job, host_timestamp_s)
                 job.overhead_late_s = run.dilation.emulated_duration_s(host_late_s)
                 self._recorder.record(run, EventKind.STARTED, job)
-            case Ended():
-                self._on_ended(run, job, event)
 
     def _on_claim_failed(
         self, run: Run, job: LiveJob, cluster: str, reason: str, procedure: ClaimingProcedure | None
@@ -175,9 +210,20 @@ class JobSupervisor:
             "arrived_s": run.timestamp_s(arrived.host_arrived_s),
             "rate_mbit": rate_mbit(arrived.bytes_per_s, 1.0),
         }
-        self._recorder.record(run, EventKind.FILE_ARRIVED, job, detail)
+        self._changes.do_in_time(partial(self._recorder.record, run, EventKind.FILE_ARRIVED, job, detail))
 
 
-def _release(manager: LocalResourceManager, allocation: str) -> None:
-    with contextlib.suppress(TestbedError):
-        manager.release(allocation)
+def _timestamp_s(run: Run, job: LiveJob, host_timestamp_s: float) -> float:
+    """Convert a timestamp that a job's cluster took.
+
+    It may be far before what the job did last, or far after now, if the wall clock was set after it was taken: then
+    that limit stands for it. Clocks of real clusters that disagree a little are not corrected.
+    """
+    times = job.timeline
+    passed = (times.submitted_s, times.placed_s, times.claimed_s, times.started_s)
+    earliest_s, latest_s = max(at_s for at_s in passed if at_s is not None), run.now_s()
+    tolerance_s = run.dilation.emulated_duration_s(CLOCKS_APART_HOST_S)
+    timestamp_s = run.timestamp_s(host_timestamp_s)
+    if timestamp_s < earliest_s - tolerance_s:
+        return earliest_s
+    return latest_s if timestamp_s > latest_s + tolerance_s else timestamp_s

@@ -2,6 +2,7 @@
 
 journal    every event, numbered, on disk
 recording  events of runs and jobs, written into the journal
+changes    changes that happen with their transaction, or not at all
 jobs       a job: its request, its state and its timestamps
 runs       a run: its clock, its discipline and policy, and its jobs
 registry   runs and jobs by their numbers

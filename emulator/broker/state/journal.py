@@ -1,22 +1,29 @@
 """The journal: every event of the broker, numbered, in order, on disk before any reader gets it.
 
-All that is appended within one `transaction` becomes durable together. The journal also holds the keys under which
-clients submitted jobs, and each run's request, clock origin and end, so that a killed broker can be restored
-(`restore`). No event is ever changed or removed.
+All that is appended within one `transaction` becomes durable together. The journal also holds the last event of each
+job, the keys under which clients submitted jobs, each run's request, clock origin and end, so that a killed broker can
+be restored (`restore`), and checkpoints of what is computed from all events. No event is ever changed. The newest
+`RETAINED_EVENTS` are kept, and whatever a restart needs.
 """
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from emulator.model.clock import EmulatedClock, boot_identity
+from emulator.model.errors import JournalFailed
+from emulator.model.job import JobState
 from emulator.model.views import EventKind, EventView, JobView, RunRequest
 
+FINAL_STATES = tuple(state.value for state in JobState if state.final)
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS events (
     sequence INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -26,6 +33,19 @@ CREATE TABLE IF NOT EXISTS events (
 );
 CREATE INDEX IF NOT EXISTS events_of_run ON events (run, sequence);
 CREATE INDEX IF NOT EXISTS events_of_job ON events (job, sequence) WHERE job IS NOT NULL;
+CREATE TABLE IF NOT EXISTS jobs (
+    job INTEGER PRIMARY KEY,
+    run INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    is_final INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS jobs_of_run ON jobs (run, job);
+CREATE INDEX IF NOT EXISTS unfinished_jobs ON jobs (job) WHERE is_final = 0;
+CREATE TABLE IF NOT EXISTS checkpoints (
+    name TEXT PRIMARY KEY,
+    sequence INTEGER NOT NULL,
+    body TEXT NOT NULL
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS submissions (
     key TEXT PRIMARY KEY,
     job INTEGER NOT NULL,
@@ -35,14 +55,29 @@ CREATE TABLE IF NOT EXISTS runs (
     run INTEGER PRIMARY KEY,
     request TEXT NOT NULL,
     host_origin_s REAL,
-    ended INTEGER NOT NULL DEFAULT 0
+    ended INTEGER NOT NULL DEFAULT 0,
+    host_monotonic_origin_s REAL,
+    boot TEXT NOT NULL DEFAULT ''
 );
 """
-LATEST_OF_EACH_JOB = """
-SELECT job, body FROM events
-WHERE sequence IN (SELECT MAX(sequence) FROM events WHERE job > ? GROUP BY job ORDER BY job LIMIT ?)
-ORDER BY job
+LAST_EVENTS = "SELECT job, body FROM jobs JOIN events USING (sequence, job) WHERE {which} job > ? ORDER BY job LIMIT ?"
+COLLECT_JOBS = f"""
+INSERT OR REPLACE INTO jobs
+SELECT job, run, MAX(sequence), json_extract(body, '$.job.state') IN {FINAL_STATES}
+FROM events WHERE job IS NOT NULL GROUP BY job
 """
+NOTE_JOB = """
+INSERT INTO jobs VALUES (?, ?, ?, ?)
+ON CONFLICT (job) DO UPDATE SET sequence = excluded.sequence, is_final = excluded.is_final
+"""
+NEEDED_SEQUENCES = f"""
+SELECT MIN(sequence) FROM jobs WHERE is_final = 0
+UNION ALL
+SELECT (SELECT MAX(sequence) FROM events WHERE run = runs.run AND job IS NULL
+    AND json_extract(body, '$.kind') = '{EventKind.DECISION}' AND json_type(body, '$.detail.snapshot') IS NOT NULL)
+FROM runs WHERE ended = 0
+"""
+"""The oldest last event of a job that has not ended, and the last snapshot of each run that has not."""
 LATEST_SNAPSHOT = f"""
 SELECT sequence FROM events
 WHERE run = ? AND job IS NULL AND json_extract(body, '$.kind') = '{EventKind.DECISION}'
@@ -50,6 +85,12 @@ AND json_type(body, '$.detail.snapshot') IS NOT NULL
 ORDER BY sequence DESC LIMIT 1
 """
 PAGE = 1_000
+RETAINED_EVENTS = 10_000_000
+FORGOTTEN_TOGETHER = 2_000
+"""Events that are removed in one transaction at most, every `PAGE` events."""
+VERSION = 2
+"""The number of the journal's format, in the file's header."""
+log = logging.getLogger(__name__)
 
 Listener = Callable[[], None]
 
@@ -64,16 +105,24 @@ class KeyedSubmission:
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run as stored: its clock read zero at the host timestamp `host_origin_s`; None before its start."""
+    """A run as stored: its clock read zero at the host timestamp `host_origin_s`; None before its start.
+
+    This was at `host_monotonic_origin_s` on the monotonic clock of the host's `boot`.
+    """
 
     number: int
     request: RunRequest
     host_origin_s: float | None
     has_ended: bool
+    host_monotonic_origin_s: float | None = None
+    boot: str = ""
 
 
 class Journal:
-    """Events in one SQLite file with a write-ahead log; safe to share between threads."""
+    """Events in one SQLite file with a write-ahead log; safe to share between threads.
+
+    `fault` says why the last transaction failed; it is empty once one has succeeded again.
+    """
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -81,9 +130,11 @@ class Journal:
         self._database.execute("PRAGMA journal_mode=WAL")
         self._database.execute("PRAGMA synchronous=FULL")
         self._database.executescript(SCHEMA)
+        self._migrate()
         self._changed = threading.Condition()
         self._last_sequence = self._stored_sequence()
         self._depth = 0
+        self.fault = ""
         self._uncommitted: list[EventView] = []
         self._listeners: frozenset[Listener] = frozenset()
         self._listening = threading.Lock()
@@ -91,21 +142,40 @@ class Journal:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Make all that the calling thread appends within durable at the end, or nothing of it if that fails."""
+        """Make all that the calling thread appends within durable at the end, or nothing of it if that fails.
+
+        Raises:
+            JournalFailed: if the journal cannot be written; nothing of the transaction is in it then.
+        """
         with self._changed:
-            if self._depth == 0:
-                self._database.execute("BEGIN IMMEDIATE")
-            self._depth += 1
-            try:
+            if self._depth > 0:
                 yield
+                return
+            try:
+                self._database.execute("BEGIN IMMEDIATE")
+                self._depth = 1
+                yield
+                self._database.execute("COMMIT")
+            except sqlite3.Error as error:
+                self.fault = str(error)
+                self._roll_back()
+                raise JournalFailed(f"The broker's journal cannot be written for now ({error}).") from error
             except BaseException:
-                self._depth -= 1
-                if self._depth == 0:
-                    self._roll_back()
+                self._roll_back()
                 raise
-            self._depth -= 1
-            if self._depth == 0:
-                self._commit()
+            finally:
+                self._depth = 0
+            self.fault = ""
+            self._publish()
+
+    def check_writable(self) -> None:
+        """Write to the disk without a change.
+
+        Raises:
+            JournalFailed: if that fails.
+        """
+        with self.transaction():
+            self._database.execute(f"PRAGMA user_version = {VERSION}")
 
     def append(
         self,
@@ -132,6 +202,10 @@ class Journal:
             )
             self._last_sequence = event.sequence
             self._uncommitted.append(event)
+            if job is not None:
+                self._database.execute(NOTE_JOB, (job.id, run, event.sequence, job.state.final))
+            if event.sequence % PAGE == 0:
+                self._forget_old_events()
             return event
 
     def store_key(self, key: str, job: int, fingerprint: str) -> None:
@@ -144,10 +218,12 @@ class Journal:
         with self.transaction():
             self._database.execute("INSERT INTO runs (run, request) VALUES (?, ?)", (run, request.model_dump_json()))
 
-    def store_origin(self, run: int, host_origin_s: float) -> None:
-        """Store the host timestamp at which the clock of `run` read zero."""
+    def store_origin(self, run: int, clock: EmulatedClock) -> None:
+        """Store when the clock of `run` read zero."""
+        origin = (clock.host_wall_origin_s, clock.host_monotonic_origin_s, boot_identity())
+        statement = "UPDATE runs SET host_origin_s = ?, host_monotonic_origin_s = ?, boot = ? WHERE run = ?"
         with self.transaction():
-            self._database.execute("UPDATE runs SET host_origin_s = ? WHERE run = ?", (host_origin_s, run))
+            self._database.execute(statement, (*origin, run))
 
     def store_end(self, run: int) -> None:
         """Store that `run` has ended."""
@@ -156,17 +232,24 @@ class Journal:
 
     def runs(self) -> list[StoredRun]:
         """Get every run that was begun, in order."""
-        query = "SELECT run, request, host_origin_s, ended FROM runs ORDER BY run"
+        query = "SELECT run, request, host_origin_s, ended, host_monotonic_origin_s, boot FROM runs ORDER BY run"
         with self._changed:
             rows = self._database.execute(query).fetchall()
         return [
-            StoredRun(run, RunRequest.model_validate_json(request), origin, bool(ended))
-            for run, request, origin, ended in rows
+            StoredRun(run, RunRequest.model_validate_json(request), origin, bool(ended), monotonic, boot)
+            for run, request, origin, ended, monotonic, boot in rows
         ]
 
-    def latest_of_each_job(self) -> Iterator[EventView]:
-        """Yield the last event of every job of every run, in order of the jobs' numbers."""
-        return self._pages(LATEST_OF_EACH_JOB, 0)
+    def last_events_of_unfinished_jobs(self) -> Iterator[EventView]:
+        """Yield the last event of every job that has not ended, in order of the jobs' numbers."""
+        return self._pages(LAST_EVENTS.format(which="is_final = 0 AND"), 0)
+
+    def last_views(self, run: int | None = None, after: int = 0, limit: int | None = None) -> list[JobView]:
+        """Get the jobs of a run, or all, as of their last events: those numbered above `after`, at most `limit`."""
+        query = LAST_EVENTS.format(which="" if run is None else f"jobs.run = {run:d} AND")
+        with self._changed:
+            rows = self._database.execute(query, (after, -1 if limit is None else limit)).fetchall()
+        return [job for _, body in rows if (job := EventView.model_validate_json(body).job) is not None]
 
     def since_snapshot(self, run: int) -> Iterator[EventView]:
         """Yield the events of `run` from its last decision with a snapshot on; all if there is none."""
@@ -184,7 +267,7 @@ class Journal:
 
     def last_view(self, job: int) -> JobView | None:
         """Get the job as of its last event, also one of a former broker."""
-        query = "SELECT body FROM events WHERE job = ? ORDER BY sequence DESC LIMIT 1"
+        query = "SELECT body FROM jobs JOIN events USING (sequence, job) WHERE job = ?"
         with self._changed:
             row = self._database.execute(query, (job,)).fetchone()
         return EventView.model_validate_json(row[0]).job if row else None
@@ -204,9 +287,17 @@ class Journal:
         with self._changed:
             return self._rows(run, after)
 
-    def all_events(self) -> Iterator[EventView]:
-        """Yield every event of every run, in order."""
-        return self._pages("SELECT sequence, body FROM events WHERE sequence > ? ORDER BY sequence LIMIT ?", 0)
+    def store_checkpoint(self, name: str, sequence: int, body: str) -> None:
+        """Store what was computed from all events up to `sequence`."""
+        with self.transaction():
+            self._database.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?)", (name, sequence, body))
+
+    def checkpoint(self, name: str) -> tuple[int, str]:
+        """Get the last checkpoint of that name and the event it includes; 0 and an empty string if there is none."""
+        query = "SELECT sequence, body FROM checkpoints WHERE name = ?"
+        with self._changed:
+            row = self._database.execute(query, (name,)).fetchone()
+        return (row[0], row[1]) if row else (0, "")
 
     @contextmanager
     def notify(self, listener: Listener) -> Iterator[None]:
@@ -219,22 +310,58 @@ class Journal:
             with self._listening:
                 self._listeners = self._listeners - {listener}
 
-    def observe(self, observer: Callable[[EventView], None]) -> None:
-        """Call `observer` with every event from now on, once it is durable; it must return at once."""
-        with self._changed:
+    def observe(self, observer: Callable[[EventView], None], after: int | None = None) -> None:
+        """Call `observer` with every event from now on, once it is durable; it must return at once.
+
+        If `after` is given, call it with every event above that one first.
+        """
+        query = "SELECT sequence, body FROM events WHERE sequence > ? ORDER BY sequence LIMIT ?"
+        with self._changed:  # so that no event is written between reading the past and observing the future
+            for event in self._pages(query, after) if after is not None else ():
+                observer(event)
             self._observers.append(observer)
 
     def last_numbers(self) -> tuple[int, int]:
         """Get the highest run and job numbers used so far."""
         with self._changed:
-            query = "SELECT MAX(MAX(run), (SELECT COALESCE(MAX(run), 0) FROM runs)), MAX(job) FROM events"
-            row = self._database.execute(query).fetchone()
-        return row[0] or 0, row[1] or 0
+            query = "SELECT (SELECT MAX(run) FROM events), (SELECT MAX(run) FROM runs), (SELECT MAX(job) FROM jobs)"
+            of_events, of_runs, of_jobs = self._database.execute(query).fetchone()
+        return max(of_events or 0, of_runs or 0), of_jobs or 0
+
+    @property
+    def last_sequence(self) -> int:
+        """The number of the last event, 0 without one."""
+        return self._last_sequence
 
     def close(self) -> None:
         """Close the file."""
         with self._changed:
             self._database.close()
+
+    def _migrate(self) -> None:
+        """Add what journals of earlier versions lack."""
+        columns = {row[1] for row in self._database.execute("PRAGMA table_info(runs)")}
+        if "boot" not in columns:
+            self._database.execute("ALTER TABLE runs ADD COLUMN host_monotonic_origin_s REAL")
+            self._database.execute("ALTER TABLE runs ADD COLUMN boot TEXT NOT NULL DEFAULT ''")
+        if self._database.execute("PRAGMA user_version").fetchone()[0] < VERSION:
+            self._database.execute("BEGIN IMMEDIATE")
+            self._database.execute(COLLECT_JOBS)
+            self._database.execute(f"PRAGMA user_version = {VERSION}")
+            self._database.execute("COMMIT")
+
+    def _forget_old_events(self) -> None:
+        """Remove the oldest events beyond those to be retained, with the jobs that they ended; never what is needed."""
+        oldest = self._database.execute("SELECT MIN(sequence) FROM events").fetchone()[0]
+        last = min(self._last_sequence - RETAINED_EVENTS, oldest + FORGOTTEN_TOGETHER - 1)
+        if last < oldest:
+            return
+        needed = [row[0] for row in self._database.execute(NEEDED_SEQUENCES) if row[0] is not None]
+        last = min([last, *(sequence - 1 for sequence in needed)])
+        self._database.execute(
+            "DELETE FROM jobs WHERE job IN (SELECT job FROM events WHERE sequence <= ?) AND sequence <= ?", (last, last)
+        )
+        self._database.execute("DELETE FROM events WHERE sequence <= ?", (last,))
 
     def _pages(self, query: str, after: int) -> Iterator[EventView]:
         """Yield the events of `query`, a page at a time; each page begins after the last row's first column."""
@@ -246,25 +373,22 @@ class Journal:
             yield from (EventView.model_validate_json(body) for _, body in rows)
             after = rows[-1][0]
 
-    def _commit(self) -> None:
-        try:
-            self._database.execute("COMMIT")
-        except sqlite3.Error:
-            self._roll_back()
-            raise
+    def _publish(self) -> None:
+        """Tell observers and readers what has become durable; one that fails changes nothing of that."""
         committed, self._uncommitted = self._uncommitted, []
         for event in committed:
             for observe in self._observers:
-                observe(event)
+                _attempt(partial(observe, event))
         for listener in self._listeners:
-            listener()
+            _attempt(listener)
         self._changed.notify_all()
 
     def _roll_back(self) -> None:
+        self._last_sequence -= len(self._uncommitted)
         self._uncommitted.clear()
         if self._database.in_transaction:
-            self._database.execute("ROLLBACK")
-        self._last_sequence = self._stored_sequence()
+            with suppress(sqlite3.Error):  # SQLite then rolls back by itself, at the latest when the file is opened
+                self._database.execute("ROLLBACK")
 
     def _rows(self, run: int, after: int) -> list[tuple[int, str]]:
         query = "SELECT sequence, body FROM events WHERE run = ? AND sequence > ? ORDER BY sequence LIMIT ?"
@@ -272,3 +396,10 @@ class Journal:
 
     def _stored_sequence(self) -> int:
         return int(self._database.execute("SELECT COALESCE(MAX(sequence), 0) FROM events").fetchone()[0])
+
+
+def _attempt(action: Callable[[], None]) -> None:
+    try:
+        action()
+    except Exception:
+        log.exception("what follows an event of the journal failed")

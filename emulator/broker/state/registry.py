@@ -1,18 +1,18 @@
-"""The broker's runs and jobs by their numbers, and which run holds the testbed.
+"""The broker's runs, their unfinished jobs by number, and which run holds the testbed.
+
+Jobs that have ended are in the journal only.
 
 All methods run on the broker's loop.
 """
 
 from __future__ import annotations
 
-import itertools
-
 from emulator.broker.deciding import Deciding, deciding
 from emulator.broker.state.jobs import LiveJob
 from emulator.broker.state.journal import Journal
 from emulator.broker.state.restore import restore_runs
 from emulator.broker.state.runs import Run
-from emulator.model.errors import TestbedBusy, TestbedNotUp, UnknownName
+from emulator.model.errors import AlreadyEnded, TestbedBusy, TestbedNotUp, UnknownName
 from emulator.model.topology import Topology
 from emulator.model.views import DEFAULT_RUN, DEFAULT_RUN_REQUEST, JobView, RunRequest, RunState
 
@@ -29,8 +29,6 @@ class RunRegistry:
         self._next_run, self._last_job = last_run + 1, last_job
         taken = (run for run in self._runs.values() if run is not self.default_run and run.state is not RunState.ENDED)
         self.current: Run | None = next(taken, None)
-        jobs = (job for run in self._runs.values() for job in run.jobs.values())
-        self._jobs: dict[int, LiveJob] = {job.id: job for job in sorted(jobs, key=lambda job: job.id)}
 
     def run(self, number: int) -> Run:
         """Get the run of that number.
@@ -74,13 +72,7 @@ class RunRegistry:
     @property
     def running(self) -> list[Run]:
         """The runs whose jobs are scheduled now."""
-        runs = [self.default_run] if self.current is None else [self.default_run, self.current]
-        return [run for run in runs if run.state is RunState.RUNNING]
-
-    @property
-    def unended_runs(self) -> list[int]:
-        """The numbers of the runs that have not ended."""
-        return [run.id for run in self._runs.values() if run.state is not RunState.ENDED]
+        return [run for run in self._holding_jobs if run.state is RunState.RUNNING]
 
     def check_free(self) -> None:
         """Check that a run may begin.
@@ -109,6 +101,11 @@ class RunRegistry:
         self._runs[run.id] = self.current = run
         return run
 
+    def close(self) -> None:
+        """End the processes of researchers' own policies; the runs go on with the next broker."""
+        for run in self._holding_jobs:
+            run.close()
+
     @property
     def last_run_number(self) -> int:
         """The number of the newest run; there is a run of every number up to it."""
@@ -122,48 +119,56 @@ class RunRegistry:
     def add_job(self, run: Run, job: LiveJob) -> None:
         """Add a job to `run`."""
         self._last_job = job.id
-        self._jobs[job.id] = job
         run.add(job)
 
     def remove_job(self, run: Run, job: LiveJob) -> None:
         """Remove a job that did not become durable."""
-        self._jobs.pop(job.id, None)
         run.remove(job)
 
-    def job(self, number: int) -> LiveJob:
-        """Get the job of that number.
+    def unfinished_job(self, number: int) -> LiveJob:
+        """Get the job of that number, which must not have ended.
 
         Raises:
             UnknownName: if there is none.
+            AlreadyEnded: if it has ended.
         """
-        if number not in self._jobs:
-            raise UnknownName(f"There is no job {number} (`testbed jobs` lists those there are).")
-        return self._jobs[number]
+        job = self.find_job(number)
+        if job is None or job.state.final:
+            ended = self._journal.last_view(number)
+            if ended is None:
+                raise unknown_job(number)
+            raise AlreadyEnded(f"Job {number} has ended ({ended.state.value}), so there is nothing to cancel.")
+        return job
 
     def find_job(self, number: int) -> LiveJob | None:
-        """Get the job of that number, if there is one."""
-        return self._jobs.get(number)
+        """Get the job of that number, if there is one that has not ended."""
+        return next((run.jobs[number] for run in self._holding_jobs if number in run.jobs), None)
 
-    def page(self, run: int | None, after: int, limit: int | None) -> list[JobView]:
-        """Get the jobs of a run, or all, in order of submission: those numbered above `after`, at most `limit`.
+    def live_views(self, run: int | None) -> dict[int, JobView]:
+        """Get the jobs of a run, or all, that have not ended.
 
         Raises:
             UnknownName: if there is no such run.
         """
-        jobs = self._jobs if run is None else self.run(run).jobs
-        chosen = itertools.islice((job for number, job in jobs.items() if number > after), limit)
-        return [job.view(self._topology) for job in chosen]
+        runs = self._holding_jobs if run is None else [self.run(run)]
+        return {job.id: job.view(self._topology) for each in runs for job in each.jobs.values()}
 
     def needed_files(self) -> set[str]:
         """Get the input files of the jobs that have not ended."""
-        return {file for job in self._jobs.values() if not job.state.final and (file := job.request.file) is not None}
+        unfinished = (job for run in self._holding_jobs for job in run.unfinished)
+        return {file for job in unfinished if (file := job.request.file) is not None}
+
+    @property
+    def _holding_jobs(self) -> list[Run]:
+        """The runs that may have jobs that have not ended."""
+        return [self.default_run] if self.current is None else [self.default_run, self.current]
 
     def _new_default_run(self) -> Run:
         made = deciding(DEFAULT_RUN_REQUEST, self._topology)
         run = self._runs[DEFAULT_RUN] = Run(DEFAULT_RUN, DEFAULT_RUN_REQUEST, made)
         with self._journal.transaction():
             self._journal.store_run(run.id, run.request)
-            self._journal.store_origin(run.id, run.start().host_origin_s)
+            self._journal.store_origin(run.id, run.start())
         return run
 
 
@@ -172,3 +177,8 @@ def _busy(run: Run) -> TestbedBusy:
         f"Run {run.id} ({run.request.name}) holds the testbed: wait until it ends, or end it with "
         "`testbed campaign stop`."
     )
+
+
+def unknown_job(number: int) -> UnknownName:
+    """Return the error for a job that does not exist."""
+    return UnknownName(f"There is no job {number} (`testbed jobs` lists those there are).")

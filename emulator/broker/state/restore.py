@@ -15,6 +15,7 @@ from emulator.broker.deciding import deciding
 from emulator.broker.state.jobs import LiveJob
 from emulator.broker.state.journal import Journal, StoredRun
 from emulator.broker.state.runs import Run
+from emulator.model.clock import EmulatedClock, boot_identity
 from emulator.model.errors import InvalidInput
 from emulator.model.job import JobState, Timeline
 from emulator.model.placement import Component, Placement
@@ -29,9 +30,9 @@ log = logging.getLogger(__name__)
 
 
 def restore_runs(journal: Journal, topology: Topology) -> dict[int, Run]:
-    """Restore every run that a former broker began, with its jobs."""
+    """Restore every run that a former broker began, with its unfinished jobs."""
     runs = {kept.number: _restore_run(kept, topology) for kept in journal.runs()}
-    for event in journal.latest_of_each_job():
+    for event in journal.last_events_of_unfinished_jobs():
         if event.job is not None and event.run in runs:
             run = runs[event.run]
             run.add(_restore_after_event(event.kind, event.job, run, topology))
@@ -39,6 +40,15 @@ def restore_runs(journal: Journal, topology: Topology) -> dict[int, Run]:
         if run.state is RunState.RUNNING and not run.failure:
             _replay_decisions(run, journal, topology)
     return runs
+
+
+def restore_decisions(run: Run, journal: Journal, topology: Topology) -> None:
+    """Restore the discipline of `run` to what its decisions in the journal made of it; others are forgotten."""
+    try:
+        run.decide_anew(deciding(run.request, topology))
+        _replay_decisions(run, journal, topology)
+    except InvalidInput as error:
+        run.failure = str(error)
 
 
 def restore_job(view: JobView, run: Run, topology: Topology) -> LiveJob:
@@ -84,21 +94,26 @@ def _restore_run(kept: StoredRun, topology: Topology) -> Run:
     run = Run(kept.number, kept.request, made)
     run.failure = failure
     if kept.host_origin_s is not None:
-        run.resume_clock(kept.host_origin_s)
+        monotonic_s = kept.host_monotonic_origin_s if kept.boot and kept.boot == boot_identity() else None
+        run.resume_clock(EmulatedClock.resumed(run.dilation, kept.host_origin_s, monotonic_s))
     if kept.has_ended:
         run.state = RunState.ENDED
     return run
 
 
 def _replay_decisions(run: Run, journal: Journal, topology: Topology) -> None:
-    ended: dict[int, None] = {}
+    ended: dict[int, JobView] = {}
     decisions = _read_decisions(journal.since_snapshot(run.id), run, ended)
     first = next(decisions, None)
     if first is not None and first.snapshot is not None:
         run.deciders.restore(dict(first.snapshot))
     sizes = [cluster.processors for cluster in topology.clusters]
     replayed = replay(itertools.chain([first] if first else [], decisions), run.deciders, sizes)
-    run.undecided_departures = tuple(run.jobs[number] for number in ended)
+    run.undecided_departures = tuple(
+        Departure(view.id, placement)
+        for view in ended.values()
+        if (placement := _restore_placement(view, topology)) is not None
+    )
     for difference in replayed.differences[:1]:
         log.warning(
             "run %d: decision %d made again differs in its %s: %s was recorded, %s came of it",
@@ -106,7 +121,7 @@ def _replay_decisions(run: Run, journal: Journal, topology: Topology) -> None:
         )  # fmt: skip
 
 
-def _read_decisions(events: Iterator[EventView], run: Run, ended: dict[int, None]) -> Iterator[Decision]:
+def _read_decisions(events: Iterator[EventView], run: Run, ended: dict[int, JobView]) -> Iterator[Decision]:
     """Yield the decisions among `events`; in the end `ended` holds placed jobs that ended without a departure.
 
     A failure of the run's own code, and its ending, are set in `run` as they come; the default run goes on.
@@ -115,14 +130,14 @@ def _read_decisions(events: Iterator[EventView], run: Run, ended: dict[int, None
         if event.kind is EventKind.POLICY_FAILED:
             run.failure = str(event.detail.get("reason", ""))
         elif event.kind is EventKind.RUN_ENDING:
-            run.is_ending = run.id != DEFAULT_RUN
+            run.is_ending = run.is_ending or run.id != DEFAULT_RUN
         elif event.kind is EventKind.DECISION:
             decision = recorded_decision(event.detail)
             if isinstance(decision.event, Departure):
                 ended.pop(decision.event.job_id, None)
             yield decision
         elif event.job is not None and event.job.state.final and event.job.components:
-            ended[event.job.id] = None
+            ended[event.job.id] = event.job
 
 
 def _restore_placement(view: JobView, topology: Topology) -> Placement | None:

@@ -21,6 +21,7 @@ from emulator.model.views import RunRequest, RunState, RunView
 from emulator.policies.admission import Admitting
 from emulator.policies.decisions import Decision
 from emulator.policies.factory import DecisionMaker, WaitingQueue
+from emulator.policies.protocols import Departure
 from emulator.policies.state import RunningJob
 
 
@@ -28,9 +29,9 @@ class Run:
     """A run's clock, discipline, policy and jobs; `waiting_files` holds the input files of waiting jobs.
 
     Nothing is decided in it any more once `failure` holds the reason why its discipline or policy failed, or while
-    `is_ending`. Without `deciding` nothing ever is: the run has ended, or its deciders could not be made again.
-    `undecided_departures` holds placed jobs that ended without a decision on their departure: while the run was ending,
-    or right before the broker was killed.
+    `is_ending`. Without `deciding` nothing ever is: the run has ended, or its deciders could not be made again. While
+    `is_behind`, its discipline knows of a decision that did not become durable. `undecided_departures` holds departures
+    that were not decided on: while the run was ending, or right before the broker was killed.
 
     Raises:
         InvalidInput: if the dilation is invalid.
@@ -47,10 +48,11 @@ class Run:
         self.decisions = 0
         self.failure = ""
         self.is_ending = False
+        self.is_behind = False
         self.poller = CapacityPoller()
         self.pending = Pending()
         self.waiting_files: dict[int, str] = {}
-        self.undecided_departures: tuple[LiveJob, ...] = ()
+        self.undecided_departures: tuple[Departure, ...] = ()
 
     def close(self) -> None:
         """End the process of a researcher's own policy; nothing is decided any more."""
@@ -64,9 +66,9 @@ class Run:
             self.state = RunState.RUNNING
         return self.clock
 
-    def resume_clock(self, host_origin_s: float) -> None:
-        """Resume the clock of a former broker, which read zero at `host_origin_s`."""
-        self.clock, self.state = EmulatedClock(self.dilation, host_origin_s), RunState.RUNNING
+    def resume_clock(self, clock: EmulatedClock) -> None:
+        """Resume the clock of a former broker."""
+        self.clock, self.state = clock, RunState.RUNNING
 
     @property
     def deciders(self) -> DecisionMaker:
@@ -91,6 +93,11 @@ class Run:
         except InvalidInput:
             return True
 
+    def decide_anew(self, deciding: Deciding) -> None:
+        """Have everything decided by `deciding` from now on, which knows of no decision yet."""
+        self.close()
+        self._deciding = deciding
+
     def note_decision(self, decision: Decision) -> None:
         """Count a decision, and have the poller take note of it."""
         self.decisions += 1
@@ -98,7 +105,7 @@ class Run:
 
     def host_until_due_s(self) -> float | None:
         """Get the host seconds until the next scan of the queue or poll of the clusters; None if none is due."""
-        if self.failure or self.is_ending:
+        if self.failure or self.is_ending or self.is_behind:
             return None
         try:
             scan_s = self.discipline.next_scan_s()
@@ -115,9 +122,14 @@ class Run:
             self.waiting_files[job.id] = job.request.file
 
     def remove(self, job: LiveJob) -> None:
-        """Remove a job that did not become durable, so that it was never submitted."""
+        """Remove a job that has ended, or that did not become durable."""
         self.jobs.pop(job.id, None)
         self.waiting_files.pop(job.id, None)
+
+    def has_queued(self, number: int) -> bool:
+        """Return whether a job of this run still waits in its queue."""
+        job = self.jobs.get(number)
+        return job is not None and job.state is JobState.QUEUED
 
     def requested_by_waiting(self, job_id: int) -> int | None:
         """Return the processors that a job waiting for an answer requested; None for any other job."""
@@ -136,11 +148,11 @@ class Run:
 
     @property
     def needs_running_jobs(self) -> bool:
-        """Whether the discipline plans with the estimated ends of the running jobs."""
-        return bool(getattr(self.discipline, "needs_running_jobs", False))
+        """Whether the discipline or the policy reads the running jobs and their estimated ends."""
+        return self.deciders.needs_running_jobs
 
     def running(self) -> tuple[RunningJob, ...]:
-        """Return the placed jobs with their estimated ends; nothing if the discipline does not plan with them."""
+        """Return the placed jobs with their estimated ends; nothing if neither discipline nor policy reads them."""
         if not self.needs_running_jobs:
             return ()
         return tuple(running for job in self.placed if (running := job.running()) is not None)
@@ -160,5 +172,5 @@ class Run:
 
     def view(self) -> RunView:
         """Return the run as the API shows it."""
-        origin = self.clock.host_origin_s if self.clock else None
+        origin = self.clock.host_wall_origin_s if self.clock else None
         return RunView(id=self.id, state=self.state, request=self.request, host_origin_s=origin)

@@ -7,6 +7,7 @@ each container and in the router's guest, so links are read less often.
 from __future__ import annotations
 
 import shlex
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,7 @@ from typing import Final
 import docker
 import docker.errors
 
+from emulator.containers.hosts.engines import unseen_host
 from emulator.containers.names import PartNames
 from emulator.containers.telemetry.consoles import Console
 from emulator.containers.telemetry.control_groups import ControlGroups
@@ -53,7 +55,10 @@ class ContainerTelemetry:
     standstills: Standstills
     groups: dict[str, ControlGroups] = field(default_factory=dict)
     untold: dict[str, None] = field(default_factory=dict)
+    unwatched: Mapping[str, str] = field(default_factory=dict)
     _consoles: dict[str, Console] = field(default_factory=dict)
+    _host_looked_s: float = field(default_factory=time.monotonic)
+    _host_router_stopped_s: float = 0.0
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -87,7 +92,20 @@ class ContainerTelemetry:
 
     def _of(self, part: str, groups: ControlGroups) -> Counters:
         host_stopped_s = self.standstills.host_stopped_s(self.containers[part])
+        if part == ROUTER_PART:
+            host_stopped_s += self._router_stopped_s(groups)
         return replace(groups.counters(), host_stopped_s=host_stopped_s)
+
+    def _router_stopped_s(self, groups: ControlGroups) -> float:
+        """Return how long the router's guest was stopped: a look that finds it so counts since the look before.
+
+        Ranks say themselves when they were stopped; a guest that stood still looks to them like a slow wide area.
+        """
+        host_now_s, before_s = time.monotonic(), self._host_looked_s
+        self._host_looked_s = host_now_s
+        if groups.has_stopped_process():
+            self._host_router_stopped_s += host_now_s - before_s
+        return self._host_router_stopped_s
 
     def _answering_console(self, part: str) -> Console | None:
         """Ask the console of a part and return it; open it again if it was lost."""
@@ -134,14 +152,18 @@ def container_telemetry(
     containers = {cluster: names.cluster(cluster) for cluster in clusters}
     containers |= {ROUTER_PART: names.router, BROKER_PART: names.broker}
     with listening(client, containers.values()) as standstills:
-        telemetry = ContainerTelemetry(client, clusters, containers, standstills)
+        unwatched = {cluster: host for cluster in clusters if (host := unseen_host(client, containers[cluster]))}
+        telemetry = ContainerTelemetry(client, clusters, containers, standstills, unwatched=unwatched)
         for part, container in containers.items():
-            groups = _groups(client, container)
+            network = names.site_network(part) if part in clusters else None
+            groups = _groups(client, container, network)
             if groups is None:
                 telemetry.untold["the containers' counters: this host does not show their processes"] = None
             else:
                 telemetry.groups[part] = groups
         telemetry.untold |= dict.fromkeys(missing_counters(telemetry.look(), HOST_PART))
+        unseen = sorted(set(unwatched.values()))
+        telemetry.untold |= dict.fromkeys(f"the pressure and the processors of host {name}" for name in unseen)
         try:
             yield telemetry
         finally:
@@ -153,9 +175,12 @@ def _in_router(script: str) -> str:
     return f"SCRIPT={shlex.quote(script)} {' '.join(RUN)}"
 
 
-def _groups(client: docker.DockerClient, name: str) -> ControlGroups | None:
+def _groups(client: docker.DockerClient, name: str, network: str | None) -> ControlGroups | None:
+    """Return the groups of a container; `network` is that on which frames to other sites are counted."""
     try:
         container = client.containers.get(name)
     except docker.errors.DockerException:
         return None
-    return ControlGroups.of(int(container.attrs["State"]["Pid"]), str(container.id))
+    joined = container.attrs["NetworkSettings"]["Networks"].get(network) or {}
+    address = f"{joined['IPAddress']}/{joined['IPPrefixLen']}" if joined.get("IPAddress") else None
+    return ControlGroups.of(int(container.attrs["State"]["Pid"]), str(container.id), address=address)

@@ -6,6 +6,8 @@ mounts say where a group is. A quota of a group above the container's own also t
 
 from __future__ import annotations
 
+import ipaddress
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -18,20 +20,32 @@ from emulator.model.units import MICROSECONDS_PER_SECOND, NANOSECONDS_PER_SECOND
 UNIFIED: Final = ""
 """Key of the version 2 hierarchy, where version 1 names its controllers."""
 
+_STOPPED: Final = "T"
+"""A process that is traced, as a guest's own processes are all the time, is in another state while it stops."""
+_DESTINATION, _GATEWAY, _MASK = 1, 2, 7
+_BYTES_RECEIVED, _BYTES_SENT = 0, 8
+
 
 @dataclass(frozen=True, slots=True)
 class ControlGroups:
-    """The folders of one container's counters; None if there is no such group."""
+    """The folders of one container's counters; None if there is no such group. `device` leads to other sites."""
 
     process: Path
     unified: Path | None
     cpu: Path | None
     cpu_account: Path | None
     above: tuple[Path, ...]
+    device: str | None = None
 
     @classmethod
-    def of(cls, process_id: int, container_id: str, proc: Path = Path("/proc")) -> Self | None:
-        """Find those of the container whose first process is `process_id`; None if this host does not show it."""
+    def of(
+        cls, process_id: int, container_id: str, proc: Path = Path("/proc"), address: str | None = None
+    ) -> Self | None:
+        """Find those of the container whose first process is `process_id`; None if this host does not show it.
+
+        `address` is its own on the way to other sites, with the length of its network's prefix (``10.0.1.2/24``): what
+        crosses that device is counted.
+        """
         process = proc / str(process_id)
         groups = dict(_groups(process / "cgroup"))
         # Where the engine lives in a virtual machine of its own, the number is another process's, or nobody's.
@@ -41,7 +55,8 @@ class ControlGroups:
         folder = partial(_folder, groups, mounts)
         unified, cpu = folder(UNIFIED), folder("cpu")
         quotas = (cpu, mounts.get("cpu")) if cpu is not None else (unified, mounts.get(UNIFIED))
-        return cls(process, unified, cpu, folder("cpuacct"), tuple(_above(*quotas)))
+        device = None if address is None else device_of(address, process / "net" / "route")
+        return cls(process, unified, cpu, folder("cpuacct"), tuple(_above(*quotas)), device)
 
     def counters(self) -> Counters:
         """Return the container's present counters."""
@@ -50,6 +65,7 @@ class ControlGroups:
         segments, retransmissions = _segments(statistics)
         datagrams = _protocol_counters(statistics, "Udp:")
         timeouts = _protocol_counters(self.process / "net" / "netstat", "TcpExt:").get("TCPTimeouts")
+        sent_bytes, received_bytes = _device_bytes(self.process / "net" / "dev", self.device)
         return Counters(
             host_cpu_s=self._used_s(),
             host_throttled_s=self._throttled_s(),
@@ -61,7 +77,15 @@ class ControlGroups:
             timeouts=timeouts,
             datagrams_sent=datagrams.get("OutDatagrams"),
             datagrams_received=datagrams.get("InDatagrams"),
+            sent_bytes=sent_bytes,
+            received_bytes=received_bytes,
         )
+
+    def has_stopped_process(self) -> bool:
+        """Return whether a process of the container is stopped by a signal at present."""
+        group = self.unified or self.cpu_account
+        processes = [] if group is None else lines_of(group / "cgroup.procs")
+        return any(_state(self.process.parent / number / "stat") == _STOPPED for number in processes)
 
     def _used_s(self) -> float | None:
         if self.cpu_account is not None:
@@ -77,6 +101,12 @@ class ControlGroups:
             return None
         found = [_throttled_s(_statistics(group / "cpu.stat")) for group in (own, *self.above)]
         return None if found[0] is None else sum(each for each in found if each is not None)
+
+
+def _state(stat: Path) -> str:
+    """Read the state of a process, which follows its name in parentheses; empty if it has ended."""
+    fields = " ".join(lines_of(stat)).rpartition(")")[2].split()
+    return fields[0] if fields else ""
 
 
 def _throttled_s(statistics: dict[str, int]) -> float | None:
@@ -142,3 +172,25 @@ def _protocol_counters(path: Path, protocol: str) -> dict[str, int]:
     """Read a protocol's counters: of two lines that begin with its name, one has names and the other numbers."""
     names, numbers = ([line.split()[1:] for line in lines_of(path) if line.startswith(protocol)] + [[], []])[:2]
     return dict(zip(names, map(int, numbers), strict=False))
+
+
+def device_of(address: str, routes: Path) -> str | None:
+    """Return the device on the network of `address`, by the kernel's table of routes; None if there is none."""
+    network = ipaddress.ip_interface(address).network
+    # The table has addresses as the processor has them in memory.
+    parts = (network.network_address, ipaddress.ip_address(0), network.netmask)
+    wanted = [f"{int.from_bytes(part.packed, sys.byteorder):08X}" for part in parts]
+    for fields in map(str.split, lines_of(routes)[1:]):
+        if len(fields) > _MASK and [fields[at] for at in (_DESTINATION, _GATEWAY, _MASK)] == wanted:
+            return fields[0]
+    return None
+
+
+def _device_bytes(path: Path, device: str | None) -> tuple[int | None, int | None]:
+    """Read the bytes of frames that a device sent and received."""
+    for line in lines_of(path):
+        name, _, numbers = line.partition(":")
+        if device is not None and name.strip() == device:
+            counted = numbers.split()
+            return int(counted[_BYTES_SENT]), int(counted[_BYTES_RECEIVED])
+    return None, None

@@ -42,6 +42,8 @@ class Counters:
     timeouts: int | None = None
     datagrams_sent: int | None = None
     datagrams_received: int | None = None
+    sent_bytes: int | None = None
+    received_bytes: int | None = None
 
     def row_since(self, before: Counters, part: str, time_s: float, host_interval_s: float) -> EvidenceRow:
         """Return what was counted of `part` between two readings, the later one at `time_s`."""
@@ -121,6 +123,7 @@ def missing_counters(looks: Mapping[str, Counters], host: str) -> list[str]:
         (_is_missing(parts, "host_cpu_s"), "the use of processors by containers: no control groups of theirs here"),
         (_is_missing(parts, "host_throttled_s"), "throttling of containers"),
         (_is_missing(parts, "timeouts"), "TCP's timeouts in containers"),
+        (all(counters.sent_bytes is None for counters in parts), "the bytes that cross access links"),
     )
     return [phrase for is_missing, phrase in phrases if is_missing]
 

@@ -53,7 +53,7 @@ class ModelJob:
     which: WhichInterconnect | None = None
     processors_per_node: int | None = None
     arguments: Arguments = field(default_factory=dict)
-    time_scale: float = 1.0
+    processor_speed: float = 1.0
 
     @property
     def processors(self) -> int:
@@ -151,8 +151,8 @@ def computed_s(topology: Topology, job: ModelJob) -> list[float]:
     if costs is None:
         return [0.0] * job.processors
     if isinstance(work, StatedWork):
-        return [_stated_s(costs, work, job)] * job.processors
-    weight = topology.processor.weight(job.application) / job.time_scale
+        return [_stated_s(costs, work, job, beside) for beside in _computing_beside(topology, job)]
+    weight = topology.processor.weight(job.application) / job.processor_speed
     touched = descriptor.form.arrays * BYTES_PER_POINT
     computing = _computing_beside(topology, job)
     share = work.largest_share(job.grid, job.processors)
@@ -166,11 +166,11 @@ def computed_s(topology: Topology, job: ModelJob) -> list[float]:
     ]
 
 
-def _stated_s(costs: PointCosts, work: StatedWork, job: ModelJob) -> float:
+def _stated_s(costs: PointCosts, work: StatedWork, job: ModelJob, beside: int) -> float:
     points, stated_s = job.arguments.get(work.points, 1), job.arguments.get(work.duration_s)
     if isinstance(stated_s, int | float):
         return float(stated_s)
-    return costs.duration_s(Sweep(int(points))) / job.time_scale
+    return costs.duration_s(Sweep(int(points)), beside) / job.processor_speed
 
 
 def _computing_beside(topology: Topology, job: ModelJob) -> list[int]:

@@ -59,6 +59,11 @@ def ignores_estimates(policy: PlacementPolicy) -> bool:
     return bool(getattr(policy, "ignores_estimates", False))
 
 
+def needs_running_jobs(decider: object) -> bool:
+    """Return whether a policy or a discipline states that it reads the running jobs and their estimated ends."""
+    return bool(getattr(decider, "needs_running_jobs", False))
+
+
 class AcceptingFixed:
     """A policy that places fixed requests where they say, and passes all others to `policy`."""
 
@@ -67,6 +72,7 @@ class AcceptingFixed:
         self.accepts = policy.accepts | {RequestKind.FIXED}
         self.ignores_time: bool = ignores_time(policy)
         self.ignores_estimates: bool = ignores_estimates(policy)
+        self.needs_running_jobs: bool = needs_running_jobs(policy)
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
         """Return a placement by the request's kind, with the replica that each component reads, or None."""

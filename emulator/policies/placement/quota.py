@@ -11,7 +11,7 @@ import math
 from emulator.model.errors import InvalidInput
 from emulator.model.placement import Placement
 from emulator.model.request import JobRequest
-from emulator.policies.placement.fixed import ignores_estimates, ignores_time
+from emulator.policies.placement.fixed import ignores_estimates, ignores_time, needs_running_jobs
 from emulator.policies.protocols import PlacementPolicy
 from emulator.policies.state import SystemState
 
@@ -31,6 +31,7 @@ class Quota:
         self.accepts = policy.accepts
         self.ignores_time: bool = ignores_time(policy)
         self.ignores_estimates: bool = ignores_estimates(policy)
+        self.needs_running_jobs: bool = needs_running_jobs(policy)
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
         """Return the policy's placement within the quota, or None."""

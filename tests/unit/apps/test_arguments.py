@@ -9,12 +9,14 @@ import pytest
 from apps.grid import Block
 from apps.poisson import Problem, read_options
 from apps.run import main, make_parser, read_setting
+from apps.timeline import host_wait_s
 from emulator.model.errors import InvalidInput
+from emulator.model.point_costs import Sweep
 
 
 def test_the_contract_of_the_broker() -> None:
     line = (
-        "poisson --grid 400 --iterations 100 --dilation 8 --clusters 2 --components 8,8 --start-at 1e9"
+        "poisson --grid 400 --iterations 100 --dilation 8 --clusters 2 --components 8,8 --start-at 1e9 --start-within 5"
         " --in-cache-ns-per-point 120 --out-of-cache-ns-per-point 260 --cache-bytes 1000"
     )
     arguments = make_parser("poisson").parse_args(line.split())
@@ -22,8 +24,17 @@ def test_the_contract_of_the_broker() -> None:
     assert (options.problem.side_points, options.iterations, options.tolerance) == (400, 100, 0.0)
     assert (setting.dilation.factor, setting.clusters, setting.components) == (8.0, 2, (8, 8))
     assert setting.profile is not None
-    assert setting.profile.duration_s(100) == pytest.approx(12e-6)
-    assert arguments.start_at == 1e9
+    assert setting.duration_s(Sweep(100), 0) == pytest.approx(12e-6)
+    assert (arguments.start_at, arguments.start_within) == (1e9, 5)
+
+
+@pytest.mark.parametrize(
+    ("start_at_s", "within_s", "wait_s"),
+    [(None, None, 0), (1_010, None, 10), (1_010, 12, 10), (990, 12, 0), (4_610, 12, 12)],
+)
+def test_the_wait_for_the_start_is_never_longer_than_it_was_when_the_start_was_planned(start_at_s, within_s, wait_s):
+    """The last one is a wall clock that was set back by an hour."""
+    assert host_wait_s(start_at_s, within_s, host_now_s=1_000) == wait_s
 
 
 def test_native_processors_have_no_profile() -> None:
@@ -44,6 +55,14 @@ def test_native_processors_have_no_profile() -> None:
         ("--grid 4 --iterations 1 --components 8;8", "--components must be sizes"),
         ("--grid 4 --iterations 1 --clusters 3", "cannot be divided equally"),
         ("--grid 4 --iterations 1 --in-cache-ns-per-point 0", "must be positive"),
+        ("--grid 4 --iterations 1 --memory 8:16384", "A memory is stated as WAYS"),
+        ("--grid 4 --iterations 1 --memory 0:16384:0.2:30", "A memory is stated as WAYS"),
+        ("--grid 4 --iterations 1 --memory 8:16384:-1:30", "A memory is stated as WAYS"),
+        ("--grid 4 --iterations 1 --per-node 0", "--per-node must be at least 1"),
+        ("--grid 4 --iterations 1 --per-node 2,2,2", "--per-node must be one number or one for each of"),
+        ("--grid 4 --iterations 1 --per-node two", "--per-node must be sizes"),
+        ("--grid 4 --iterations 1 --far-extra-s -1", "--far-extra-s must be zero or more"),
+        ("--grid 4 --iterations 1 --numerics sampled --native", "--numerics sampled needs paced processors"),
     ],
 )
 def test_values_that_cannot_be_meant_are_refused(extra: str, complaint: str) -> None:

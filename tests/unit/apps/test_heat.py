@@ -33,6 +33,9 @@ def test_steps_may_be_called_iterations() -> None:
         ("--grid 4 --steps 1 --ratio 0", "--ratio must be above 0"),
         ("--grid 4 --steps 1 --ratio nan", "--ratio must be above 0"),
         ("--grid 4 --steps 1 --ratio 0.2500001", "not stable"),
+        ("--grid 4 --steps 1 --distributed-share 0", "--distributed-share must be above 0 and at most 1, not 0"),
+        ("--grid 4 --steps 1 --distributed-share 1.1", "--distributed-share must be above 0 and at most 1"),
+        ("--grid 4 --steps 1 --distributed-share 0.5 --save a.npy", "--save needs the whole solution"),
     ],
 )
 def test_values_that_cannot_be_meant_are_refused(line: str, complaint: str) -> None:
@@ -67,3 +70,9 @@ def test_insulated_heat_is_half_the_amplitude_at_any_time_and_cold_edges_take_it
     cold = HeatProblem(200, 3.0)
     assert cold.heat(cold.solution(0)) == pytest.approx(3.0 * (2.0 / math.pi) ** 2, rel=1e-3)
     assert cold.heat(cold.solution(1000)) < cold.heat(cold.solution(0))
+
+
+@pytest.mark.parametrize("edges", ["zero", "insulated"])
+def test_rows_of_the_solution_are_those_of_the_whole_to_the_last_bit(edges: str) -> None:
+    problem = HeatProblem(17, 0.7, edges=edges)
+    assert np.array_equal(problem.solution(3, slice(4, 9)), problem.solution(3)[4:9])

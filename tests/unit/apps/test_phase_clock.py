@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from apps.counters import HostTimes
+from apps.counters import HostTimes, together_ns
+from apps.numerics import FIRST_ITERATIONS
 from apps.pacing import Phase, PhaseCount
 from apps.phase_clock import PhaseClock
 
@@ -36,9 +37,13 @@ class Processor:
         self.timestamp_ns = 0
         # The first question is asked before the loop, and what happened there does not count.
         self._lateness_s: Iterator[float] = iter((9.0, *host_send_lateness_s))
+        self._standstills_ns = iter([(1, 5), (1_000, 3_000)])
 
     def take_send_lateness_ns(self) -> int:
         return int(next(self._lateness_s, 0.0) * 1e9)
+
+    def take_standstills_ns(self) -> list[tuple[int, int]]:
+        return [next(self._standstills_ns)]
 
     def wait_until_timestamp(self) -> None:
         pass
@@ -101,6 +106,38 @@ def test_what_a_rank_is_behind_by_at_the_end_lengthens_the_runtime() -> None:
     assert times.host_critical_lateness_s >= 0.1 + 0.5
 
 
+def test_with_sampled_numerics_only_some_iterations_compute_and_all_are_paced() -> None:
+    times, computed = HostTimes(), []
+    clock = PhaseClock(times, PunctualPacer(), Processor(), sampled=True)
+    clock.begin()
+    results = []
+
+    def update() -> int:
+        computed.append(len(times.iterations_ns))
+        return len(computed)
+
+    for _ in range(65):
+        results.append(clock.compute(update, PHASE))
+        clock.end_iteration()
+    clock.end()
+    assert computed == [*range(FIRST_ITERATIONS), 20, 40, 60]
+    assert results[:12] == [*range(1, 11), 10, 10]
+    assert results[-1] == len(computed)
+    assert list(times.iterations_ns) == [1000] * 65
+
+
+def test_a_kernel_that_has_not_computed_yet_computes_in_any_iteration() -> None:
+    times, computed = HostTimes(), []
+    clock = PhaseClock(times, PunctualPacer(), Processor(), sampled=True)
+    clock.begin()
+    for iteration in range(18):
+        clock.compute(lambda: None, PHASE)
+        if iteration == 15:
+            clock.compute(lambda: computed.append("seldom"), PHASE)
+        clock.end_iteration()
+    assert computed == ["seldom"]
+
+
 def test_an_iteration_may_begin_after_what_prepares_the_loop() -> None:
     times, processor = HostTimes(), Processor()
     clock = clock_of(times, processor)
@@ -113,3 +150,25 @@ def test_an_iteration_may_begin_after_what_prepares_the_loop() -> None:
     clock.end()
     assert list(times.iterations_ns) == [1000, 1000]
     assert (times.exchange_ns, times.compute_ns) == (5_000_000, 2000)
+
+
+def test_standstills_before_the_loop_do_not_count() -> None:
+    times = HostTimes()
+    clock_of(times, Processor()).end()
+    assert times.standstills_ns == [(1_000, 3_000)]
+
+
+@pytest.mark.parametrize(
+    ("intervals_ns", "covered_ns"),
+    [
+        ([], 0),
+        ([(5, 9)], 4),
+        ([(5, 9), (5, 9), (6, 8)], 4),
+        ([(20, 25), (5, 9), (8, 12)], 12),
+        ([(0, 10), (2, 3), (9, 11)], 11),
+    ],
+)
+def test_ranks_that_stand_still_at_the_same_time_lengthen_a_run_once(
+    intervals_ns: list[tuple[int, int]], covered_ns: int
+) -> None:
+    assert together_ns(intervals_ns) == covered_ns

@@ -27,6 +27,24 @@ class Mine:
 """
 )
 
+SHORTEST_AHEAD = (
+    HEAD
+    + """
+
+class Mine:
+    accepts = frozenset({RequestKind.NON_FIXED})
+    needs_running_jobs = True
+
+    def place(self, request, state):
+        # Where the job that ends first runs; its end must be known.
+        running = state.surroundings.running
+        if not running:
+            return Placement((Component(0, request.processors),))
+        first = min(running, key=lambda job: job.estimated_end_s)
+        return Placement((Component(first.placement.components[0].cluster, request.processors),))
+"""
+)
+
 SMALLEST_FIRST = (
     HEAD
     + """

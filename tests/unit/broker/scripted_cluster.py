@@ -56,9 +56,10 @@ class ScriptedCluster:
     """A cluster that grants fitting claims at once, unless it `holds_back`, `refuses` or is `silent`.
 
     Other users hold `others` processors, and precede the next `others_quicker` claims, which stay pending. The next
-    calls of `release_all` raise the errors in `sweeps_failing`. Between `hang` and `answer` no reading ends. `on_claim`
-    is called at each claim. The release of an allocation ends the programs inside it, and no program starts in a
-    released allocation.
+    calls of `release_all` raise the errors in `sweeps_failing`, and the next `releases_failing` releases and
+    `listings_failing` listings of allocations fail. Between `hang` and `answer` no reading ends. `on_claim` is called
+    at each claim. The release of an allocation ends the programs inside it, and no program starts in a released
+    allocation.
     """
 
     def __init__(self, cluster: str, processors: int) -> None:
@@ -70,6 +71,8 @@ class ScriptedCluster:
         self.others = 0
         self.holds_back = self.refuses = self.silent = False
         self.others_quicker = 0
+        self.releases_failing = self.listings_failing = 0
+        self.malformed_events = 0
         self.on_claim = lambda claim, allocation: None
         self.sweeps_failing: list[Exception] = []
         self.claims: list[str] = []
@@ -118,6 +121,9 @@ class ScriptedCluster:
 
     def release(self, allocation: str) -> None:
         self._check_speaking()
+        if self.releases_failing:
+            self.releases_failing -= 1
+            raise ClusterUnreachable(f"Cluster {self.cluster!r}: scancel failed: it timed out.")
         with self._lock:
             claim, _ = self.held.pop(allocation, ("", 0))
             step = self.steps.pop(allocation, None)
@@ -139,10 +145,12 @@ class ScriptedCluster:
         for allocation in list(self.held):
             self.release(allocation)
 
-    def release_claim(self, claim: str) -> None:
-        for allocation, (name, _) in list(self.held.items()):
-            if name == claim:
-                self.release(allocation)
+    def allocations(self) -> dict[str, str]:
+        self._check_speaking()
+        if self.listings_failing:
+            self.listings_failing -= 1
+            raise ClusterUnreachable(f"Cluster {self.cluster!r}: squeue failed: it timed out.")
+        return {allocation: claim for allocation, (claim, _) in self.held.items()}
 
     def start(self, script: str, allocation: str, label: str, processes: int = 0) -> ScriptedProgram:
         self._check_speaking()

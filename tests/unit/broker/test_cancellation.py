@@ -71,26 +71,38 @@ def test_a_run_that_was_being_ended_when_the_broker_was_killed_ends(tmp_path: Pa
     again.close()
 
 
-def test_a_default_run_that_was_ended_with_its_broker_takes_jobs_again(tmp_path: Path):
+def test_a_broker_that_is_stopped_keeps_its_queue_and_releases_its_processors(tmp_path: Path):
     setup = BrokerSetup(tmp_path)
-    setup.submit(8, 8)
-    for _ in range(3):
-        setup.submit(4)
+    run = setup.broker.begin_run(REQUEST).id
+    holds, *waiting = full_with_a_queue(setup, run)
     setup.close()
+    assert setup.nothing_is_held
     again = BrokerSetup(tmp_path)
-    assert again.broker.queue() == []
-    again.until_state(again.submit(8, 8), JobState.STARTING)
-    check_replay(again.journal, 0, DEFAULT_RUN_REQUEST)
+    again.until_state(holds, JobState.FAILED)
+    assert "not run twice" in again.broker.job(holds).reason
+    assert again.broker.current_run().state is RunState.RUNNING
+    for job in waiting:
+        again.until_state(job, JobState.STARTING)
+    check_replay(again.journal, run, REQUEST)
     again.close()
 
 
-def test_a_broker_closes_all_else_when_a_run_cannot_be_ended(tmp_path: Path, monkeypatch):
+def test_a_job_that_was_claiming_when_its_broker_was_stopped_claims_again(tmp_path: Path):
     setup = BrokerSetup(tmp_path)
+    setup.east.holds_back = setup.west.holds_back = True
+    job = setup.submit(8, 8)
+    setup.until_state(job, JobState.CLAIMING)
+    setup.close()
+    assert setup.nothing_is_held
+    again = BrokerSetup(tmp_path)
+    again.until_state(job, JobState.STARTING)
+    assert EventKind.CANCELLED not in again.kinds()
+    again.close()
 
-    def stuck(number: int) -> None:
-        raise TestbedNotUp(f"Run {number} has jobs that did not end.")
 
-    monkeypatch.setattr(setup.broker, "end_run", stuck)
+def test_a_broker_closes_all_else_when_a_cluster_cannot_be_released(tmp_path: Path):
+    setup = BrokerSetup(tmp_path)
+    setup.west.sweeps_failing = [TestbedNotUp("It does not answer.")]
     setup.broker.close()
     assert setup.east._closed
     assert setup.west._closed
@@ -101,7 +113,7 @@ def test_nobody_goes_on_waiting_for_a_run_that_did_not_end_in_time(setup, monkey
     monkeypatch.setattr("emulator.broker.service.END_TIMEOUT_HOST_S", 0.1)
     job = setup.submit(8)
     setup.until_state(job, JobState.STARTING)
-    execution = setup.broker._registry.job(job).execution
+    execution = setup.broker._registry.find_job(job).execution
     with monkeypatch.context() as unstoppable:
         unstoppable.setattr(type(execution), "stop", lambda *arguments: None)
         with pytest.raises(TestbedNotUp, match="did not end within"):

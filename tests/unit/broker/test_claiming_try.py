@@ -126,7 +126,7 @@ def test_a_claim_whose_answer_was_lost_is_released_by_its_name(setup):
     job = setup.submit(6, 6)
     setup.until_state(job, JobState.FAILED)
     assert setup.west.claims == [f"0-{job}.1-west"]
-    assert setup.nothing_is_held
+    setup.until(lambda: setup.nothing_is_held)
 
 
 def test_an_allocation_that_is_ended_while_the_job_runs_fails_it_with_the_cluster_s_name(setup):

@@ -5,6 +5,7 @@ import queue
 import pytest
 
 from emulator.broker.jobs.execution import JobExecution, LaunchSpec
+from emulator.broker.jobs.releases import Releases
 from emulator.broker.jobs.reports import AllClaimed, ClaimTried, ComponentClaimed, Ended
 from emulator.model.clock import Dilation, EmulatedClock
 from emulator.model.errors import RunFailed
@@ -71,7 +72,7 @@ class ReportedExecution:
             overhead_s=overhead_s,
             preparation=steps,
         )
-        self.execution = JobExecution(spec, [self.cluster], self._report)
+        self.execution = JobExecution(spec, [self.cluster], Releases(), self._report)
         self.cluster.watch(self.execution.note_event, lambda reachable, reason: None)
         self.execution.begin()
 

@@ -63,6 +63,12 @@ def described(app):
         "GET /v1/files/{name}",
         "DELETE /v1/files/{name}",
         "GET /v1/bandwidths",
+        "POST /v1/page/codes",
+        "POST /v1/page/sessions",
+        "GET /v1/page/system",
+        "GET /v1/page/now",
+        "GET /v1/page/notes",
+        "POST /v1/runs/{number}/notes",
     ],
 )
 def test_every_request_gets_an_answer_that_the_interface_describes(described, operation):

@@ -51,9 +51,9 @@ HOSTILE = [
     ({"request": "fixed", "clusters": ["north"]}, "'north'"),
     ({"run_time_limit_s": -1}, "specification.run_time_limit_s"),
     ({"run_time_limit_s": "for ever"}, "specification.run_time_limit_s"),
-    ({"time_scale": 0}, "specification.time_scale"),
-    ({"time_scale": 1e-320}, "specification.time_scale"),
-    ({"time_scale": True}, "specification.time_scale"),
+    ({"processor_speed": 0}, "specification.processor_speed"),
+    ({"processor_speed": 1e-320}, "specification.processor_speed"),
+    ({"processor_speed": True}, "specification.processor_speed"),
     ({"run_time_limit_s": "10"}, "specification.run_time_limit_s"),
     ({"interconnect": "carrier pigeons"}, "specification.interconnect"),
     ({"__class__": "os.system"}, "specification.__class__"),
@@ -77,8 +77,11 @@ def test_a_wrong_type_is_refused_by_the_name_of_its_field(api, name, value):
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ('{"specification": {"application": "poisson", "components": [4], "time_scale": NaN}}', "time_scale"),
-        ('{"specification": {"application": "poisson", "components": [4], "time_scale": 1e999}}', "time_scale"),
+        ('{"specification": {"application": "poisson", "components": [4], "processor_speed": NaN}}', "processor_speed"),
+        (
+            '{"specification": {"application": "poisson", "components": [4], "processor_speed": 1e999}}',
+            "processor_speed",
+        ),
         ('{"specification": {"application": "poisson", "components": [4], "arguments": {"grid": -Infinity}}}', "grid"),
         ('{"specification": {"application": "poisson", "components": [' + "9" * 100_000 + "]}}", "components.0"),
         ('{"run": 1, "run": 2}', "run: this key is given twice"),

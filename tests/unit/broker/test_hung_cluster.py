@@ -94,7 +94,7 @@ def test_while_every_cluster_hangs_jobs_are_submitted_shown_and_cancelled(hung):
     assert [hung.broker.job(job).state for job in jobs[25:]] == [JobState.QUEUED] * 25
     client = TestClient(create_app(hung.broker, hung.journal, "right"))
     answer = client.get("/v1/health")
-    said = {"status": "waiting", "unreachable": [], "silent": ["east", "west"]}
+    said = {"status": "waiting", "unreachable": [], "silent": ["east", "west"], "reason": ""}
     assert (answer.status_code, answer.json()) == (503, said)
     text = client.get("/metrics").text
     assert 'testbed_cluster_reachable{cluster="west"} 0.0' in text
@@ -122,7 +122,7 @@ def test_allocation_events_reach_their_claim_while_the_loop_is_busy(setup):
     setup.east.holds_back = True
     job = setup.submit(4, **EAST_ONLY)
     setup.until(lambda: setup.east.held)
-    execution = setup.broker._registry.job(job).execution
+    execution = setup.broker._registry.find_job(job).execution
     release = keep_loop_busy(setup)
     try:
         setup.east.report_all()

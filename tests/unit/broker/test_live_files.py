@@ -181,3 +181,53 @@ def test_files_need_the_token_as_well(api):
     api.headers.pop("authorization")
     assert api.get("/v1/files").status_code == 401
     assert api.post("/v1/files", json={}).status_code in (401, 422)
+
+
+@pytest.mark.parametrize("policy", ["cf", "wf"])
+def test_a_job_whose_file_is_gone_from_the_catalogue_fails_alone(setup, policy):
+    setup.register()
+    setup.register("other")
+    setup.east.others = setup.west.others = 8
+    run = setup.begin(policy=policy, queue="gs")
+    lost, kept = setup.submit(4, run=run, file="input"), setup.submit(4, run=run, file="other")
+    setup.until(lambda: len(setup.broker.queue()) == 2)
+    setup.broker._loop.call(lambda: setup.broker._replicas.catalogue.remove("input"))
+    setup.east.others = 0
+    setup.until_state(lost, JobState.FAILED)
+    assert "'input' is at no site any more" in setup.broker.job(lost).reason
+    setup.until_state(kept, JobState.STARTING)
+    assert EventKind.POLICY_FAILED not in setup.kinds(run)
+    assert setup.broker.queue() == []
+
+
+def test_a_job_that_arrives_when_its_file_is_gone_is_not_shown_to_the_policy(setup):
+    setup.register()
+    run = setup.begin(policy="cf", queue="gs")
+    live = setup.broker._registry.run(run)
+    job = setup.submit(4, run=run, file="input")
+    setup.until_state(job, JobState.STARTING)
+
+    def arrive_again() -> None:
+        again = setup.broker._registry.find_job(job)
+        again.state, again.answered = JobState.QUEUED, False
+        live.waiting_files[job] = "gone"
+        setup.broker._scheduling.decide_arrivals(live, [again])
+
+    setup.broker._loop.call(arrive_again)
+    setup.until_state(job, JobState.FAILED)
+    assert live.failure == ""
+
+
+def test_a_file_that_vanishes_while_it_is_brought_fails_every_job_that_waits_for_it(setup):
+    setup.register()
+    setup.files["west"].holds_back = True
+    run = setup.begin(policy="cf", dilation=0.01)
+    jobs = [setup.submit(4, run=run, file="input", request="fixed", clusters=("west",)) for _ in range(2)]
+    setup.until(lambda: len(setup.west.claims) == 2 and setup.files["west"].transfers)
+    setup.broker._loop.call(lambda: setup.broker._replicas.catalogue.remove("input"))
+    setup.files["west"].transfers[0].go_on()
+    for job in jobs:
+        setup.until_state(job, JobState.FAILED)
+        assert "'input'" in setup.broker.job(job).reason
+    setup.until(lambda: setup.nothing_is_held)
+    setup.until(lambda: not setup.files["west"].files)

@@ -159,3 +159,25 @@ def test_what_a_failed_claiming_try_held_is_counted_as_wasted_once(tmp_path):
     )
     assert failed.time_s > held.claimed_s
     setup.close()
+
+
+def test_events_that_could_not_be_read_are_counted_by_cluster(setup):
+    client = TestClient(create_app(setup.broker, setup.journal, "right"))
+    for malformed in (2, 2, 5):
+        setup.east.malformed_events = malformed
+        assert f'testbed_malformed_events_total{{cluster="east"}} {malformed}.0' in client.get("/metrics").text
+
+
+def test_counts_go_on_from_a_checkpoint_and_no_earlier_event_is_read_again(setup, monkeypatch):
+    monkeypatch.setattr("emulator.broker.http.metrics.CHECKPOINT_EVERY", 4)
+    create_app(setup.broker, setup.journal, "right")
+    one_of_each(setup)
+    before = samples(setup)
+    sequence, _ = setup.journal.checkpoint("metrics")
+    assert sequence >= 4
+    setup.journal._database.execute("DELETE FROM events WHERE sequence <= ?", (sequence,))
+    after = samples(setup)
+    growing = ("_total", "_count", "_sum", "_bucket")
+    assert {key: number for key, number in after.items() if key[0].endswith(growing)} == {
+        key: number for key, number in before.items() if key[0].endswith(growing)
+    }

@@ -15,7 +15,7 @@ from emulator.model.views import EventKind, RunRequest
 from emulator.policies.factory import deciders
 from emulator.policies.replay import replay
 from tests.unit.broker.broker_setup import BrokerSetup, begin_fast_run, finish_all, recorded_decisions, recorded_request
-from tests.unit.broker.own_policies import BEST_FIT, SMALLEST_FIRST, deciding, placing
+from tests.unit.broker.own_policies import BEST_FIT, SHORTEST_AHEAD, SMALLEST_FIRST, deciding, placing
 
 NAME = "mine.py:Mine"
 OWN_POLICY = {"policy": NAME}
@@ -63,6 +63,18 @@ def test_decisions_are_made_again_from_the_request_alone(setup, source, stated):
     # Jobs that arrive while the clusters are read are decided on together.
     assert done.decisions > len(jobs)
     assert done.differences == ()
+
+
+def test_a_policy_that_asks_for_them_sees_the_running_jobs_with_their_estimated_ends(setup):
+    run = under(setup, SHORTEST_AHEAD, **OWN_POLICY)
+    later = setup.submit(2, run=run, request="fixed", clusters=("east",), run_time_limit_s=900.0)
+    sooner = setup.submit(2, run=run, request="fixed", clusters=("west",), run_time_limit_s=100.0)
+    for job in (later, sooner):
+        setup.until_state(job, JobState.STARTING)
+    job = setup.submit(3, run=run)
+    setup.until_state(job, JobState.STARTING)
+    assert [part.cluster for part in setup.broker.job(job).components] == ["west"]
+    finish_all(setup, [later, sooner, job])
 
 
 @pytest.mark.parametrize(

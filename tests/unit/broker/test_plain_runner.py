@@ -1,5 +1,6 @@
 """Plain jobs: one process a processor, words that mean nothing to a shell, a start when all have started."""
 
+import os
 import re
 import subprocess
 import time
@@ -161,7 +162,7 @@ def test_no_word_means_anything_to_the_shell(words):
         ({"command": "echo hello"}, "command"),
         ({"arguments": {"grid": 1}}, "arguments: a job of the kind plain has a command, and not this"),
         ({"application": "poisson"}, "application: a job of the kind plain"),
-        ({"time_scale": 2}, "time_scale: a job of the kind plain"),
+        ({"processor_speed": 2}, "processor_speed: a job of the kind plain"),
         ({"kind": "mpi"}, "application: this key is missing"),
         ({"kind": "mpi", "application": "poisson"}, "command: only a job of the kind plain has one"),
     ],
@@ -176,3 +177,10 @@ def test_what_is_no_plain_job_is_refused_naming_the_field(wrong, said):
 def test_an_absolute_path_is_a_program_and_its_words_are_free():
     job = JobSpecification(kind="plain", command=("/usr/bin/env", "a=$(b); ../c"), components=(2,))
     assert (job.kind, job.application) == (JobKind.PLAIN, "plain")
+
+
+def test_a_wall_clock_that_is_set_back_before_the_start_delays_it_no_further(tmp_path):
+    (tmp_path / "date").write_text(f"#!/bin/sh\necho {time.time() - 3600:.6f}\n")
+    (tmp_path / "date").chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    assert "hello" in run(["echo", "hello"], time.time() + 0.2, env=environment).stdout

@@ -2,23 +2,30 @@
 
 import pytest
 
+from apps.grid import ProcessGrid, block_of
 from apps.registry import APPLICATIONS, check_program
-from apps.run import make_parser
+from apps.run import make_parser, read_setting
 from emulator.broker.jobs.rank_command import command_line
+from emulator.fidelity.iteration.predicted import ModelJob, computed_s
 from emulator.model.catalogue import topology_named
 from emulator.model.clock import Dilation
 from emulator.model.errors import InvalidInput, UnknownName
 from emulator.model.interconnects import Interconnects, WhichInterconnect
 from emulator.model.job import JobSpecification
+from emulator.model.point_costs import Sweep
 from emulator.model.processor import processor_named
+from emulator.model.units import BYTES_PER_POINT
 
 DAS2 = topology_named("das2")
+DAS2_2003 = topology_named("das2-2003")
 MINI = topology_named("mini")
 
 
-def words(application="poisson", parts=(8,), topology=MINI, host_start_timestamp_s=None, **arguments) -> list[str]:
+def words(
+    application="poisson", parts=(8,), topology=MINI, host_start_timestamp_s=None, clusters=(), **arguments
+) -> list[str]:
     specification = JobSpecification(application=application, arguments=arguments, components=parts)
-    return command_line(specification, parts, topology, Dilation(8), host_start_timestamp_s)
+    return command_line(specification, parts, topology, Dilation(8), host_start_timestamp_s, clusters)
 
 
 def value(line: list[str], option: str) -> str:
@@ -37,6 +44,7 @@ def test_components_dilation_and_start_are_the_brokers():
     assert value(line, "--clusters") == "2"
     assert value(line, "--dilation") == "8"
     assert value(line, "--start-at") == "12.500000"
+    assert value(line, "--start-within") == "0.000000", "that is long past"
 
 
 def test_a_job_in_one_cluster_uses_another_interconnect_than_a_coallocated_one():
@@ -53,10 +61,14 @@ def test_a_job_in_one_cluster_may_be_asked_to_use_the_interconnect_of_coallocate
     assert value(line, "--interconnect") == DAS2.interconnects.coallocated.as_argument
 
 
-def test_a_time_scale_divides_what_computing_costs_and_nothing_else():
+def test_faster_processors_divide_what_computing_costs_and_nothing_else():
     plain, scaled = (
         command_line(
-            JobSpecification(application="poisson", components=(8,), time_scale=scale), (8,), DAS2, Dilation(8), None
+            JobSpecification(application="poisson", components=(8,), processor_speed=scale),
+            (8,),
+            DAS2,
+            Dilation(8),
+            None,
         )
         for scale in (1.0, 50.0)
     )
@@ -75,6 +87,77 @@ def test_the_processors_costs_and_the_applications_weight_are_passed():
     assert int(value(line, "--cache-bytes")) == costs.cache_bytes
     assert value(line, "--weight") == "0.5"
     assert value(words(), "--weight") == "1.0"
+
+
+def told_s(line: list[str], application: str, shapes: list[tuple[int, int]], arrays: int) -> list[float]:
+    """Return the seconds of one sweep that each rank takes from its command line."""
+    setting = read_setting(make_parser(application).parse_args(line[1:]), len(shapes))
+    touched = arrays * BYTES_PER_POINT
+    return [setting.duration_s(Sweep(points, touched, row), rank) for rank, (points, row) in enumerate(shapes)]
+
+
+def parts_of(topology, sizes: tuple[int, ...]) -> tuple[tuple[str, int], ...]:
+    return tuple(zip(topology.cluster_names, sizes, strict=False))
+
+
+@pytest.mark.parametrize("sizes", [(8,), (16,), (9, 7), (24, 16, 8)])
+@pytest.mark.parametrize("grid", [100, 1000, 4000])
+def test_ranks_compute_as_long_as_the_model_says(sizes, grid):
+    """What a rank is told makes its phases as long as `testbed predict` takes them to be."""
+    line = words(parts=sizes, topology=DAS2_2003, grid=grid, iterations=1)
+    process_grid = ProcessGrid.of_processes(sum(sizes))
+    blocks = [block_of(rank, grid, process_grid) for rank in range(sum(sizes))]
+    told = told_s(line, "poisson", [(block.points, block.columns) for block in blocks], arrays=2)
+    assert told == pytest.approx(computed_s(DAS2_2003, ModelJob("poisson", grid, parts_of(DAS2_2003, sizes))))
+
+
+def test_ranks_of_an_ensemble_compute_as_long_as_the_model_says():
+    sizes, grid = (7, 5), 128
+    line = words("ensflow", parts=sizes, topology=DAS2_2003, grid=grid)
+    share = APPLICATIONS["ensflow"].work.largest_share(grid, sum(sizes))
+    told = told_s(line, "ensflow", [(share.points, share.row_points)] * sum(sizes), APPLICATIONS["ensflow"].form.arrays)
+    model_s = computed_s(DAS2_2003, ModelJob("ensflow", grid, parts_of(DAS2_2003, sizes)))
+    assert [share.sweeps * sweep_s for sweep_s in told] == pytest.approx(model_s)
+
+
+def test_each_cluster_has_nodes_of_its_own_size():
+    """The last rank of nine is alone on a node of two, and the nodes of the other cluster have four processors."""
+    wide = DAS2_2003.clusters[1].model_copy(update={"processors_per_node": 4})
+    topology = DAS2_2003.model_copy(update={"clusters": (DAS2_2003.clusters[0], wide, *DAS2_2003.clusters[2:])})
+    names = topology.cluster_names
+    assert value(words(parts=(9, 7), topology=topology), "--per-node") == "2,4"
+    assert value(words(parts=(9, 7), topology=topology, clusters=(names[1], names[2])), "--per-node") == "4,2"
+    line = words(parts=(9, 7), topology=topology, grid=1000, iterations=1)
+    setting = read_setting(make_parser("poisson").parse_args(line[1:]), 16)
+    assert [setting.computing_beside(rank) for rank in range(16)] == [*[2] * 8, 1, *[4] * 4, *[3] * 3]
+
+
+def test_messages_are_stretched_by_their_spread_and_collectives_follow_the_pattern():
+    line = words(parts=(8, 8), topology=DAS2_2003)
+    among = DAS2_2003.among(16)
+    assert value(line, "--interconnect") == among.interconnects.coallocated.as_argument
+    assert value(line, "--collectives") == "binomial"
+    extra_s = among.default_link.delay_s - DAS2_2003.default_link.delay_s
+    assert float(value(line, "--far-extra-s")) == pytest.approx(extra_s)
+    assert "--far-extra-s" not in words(parts=(16,), topology=DAS2_2003)
+    assert "--far-extra-s" not in words(parts=(8, 8), topology=DAS2)
+    assert "--far-extra-s" not in words(parts=(1, 1), topology=DAS2_2003)
+
+
+def test_what_the_spread_adds_between_clusters_is_that_of_the_jobs_own_links():
+    spread = DAS2.model_copy(update={"collectives": DAS2_2003.collectives})
+    near, far = DAS2.cluster_names[:2], DAS2.cluster_names[2:4]
+    stretch = DAS2_2003.collectives.stretch(8) - 1
+    for clusters in (near, far):
+        delay_s = DAS2.path(*clusters).delay_s
+        line = words(parts=(4, 4), topology=spread, clusters=clusters)
+        assert float(value(line, "--far-extra-s")) == pytest.approx(stretch * delay_s)
+
+
+def test_small_jobs_in_one_cluster_have_nodes_of_their_own_if_the_topology_says_so():
+    assert value(words(parts=(8,), topology=DAS2_2003), "--per-node") == "1"
+    assert value(words(parts=(10,), topology=DAS2_2003), "--per-node") == "2"
+    assert value(words(parts=(4, 4), topology=DAS2_2003), "--per-node") == "2,2"
 
 
 def test_a_native_processor_is_not_paced():
@@ -104,3 +187,9 @@ def test_the_ranks_know_every_option_that_the_broker_sets():
     for topology in (MINI, DAS2, MINI.model_copy(update={"processor": processor_named("native")})):
         line = words(parts=(4, 4), topology=topology, host_start_timestamp_s=1.0, grid=100, iterations=1)
         make_parser("poisson").parse_args(line[1:])
+
+
+def test_sampled_numerics_are_passed_and_real_ones_are_the_ranks_default():
+    assert "--numerics" not in words()
+    specification = JobSpecification(application="poisson", components=(8,), numerics="sampled")
+    assert value(command_line(specification, (8,), MINI, Dilation(8), None), "--numerics") == "sampled"

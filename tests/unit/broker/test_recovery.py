@@ -47,6 +47,8 @@ def cut(source: Path, target: Path, last: int) -> None:
     database.execute("DELETE FROM events WHERE sequence > ?", (last,))
     database.execute("DELETE FROM submissions WHERE job NOT IN (SELECT job FROM events WHERE job IS NOT NULL)")
     database.execute("UPDATE runs SET ended = 0")
+    database.execute("DELETE FROM jobs")
+    database.execute("PRAGMA user_version = 1")  # the last events of jobs are collected anew
     database.commit()
     database.close()
 
@@ -67,7 +69,7 @@ class ComeBack(BrokerSetupWithFiles):
 
 
 def last_views(journal: Journal) -> dict[int, JobView]:
-    return {event.job.id: event.job for event in journal.latest_of_each_job() if event.job is not None}
+    return {job.id: job for job in journal.last_views()}
 
 
 def leading_cluster(setup: BrokerSetup) -> ScriptedCluster:

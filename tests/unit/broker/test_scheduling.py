@@ -15,13 +15,13 @@ from emulator.model.job import JobState
 from emulator.model.views import RunRequest
 from emulator.policies.decisions import NOBODY
 from emulator.policies.factory import deciders
-from emulator.policies.names import SIMULATED_ONLY
+from emulator.policies.names import ON_ONE_CLUSTER
 from emulator.policies.registry import PLACEMENT_POLICIES, QUEUE_DISCIPLINES, SCANNING_DISCIPLINES
 from emulator.policies.replay import replay
 from tests.unit.broker.broker_setup import BrokerSetup, begin_fast_run, finish_all, recorded_decisions, recorded_request
 
-DISCIPLINES = [name for name in QUEUE_DISCIPLINES if name not in SIMULATED_ONLY]
-POLICIES = [name for name in PLACEMENT_POLICIES if name not in SIMULATED_ONLY]
+DISCIPLINES = [name for name in QUEUE_DISCIPLINES if name not in ON_ONE_CLUSTER]
+POLICIES = [name for name in PLACEMENT_POLICIES if name not in ON_ONE_CLUSTER]
 LOCAL = [name for name in DISCIPLINES if name[:2] in ("ls", "gp", "lp")]
 """Disciplines with a queue per cluster."""
 ESTIMATING = ("sjf", "ljf", "easy", "conservative")

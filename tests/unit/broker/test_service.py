@@ -6,6 +6,7 @@ import time
 import pytest
 
 from emulator.broker.service import Broker
+from emulator.model import clock
 from emulator.model.errors import (
     ClusterUnreachable,
     ImpossibleRequest,
@@ -150,6 +151,7 @@ def test_a_waiting_job_starts_at_the_scan_after_room_appears(setup):
     first = setup.submit(8, 8, run=run)
     setup.started(first, setup.east)
     second = setup.submit(8, run=run)
+    setup.until(lambda: any(entry.placement_tries for entry in setup.broker.queue()))
     setup.east.programs[-1].finish()
     setup.until_state(second, JobState.STARTING)
     view = setup.broker.job(second)
@@ -222,11 +224,11 @@ def test_unknown_policies_jobs_and_runs_are_named(setup):
 @pytest.mark.parametrize(
     ("stated", "said"),
     [
-        ({"queue": "sc"}, "queue: 'sc' is simulated only: it needs one cluster as large as all"),
+        ({"queue": "sc"}, "queue: 'sc' is live only on a topology of one cluster, and here are 2"),
         ({"queue": "gs", "tries_threshold": 3}, "tries_threshold: queue 'gs' is never scanned"),
         (
             {"queue": "lifo"},
-            "no live queue 'lifo' \\(known: placement, placement-adaptive, gs, ls-or, .*conservative\\)",
+            "no live queue 'lifo' \\(known: placement, placement-adaptive, gs, ls-or, .*conservative, sc\\)",
         ),
     ],
 )
@@ -234,3 +236,82 @@ def test_what_does_not_run_live_is_refused_with_the_reason(setup, stated, said):
     with pytest.raises(InvalidInput, match=said):
         setup.broker.begin_run(RunRequest(name="r", **stated))
     assert setup.broker.current_run() is None
+
+
+@pytest.mark.parametrize("step_s", [3600.0, -3600.0])
+def test_a_wall_clock_that_is_set_in_mid_run_loses_and_delays_nothing(setup, monkeypatch, step_s):
+    monkeypatch.setattr(clock, "_STEADY", clock._SteadyClock())
+    run = setup.broker.begin_run(RunRequest(name="r", dilation=0.02)).id
+    setup.broker.start_run(run)
+    first = setup.submit(8, 8, run=run)
+    setup.started(first, setup.east)
+    second = setup.submit(8, 8, run=run)
+    read = time.time
+    monkeypatch.setattr(time, "time", lambda: read() + step_s)
+    setup.east.programs[-1].finish()
+    setup.until_state(first, JobState.FINISHED)
+    setup.until_state(second, JobState.STARTING)
+    views = [setup.broker.job(job) for job in (first, second)]
+    assert views[1].placed_s >= views[0].finished_s >= views[0].started_s
+    assert views[1].claimed_s < 1_000, "an hour is far longer than the test"
+    assert setup.broker.current_run().host_origin_s == pytest.approx(time.time() - 10, abs=15)
+
+
+@pytest.mark.parametrize("step_s", [3600.0, -3600.0])
+def test_a_timestamp_taken_before_the_wall_clock_was_set_lies_within_its_job(setup, step_s):
+    job = setup.submit(8)
+    setup.until_state(job, JobState.STARTING)
+    setup.until(lambda: setup.east.programs or setup.west.programs)
+    (program,) = setup.east.programs + setup.west.programs
+    program.say(event="started", host_moment_s=time.time() + step_s, host_late_s=0.0)
+    setup.until_state(job, JobState.RUNNING)
+    view = setup.broker.job(job)
+    assert view.claimed_s <= view.started_s < view.claimed_s + 60
+
+
+def test_a_job_that_has_ended_leaves_the_memory_and_is_still_shown(setup):
+    jobs = [setup.submit(4) for _ in range(3)]
+    for job in jobs[:2]:
+        setup.broker.cancel(job)
+    for job in jobs[:2]:
+        setup.until_state(job, JobState.CANCELLED)
+    assert list(setup.broker._registry.default_run.jobs) == jobs[2:]
+    assert [view.id for view in setup.broker.jobs(0)] == jobs
+    assert [view.id for view in setup.broker.jobs(None, after=jobs[0], limit=1)] == jobs[1:2]
+    assert setup.broker.output(jobs[0]) == ("", "")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"event": "started", "host_moment_s": "x", "host_late_s": 0.0}',
+        '{"event": "started", "host_moment_s": NaN, "host_late_s": 0.0}',
+        '{"event": "started", "host_moment_s": 1e999, "host_late_s": 0.0}',
+        '{"event": "finished", "host_moment_s": null}',
+        '{"event": "result", "record": "' + "x" * 2_000_000 + '"}',
+        "[" * 100_000,
+        "{" * 100_000,
+    ],
+)
+def test_what_ranks_write_instead_of_a_report_is_output(setup, line):
+    job = setup.submit(8)
+    setup.until_state(job, JobState.STARTING)
+    setup.until(lambda: setup.east.programs or setup.west.programs)
+    (program,) = setup.east.programs + setup.west.programs
+    program.said.put(line)
+    setup.until(lambda: setup.broker.output(job)[0])
+    assert setup.broker.job(job).state is JobState.STARTING
+    program.say(event="started", host_moment_s=time.time(), host_late_s=0.0)
+    setup.until_state(job, JobState.RUNNING)
+    program.finish()
+    setup.until_state(job, JobState.FINISHED)
+
+
+def test_a_rank_that_reports_its_start_without_end_costs_one_event(setup):
+    job = setup.submit(8)
+    setup.started(job, setup.east)
+    for _ in range(100):
+        setup.east.programs[-1].say(event="started", host_moment_s=time.time(), host_late_s=0.0)
+    setup.east.programs[-1].finish()
+    setup.until_state(job, JobState.FINISHED)
+    assert setup.kinds().count(EventKind.STARTED) == 1

@@ -200,8 +200,11 @@ def test_a_time_scale_divides_times_and_files_and_is_named_in_the_manifest(testb
     campaign = CAMPAIGN.changed(time_scale=10, scan_interval_s=60)
     plain, scaled = schedule(CAMPAIGN, 1), planned(testbed, campaign, seed=1)
     assert [arrival.arrival_s for arrival in scaled] == pytest.approx([arrival.arrival_s / 10 for arrival in plain])
-    assert {arrival.specification.time_scale for arrival in scaled} == {10}
-    assert {arrival.specification.run_time_limit_s for arrival in scaled} == {CAMPAIGN.run_time_limit_s / 10}
+    assert {arrival.specification.arguments["iterations"] for arrival in scaled} == {3}
+    assert {arrival.specification.processor_speed for arrival in scaled} == {1}
+    limited = planned(testbed, campaign.changed(run_time_limit_s=900), seed=1)
+    assert {arrival.specification.run_time_limit_s for arrival in limited} == {90}
+    assert {arrival.specification.estimate_s for arrival in scaled} == {None}
     run(testbed, tmp_path / "run", campaign)
     request = broker.runs[-1].request
     assert (request.time_scale, request.scan_interval_s, request.claiming.postponement_s) == (10, 6, 24)
@@ -360,7 +363,7 @@ def test_jobs_that_the_rules_forbid_are_never_submitted_live_or_simulated(testbe
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"queue": "sc"}, "queue: 'sc' is simulated only"),
+        ({"queue": "sc"}, "queue: 'sc' is live only on a topology of one cluster, and here are 4"),
         ({"queue": "gs", "scans_at_departures": True}, "scans_at_departures: queue 'gs' is never scanned"),
         (
             {"queue": "gs", "policy": "wf-distinct", "component_counts": (5,), "component_sizes": (4,)},
@@ -381,3 +384,15 @@ def test_an_unknown_application_or_policy_is_refused_before_anything_is_touched(
         run(testbed, tmp_path / "run", CAMPAIGN.changed(policy="best"))
     assert broker.runs == []
     assert not (tmp_path / "run").exists()
+
+
+def test_on_a_topology_of_one_cluster_sc_gets_every_job_as_a_total(testbed):
+    one = testbed.topology.clusters[0].model_copy(update={"nodes": 32})
+    topology = testbed.topology.model_copy(update={"clusters": (one,), "links": ()})
+    alone = replace(testbed, topology=topology)
+    arrivals = planned(alone, CAMPAIGN.scheduled("sc", None), seed=1)
+    drawn = schedule(CAMPAIGN, 1)
+    assert {arrival.specification.request.value for arrival in arrivals} == {"total"}
+    assert [arrival.specification.components for arrival in arrivals] == [
+        (sum(arrival.specification.components),) for arrival in drawn
+    ]

@@ -142,7 +142,7 @@ def test_unknown_names_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "options", "sentence"),
     [
-        ("25-25-25-25", SimulationOptions(load=0.5, topology="nope"), "There is no topology 'nope' (known: das2, "),
+        ("25-25-25-25", SimulationOptions(load=0.5, topology="nope"), "There is no topology 'nope' (known: cisne, "),
         ("W1", SimulationOptions(topology="nope"), "There is no topology 'nope'"),
         ("25-25-25-25", SimulationOptions(load=0.5, queue="ls-d"), "; did you mean 'ls-"),
         (

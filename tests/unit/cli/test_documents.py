@@ -21,6 +21,7 @@ KEPT_IN = {
     CAMPAIGNS: "campaign",
     PROJECT_ROOT / "tests" / "live": "topology",
 }
+KINDS_NAMED = "topology, a campaign, a job, a processor profile or a hosts inventory"
 SHIPPED = [(path, kind) for folder, kind in KEPT_IN.items() for path in sorted(folder.glob("*.yaml"))]
 
 
@@ -63,7 +64,7 @@ def test_every_shipped_document_is_valid_and_of_its_kind(path, kind, call):
     [
         (
             "name: mine\nprocessor: nativ\nclusters: []\nlink: 3\n",
-            ["processor: there is no processor profile 'nativ' (known: das2-", "clusters: must have at least 1",
+            ["processor: there is no processor profile 'nativ' (known: cisne-", "clusters: must have at least 1",
              "unknown key 'link' (value 3)."],
         ),
         (
@@ -75,7 +76,7 @@ def test_every_shipped_document_is_valid_and_of_its_kind(path, kind, call):
         (
             "name: c\ntopology: mimi\njobs: 2\ninterarrival: {mean_s: 1}\napplication: poisson\n"
             "component_counts: [1]\ncomponent_sizes: [4]",
-            ["There is no topology 'mimi' (known: das2, das2-2003, das2-2003-single, das2-2006, four-by-32, "],
+            ["There is no topology 'mimi' (known: cisne, cisne-four, das2, "],
         ),
         (
             "name: c\ntopology: mini\njobs: 2\ninterarrival: {mean_s: 1}\napplication: poisson\n"
@@ -105,9 +106,9 @@ def test_a_job_is_checked_on_the_topology_that_is_named(call, tmp_path):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "a.yaml: is empty, but needs the keys of a topology, a campaign, a job or a processor profile"),
+        ("", f"a.yaml: is empty, but needs the keys of a {KINDS_NAMED}"),
         ("[1, 2]", "a.yaml: holds [1, 2], but needs the keys of a topology, a campaign, a job"),
-        ("colour: red", "a.yaml: none of its keys is one of a topology, a campaign, a job or a processor profile"),
+        ("colour: red", f"a.yaml: none of its keys is one of a {KINDS_NAMED}"),
         ("a: [", "a.yaml: not valid YAML: "),
         ("1: 2", "a.yaml: none of its keys is one of a topology"),
     ],

@@ -80,6 +80,16 @@ def test_arguments_can_be_set_for_all_applications_or_for_one(call, tmp_path):
     assert (arguments["heat"]["amplitude"], "exchange" in arguments["heat"]) == (2.5, False)
 
 
+def test_a_split_is_measured_beside_one_cluster_and_shown_by_its_parts(call):
+    rows = json.loads(call("--split", "9,3", "--split", "4,8", "--json").stdout)
+    assert [row["components"] for row in rows] == [[12], [9, 3], [4, 8]]
+    assert rows[1]["extension_factor"] == pytest.approx(rows[1]["runtime_s"] / rows[0]["runtime_s"])
+
+
+def test_the_table_names_the_parts_of_a_split(call):
+    assert "2 (9+3)" in call("--split", "9,3").stdout
+
+
 def test_communication_is_shown_and_drawn(call, broker, tmp_path):
     broker.more_results = borders
     ended = call("--clusters", "1,2", "--communication")
@@ -185,6 +195,9 @@ def test_where_no_job_finished_there_is_nothing_to_resume(call, broker):
         (("--set", "heat.amplitude=1"), "own_arguments: 'heat' is not among the applications measured"),
         (("--grid", "100,x"), "--grid: must be whole numbers joined by commas, not '100,x'"),
         (("--processors", ""), "--processors: must be whole numbers"),
+        (("--split", "8;8"), "--split: must be whole numbers joined by commas, not '8;8'"),
+        (("--split", "8,8", "--processors", "12"), "8,8 makes 16 processors"),
+        (("--split", "8"), "8 is a single part"),
         (("--app", ""), "measure: applications"),
     ],
 )

@@ -11,7 +11,7 @@ from emulator.clusters.nodes import shares
 from emulator.clusters.protocol import NodeShare
 from emulator.clusters.slurm import SlurmCluster
 from emulator.clusters.ssh import Completed
-from emulator.model.errors import ClaimFailed
+from emulator.model.errors import ClaimFailed, ClusterUnreachable
 from emulator.model.settings import BrokerSettings, Head
 
 SAY = '#!/bin/bash\nprintf "%s\\n" "$@" > "$(dirname "$0")/$(basename "$0").said"\n'
@@ -22,8 +22,12 @@ DETAILS = """JobId=7 JobName=t-job-1-das
 """
 PROGRAMS = {
     "sbatch": SAY + "echo 7\n",
-    "squeue": "#!/bin/bash\nprintf '8 t.0-1.0-das\\n9 t-two.0-1.0-das\\n10 tea\\n'\n",
-    "scancel": SAY,
+    "squeue": """#!/bin/bash
+cd "$(dirname "$0")"; [ ! -e squeue.fails ] || exit 1
+printf '8 t.0-1.0-das R\\n9 t-two.0-1.0-das R\\n10 tea R\\n11 t.0-2.0-das CG\\n' |
+  grep -vwFf <(cat scancel.said 2> /dev/null)
+""",
+    "scancel": '#!/bin/bash\ncd "$(dirname "$0")"; [ ! -e scancel.fails ] || exit 1\n' + SAY,
     "sinfo": SAY + "printf 'debug* 1 0/4/0/4\\nscience 2 3/5/0/8\\n'\n",
     "scontrol": f"""#!/bin/bash
 case "$*" in
@@ -82,6 +86,34 @@ def test_a_claim_states_nothing_that_its_head_does_not(said):
 def test_testbeds_that_share_an_account_release_only_what_is_their_own(said, testbed, released):
     cluster(testbed).release_all()
     assert said("scancel") == released
+
+
+def test_an_allocation_is_listed_until_it_is_cancelled_or_ends(said):
+    das = cluster()
+    assert das.allocations() == {"8": "0-1.0-das"}
+    das.release("8")
+    assert das.allocations() == {}
+
+
+def test_a_release_that_fails_says_so_unless_the_allocation_is_gone(said, tmp_path):
+    das = cluster()
+    (tmp_path / "scancel.fails").touch()
+    with pytest.raises(ClusterUnreachable, match="allocation 8 is not released"):
+        das.release("8")
+    with pytest.raises(ClusterUnreachable, match="still holds 8 for us"):
+        das.release_all()
+    das.release("7")
+
+
+def test_a_slurm_that_does_not_list_its_jobs_is_not_one_without_jobs(said, tmp_path):
+    das = cluster()
+    (tmp_path / "squeue.fails").touch()
+    for ask in (das.allocations, das.release_all):
+        with pytest.raises(ClusterUnreachable, match="squeue failed"):
+            ask()
+    (tmp_path / "scancel.fails").touch()
+    with pytest.raises(ClusterUnreachable, match="squeue failed"):
+        das.release("8")
 
 
 def test_processors_are_those_of_the_partition_or_of_the_default_one(said):

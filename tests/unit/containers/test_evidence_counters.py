@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ipaddress
+import sys
 from pathlib import Path
 
 import pytest
@@ -79,11 +81,60 @@ def test_both_versions_of_control_groups_tell_the_same(host):
     assert counters(other).host_throttled_s == pytest.approx(0.3)
 
 
+ROUTES = """Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT
+eth0\t000AA8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0
+eth1\t{network}\t00000000\t0001\t0\t0\t0\t{mask}\t0\t0\t0
+eth1\t{other}\t{gateway}\t0003\t0\t0\t0\t{mask}\t0\t0\t0
+"""
+DEVICES = """Inter-|   Receive                                        |  Transmit
+ face |bytes packets errs drop fifo frame compressed multicast|bytes packets errs drop fifo colls carrier compressed
+  eth0:   111       1    0    0    0     0          0         0   222       2    0    0    0     0       0          0
+  eth1: 5000000   400    0    0    0     0          0         0 7000000   500    0    0    0     0       0          0
+"""
+
+
+def as_in_the_table(address: str) -> str:
+    return f"{int.from_bytes(ipaddress.ip_address(address).packed, sys.byteorder):08X}"
+
+
+def test_what_crosses_the_access_link_is_counted_at_the_device_of_its_network(host):
+    host.has_unified_groups()
+    routes = ROUTES.format(
+        network=as_in_the_table("10.1.2.0"), mask=as_in_the_table("255.255.255.240"),
+        other=as_in_the_table("10.1.2.16"), gateway=as_in_the_table("10.1.2.1"),
+    )  # fmt: skip
+    host.write(f"proc/{PROCESS}/net/route", routes)
+    host.write(f"proc/{PROCESS}/net/dev", DEVICES)
+
+    def counted(address: str | None) -> tuple[int | None, int | None]:
+        groups = ControlGroups.of(PROCESS, CONTAINER, host.proc, address)
+        assert groups is not None
+        found = groups.counters()
+        return found.sent_bytes, found.received_bytes
+
+    assert counted("10.1.2.7/28") == (7_000_000, 5_000_000)
+    # Another site's network is reached through the device, too, but by way of the router.
+    assert [counted(address) for address in ("10.1.2.7/24", "10.1.2.19/28", None)] == [(None, None)] * 3
+
+
 def test_pressure_is_the_containers_own_where_the_kernel_counts_it_so(host):
     host.has_unified_groups()
     assert counters(host).host_cpu_wait_s == 3.0
     assert counters(host).host_io_wait_s == 0.0
     assert counters(host).host_memory_wait_s is None
+
+
+@pytest.mark.parametrize(("state", "is_stopped"), [("S", False), ("R", False), ("T", True), ("t", False)])
+@pytest.mark.parametrize("has_groups", [Host.has_unified_groups, Host.has_groups_of_version_1])
+def test_a_stopped_process_of_a_container_is_found(host, has_groups, state, is_stopped):
+    has_groups(host)
+    for folder in (f"cg/system.slice/docker-{CONTAINER}.scope", f"cpuacct/docker/{CONTAINER}"):
+        host.write(f"{folder}/cgroup.procs", "42\n77\n99\n")
+    host.write("proc/42/stat", "42 (init) S 1 42")
+    host.write("proc/77/stat", f"77 (linux (T) guest) {state} 42 77")
+    groups = ControlGroups.of(PROCESS, CONTAINER, host.proc)
+    assert groups is not None
+    assert groups.has_stopped_process() is is_stopped
 
 
 def test_a_process_that_is_not_the_containers_is_not_taken_for_it(host):
@@ -111,7 +162,8 @@ def test_what_a_host_does_not_tell_is_named(host):
     assert "the host's pressure: its kernel counts none" in phrases
     assert "throttling of containers" in phrases
     assert not any("by containers" in phrase for phrase in phrases)
-    counted = Counters(1, 0, 0, 0, 0, 0, 0, 10, 0, 0, 5, 0, 0)
+    assert "the bytes that cross access links" in phrases
+    counted = Counters(1, 0, 0, 0, 0, 0, 0, 10, 0, 0, 5, 0, 0, sent_bytes=1, received_bytes=1)
     assert missing_counters({HOST_PART: counted, "delft": counted}, HOST_PART) == []
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from emulator.containers import image_names
+from emulator.containers.compose import PAGE_FOLDER
 from emulator.containers.images import Recipe, broker_recipe, node_recipe
 from emulator.model.project import PROJECT_ROOT
 
@@ -39,13 +40,23 @@ def test_the_tag_changes_when_a_file_moves(tmp_path: Path) -> None:
 
 def test_a_node_holds_of_the_emulator_only_what_runs_inside_it() -> None:
     held = {place for place in node_recipe().files if place.startswith("source/emulator")}
-    model = {f"source/emulator/model/{name}.py" for name in ("__init__", "clock", "errors", "units")}
+    model = {f"source/emulator/model/{name}.py" for name in ("__init__", "clock", "errors", "point_costs", "units")}
     assert held == {"source/emulator/__init__.py", "source/emulator/containers/wan/probe.py", *model}
 
 
 def test_the_broker_holds_no_package_from_a_higher_floor() -> None:
-    places = {Path(place).parts[2] for place in broker_recipe("x86_64").files if place.startswith("source/emulator")}
-    assert places == {"__init__.py", "model", "policies", "clusters", "fidelity", "broker"}
+    sources = {Path(place) for place in broker_recipe("x86_64").files if place.startswith("source/emulator")}
+    page = {place for place in sources if place.parts[2] == "page"}
+    assert {place.parts[2] for place in sources - page} == {
+        "__init__.py", "model", "policies", "clusters", "fidelity", "broker",
+    }  # fmt: skip
+    assert {place.parts[3] for place in page} == {"assets"}
+
+
+def test_the_broker_finds_the_files_of_the_page_where_its_settings_say() -> None:
+    places = {Path("/opt/testbed") / Path(place).relative_to("source") for place in broker_recipe("x86_64").files
+              if place.startswith("source/")}  # fmt: skip
+    assert PAGE_FOLDER / "index.html" in places
 
 
 def test_the_broker_reads_descriptors_with_the_standard_library_alone(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from emulator.containers import readiness
-from emulator.containers.readiness import await_broker, silent, unreached
+from emulator.containers.readiness import await_broker, degraded, silent, unreached
 from emulator.model.errors import TestbedNotUp
 
 NO_ENGINE: Any = None
@@ -24,7 +24,8 @@ def broker() -> Iterator[tuple[str, list[str]]]:
         def do_GET(self) -> None:
             self.send_response(503 if lost else 200)
             self.end_headers()
-            self.wfile.write(json.dumps({"status": "waiting", "unreachable": lost, "silent": lost}).encode())
+            said = {"status": "waiting", "unreachable": lost, "silent": lost, "reason": "disk is full" if lost else ""}
+            self.wfile.write(json.dumps(said).encode())
 
         def log_message(self, format: str, *args: object) -> None:
             pass
@@ -42,7 +43,15 @@ def test_what_the_broker_does_not_reach_is_read_from_its_health(broker: tuple[st
     lost.append("das")
     assert unreached(url) == ["das"]
     assert silent(url) == ["das"]
-    assert (unreached("http://127.0.0.1:9"), silent("http://127.0.0.1:9")) == (None, [])
+    nobody = "http://127.0.0.1:9"
+    assert (unreached(nobody), silent(nobody), degraded(nobody)) == (None, [], "")
+
+
+def test_why_a_broker_cannot_write_its_journal_is_read_from_its_health(broker: tuple[str, list[str]]) -> None:
+    url, lost = broker
+    assert degraded(url) == ""
+    lost.append("das")
+    assert degraded(url) == "disk is full"
 
 
 def test_a_real_cluster_is_waited_for_a_while_and_an_emulated_one_to_the_end(

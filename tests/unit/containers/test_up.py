@@ -11,13 +11,6 @@ from emulator.containers.up import bring_up
 from emulator.model.catalogue import equal_clusters
 from emulator.model.documents import document_text
 from emulator.model.errors import InvalidInput
-from emulator.model.project import TOPOLOGIES
-
-
-@pytest.mark.parametrize("name", ["das2-2003", "das2-2003-single"])
-def test_a_topology_that_jobs_are_not_paced_by_is_for_predictions_alone(name: str) -> None:
-    with pytest.raises(InvalidInput, match=r"which jobs that run are not paced by: it is for `testbed predict`"):
-        bring_up(TestbedSpec("refused", TOPOLOGIES / f"{name}.yaml", "auto", None))
 
 
 def test_more_clusters_than_a_router_serves_are_for_simulations_alone(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Iterator
@@ -13,14 +14,27 @@ from typer.core import TyperGroup
 from emulator.cli.verbs import VERBS, load_verb
 from emulator.model.project import PROJECT_ROOT
 
-PAGES = [PROJECT_ROOT / "README.md", *sorted((PROJECT_ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    *(PROJECT_ROOT / folder / "README.md" for folder in (".", "examples")),
+    *sorted((PROJECT_ROOT / "docs").rglob("*.md")),
+    *sorted((PROJECT_ROOT / "docs").rglob("*.ipynb")),
+]
 ELLIPSIS = "..."
 """What a page writes for options that it said before."""
 
 
+def text_of(page: Path) -> str:
+    """The text of a page; of a notebook that of its text cells."""
+    content = page.read_text(encoding="utf-8")
+    if page.suffix != ".ipynb":
+        return content
+    cells = json.loads(content)["cells"]
+    return "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+
+
 def commands_in_blocks(page: Path) -> Iterator[list[str]]:
     """The words after ``testbed`` of each command in a block of code, comments left out."""
-    for block in page.read_text(encoding="utf-8").split("```")[1::2]:
+    for block in text_of(page).split("```")[1::2]:
         for line in block.splitlines():
             if line.startswith("testbed "):
                 yield [word for word in shlex.split(line, comments=True)[1:] if word != ELLIPSIS]
@@ -28,7 +42,7 @@ def commands_in_blocks(page: Path) -> Iterator[list[str]]:
 
 def verbs_in_sentences(page: Path) -> Iterator[list[str]]:
     """The words after ``testbed`` of each command within a sentence, up to the first that is no lower-case word."""
-    for words in re.findall(r"`testbed ((?:[a-z]+ ?)+)", page.read_text(encoding="utf-8")):
+    for words in re.findall(r"`testbed ((?:[a-z]+ ?)+)", text_of(page)):
         yield words.split()
 
 

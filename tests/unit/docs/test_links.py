@@ -9,7 +9,12 @@ import pytest
 
 from emulator.model.project import PROJECT_ROOT
 
-PAGES = [*sorted(PROJECT_ROOT.glob("*.md")), *sorted((PROJECT_ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    *sorted(PROJECT_ROOT.glob("*.md")),
+    *sorted((PROJECT_ROOT / "docs").rglob("*.md")),
+    *sorted((PROJECT_ROOT / "docs").rglob("*.ipynb")),
+    *sorted((PROJECT_ROOT / "examples").rglob("*.md")),
+]
 
 
 def anchors(page: Path) -> set[str]:

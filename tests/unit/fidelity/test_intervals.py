@@ -4,8 +4,27 @@ from __future__ import annotations
 
 import numpy
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import stdtrit
 
-from emulator.fidelity.intervals import mean, mean_of_positive, pooled_freedom, ratio_of_means, ratio_of_products
+from emulator.fidelity.intervals import (
+    mean,
+    mean_of_positive,
+    pooled_freedom,
+    ratio_of_means,
+    ratio_of_products,
+    student_quantile,
+)
+
+
+@given(st.one_of(st.integers(1, 40), st.floats(1, 1e6)))
+def test_the_quantile_is_scipys(freedom: float) -> None:
+    assert student_quantile(freedom) == pytest.approx(stdtrit(freedom, 0.975), rel=1e-8)
+
+
+def test_the_quantile_of_one_degree_of_freedom_is_known_exactly() -> None:
+    assert student_quantile(1) == pytest.approx(numpy.tan(numpy.pi * 0.475), rel=1e-12)
 
 
 def test_a_mean_has_students_interval() -> None:

@@ -15,6 +15,7 @@ from emulator.fidelity.verdict import (
     judge_real,
     judge_run,
     judge_unfinished,
+    judge_unwatched,
 )
 from emulator.model.clock import Dilation
 from emulator.model.evidence import LinkCheck, LinkFault
@@ -38,6 +39,9 @@ VOID = Verdict(Judgement.VOID, ("why",))
         (JobMeasures(overhead_lateness_share=0.03), Judgement.VALID),
         (JobMeasures(overhead_lateness_share=0.5), Judgement.SUSPECT),
         (JobMeasures(unpaced=True), Judgement.SUSPECT),
+        (JobMeasures(standstill_share=0.02), Judgement.VALID),
+        (JobMeasures(standstill_share=0.05), Judgement.SUSPECT),
+        (JobMeasures(standstill_share=0.2), Judgement.VOID),
         (JobMeasures(late_phase_share=0.9, lateness_share=0.0, lateness_adds_up=False), Judgement.VALID),
     ],
 )
@@ -98,6 +102,7 @@ def test_what_tcp_sends_again_without_a_timeout_is_its_answer_to_a_full_link() -
         ({"killed_processes": 1}, Judgement.SUSPECT, "killed for want of memory"),
         ({"io_pressure": 0.5}, Judgement.SUSPECT, "waited for a disk 50.0%"),
         ({"host_write_max_s": 2.0}, Judgement.SUSPECT, "2.0 s of host time to reach the disk"),
+        ({"host_clock_step_s": -3600.0}, Judgement.SUSPECT, "the host's clock was set by -3600.0 s"),
         ({"unexplained_timeouts": 3}, Judgement.SUSPECT, "no full link explains, worth 6.0% of the execution time"),
         ({"unexplained_timeouts": 30}, Judgement.VOID, "timeouts of TCP"),
         ({"datagram_share": 0.2}, Judgement.SUSPECT, "datagrams of others on its way, 20.0% of TCP's segments"),
@@ -177,10 +182,12 @@ def test_the_measures_of_a_job_come_from_its_record() -> None:
                 "host_critical_lateness_s": 6.4,
                 "processors": 4,
                 "runtime_s": 40.0,
+                "standstill_s": 2.0,
             },
         }
     )
     measures = JobMeasures.of(job, Dilation(8))
+    assert measures.standstill_share == pytest.approx(0.05)
     assert measures.late_phase_share == pytest.approx(0.01)
     assert measures.lateness_share == pytest.approx(6.4 / 8 / 40)
     assert measures.arrival_lateness_share == pytest.approx(0.01)
@@ -264,3 +271,10 @@ def test_a_job_that_used_a_real_cluster_is_suspect_since_nothing_of_it_was_emula
     verdict = judge_real({"das"})
     assert verdict.judgement is Judgement.SUSPECT
     assert verdict.reasons == ("processors and links of das are real, not emulated",)
+
+
+def test_a_job_on_hosts_that_nobody_watched_is_suspect_and_names_them():
+    assert judge_unwatched([]) == Verdict()
+    verdict = judge_unwatched(["two", "three"])
+    assert verdict.judgement is Judgement.SUSPECT
+    assert verdict.reasons == ("nobody watched what disturbed it on three, two",)

@@ -13,7 +13,7 @@ from emulator.runs.progress import ProgressReport
 from emulator.runs.run_directory import read_rows, read_run
 
 MATRIX = Matrix(applications=("poisson",), grids=(100, 400), processors=(16,), clusters=(1, 2), repeat=2)
-NEEDED = {100: 4.0, 400: 1.0}
+NEEDED = {100: 8.0, 400: 2.0}
 """The dilation from which on a pilot of a grid suffices."""
 
 
@@ -36,13 +36,13 @@ def host(broker, wide_area):
 
 def test_each_problem_is_measured_at_its_own_dilation_the_smallest_first(testbed, wide_area, host, tmp_path):
     measured = measure(testbed, MATRIX, tmp_path / "run", silent)
-    assert {(cell.row.grid, cell.row.dilation) for cell in measured.cells} == {(100, 4.0), (400, 1.0)}
+    assert {(cell.row.grid, cell.row.dilation) for cell in measured.cells} == {(100, 8.0), (400, 2.0)}
     assert measured.verdict.judgement == "valid"
     records = read_run(tmp_path / "run")
     assert [row.n for row in records.extension_factors] == [2] * 4
     assert [job.name[:11] for job in records.jobs] == ["poisson-400"] * 4 + ["poisson-100"] * 4
-    assert read_run(tmp_path / "run" / "part-1").manifest.dilation == 4.0
-    assert wide_area.programmed[-3:] == [1.0, 4.0, 1.0]
+    assert read_run(tmp_path / "run" / "part-1").manifest.dilation == 8.0
+    assert wide_area.programmed[-3:] == [2.0, 8.0, 1.0]
     assert records.manifest.progress is RunProgress.COMPLETE
 
 
@@ -89,15 +89,15 @@ def late_below(broker, dilation: float, wide_area) -> None:
 
 
 def test_a_problem_that_stays_late_is_measured_whole_at_a_larger_dilation(testbed, broker, wide_area, tmp_path):
-    late_below(broker, 2.0, wide_area)
+    late_below(broker, 4.0, wide_area)
     matrix = MATRIX.model_copy(update={"grids": (400,)})
     measured = measure(testbed, matrix, tmp_path / "run", silent)
-    assert {cell.row.dilation for cell in measured.cells} == {2.0}
+    assert {cell.row.dilation for cell in measured.cells} == {4.0}
     assert measured.verdict.judgement == "valid"
     records = read_run(tmp_path / "run")
     assert len(records.jobs) == 4
-    assert {row.dilation for row in records.superseded} < {0.5, 1.0}
-    assert "raised to 2" in records.manifest.plan["problems"][0]["how"]
+    assert {row.dilation for row in records.superseded} < {0.5, 1.0, 2.0}
+    assert "raised to 4" in records.manifest.plan["problems"][0]["how"]
 
 
 def test_a_dilation_is_raised_twice_at_most_and_then_the_reasons_stand(testbed, broker, wide_area, tmp_path):
@@ -131,7 +131,7 @@ def test_an_interrupted_measurement_goes_on_at_the_dilations_it_had(testbed, bro
     pilots = read_rows(tmp_path / "run" / "pilots", PilotRow)
     measured = resume(testbed, tmp_path / "run", silent)
     assert [(cell.row.grid, cell.row.dilation, cell.row.n) for cell in measured.cells] == [
-        (100, 4.0, 2), (100, 4.0, 2), (400, 1.0, 2), (400, 1.0, 2),
+        (100, 8.0, 2), (100, 8.0, 2), (400, 2.0, 2), (400, 2.0, 2),
     ]  # fmt: skip
     again = read_rows(tmp_path / "run" / "pilots", PilotRow)
     assert again[: len(pilots)] == pilots

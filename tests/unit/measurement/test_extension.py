@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -105,6 +106,21 @@ def test_progress_tells_cell_run_and_what_is_left(testbed, tmp_path):
     assert running[0].host_left_s is None
     assert running[-1].host_left_s > 0
     assert (running[-1].finished, running[-1].expected) == (4, 4)
+
+
+def test_a_factor_is_told_as_soon_as_both_sides_have_run_once(testbed, tmp_path):
+    reports: list[ProgressReport] = []
+    measure(testbed, MATRIX, tmp_path / "run", reports.append)
+    told = [(place, report.remark) for place, report in enumerate(reports) if "so far" in report.remark]
+    sentences = [re.fullmatch(r"(.*): factor ([0-9.]+) so far \(1 run, valid\)", remark) for _, remark in told]
+    assert [found and found[1] for found in sentences] == [
+        "poisson grid 400 on 16 processors over 2 clusters",
+        "poisson grid 400 on 16 processors over 4 clusters",
+    ]
+    factors = [float(found[2]) for found in sentences if found]
+    assert factors == pytest.approx([11 / 9, 13 / 9], rel=0.01)
+    second = next(place for place, report in enumerate(reports) if "run 2 of 3" in report.stage)
+    assert all(place < second for place, _ in told)
 
 
 def test_a_failed_link_check_is_held_against_the_factors_of_jobs_that_crossed_the_link(testbed, wide_area, tmp_path):

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.model.clock import Dilation, EmulatedClock
+from emulator.model import clock as clock_module
+from emulator.model.clock import Dilation, EmulatedClock, host_clock_step_s
 from emulator.model.errors import InvalidInput
 
 factors = st.floats(min_value=0.01, max_value=1000)
@@ -50,3 +51,46 @@ def test_a_clock_starts_at_zero_and_a_past_moment_needs_no_waiting():
 def test_a_dilation_is_a_positive_finite_number(factor):
     with pytest.raises(InvalidInput, match="dilation"):
         Dilation(factor)
+
+
+@pytest.fixture
+def set_wall_clock(monkeypatch):
+    """Set the wall clock of this process by some seconds, forward or back."""
+    monkeypatch.setattr(clock_module, "_STEADY", clock_module._SteadyClock())
+    read = time.time
+
+    def set_by(step_s: float) -> None:
+        monkeypatch.setattr(time, "time", lambda: read() + step_s)
+
+    return set_by
+
+
+@pytest.mark.parametrize("step_s", [3600.0, -3600.0])
+def test_a_wall_clock_that_is_set_changes_no_interval_and_no_deadline(set_wall_clock, step_s):
+    clock = EmulatedClock.starting_now(Dilation(2))
+    set_wall_clock(step_s)
+    assert 0 <= clock.now_s() < 5
+    assert 190 < clock.host_remaining_s(100.0) <= 200
+    assert host_clock_step_s() == pytest.approx(step_s, abs=0.1)
+
+
+@pytest.mark.parametrize("step_s", [3600.0, -3600.0])
+def test_timestamps_that_come_and_go_are_those_of_the_wall_clock_as_it_is_set_now(set_wall_clock, step_s):
+    clock = EmulatedClock.starting_now(Dilation(2))
+    set_wall_clock(step_s)
+    assert clock.emulated_timestamp_s(time.time()) == pytest.approx(clock.now_s(), abs=0.1)
+    assert clock.host_timestamp_s(clock.now_s()) == pytest.approx(time.time(), abs=0.1)
+
+
+@pytest.mark.parametrize("step_s", [3600.0, -3600.0])
+def test_a_clock_is_resumed_where_it_was_though_the_wall_clock_was_set(set_wall_clock, monkeypatch, step_s):
+    before = EmulatedClock.starting_now(Dilation(1))
+    stored = (before.host_wall_origin_s, before.host_monotonic_origin_s)
+    set_wall_clock(step_s)
+    monkeypatch.setattr(clock_module, "_STEADY", clock_module._SteadyClock())
+    assert 0 <= EmulatedClock.resumed(Dilation(1), *stored).now_s() < 5
+
+
+def test_the_wall_clock_s_small_corrections_are_no_steps(set_wall_clock):
+    set_wall_clock(0.1)
+    assert host_clock_step_s() == 0.0

@@ -21,7 +21,7 @@ from emulator.model.topology import Topology
         ("components: [eight]", "job.yaml: components.0: must be a whole number, not 'eight'."),
         ("components: [8.5]", "job.yaml: components.0: must be a whole number, not 8.5."),
         ("components: [8]\narguments: 4", "job.yaml: arguments: must be a mapping of keys, not 4."),
-        ("components: [8]\ntime_scale: fast", "job.yaml: time_scale: must be a number, not 'fast'."),
+        ("components: [8]\nprocessor_speed: fast", "job.yaml: processor_speed: must be a number, not 'fast'."),
         ("components: [8]\nrequest: any", "job.yaml: request: must be 'fixed', 'non-fixed', 'unordered', 'flexible'"),
         ("components: [8]\nname: 7", "job.yaml: name: must be text, not 7."),
         (
@@ -52,9 +52,9 @@ def test_a_document_without_keys_is_told_what_it_needs(text, model, sentence):
 
 def test_all_faults_are_named_one_sentence_each():
     with pytest.raises(ValidationError) as refused:
-        JobSpecification.model_validate({"components": [0], "time_scale": -1, "sizes": 3})
+        JobSpecification.model_validate({"components": [0], "processor_speed": -1, "sizes": 3})
     assert all_faults(refused.value) == [
         "components.0: must be greater than 0, not 0.",
-        "time_scale: must be greater than or equal to 0.000001, not -1.",
+        "processor_speed: must be greater than or equal to 0.000001, not -1.",
         "unknown key 'sizes' (value 3).",
     ]

@@ -64,8 +64,8 @@ def test_a_stated_interconnect_paces_what_stays_in_one_cluster():
     assert planned_job(slower, [("vrije-universiteit", 16)], DAS2).iteration_s > alone.iteration_s
 
 
-def test_a_time_scale_divides_computing():
-    scaled = poisson().model_copy(update={"time_scale": 10.0})
+def test_faster_processors_compute_in_less_time():
+    scaled = poisson().model_copy(update={"processor_speed": 10.0})
     assert planned_job(scaled, ONE, MINI).iteration_s == pytest.approx(
         planned_job(poisson(), ONE, MINI).iteration_s / 10
     )

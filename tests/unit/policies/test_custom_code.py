@@ -111,8 +111,8 @@ def test_where_sources_are_given_no_file_of_the_disk_is_read(tmp_path):
     with pytest.raises(InvalidInput, match="among the sources"):
         placement_policy(f"{file}:Mine", {})
     with pytest.raises(UnknownName, match="live policy"):
-        check_live("gs", f"{file}:Mine", {})
-    check_live("gs", NAME, {"mine.py": ""})
+        check_live("gs", f"{file}:Mine", {}, 4)
+    check_live("gs", NAME, {"mine.py": ""}, 4)
 
 
 def test_a_discipline_that_wants_the_same_scan_again_is_refused():

@@ -7,7 +7,7 @@ import pytest
 from emulator.model.errors import InvalidInput
 from emulator.model.scheduling import Scanning
 from emulator.policies.factory import check_live, discipline_scanned
-from emulator.policies.names import POLICIES, QUEUES, SIMULATED_ONLY, policy_name, queue_name
+from emulator.policies.names import ON_ONE_CLUSTER, POLICIES, QUEUES, policy_name, queue_name
 from emulator.policies.registry import (
     PLACEMENT_POLICIES,
     QUEUE_DISCIPLINES,
@@ -20,16 +20,17 @@ from emulator.policies.registry import (
 def test_every_policy_and_discipline_has_a_name_and_a_line():
     assert list(POLICIES) == list(PLACEMENT_POLICIES)
     assert list(QUEUES) == list(QUEUE_DISCIPLINES)
-    assert set(SIMULATED_ONLY) < set(QUEUES)
+    assert set(QUEUES) > ON_ONE_CLUSTER
 
 
 def test_capital_letters_do_not_count():
     assert type(placement_policy("WF-Distinct")) is type(placement_policy("wf-distinct"))
     assert type(queue_discipline("LS-DO", Scanning())) is type(queue_discipline("ls-do", Scanning()))
     assert default_policy("Placement") == "wf"
-    check_live("GS", "Wf", {})
-    with pytest.raises(InvalidInput, match="simulated only"):
-        check_live("SC", "wf", {})
+    check_live("GS", "Wf", {}, clusters=4)
+    check_live("SC", "wf", {}, clusters=1)
+    with pytest.raises(InvalidInput, match="'sc' is live only on a topology of one cluster, and here are 2"):
+        check_live("SC", "wf", {}, clusters=2)
     with pytest.raises(InvalidInput, match="never scanned"):
         discipline_scanned("GS", Scanning(adaptive=True))
 

@@ -12,6 +12,7 @@ from emulator.containers.telemetry.counters import Counters
 from emulator.containers.telemetry.link_counts import LinkCount
 from emulator.fidelity.conditions import HostSize
 from emulator.measurement.extension import measure
+from emulator.model import clock
 from emulator.model.clock import REAL_TIME, EmulatedClock
 from emulator.model.evidence import EvidenceRow, LinkFaultRow
 from emulator.runs.evidence import HOST_LEAST_INTERVAL_S, Gathering
@@ -29,15 +30,18 @@ class Scripted:
     """A host whose counters grow as told from one look to the next."""
 
     missing: tuple[str, ...] = ("swapping",)
+    unwatched: dict[str, str] = field(default_factory=dict)
     grows_by: Counters = field(default_factory=lambda: Counters(host_cpu_s=0.2, killed_processes=0))
     delay: str = "0.016"
     now: Counters = field(default_factory=lambda: Counters(host_cpu_s=0.0, killed_processes=0))
+    sent_bytes: int | None = None
 
     def look(self):
         grown = {name: getattr(self.now, name) + (getattr(self.grows_by, name) or 0)
                  for name in ("host_cpu_s", "killed_processes")}  # fmt: skip
         self.now = Counters(**grown)
-        return {"host": self.now, "amsterdam": Counters(host_cpu_s=0.0), "delft": Counters(host_cpu_s=0.0)}
+        cluster = Counters(host_cpu_s=0.0, sent_bytes=self.sent_bytes, received_bytes=self.sent_bytes)
+        return {"host": self.now, "amsterdam": cluster, "delft": cluster}
 
     def links(self):
         return [LinkCount("amsterdam", "delft", {"netem delay": self.delay}, 10, 0)]
@@ -100,6 +104,28 @@ def test_a_disturbance_reaches_the_job_its_cell_and_the_run(observed, broker, sc
     assert [cell.row.verdict for cell in measured.cells] == ["valid", "void"]
     assert measured.verdict.judgement == "void"
     assert read_rows(tmp_path / "run", LinkFaultRow)[0].target == "delft"
+
+
+@pytest.mark.parametrize(("strangers_bytes", "verdict"), [(0, "valid"), (10**9, "void")])
+def test_what_crossed_access_links_is_held_against_what_ranks_sent(
+    observed, broker, scripted, tmp_path, strangers_bytes, verdict
+):
+    """The check of the links before the run sent much more than anybody since."""
+    own_bytes = 10**8
+    scripted.sent_bytes, scripted.grows_by = 10**12, Counters(host_cpu_s=0.0)
+
+    def sending(job):
+        if len(job.specification.components) == 2:
+            time.sleep(2 * HOST_LEAST_INTERVAL_S)
+            scripted.sent_bytes += own_bytes + strangers_bytes
+        broker.finish(job)
+
+    broker.on_submit = sending
+    broker.more_results = lambda job: {"wide_area_bytes": [[own_bytes, own_bytes]] * 2}
+    measure(observed, MATRIX, tmp_path / "run", silent)
+    single, double = read_run(tmp_path / "run").jobs
+    assert (single.verdict, double.verdict) == ("valid", verdict)
+    assert ("traffic of others took" in double.verdict_reasons) is (strangers_bytes > 0)
 
 
 class Run:
@@ -184,3 +210,20 @@ def test_before_the_run_began_and_after_it_ended_nothing_is_seen(testbed, script
     time.sleep(HOST_LEAST_INTERVAL_S)
     gathering.look_after(10.0)
     assert len(directory.rows) == rows
+
+
+@pytest.mark.parametrize("step_s", [3600.0, -3600.0])
+def test_a_wall_clock_that_is_set_stands_in_the_evidence_and_moves_no_look(testbed, scripted, monkeypatch, step_s):
+    monkeypatch.setattr(clock, "_STEADY", clock._SteadyClock())
+    directory = Rows()
+    run = Run(testbed, scripted, directory)
+    time.sleep(HOST_LEAST_INTERVAL_S)
+    read = time.time
+    monkeypatch.setattr(time, "time", lambda: read() + step_s)
+    run.gathering.look_after(HOST_LEAST_INTERVAL_S)
+    (row,) = [row for row in directory.rows if row.part == "host"]
+    assert row.host_clock_step_s == pytest.approx(step_s, abs=0.1)
+    assert 0 < row.host_interval_s < 60
+    found = run.gathering.conditions(0.0, HOST_LEAST_INTERVAL_S, TWO)
+    assert found is not None
+    assert found.host_clock_step_s == row.host_clock_step_s

@@ -32,6 +32,39 @@ def test_the_clusters_to_use_can_be_named():
     assert [cell.specification.clusters for cell in cells] == [("utrecht",), ("utrecht", "delft")]
 
 
+def test_parts_need_not_be_equal():
+    layout = lay_out(matrix(processors=(12, 16), clusters=(1,), splits=((11, 5), (8, 2, 2), (8, 8)), on=()), MINI)
+    assert [(cell.name, cell.specification.components, cell.clusters) for cell in layout.cells] == [
+        ("poisson-400-on-12-over-1", (12,), 1),
+        ("poisson-400-on-12-split-8-2-2", (8, 2, 2), 3),
+        ("poisson-400-on-16-over-1", (16,), 1),
+        ("poisson-400-on-16-split-11-5", (11, 5), 2),
+        ("poisson-400-on-16-split-8-8", (8, 8), 2),
+    ]
+    assert [cell.variant.is_single for cell in layout.cells] == [True, False, True, False, False]
+    assert layout.cells[3].shown == "poisson grid 400 on 16 processors over 2 clusters as 11+5"
+
+
+def test_a_part_larger_than_its_cluster_leaves_its_split_out():
+    layout = lay_out(matrix(processors=(20,), clusters=(2,), splits=((17, 3),)), MINI)
+    assert [cell.name for cell in layout.cells] == ["poisson-400-on-20-over-2"]
+    assert "over 2 clusters as 17+3: " in layout.left_out[0]
+
+
+@pytest.mark.parametrize(
+    ("splits", "complaint"),
+    [
+        (((16,),), "16 is a single part"),
+        (((8, 4),), "8,4 makes 12 processors"),
+        (((8, 0, 8),), "must be greater than 0"),
+        (((8, 8), (8, 8)), "is named twice"),
+    ],
+)
+def test_a_split_divides_a_number_of_processors_that_is_measured(splits, complaint):
+    with pytest.raises(InvalidInput, match=complaint):
+        matrix(splits=splits)
+
+
 def test_every_combination_of_the_lists_is_a_cell_and_cells_of_a_problem_stand_together():
     layout = lay_out(matrix(grids=(100, 400), processors=(8, 16), clusters=(1, 2)), MINI)
     assert [cell.name for cell in layout.cells] == [
@@ -89,9 +122,9 @@ def test_one_cluster_may_be_run_over_the_interconnect_of_coallocated_jobs_too():
     assert [cell.specification.interconnect for cell in cells] == [None, None, *["coallocated"] * 2, None, None]
 
 
-def test_a_time_scale_goes_to_every_job():
-    cells = lay_out(matrix(time_scale=60), MINI).cells
-    assert {cell.specification.time_scale for cell in cells} == {60}
+def test_the_processors_speed_goes_to_every_job():
+    cells = lay_out(matrix(processor_speed=60), MINI).cells
+    assert {cell.specification.processor_speed for cell in cells} == {60}
 
 
 def test_an_application_without_a_grid_has_one_problem_whatever_the_grids():

@@ -150,6 +150,18 @@ def test_time_does_not_drift(arrivals):
 # What lies between placement and departure.
 
 
+def test_gatekeepers_serve_components_one_at_a_time_in_the_order_of_placement():
+    requests = [JobRequest(RequestKind.NON_FIXED, components) for components in ((2, 2), (4, 4), (2,))]
+    jobs = [StreamJob(number, 0.0, 100.0, request, 0) for number, request in enumerate(requests, start=1)]
+    middleware = Middleware(base_s=10, per_component_s=1, gatekeeper_s=3)
+    result = simulate(jobs, clusters=[32], queue="placement", middleware=middleware, keep_jobs=True)
+    # 3 s for each component at the one head: those of the first job are served by 6 s, of the second by 12 s.
+    assert {job.id: job.start_s for job in result.finished} == {1: 6 + 12, 2: 12 + 12, 3: 15 + 11}
+    apart = simulate(jobs[:2], clusters=[4, 4, 4, 4], queue="placement", middleware=middleware, keep_jobs=True)
+    # Four heads: two components of two jobs meet nowhere, since the second job's need a cluster each.
+    assert {job.id: job.start_s for job in apart.finished} == {1: 3 + 12, 2: 3 + 12}
+
+
 def test_middleware_holds_processors_from_placement_to_start():
     jobs = [job(1, 0, 10, (8, 8)), job(2, 0, 1, (32, 32, 32, 32))]
     middleware = Middleware(base_s=5, per_component_s=1)

@@ -123,13 +123,13 @@ def test_what_was_not_published_has_an_iteration_and_a_factor_and_no_error(testb
 
 def test_scaled_times_are_compared_with_scaled_published_ones(testbed, broker, tmp_path):
     broker.more_results = lambda job: {"iteration_s": 3.0, "runtime_s": 30.0}
-    chosen = Reproduction(name="ensflow-runtimes", processors=(12,), repeat=1, time_scale=60, dilation=8)
+    chosen = Reproduction(name="ensflow-runtimes", processors=(12,), repeat=1, processor_speed=60, dilation=8)
     rows = reproduction_rows(reproduce(testbed, chosen, tmp_path / "run", silent))
     assert [row.setup for row in rows] == ["pbs-1", "globus-2", "globus-3", "globus-4"]
     assert rows[0].measured_s == pytest.approx(60.0)
     assert rows[0].error == pytest.approx(60.0 * 60 / 3485 - 1)
     assert [row.calibrated for row in rows] == [True, False, False, False]
-    assert {job.specification.time_scale for job in broker.jobs.values()} == {60}
+    assert {job.specification.processor_speed for job in broker.jobs.values()} == {60}
 
 
 def test_what_an_interrupted_reproduction_lacks_is_run_when_it_is_resumed(testbed, broker, tmp_path):

@@ -24,7 +24,7 @@ def cell(quantity: str, application: str, grid: int | None, processors: int, set
     return ReproductionRow.model_validate(
         {
             "quantity": quantity, "application": application, "grid": grid, "processors": processors,
-            "setup": setup.value, "dilation": 8, "time_scale": 1, "iteration_s": found.iteration_s,
+            "setup": setup.value, "dilation": 8, "processor_speed": 1, "iteration_s": found.iteration_s,
             "factor": None if setup is Setup.PBS_1 else found.iteration_s / single.iteration_s,
             "published_s": 1.0, "calibrated": False, "n": 1, "verdict": "valid", **changes,
         }

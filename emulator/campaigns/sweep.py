@@ -1,0 +1,355 @@
+"""Sweeps: one campaign under several policies and seeds, run one after another, in one folder that can be resumed.
+
+``sweep.json`` in the folder says which runs there are; each of them has a folder of its own beside it. A run is done
+when its record is complete, whatever its verdict. One that was interrupted starts again from its first job, because
+what its jobs met depends on all that came before them; what it had recorded is kept in ``RUN-interrupted``.
+
+All runs of a sweep have the same dilation: the one that is stated, or that pilots find for the first run.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Final
+
+from pydantic import Field, ValidationError
+
+from emulator.campaigns.live import planned, run_campaign
+from emulator.model.documents import DocumentModel, Real, WholeNumber
+from emulator.model.errors import InvalidInput, TestbedBusy
+from emulator.model.faults import first_fault
+from emulator.model.project import PROJECT_ROOT
+from emulator.model.records import MANIFEST_FILE, JobRow, Manifest, RunKind, RunProgress
+from emulator.runs.holding import Testbed
+from emulator.runs.progress import ProgressReport, ReportProgress
+from emulator.runs.run_directory import read_manifest, read_rows
+from workloads.campaign import Campaign, recorded_campaign
+from workloads.custom_sources import carrying_sources
+
+SWEEP_FILE: Final = "sweep.json"
+LOG_FILE: Final = "sweep.log"
+_PROCESS_FILE: Final = "sweep.pid"
+MOST_RUNS: Final = 1000
+_INTERRUPTED: Final = "interrupted"
+
+
+class SweepRun(DocumentModel):
+    """One run of a sweep: the name of its folder, its campaign with all that was chosen for it, and its seed."""
+
+    folder: str
+    campaign: Campaign
+    seed: Annotated[WholeNumber, Field(ge=0)]
+
+
+class Sweep(DocumentModel):
+    """The runs of a sweep in order, and their common dilation; None until pilots have found it."""
+
+    runs: Annotated[tuple[SweepRun, ...], Field(min_length=1, max_length=MOST_RUNS)]
+    dilation: Real | None = None
+    repeat_void: Annotated[WholeNumber, Field(ge=0)] = 0
+    even_if_hopeless: bool = False
+
+    def same_runs(self, other: Sweep) -> bool:
+        """Return whether both consist of the same runs, whatever dilation pilots found."""
+        return self.runs == other.runs
+
+
+class RunState(StrEnum):
+    """The state of a run of a sweep; one that is *interrupted* has begun and runs no more."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    INTERRUPTED = "interrupted"
+    COMPLETE = "complete"
+
+
+@dataclass(frozen=True, slots=True)
+class RunStatus:
+    """A run of a sweep as its records show it: the folder that counts, how many jobs have ended, and the verdict."""
+
+    run: SweepRun
+    path: Path
+    state: RunState
+    ended: int = 0
+    verdict: str = ""
+
+
+def sweep_of(
+    campaign: Campaign,
+    policies: Sequence[str],
+    seeds: Sequence[int],
+    *,
+    dilation: float | None = None,
+    repeat_void: int = 0,
+    even_if_hopeless: bool = False,
+) -> Sweep:
+    """Return the sweep of `campaign` over all `policies` with each of the `seeds`; without policies over its own.
+
+    Raises:
+        InvalidInput: if a policy cannot be read, or there are no seeds, or the same one twice.
+    """
+    for option, values in (("--policy", policies), ("--seeds", seeds)):
+        if len(set(values)) != len(values):
+            raise InvalidInput(f"{option}: {', '.join(map(str, values))} names one twice.")
+    if not seeds:
+        raise InvalidInput("--seeds: at least one is needed.")
+    variants = [carrying_sources(campaign.scheduled(None, policy)) for policy in policies or [campaign.policy]]
+    runs = tuple(
+        SweepRun(folder=f"{_slug(variant.policy)}-{seed}", campaign=variant, seed=seed)
+        for seed in seeds
+        for variant in variants
+    )
+    if len({run.folder for run in runs}) != len(runs):
+        raise InvalidInput("--policy: two of them have the same file and class; rename one.")
+    if len(runs) > MOST_RUNS:
+        raise InvalidInput(f"A sweep has at most {MOST_RUNS} runs, not {len(runs)}.")
+    return Sweep(runs=runs, dilation=dilation, repeat_void=repeat_void, even_if_hopeless=even_if_hopeless)
+
+
+def check_sweep(testbed: Testbed, sweep: Sweep) -> None:
+    """Check that each run of `sweep` is possible on `testbed`.
+
+    Raises:
+        InvalidInput: if one is not.
+    """
+    for run in sweep.runs:
+        planned(testbed, run.campaign, run.seed)
+
+
+def begin_sweep(path: Path, sweep: Sweep) -> Sweep:
+    """Make the folder of `sweep`, or find it there already, and return the sweep as the folder has it.
+
+    Raises:
+        InvalidInput: if the folder holds something else, or cannot be made.
+    """
+    if is_sweep(path):
+        found = read_sweep(path)
+        if not found.same_runs(sweep):
+            names = sorted({run.campaign.name for run in found.runs})
+            raise InvalidInput(
+                f"{path}: holds another sweep of {', '.join(names)}: `testbed campaign resume {path}` goes on with "
+                "that one, another --out begins this one."
+            )
+        return found
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise InvalidInput(f"{path}: is no sweep, and not empty (choose another with --out).")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be made ({error.strerror or error}).") from error
+    _write(path, sweep)
+    return sweep
+
+
+def is_sweep(path: Path) -> bool:
+    """Return whether `path` is the folder of a sweep."""
+    return (path / SWEEP_FILE).is_file()
+
+
+def read_sweep(path: Path) -> Sweep:
+    """Read the sweep in the folder `path`.
+
+    Raises:
+        InvalidInput: if there is none, or its file holds what it should not.
+    """
+    file = path / SWEEP_FILE
+    try:
+        return Sweep.model_validate_json(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidInput(f"{path}: is no sweep's folder (it has no {SWEEP_FILE}).") from error
+    except ValidationError as error:
+        raise InvalidInput(f"{file}: {first_fault(error)}") from error
+
+
+def statuses(path: Path, sweep: Sweep) -> list[RunStatus]:
+    """Return where each run of `sweep` is, by the records in `path`."""
+    busy = process_of(path) is not None
+    return [_status(path / run.folder, run, sweep.repeat_void, busy) for run in sweep.runs]
+
+
+def run_sweep(testbed: Testbed, path: Path, sweep: Sweep, report_progress: ReportProgress) -> list[RunStatus]:
+    """Run what is left of `sweep` on `testbed`, and return all its runs.
+
+    All runs are checked before the first begins.
+
+    Raises:
+        InvalidInput: if one of them cannot run on this testbed.
+        TestbedBusy: if another process or run works on it.
+        RunFailed: if a run ended early; the rest of the sweep has not been run.
+    """
+    check_sweep(testbed, sweep)
+    with _own_process(path):
+        for number, run in enumerate(sweep.runs, start=1):
+            if _status(path / run.folder, run, sweep.repeat_void, busy=False).state is RunState.COMPLETE:
+                continue
+            remark = f"Run {number} of {len(sweep.runs)}: {run.campaign.name}, {run.campaign.policy}, seed {run.seed}"
+            report_progress(ProgressReport("starting the next run", remark=remark))
+            sweep = _run_next(testbed, path, sweep, run, report_progress)
+    return statuses(path, sweep)
+
+
+def rerun_campaign(
+    testbed: Testbed,
+    path: Path,
+    report_progress: ReportProgress,
+    *,
+    repeat_void: int = 0,
+    even_if_hopeless: bool = False,
+) -> Path:
+    """Run the campaign in `path`, which was interrupted, again from its first job, and return its directory.
+
+    It has the seed and the dilation that it had. What was recorded of it is kept in ``PATH-interrupted``.
+
+    Raises:
+        InvalidInput: if `path` holds no campaign, one that is complete, or one of another topology.
+        TestbedBusy: if a run holds the testbed.
+        RunFailed: if it ends early again.
+    """
+    manifest = read_manifest(path)
+    campaign = _campaign_of(path, manifest)
+    if manifest.topology != testbed.topology:
+        raise InvalidInput(
+            f"{path}: ran on topology {manifest.topology.name!r} as it then was, which is not what runs "
+            f"({testbed.topology.name!r}): run the campaign anew."
+        )
+    planned(testbed, campaign, manifest.seed)
+    _check_nothing_runs(testbed)
+    with _moved_aside([path]):
+        return run_campaign(
+            testbed, campaign, seed=manifest.seed, path=path, report_progress=report_progress,
+            even_if_hopeless=even_if_hopeless, repeat_void=repeat_void,
+        )  # fmt: skip
+
+
+def detach(path: Path, name: str) -> int:
+    """Have a process run what is left of the sweep in `path` on the testbed called `name`; return its number.
+
+    Raises:
+        TestbedBusy: if one does already.
+    """
+    running = process_of(path)
+    if running is not None:
+        raise TestbedBusy(f"{path}: process {running} runs this sweep already.")
+    command = [sys.executable, "-m", "emulator.cli.main", "campaign", "resume", str(path.resolve()), "--name", name]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(PROJECT_ROOT), os.environ.get("PYTHONPATH")])),
+    }
+    with (path / LOG_FILE).open("ab") as log:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
+        )
+    (path / _PROCESS_FILE).write_text(str(process.pid), encoding="utf-8")
+    return process.pid
+
+
+def process_of(path: Path) -> int | None:
+    """Return the process that runs the sweep in `path`; None if none does."""
+    try:
+        number = int((path / _PROCESS_FILE).read_text(encoding="utf-8"))
+        command = Path(f"/proc/{number}/cmdline").read_bytes()
+    except (OSError, ValueError):
+        return None
+    return number if b"campaign" in command else None
+
+
+def _run_next(testbed: Testbed, path: Path, sweep: Sweep, run: SweepRun, report_progress: ReportProgress) -> Sweep:
+    """Run one run of the sweep; return the sweep with its dilation, which the first run finds."""
+    _check_nothing_runs(testbed)
+    folder = path / run.folder
+    campaign = run.campaign if sweep.dilation is None else run.campaign.changed(dilation=sweep.dilation)
+    with _moved_aside(_folders(folder, sweep.repeat_void)):
+        counted = run_campaign(
+            testbed, campaign, seed=run.seed, path=folder, report_progress=report_progress,
+            tried=sweep.dilation is None, even_if_hopeless=sweep.even_if_hopeless, repeat_void=sweep.repeat_void,
+        )  # fmt: skip
+    if sweep.dilation is None:
+        sweep = sweep.model_copy(update={"dilation": read_manifest(counted).dilation})
+        _write(path, sweep)
+    return sweep
+
+
+def _check_nothing_runs(testbed: Testbed) -> None:
+    run = testbed.client.current_run()
+    if run is not None:
+        raise TestbedBusy(
+            f"Run {run.id} ({run.request.name}) holds the testbed (wait for its end, or `testbed campaign stop`)."
+        )
+
+
+def _campaign_of(path: Path, manifest: Manifest) -> Campaign:
+    if manifest.kind is not RunKind.CAMPAIGN:
+        raise InvalidInput(f"{path}: is a {manifest.kind.value}; only campaigns and sweeps are resumed here.")
+    if manifest.progress is RunProgress.COMPLETE:
+        raise InvalidInput(f"{path}: is complete, nothing is left to run (`testbed report {path}` shows it).")
+    return recorded_campaign(manifest.workload, source=f"{path}: workload")
+
+
+def _status(folder: Path, run: SweepRun, repeat_void: int, busy: bool) -> RunStatus:
+    """Return where a run is; `busy` tells whether a process runs the sweep."""
+    begun = [(path, read_manifest(path)) for path in _folders(folder, repeat_void)]
+    if not begun:
+        return RunStatus(run, folder, RunState.WAITING)
+    path, manifest = begun[-1]
+    ended = len(read_rows(path, JobRow))
+    if manifest.progress is RunProgress.COMPLETE:
+        return RunStatus(run, path, RunState.COMPLETE, ended, manifest.verdict)
+    running = busy and manifest.progress is RunProgress.RUNNING
+    return RunStatus(run, path, RunState.RUNNING if running else RunState.INTERRUPTED, ended)
+
+
+def _folders(folder: Path, repeat_void: int) -> list[Path]:
+    """Return the folders with records of a run: its own, and those of its repetitions."""
+    named = [folder, *(folder.with_name(f"{folder.name}-{number}") for number in range(2, repeat_void + 2))]
+    return [path for path in named if (path / MANIFEST_FILE).is_file()]
+
+
+@contextmanager
+def _moved_aside(paths: Sequence[Path]) -> Iterator[None]:
+    """Move the records of interrupted runs aside; move them back if nothing new has begun in their place."""
+    moved: dict[Path, Path] = {}
+    for path in paths:
+        names = (f"{path.name}-{_INTERRUPTED}" + ("" if number < 2 else f"-{number}") for number in range(1, MOST_RUNS))
+        moved[path] = path.rename(next(kept for name in names if not (kept := path.with_name(name)).exists()))
+    try:
+        yield
+    finally:
+        for path, kept in moved.items():
+            if not path.exists():
+                kept.rename(path)
+
+
+def _slug(policy: str) -> str:
+    """Return the name of a policy as part of a folder's name."""
+    return policy.replace(".py:", "-").lower()
+
+
+def _write(path: Path, sweep: Sweep) -> None:
+    unfinished = path / f".{SWEEP_FILE}"
+    unfinished.write_text(sweep.model_dump_json(indent=2, exclude_unset=True) + "\n", encoding="utf-8")
+    unfinished.replace(path / SWEEP_FILE)
+
+
+@contextmanager
+def _own_process(path: Path) -> Iterator[None]:
+    """Note that this process runs the sweep in `path`, as long as the context lasts.
+
+    Raises:
+        TestbedBusy: if another one does.
+    """
+    running = process_of(path)
+    if running not in (None, os.getpid()):
+        raise TestbedBusy(f"{path}: process {running} runs this sweep already.")
+    file = path / _PROCESS_FILE
+    file.write_text(str(os.getpid()), encoding="utf-8")
+    try:
+        yield
+    finally:
+        file.unlink(missing_ok=True)

@@ -1,0 +1,107 @@
+"""The options of the verbs of campaigns, and the campaign that they choose.
+
+A shell that completes a name imports this: nothing heavy is imported before a verb runs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from emulator.cli import completion
+from emulator.cli.dilations import parse_dilation
+from emulator.policies.names import POLICY_CHOICES, QUEUE_CHOICES
+
+if TYPE_CHECKING:
+    from workloads.campaign import Campaign
+
+CampaignArgument = Annotated[
+    str,
+    typer.Argument(
+        help="Name of a campaign (`testbed list campaigns`), or the path of a campaign file.",
+        autocompletion=completion.campaigns,
+    ),
+]
+PolicyOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Placement policy, instead of the campaign's or, with another queue, what goes with it: "
+        f"{POLICY_CHOICES}.",
+        autocompletion=completion.policies,
+    ),
+]
+QueueOption = Annotated[
+    str | None,
+    typer.Option(
+        help=f"Queue discipline, instead of the campaign's: {QUEUE_CHOICES}.", autocompletion=completion.queues
+    ),
+]
+QuotaOption = Annotated[
+    float | None, typer.Option(help="Share of each cluster that its jobs may fill, instead of the campaign's.")
+]
+ScanIntervalOption = Annotated[
+    float | None,
+    typer.Option(metavar="S", help="Emulated seconds between scans of the queue, instead of the campaign's."),
+]
+TriesThresholdOption = Annotated[
+    int | None, typer.Option(metavar="N", help="A job tried more often is given up, instead of the campaign's.")
+]
+ScanAtDeparturesOption = Annotated[
+    bool | None, typer.Option(help="Try all waiting jobs also at once when another departs, instead of the campaign's.")
+]
+CampaignDilationOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="K|auto", help="Host seconds per emulated second; auto: found by pilots. [the campaign's, or auto]"
+    ),
+]
+TimeScaleOption = Annotated[
+    float | None,
+    typer.Option(metavar="S", help="Divides iterations, times and files, not the links. [the campaign's, or 1]"),
+]
+RepeatVoidOption = Annotated[
+    int, typer.Option(metavar="N", min=0, max=10, help="Repeat it up to N times if its background load makes it void.")
+]
+BandOption = Annotated[
+    str | None,
+    typer.Option(metavar="LOW-HIGH|none", help="Band of the background load in percent, instead of the campaign's."),
+]
+ReplicasOption = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, help="Replicas of every input file, at different sites. [the campaign's]"),
+]
+SeedOption = Annotated[int, typer.Option(help="Seed of every random choice.")]
+NumericsOption = Annotated[
+    str | None,
+    typer.Option(metavar="real|sampled", help="sampled: most iterations take their time without computing. [real]"),
+]
+JobsOption = Annotated[int | None, typer.Option(help="Number of jobs, instead of the campaign's.")]
+
+
+def chosen_campaign(
+    campaign: str,
+    *,
+    queue: str | None,
+    policy: str | None = None,
+    dilation: str | None,
+    band: str | None,
+    replicas: int | None,
+    **changes: object,
+) -> tuple[Campaign, float | None]:
+    """Return the campaign that the options choose, and the dilation that is stated; None if pilots are to find it.
+
+    It does not carry the sources of a user's own policies yet.
+
+    Raises:
+        UnknownName: if there is no such campaign.
+        InvalidInput: if an option is out of range.
+    """
+    from workloads.campaign import campaign_named
+
+    requested = None if dilation is None else parse_dilation(dilation)
+    chosen = campaign_named(campaign).scheduled(queue, policy)
+    chosen = chosen.changed(dilation=requested, **changes).under_band(band).replicated(replicas)
+    if dilation is None and chosen.states_dilation:
+        requested = chosen.dilation
+    return chosen, requested

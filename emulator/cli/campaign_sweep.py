@@ -1,0 +1,267 @@
+"""The verbs ``campaign sweep``, ``campaign resume`` and ``campaign status``."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from emulator.cli import completion
+from emulator.cli.campaign_options import (
+    BandOption,
+    CampaignArgument,
+    CampaignDilationOption,
+    JobsOption,
+    NumericsOption,
+    QueueOption,
+    QuotaOption,
+    RepeatVoidOption,
+    ReplicasOption,
+    TimeScaleOption,
+    chosen_campaign,
+)
+from emulator.cli.dilations import EvenIfHopelessOption
+from emulator.cli.foreign_text import say
+from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption, run_path
+from emulator.cli.required_verdict import RequireOption, check_required
+from emulator.fidelity.judgement import Judgement
+from emulator.model.errors import InvalidInput, TestbedNotUp
+
+if TYPE_CHECKING:
+    from emulator.campaigns.sweep import RunStatus
+
+MOST_SEEDS: Final = 1000
+_HOST_LOOK_ROUND_S: Final = 2.0
+
+SweepArgument = Annotated[
+    Path,
+    typer.Argument(
+        help="Folder of a sweep, or directory of a campaign.", metavar="DIR", autocompletion=completion.runs
+    ),
+]
+
+
+def register(campaigns: typer.Typer) -> None:
+    """Add the verbs of this file to those of campaigns."""
+    for verb in (sweep, resume, status):
+        campaigns.command()(verb)
+
+
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """Return the seeds in a list such as ``1-3`` or ``1,5,7-9``.
+
+    Raises:
+        InvalidInput: if it is none, or one of more than `MOST_SEEDS`.
+    """
+    seeds: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise InvalidInput(f"--seeds: must be whole numbers such as 1-3 or 1,5, not {text!r}.")
+        begin, end = int(first), int(last) if dash else int(first)
+        if end < begin:
+            raise InvalidInput(f"--seeds: {part.strip()} goes backwards; write {end}-{begin}.")
+        if len(seeds) + end - begin >= MOST_SEEDS:
+            raise InvalidInput(f"--seeds: at most {MOST_SEEDS} seeds, not as many as {text!r} names.")
+        seeds += range(begin, end + 1)
+    return tuple(seeds)
+
+
+def sweep(
+    campaign: CampaignArgument,
+    policy: Annotated[
+        str,
+        typer.Option(help="Placement policies, joined by commas. [the campaign's]", autocompletion=completion.policies),
+    ] = "",
+    seeds: Annotated[str, typer.Option(help="Seeds, such as 1-3 or 1,5.")] = "1",
+    queue: QueueOption = None,
+    quota: QuotaOption = None,
+    jobs: JobsOption = None,
+    dilation: CampaignDilationOption = None,
+    time_scale: TimeScaleOption = None,
+    even_if_hopeless: EvenIfHopelessOption = False,
+    band: BandOption = None,
+    replicas: ReplicasOption = None,
+    numerics: NumericsOption = None,
+    repeat_void: RepeatVoidOption = 0,
+    detached: Annotated[
+        bool, typer.Option("--detach", help="Run it in a process of its own, and return at once.")
+    ] = False,
+    require: RequireOption = Judgement.SUSPECT,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The sweep's folder: new, or one to go on with; else one in ./runs.")
+    ] = None,
+    name: NameOption = DEFAULT_NAME,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a campaign under several policies and seeds, one run after another, in one folder.
+
+    Example: testbed campaign sweep W1 --policy wf,cm,fcm --seeds 1-3 --time-scale 10
+    """
+    from emulator.campaigns import sweep as sweeps
+    from emulator.runs.container_testbed import testbed_named
+
+    chosen, requested = chosen_campaign(
+        campaign, queue=queue, dilation=dilation, band=band, replicas=replicas, jobs=jobs, time_scale=time_scale,
+        quota=quota, numerics=numerics,
+    )  # fmt: skip
+    policies = tuple(filter(None, (part.strip() for part in policy.split(","))))
+    planned = sweeps.sweep_of(
+        chosen, policies, parse_seeds(seeds), dilation=requested, repeat_void=repeat_void,
+        even_if_hopeless=even_if_hopeless,
+    )  # fmt: skip
+    with testbed_named(name) as testbed:
+        sweeps.check_sweep(testbed, planned)
+    path = run_path(out, f"{chosen.name}-sweep")
+    sweeps.begin_sweep(path, planned)
+    if detached:
+        process = sweeps.detach(path, name)
+        say(f"Process {process} runs the sweep in {path} (`testbed campaign status {path} --follow`).")
+        return
+    _run(path, name, require, as_json=as_json)
+
+
+def resume(
+    directory: SweepArgument,
+    even_if_hopeless: EvenIfHopelessOption = False,
+    repeat_void: RepeatVoidOption = 0,
+    detached: Annotated[
+        bool, typer.Option("--detach", help="Go on with a sweep in a process of its own, and return at once.")
+    ] = False,
+    require: RequireOption = Judgement.SUSPECT,
+    name: NameOption = DEFAULT_NAME,
+    as_json: JsonOption = False,
+) -> None:
+    """Run what is left of a sweep, or a campaign that was interrupted once more from its first job.
+
+    Example: testbed campaign resume runs/w1-sweep-20260101-120000
+    """
+    from emulator.campaigns import sweep as sweeps
+    from emulator.cli.progress import run_progress
+    from emulator.cli.report import show_summaries
+    from emulator.reports.summary import summarize
+    from emulator.runs.container_testbed import testbed_named
+    from emulator.runs.run_directory import read_run
+
+    if sweeps.is_sweep(directory):
+        if even_if_hopeless or repeat_void:
+            raise InvalidInput("A sweep keeps --even-if-hopeless and --repeat-void as it began: leave them out.")
+        if detached:
+            sweeps.read_sweep(directory)
+            say(f"Process {sweeps.detach(directory, name)} goes on with the sweep in {directory}.")
+        else:
+            _run(directory, name, require, as_json=as_json)
+        return
+    if detached:
+        raise InvalidInput(f"--detach: {directory} is no sweep's folder; leave it out.")
+    with testbed_named(name) as testbed, run_progress() as report_progress:
+        path = sweeps.rerun_campaign(
+            testbed, directory, report_progress, repeat_void=repeat_void, even_if_hopeless=even_if_hopeless
+        )
+    recorded = read_run(path)
+    show_summaries([summarize(recorded)], as_json=as_json)
+    check_required(require, [recorded.manifest.verdict])
+
+
+def status(
+    directory: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Folder of a sweep, or directory of a campaign; else what holds the testbed.",
+            metavar="[DIR]",
+            autocompletion=completion.runs,
+        ),
+    ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Show it again at every change, until it has ended.")
+    ] = False,
+    name: NameOption = DEFAULT_NAME,
+    as_json: JsonOption = False,
+) -> None:
+    """Show how far a sweep or a campaign is.
+
+    Example: testbed campaign status runs/w1-sweep-20260101-120000 --follow
+    """  # fmt: skip
+    from emulator.cli.tables import show_rows
+
+    before: list[dict[str, object]] | None = None
+    while True:
+        rows, ended = _on_testbed(name, before) if directory is None else _recorded(directory)
+        if rows != before:
+            show_rows(rows, as_json=as_json)
+            before = rows
+        if ended or not follow:
+            return
+        time.sleep(_HOST_LOOK_ROUND_S)
+
+
+def _run(path: Path, name: str, require: Judgement, *, as_json: bool) -> None:
+    """Run what is left of the sweep in `path`, and show all of its runs."""
+    from emulator.campaigns import sweep as sweeps
+    from emulator.cli.progress import run_progress
+    from emulator.cli.report import show_summaries
+    from emulator.reports.summary import summarize
+    from emulator.runs.container_testbed import testbed_named
+    from emulator.runs.run_directory import read_run
+
+    with testbed_named(name) as testbed, run_progress() as report_progress:
+        found = sweeps.run_sweep(testbed, path, sweeps.read_sweep(path), report_progress)
+    records = [read_run(each.path) for each in found]
+    show_summaries([summarize(recorded) for recorded in records], as_json=as_json)
+    print(f"Records: {path}", file=sys.stderr)
+    check_required(require, [recorded.manifest.verdict for recorded in records])
+
+
+def _recorded(directory: Path) -> tuple[list[dict[str, object]], bool]:
+    """Return how far the runs in `directory` are, and whether nothing more will happen there."""
+    from emulator.campaigns import sweep as sweeps
+    from emulator.model.records import JobRow, RunProgress
+    from emulator.runs.run_directory import read_manifest, read_rows
+
+    if sweeps.is_sweep(directory):
+        going = sweeps.process_of(directory) is not None
+        found = sweeps.statuses(directory, sweeps.read_sweep(directory))
+        return [_row(each) for each in found], not going
+    manifest = read_manifest(directory)
+    ended = len(read_rows(directory, JobRow))
+    row: dict[str, object] = {
+        "run": str(directory), "policy": manifest.policy, "seed": manifest.seed, "state": manifest.progress.value,
+        "jobs": f"{ended} of {manifest.jobs}",
+        "verdict": manifest.verdict if manifest.progress is RunProgress.COMPLETE else "",
+    }  # fmt: skip
+    return [row], manifest.progress is not RunProgress.RUNNING
+
+
+def _row(found: RunStatus) -> dict[str, object]:
+    campaign = found.run.campaign
+    return {
+        "run": found.path.name, "policy": campaign.policy, "seed": found.run.seed, "state": found.state.value,
+        "jobs": f"{found.ended} of {campaign.jobs}", "verdict": found.verdict,
+    }  # fmt: skip
+
+
+def _on_testbed(name: str, before: list[dict[str, object]] | None) -> tuple[list[dict[str, object]], bool]:
+    """Return the run that holds the testbed, with its jobs by state; if it has ended since `before`, that.
+
+    Raises:
+        TestbedNotUp: if none does.
+    """
+    from emulator.runs.container_testbed import testbed_named
+
+    with testbed_named(name) as testbed:
+        run = testbed.client.current_run()
+        if run is None:
+            if before is not None:
+                return before, True
+            raise TestbedNotUp("No run holds the testbed (name the folder of one: `testbed campaign status DIR`).")
+        states = Counter(job.state.value for job in testbed.client.jobs(run.id))
+    jobs = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
+    row: dict[str, object] = {
+        "run": run.request.name, "policy": run.request.policy, "seed": run.request.seed, "state": run.state.value,
+        "dilation": run.request.dilation, "jobs": jobs,
+    }  # fmt: skip
+    return [row], False

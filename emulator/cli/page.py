@@ -1,0 +1,74 @@
+"""The verb ``page``: a running testbed, or a recorded run, in a browser."""
+
+from __future__ import annotations
+
+import os
+import sys
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from emulator.cli.completion import runs
+from emulator.cli.options import DEFAULT_NAME, NameOption
+from emulator.cli.testbeds import broker_of
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to `app`."""
+    app.command("page")(show_page)
+
+
+def show_page(
+    run: Annotated[
+        Path | None,
+        typer.Argument(
+            help="A run's directory, to be replayed; by default the running testbed is shown.",
+            metavar="RUN",
+            autocompletion=runs,
+        ),
+    ] = None,
+    name: NameOption = DEFAULT_NAME,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="The port of the page of a recorded run; 0: any free one.")
+    ] = 0,
+    open_browser: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open the link in a browser, where there is one.")
+    ] = True,
+) -> None:
+    """Open a page in your browser: a running testbed as it works, or a recorded run at any speed.
+
+    Example: testbed page runs/w1-fcm
+    """
+    if run is None:
+        _show_live(name, open_browser)
+    else:
+        _show_record(run, port, open_browser)
+
+
+def _show_live(name: str, open_browser: bool) -> None:
+    with broker_of(name) as client:
+        link = f"{client.api_url}/#{client.page_code()}"
+    _offer(link, open_browser)
+
+
+def _show_record(run: Path, port: int, open_browser: bool) -> None:
+    from emulator.page.serving import RecordServer
+
+    with RecordServer(run, port) as server:
+        _offer(server.link, open_browser)
+        print(f"{run} is shown until you interrupt this command (Ctrl-C); `testbed page {run}` makes a new link.")
+        server.serve_forever(poll_interval=0.2)
+
+
+def _offer(link: str, open_browser: bool) -> None:
+    """Print the link, and open it in a browser that has a window."""
+    print(f"{link}  (works once, within 5 minutes)", flush=True)
+    if open_browser and _has_windows() and not webbrowser.open(link):
+        print("No browser could be opened: follow the link yourself.")
+
+
+def _has_windows() -> bool:
+    """Return whether a browser could show a window; one that runs in the terminal cannot show the page."""
+    return sys.platform == "darwin" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))

@@ -1,0 +1,173 @@
+"""The verb ``share``: jobs that share nodes with each other and with local users, through the simulator."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from emulator.cli.compiling import compile_simulator
+from emulator.cli.options import JsonOption
+from emulator.cli.tables import show_rows
+from emulator.model.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from emulator.simulator.time_shared.simulation import SharedResult
+    from workloads.shared_node_jobs import SharedNodeJob
+
+DRAWN: Final = "drawn"
+NO_USERS: Final = "none"
+PERCENT: Final = 100.0
+
+PolicyOption = Annotated[
+    str,
+    typer.Option(
+        help="Composition: basic, normal, uniform-light, uniform-hard, 2dbf, 3dbf-light, 3dbf-hard, or "
+        "NODES+JOBS+ORDER such as normal+best-fit+sjf."
+    ),
+]
+RuleOption = Annotated[str, typer.Option(help="How a processor is shared: quantum, linux, spinning, dcs, ccs.")]
+TopologyOption = Annotated[str, typer.Option(help="Topology with single-processor nodes whose memory is stated.")]
+MplOption = Annotated[int | None, typer.Option("--mpl", help="Most parallel jobs on a node. [the composition's]")]
+ContractOption = Annotated[
+    float, typer.Option(help="Percent of a node that parallel jobs may have while local users work there.")
+]
+UsersOption = Annotated[
+    str,
+    typer.Option(
+        metavar="NODE:PROFILE,...|drawn|none",
+        help="Local users (profiles xwindows, internet) at nodes from 0; drawn: at a quarter of the nodes.",
+    ),
+]
+InterarrivalOption = Annotated[float, typer.Option(help="Interarrival times of SIT and DIT relative to those as read.")]
+EstimateOption = Annotated[
+    float, typer.Option(help="Users' estimates in SIT and DIT relative to the execution time alone.")
+]
+ComponentsOption = Annotated[
+    int, typer.Option(help="Equal components, on any clusters, into which jobs of SIT and DIT are split.")
+]
+JobsOption = Annotated[int | None, typer.Option(help="Number of jobs of SIT and DIT. [90]")]
+JobsOutOption = Annotated[Path | None, typer.Option(help="Where to write the outcome of each job (JSON lines).")]
+SeedOption = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb to `app`."""
+    app.command("share")(share)
+
+
+def share(
+    workload: Annotated[str, typer.Argument(help="SIT, DIT, or a list of jobs FILE.jsonl.")],
+    policy: PolicyOption = "3dbf-light",
+    rule: RuleOption = "ccs",
+    topology: TopologyOption = "cisne",
+    mpl: MplOption = None,
+    contract: ContractOption = 50.0,
+    local_users: UsersOption = DRAWN,
+    interarrival_factor: InterarrivalOption = 1.0,
+    estimate_factor: EstimateOption = 1.0,
+    components: ComponentsOption = 1,
+    jobs: JobsOption = None,
+    jobs_out: JobsOutOption = None,
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Simulate jobs that share nodes with each other and with local users.
+
+    Example: testbed share SIT --policy 3dbf-light --rule ccs --seed 3
+    """
+    compile_simulator()
+    from emulator.model.catalogue import topology_named
+    from emulator.model.time_sharing.rules import SocialContract, rule_named
+    from emulator.policies.nodes.compositions import composition_named
+    from emulator.policies.nodes.limits import NodeLimits
+    from emulator.simulator.time_shared.simulation import SharedSetting, simulate_shared
+    from workloads.local_users import drawn_users, named_users
+
+    clusters = topology_named(topology)
+    composition = composition_named(policy)
+    if mpl is not None:
+        composition = replace(composition, most_jobs=mpl)
+    sizes = [cluster.nodes for cluster in clusters.clusters]
+    named = "" if local_users.lower() == NO_USERS else local_users
+    users = drawn_users(seed, sizes) if named.lower() == DRAWN else named_users(named, sizes[0])
+    setting = SharedSetting(
+        clusters,
+        users,
+        composition,
+        NodeLimits(composition.most_jobs, SocialContract(contract / PERCENT)),
+        rule_named(rule),
+        seed,
+    )
+    submitted = _jobs(workload, jobs, seed, interarrival_factor, estimate_factor, components)
+    began_s = time.perf_counter()
+    result = simulate_shared(setting, submitted)
+    host_s = time.perf_counter() - began_s
+    if jobs_out is not None:
+        _write_outcomes(result, jobs_out)
+    row = {**_row(result), "times_real_time": result.makespan_s / host_s}
+    show_rows([row], as_json=as_json, title=f"{workload} under {composition.name}, {setting.rule.name}")
+
+
+def _jobs(
+    workload: str,
+    jobs: int | None,
+    seed: int,
+    interarrival_factor: float,
+    estimate_factor: float,
+    components: int,
+) -> list[SharedNodeJob]:
+    from workloads.shared_node_jobs import PUBLISHED_JOBS, published_jobs, read_shared_jobs
+
+    if not workload.endswith(".jsonl"):
+        return published_jobs(
+            workload,
+            seed,
+            jobs=PUBLISHED_JOBS if jobs is None else jobs,
+            interarrival_factor=interarrival_factor,
+            estimate_factor=estimate_factor,
+            components=components,
+        )
+    for option, stated in (
+        ("--jobs", jobs is not None),
+        ("--interarrival-factor", interarrival_factor != 1.0),
+        ("--estimate-factor", estimate_factor != 1.0),
+        ("--components", components != 1),
+    ):
+        if stated:
+            raise InvalidInput(f"{option}: goes with SIT and DIT; a list of jobs says it itself.")
+    return read_shared_jobs(Path(workload))
+
+
+def _row(result: SharedResult) -> dict[str, Any]:
+    return {
+        "jobs": len(result.jobs),
+        "wait_s": result.wait_s,
+        "execution_s": result.execution_s,
+        "turnaround_s": result.turnaround_s,
+        "makespan_s": result.makespan_s,
+        "slowdown": result.slowdown,
+        "latency_s": result.latency_s(),
+        "estimator_error": result.estimator_error,
+    }
+
+
+def _write_outcomes(result: SharedResult, path: Path) -> None:
+    from workloads.whole_files import written_whole
+
+    with written_whole(path) as text:
+        for job in result.jobs:
+            outcome = {
+                "id": job.id,
+                "arrival_s": job.arrival_s,
+                "start_s": job.start_s,
+                "finish_s": job.finish_s,
+                "nodes": list(job.nodes),
+                "processor_share": job.processor_share,
+                "expected_end_s": job.expected_end_s,
+            }
+            text.write(json.dumps(outcome) + "\n")

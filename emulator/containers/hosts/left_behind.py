@@ -1,0 +1,99 @@
+"""What is left of a testbed on hosts that were not reached when it was taken down: remembered, and swept later."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import docker
+import docker.errors
+
+from emulator.containers import engine, state
+from emulator.containers.hosts.engines import HostEngines, open_engines
+from emulator.containers.progress import Observer, ProgressStep
+from emulator.hosts.inventory import Host, HostInventory
+from emulator.model.documents import DocumentModel
+from emulator.model.errors import TestbedAlreadyUp, TestbedError
+
+_FOLDER = "left-behind"
+
+
+class LeftBehind(DocumentModel):
+    """The hosts that still hold parts of a testbed, and its networks (by id) that the central host could not remove."""
+
+    testbed: str
+    central: Host
+    hosts: tuple[Host, ...]
+    networks: tuple[str, ...] = ()
+
+
+def remember_left(engines: HostEngines, name: str, hosts: HostInventory, observe: Observer) -> None:
+    """Remember what could not be removed of a testbed, because its host was not reached; name the host."""
+    lost = tuple(host for host in hosts.hosts if host.name in engines.lost)
+    if not lost:
+        return
+    networks = tuple(str(network.id) for network in engine.networks_of(engines, name))
+    left = LeftBehind(testbed=name, central=hosts.host(engines.central), hosts=lost, networks=networks)
+    file = _file(name)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(left.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    where = ", ".join(host.name for host in lost)
+    observe(ProgressStep("left", f"what {name} has on {where}: not reached; `testbed down` or `up` removes it later"))
+
+
+def sweep(observe: Observer) -> list[str]:
+    """Remove what testbeds left on hosts that are reached again; return the testbeds of which nothing is left now."""
+    return [left.testbed for left in _remembered() if _swept(left, observe)]
+
+
+def is_left(name: str) -> bool:
+    """Return whether a testbed that was taken down still has parts on a host that was not reached."""
+    return _file(name).is_file()
+
+
+def require_nothing_left(name: str) -> None:
+    """Refuse to bring up a testbed of that name while parts of an earlier one are on a host that is not reached.
+
+    Raises:
+        TestbedAlreadyUp: if there are any.
+    """
+    for left in _remembered():
+        if left.testbed == name:
+            where = ", ".join(host.name for host in left.hosts)
+            raise TestbedAlreadyUp(
+                f"An earlier testbed {name!r} still has parts on {where}, which is not reached: bring that host "
+                "back, or choose another name by --name."
+            )
+
+
+def _swept(left: LeftBehind, observe: Observer) -> bool:
+    hosts = [left.central, *(host for host in left.hosts if host.name != left.central.name)]
+    engines = open_engines(HostInventory(hosts=tuple(hosts)), left.central.name)
+    with contextlib.suppress(docker.errors.DockerException, TestbedError):
+        for host in left.hosts:
+            if host.name in engines.engines:
+                observe(ProgressStep("removing", f"what {left.testbed} left on {host.name}"))
+                _remove_all(engines.engines[host.name].client, left.testbed)
+        if not engines.lost:
+            for network in left.networks:
+                with contextlib.suppress(docker.errors.NotFound):
+                    engines.central_client.api.remove_network(network)
+            _file(left.testbed).unlink(missing_ok=True)
+            return True
+    return False
+
+
+def _remove_all(client: docker.DockerClient, name: str) -> None:
+    for container in engine.containers_of(client, name):
+        container.remove(force=True, v=True)
+    for volume in engine.volumes_of(client, name):
+        volume.remove()
+
+
+def _remembered() -> list[LeftBehind]:
+    files = sorted((state.state_root() / _FOLDER).glob("*.json"))
+    return [LeftBehind.model_validate_json(file.read_text(encoding="utf-8")) for file in files]
+
+
+def _file(name: str) -> Path:
+    return state.state_root() / _FOLDER / f"{name}.json"

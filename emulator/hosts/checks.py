@@ -1,0 +1,196 @@
+"""Judge whether hosts can carry a testbed together: a finding for each thing that they need, with its remedy. Pure."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from emulator.hosts.facts import HostFacts, Known, Unreachable
+from emulator.hosts.inventory import Host, HostInventory
+from emulator.model.errors import EngineUnavailable
+from emulator.model.finding import Finding
+
+OLDEST_ENGINE: Final = (20, 10)
+LEAST_MTU: Final = 1550
+"""Frames of 1500 bytes inside of the testbed, and the 50 bytes by which VXLAN wraps them."""
+
+LEAST_MEMORY_BYTES: Final = 1024**3
+MOST_CLOCK_OFFSET_S: Final = 0.05
+GOSSIP_PORT: Final = 7946
+CONTROL_PORT: Final = 2377
+SWARM_PORTS: Final = f"{CONTROL_PORT}/tcp, {GOSSIP_PORT}/tcp and udp, and 4789/udp"
+_GIB: Final = 1024**3
+
+
+@dataclass(frozen=True, slots=True)
+class HostFinding:
+    """The result of one check of one host."""
+
+    host: str
+    finding: Finding
+
+
+def judge(
+    inventory: HostInventory, known: Mapping[str, Known], possible_subnets: Sequence[str]
+) -> tuple[HostFinding, ...]:
+    """Return a finding for each check of each host; `possible_subnets` are those that a testbed may take, in order."""
+    facts = {name: each for name, each in known.items() if isinstance(each, HostFacts)}
+    central = central_host(inventory, known)
+    found = [HostFinding(host.name, finding) for host in inventory.hosts for finding in _of_host(host, known, central)]
+    if facts:
+        shared = _free_subnet(inventory, facts, possible_subnets)
+        found.append(HostFinding(central.name if central else inventory.hosts[0].name, shared))
+    return tuple(found)
+
+
+def central_host(inventory: HostInventory, known: Mapping[str, Known]) -> Host | None:
+    """Return the first host that manages the Swarm, which carries router and broker; None if none does."""
+    for host in inventory.hosts:
+        facts = known[host.name]
+        if isinstance(facts, HostFacts) and facts.swarm.state == "active" and facts.swarm.is_manager:
+            return host
+    return None
+
+
+def require_fit(found: Sequence[HostFinding]) -> None:
+    """Refuse hosts that lack anything that a testbed needs.
+
+    Raises:
+        EngineUnavailable: with the first fault and its remedy.
+    """
+    lacking = [each for each in found if each.finding.needed and not each.finding.ok]
+    if not lacking:
+        return
+    first, more = lacking[0], len(lacking) - 1
+    others = f" There {'is one more fault' if more == 1 else f'are {more} more faults'}." if more else ""
+    raise EngineUnavailable(
+        f"Host {first.host!r} cannot carry a testbed: {first.finding.check}: {first.finding.found} "
+        f"({first.finding.remedy}).{others} `testbed hosts check` lists all."
+    )
+
+
+def free_subnet(taken: Sequence[str], possible: Sequence[str]) -> str | None:
+    """Return the first of the `possible` subnets that overlaps none of those `taken`."""
+    used = [ipaddress.IPv4Network(each, strict=False) for each in taken]
+    for candidate in possible:
+        if not any(ipaddress.IPv4Network(candidate).overlaps(each) for each in used):
+            return candidate
+    return None
+
+
+def _free_subnet(inventory: HostInventory, facts: Mapping[str, HostFacts], possible: Sequence[str]) -> Finding:
+    taken = [subnet for each in facts.values() for subnet in taken_subnets(each)]
+    taken += [f"{host.address}/32" for host in inventory.hosts]
+    subnet = free_subnet(taken, possible)
+    remedy = "remove unused Docker networks on the hosts, or take another testbed down"
+    if subnet is None:
+        # What each host has by itself may leave room; together they overlap.
+        return Finding("subnets", False, "the hosts' networks leave no private /16 free on all", remedy, needed=True)
+    return Finding("subnets", True, f"{subnet} is free on every host", needed=True)
+
+
+def taken_subnets(facts: HostFacts) -> tuple[str, ...]:
+    """Return every subnet that a host uses already."""
+    return (*facts.subnets, *(facts.network.routes if facts.network else ()))
+
+
+def _of_host(host: Host, known: Mapping[str, Known], central: Host | None) -> Iterator[Finding]:
+    facts = known[host.name]
+    if isinstance(facts, Unreachable):
+        yield Finding("engine", False, "not reachable", facts.reason, needed=True)
+        return
+    yield _engine(facts)
+    yield from _swarm(facts, known, central)
+    if host is central:
+        yield from _central(host, facts)
+    yield _architecture(facts, known, central)
+    yield Finding("cores", True, f"{facts.cores} (share {host.share:g})")
+    yield _memory(host, facts)
+    yield _clock(facts)
+    yield _images(host, facts, central)
+    yield from _network(host, facts)
+
+
+def _engine(facts: HostFacts) -> Finding:
+    numbers = tuple(int(part) for part in facts.engine.split("+")[0].split("-")[0].split(".")[:2] if part.isdigit())
+    remedy = f"install Docker Engine {OLDEST_ENGINE[0]}.{OLDEST_ENGINE[1]} or later"
+    return Finding("engine", numbers >= OLDEST_ENGINE, facts.engine, remedy, needed=True)
+
+
+def _swarm(facts: HostFacts, known: Mapping[str, Known], central: Host | None) -> Iterator[Finding]:
+    if facts.swarm.state != "active":
+        how = "`docker swarm init` on the first host, and `docker swarm join` there with the token that it prints"
+        yield Finding("swarm", False, f"its engine is in no Swarm ({facts.swarm.state})", how, needed=True)
+        return
+    manager = known[central.name] if central else None
+    if not isinstance(manager, HostFacts):
+        remedy = "name a manager of the Swarm in the inventory, or `docker node promote` one of its hosts"
+        yield Finding("swarm", False, "no host of the inventory manages its Swarm", remedy, needed=True)
+        return
+    state = manager.swarm.members.get(facts.swarm.node)
+    if state is None:
+        remedy = f"`docker swarm leave` there, and join the Swarm of {central.name if central else ''!r}"
+        yield Finding("swarm", False, "it is in another Swarm", remedy, needed=True)
+    else:
+        remedy = f"wait until it is ready, or open {SWARM_PORTS} between the hosts"
+        yield Finding("swarm", state == "ready", f"{_role(facts)}, {state}", remedy, needed=True)
+
+
+def _role(facts: HostFacts) -> str:
+    return "manager" if facts.swarm.is_manager else "worker"
+
+
+def _central(host: Host, facts: HostFacts) -> Iterator[Finding]:
+    remedy = "run `testbed` on that host, and state its engine as unix:///var/run/docker.sock"
+    where = "here, with router and broker" if host.is_local else f"at {host.engine}"
+    yield Finding("central", host.is_local, where, remedy, needed=True)
+    count = facts.swarm.managers
+    more = "promote one more host (with two, losing one stops the Swarm), or demote one"
+    yield Finding("managers", count == 1 or count >= 3, str(count), more)
+
+
+def _architecture(facts: HostFacts, known: Mapping[str, Known], central: Host | None) -> Finding:
+    manager = known[central.name] if central else None
+    expected = manager.architecture if isinstance(manager, HostFacts) else facts.architecture
+    remedy = f"leave the host out: images are made once, here for {expected}"
+    return Finding("architecture", facts.architecture == expected, facts.architecture, remedy, needed=True)
+
+
+def _memory(host: Host, facts: HostFacts) -> Finding:
+    usable = host.share * facts.memory_bytes
+    found = f"{usable / _GIB:.1f} of {facts.memory_bytes / _GIB:.1f} GiB"
+    return Finding("memory", usable >= LEAST_MEMORY_BYTES, found, "raise its share, or leave it out", needed=True)
+
+
+def _clock(facts: HostFacts) -> Finding:
+    found = f"{facts.clock_ahead_s:+.3f} s, known to {facts.clock_bound_s:.3f} s"
+    certainly_off = abs(facts.clock_ahead_s) - facts.clock_bound_s > MOST_CLOCK_OFFSET_S
+    return Finding("clock", not certainly_off, found, "synchronize it by NTP (chrony, systemd-timesyncd)")
+
+
+def _images(host: Host, facts: HostFacts, central: Host | None) -> Finding:
+    if facts.has_node_image:
+        return Finding("images", True, "there")
+    where = "are made" if host is central else "are sent to it"
+    return Finding("images", True, f"missing: they {where} by `testbed up`")
+
+
+def _network(host: Host, facts: HostFacts) -> Iterator[Finding]:
+    network = facts.network
+    if network is None:
+        unknown = "not examined: that needs the images (`testbed up` examines it once they are there)"
+        yield Finding("mtu", True, unknown)
+        return
+    mtu = network.mtu_by_address.get(host.address)
+    if mtu is None:
+        remedy = "state the address by which other hosts reach it"
+        known = ", ".join(network.mtu_by_address) or "none"
+        yield Finding("address", False, f"no interface has {host.address} (it has {known})", remedy, needed=True)
+    else:
+        remedy = f"raise the MTU of its interface and of the switch: ip link set dev INTERFACE mtu {LEAST_MTU}"
+        yield Finding("mtu", mtu >= LEAST_MTU, f"{mtu}, where {LEAST_MTU} is needed", remedy, needed=True)
+    closed = ", ".join(network.closed)
+    found = f"cannot connect to {closed}" if closed else "open"
+    yield Finding("ports", not closed, found, f"open {SWARM_PORTS} between the hosts", needed=True)

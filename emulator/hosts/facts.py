@@ -1,0 +1,74 @@
+"""What is known of a host before a testbed spreads over it, and the protocol of whoever reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from emulator.hosts.inventory import Host
+
+
+@dataclass(frozen=True, slots=True)
+class SwarmFacts:
+    """A host's place in its Swarm; only a manager knows the `members` (state by node), and how many managers there are.
+
+    `state` is ``active``, ``inactive``, ``pending``, ``locked`` or ``error``.
+    """
+
+    state: str
+    node: str = ""
+    is_manager: bool = False
+    managers: int = 0
+    members: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkFacts:
+    """A host's own network: addresses with the MTU of their interface, its routes, and closed ports of other hosts."""
+
+    mtu_by_address: dict[str, int]
+    routes: tuple[str, ...] = ()
+    closed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HostFacts:
+    """What a host's engine says of itself and its host.
+
+    The host's clock is ahead of this one by `clock_ahead_s`, known to within `clock_bound_s`. `subnets` are those of
+    its engine's networks. `network` is None where no container could look at it, because no image is there yet.
+    """
+
+    engine: str
+    architecture: str
+    cores: int
+    memory_bytes: int
+    swarm: SwarmFacts
+    subnets: tuple[str, ...] = ()
+    has_node_image: bool = False
+    clock_ahead_s: float = 0.0
+    clock_bound_s: float = 0.0
+    network: NetworkFacts | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unreachable:
+    """A host whose engine does not answer, and why."""
+
+    reason: str
+
+
+Known = HostFacts | Unreachable
+
+
+class FactsReader(Protocol):
+    """Whoever reads the facts of a host; it never raises for what the host lacks."""
+
+    def facts_of(self, host: Host) -> Known:
+        """Return what a host's engine says, without the host's own network."""
+        ...
+
+    def network_of(self, host: Host, targets: Sequence[str]) -> NetworkFacts | None:
+        """Return what a host's own network is like, and which ``ADDRESS:PORT`` it does not reach."""
+        ...

@@ -1,0 +1,64 @@
+// The session: a code behind the # of the link is exchanged for it once, and it stays in this tab only.
+
+const KEY = "testbed-page";
+
+/** The server refused; its sentence is the message. */
+export class Refused extends Error {
+  constructor(sentence, status) {
+    super(sentence);
+    this.status = status;
+  }
+}
+
+/** The server does not answer. */
+export class Lost extends Error {}
+
+/** Use up the code in the address, if there is one; return what there is to see: "testbed" or "run". */
+export async function enter() {
+  const code = location.hash.slice(1);
+  if (code) {
+    // The code leaves the address and the history before it is used.
+    history.replaceState(null, "", location.pathname + location.search);
+    try {
+      const opened = await ask("/v1/page/sessions", { method: "POST", body: JSON.stringify({ code }) });
+      sessionStorage.setItem(KEY, JSON.stringify(opened));
+    } catch (error) {
+      if (!(error instanceof Refused) || session() === null) throw error;
+    }
+  }
+  if (session() === null) throw new Refused("This page has no session. `testbed page` prints a link that opens one.", 401);
+  return session().shows;
+}
+
+/** Get a JSON value from the server; `hostPatienceS` bounds the wait in host seconds. */
+export async function get(path, hostPatienceS = 20) {
+  return ask(path, { method: "GET" }, hostPatienceS);
+}
+
+function session() {
+  try {
+    return JSON.parse(sessionStorage.getItem(KEY));
+  } catch {
+    return null;
+  }
+}
+
+async function ask(path, request, hostPatienceS = 20) {
+  const headers = request.body ? { "Content-Type": "application/json" } : {};
+  if (session() !== null) headers.Authorization = `Bearer ${session().session}`;
+  let answer;
+  try {
+    const signal = AbortSignal.timeout(1000 * hostPatienceS);
+    answer = await fetch(path, { ...request, headers, signal, cache: "no-store", credentials: "omit", redirect: "error" });
+    if (answer.ok) return await answer.json();
+  } catch (error) {
+    throw new Lost(String(error));
+  }
+  let sentence = `The server answered with status ${answer.status}.`;
+  try {
+    sentence = (await answer.json()).error ?? sentence;
+  } catch {
+    // No reason was given.
+  }
+  throw new Refused(sentence, answer.status);
+}

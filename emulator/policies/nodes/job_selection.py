@@ -1,0 +1,128 @@
+"""Which waiting job is next: *Just First*, *Best Fit* and *Backfill* of the 3DBackfilling paper.
+
+A selection names one job to start, and is asked again until it names none. The waiting jobs come in the discipline's
+order. *Just First* tries only the first of them. *Best Fit* starts, of all that can be placed, the one that wastes
+least, which is the one with most tasks: it leaves the fewest nodes without one. *Backfill* is EASY: if the first job
+cannot be placed, it has a reservation at its expected start, and a later job starts if with it on its nodes the first
+one is expected to start no later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from emulator.model.placement import Placement
+from emulator.policies.nodes.changes import joined
+from emulator.policies.nodes.forward import expected_start_s
+from emulator.policies.protocols import PlacementPolicy, WaitingJob
+from emulator.policies.queues.estimated_jobs import estimate_s_of
+from emulator.policies.state import SystemState
+
+ROUNDING_S: Final = 1e-6
+"""A reservation that is later by less than this is not later."""
+
+NoteTry = Callable[[int], None]
+"""Called with the identity of every job that is tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """A job to start, and where."""
+
+    job: WaitingJob
+    placement: Placement
+
+
+class JobSelection(Protocol):
+    """The interface of job selections; `needs_estimates` says whether every job must come with an estimate."""
+
+    @property
+    def needs_estimates(self) -> bool: ...
+
+    def next_start(
+        self,
+        jobs: Sequence[WaitingJob],
+        state: SystemState,
+        left_s: Mapping[int, float],
+        policy: PlacementPolicy,
+        note_try: NoteTry,
+    ) -> Selected | None:
+        """Return the job to start now, of `jobs` in order; `left_s` is the work left of each running job."""
+        ...
+
+
+class JustFirst:
+    """Only the first job is tried."""
+
+    needs_estimates = False
+
+    def next_start(
+        self,
+        jobs: Sequence[WaitingJob],
+        state: SystemState,
+        left_s: Mapping[int, float],
+        policy: PlacementPolicy,
+        note_try: NoteTry,
+    ) -> Selected | None:
+        """Return the first job if it can be placed."""
+        note_try(jobs[0].id)
+        placement = policy.place(jobs[0].request, state)
+        return None if placement is None else Selected(jobs[0], placement)
+
+
+class BestFit:
+    """The job with most tasks of all that can be placed; of equal ones the first."""
+
+    needs_estimates = False
+
+    def next_start(
+        self,
+        jobs: Sequence[WaitingJob],
+        state: SystemState,
+        left_s: Mapping[int, float],
+        policy: PlacementPolicy,
+        note_try: NoteTry,
+    ) -> Selected | None:
+        """Return the job that leaves the fewest nodes without a task of it."""
+        for job in sorted(jobs, key=lambda job: -job.request.processors):
+            note_try(job.id)
+            placement = policy.place(job.request, state)
+            if placement is not None:
+                return Selected(job, placement)
+        return None
+
+
+class Backfill:
+    """The first job, or a later one that does not delay its expected start."""
+
+    needs_estimates = True
+
+    def next_start(
+        self,
+        jobs: Sequence[WaitingJob],
+        state: SystemState,
+        left_s: Mapping[int, float],
+        policy: PlacementPolicy,
+        note_try: NoteTry,
+    ) -> Selected | None:
+        """Return the first job if it can be placed, else the first later one that delays it not."""
+        first = jobs[0]
+        note_try(first.id)
+        placement = policy.place(first.request, state)
+        if placement is not None:
+            return Selected(first, placement)
+        reserved_s: float | None = None
+        for job in jobs[1:]:
+            note_try(job.id)
+            placement = policy.place(job.request, state)
+            if placement is None:
+                continue
+            if reserved_s is None:
+                reserved_s = expected_start_s(first.request, state, left_s, policy)
+            beside = joined(state, job.id, job.request, placement)
+            later_s = expected_start_s(first.request, beside, {**left_s, job.id: estimate_s_of(job)}, policy)
+            if later_s <= reserved_s + ROUNDING_S:
+                return Selected(job, placement)
+        return None

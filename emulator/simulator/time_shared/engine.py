@@ -1,0 +1,240 @@
+"""The engine: the events of all nodes in order of their timestamps.
+
+An event is something that a processor does by itself, a message that arrives, a local user who asks for a burst, or the
+arrival of a job; at equal timestamps they come in this order, and of one kind in the order in which they became known.
+Before anything happens to a node, its processor is advanced to that timestamp. The engine starts jobs where it is told
+to and reports their ends; it decides nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
+from typing import Final, final
+
+from emulator.model.time_sharing.processor import NOBODY, SharedProcessor
+from emulator.simulator.time_shared.network import SharedNetwork
+from emulator.simulator.time_shared.tasks import JobRun, TaskRun, UserRun
+
+NEVER: Final = math.inf
+
+PROCESSOR: Final = 0
+MESSAGE: Final = 1
+BURST: Final = 2
+ARRIVAL: Final = 3
+
+LEAST_SHARE: Final = 0.01
+"""What a node with local users is taken to give a job at least, where the contract would give nothing."""
+
+Event = tuple[float, int, int, int, int]
+OnArrival = Callable[[int, float], None]
+OnFinished = Callable[[JobRun, float], None]
+OnBurst = Callable[[int, float], None]
+"""Called with the number of parallel jobs beside a local user's burst, and how long it was delayed."""
+
+
+@final
+class SharedNodes:
+    """Nodes that run tasks of jobs beside each other and beside local users.
+
+    `local_shares` holds for each node the share that parallel work has where local users work, and 1 elsewhere; with
+    `balances`, the quanta of a job's tasks follow the node that gives the job least.
+    """
+
+    def __init__(
+        self,
+        processors: list[SharedProcessor],
+        network: SharedNetwork,
+        local_shares: list[float],
+        balances: bool,
+        on_arrival: OnArrival,
+        on_finished: OnFinished,
+        on_burst: OnBurst,
+    ) -> None:
+        self._processors = processors
+        self._network = network
+        self._local_shares = local_shares
+        self._balances = balances
+        self._on_arrival = on_arrival
+        self._on_finished = on_finished
+        self._on_burst = on_burst
+        self._events: list[Event] = []
+        self._number: int = 0
+        self._due_s: list[float] = [NEVER] * len(processors)
+        self._tasks: dict[int, TaskRun] = {}
+        self._users: dict[int, UserRun] = {}
+        self._next_id: int = 0
+        self._running: dict[int, JobRun] = {}
+        self._on_node: list[int] = [0] * len(processors)
+        self._ended: list[JobRun] = []
+        self._arrivals_left: int = 0
+        self.events: int = 0
+
+    @property
+    def running(self) -> int:
+        """The number of running jobs."""
+        return len(self._running)
+
+    def add_user(self, node: int, burst_s: float, think_s: float, numbers: object) -> None:
+        """Let a local user work at `node` from the first thought on."""
+        user = UserRun(self._new_id(), node, burst_s, think_s, numbers)
+        self._users[user.id] = user
+        self._processors[node].add(user.id, local=True)
+        self._expect(user.draw_think_s(), BURST, user.id, 0)
+
+    def add_arrival(self, index: int, arrival_s: float) -> None:
+        """Let `on_arrival` be called with `index` at `arrival_s`."""
+        self._arrivals_left += 1
+        self._expect(arrival_s, ARRIVAL, index, 0)
+
+    def start(self, job: JobRun, nodes: Sequence[int], now_s: float) -> None:
+        """Start a job at `now_s`, a task on each of `nodes` in order of rank."""
+        self._running[job.id] = job
+        job.left = len(nodes)
+        for rank, node in enumerate(nodes):
+            self._bring(node, now_s)
+            task = TaskRun(self._new_id(), job, rank, node, len(nodes))
+            self._tasks[task.id] = task
+            job.tasks.append(task)
+            self._processors[node].add(task.id)
+            self._on_node[node] += 1
+            self._processors[node].compute(task.id, job.compute_s)
+            self._note_due(node)
+        self._balance()
+
+    def run(self) -> None:
+        """Simulate until all jobs have arrived and no job runs."""
+        while self._events and (self._arrivals_left > 0 or self._running):
+            now_s, kind, _, subject, other = heappop(self._events)
+            if kind == PROCESSOR:
+                if self._due_s[subject] != now_s:
+                    continue
+                self._due_s[subject] = NEVER
+                self._bring(subject, now_s)
+                self._note_due(subject)
+            elif kind == MESSAGE:
+                self._arrive(self._tasks[subject], other, now_s)
+            elif kind == BURST:
+                self._ask(self._users[subject], now_s)
+            else:
+                self._arrivals_left -= 1
+                self._on_arrival(subject, now_s)
+            self.events += 1
+            while self._ended:
+                self._finish(self._ended.pop(0), now_s)
+
+    def _new_id(self) -> int:
+        self._next_id += 1
+        return self._next_id
+
+    def _expect(self, time_s: float, kind: int, subject: int, other: int) -> None:
+        self._number += 1
+        heappush(self._events, (time_s, kind, self._number, subject, other))
+
+    def _note_due(self, node: int) -> None:
+        due_s = self._processors[node].next_s()
+        if due_s != self._due_s[node]:
+            self._due_s[node] = due_s
+            if due_s < NEVER:
+                self._expect(due_s, PROCESSOR, node, 0)
+
+    def _bring(self, node: int, now_s: float) -> None:
+        """Advance a node's processor to `now_s`, and let the tasks go on whose wishes are met by then."""
+        processor = self._processors[node]
+        while True:
+            due_s = processor.next_s()
+            if due_s > now_s:
+                processor.advance(now_s)
+                return
+            met = processor.advance(due_s)
+            if met != NOBODY:
+                self._go_on(processor, met, due_s)
+
+    def _go_on(self, processor: SharedProcessor, id: int, now_s: float) -> None:
+        task = self._tasks.get(id)
+        if task is None:
+            self._rest(processor, self._users[id], now_s)
+        elif task.receives:
+            task.receives = False
+            self._next_step(processor, task)
+        else:
+            self._exchange(processor, task, now_s)
+
+    def _exchange(self, processor: SharedProcessor, task: TaskRun, now_s: float) -> None:
+        """Send the messages of a task's step; go on if those that it needs have arrived, else wait for them."""
+        job = task.job
+        phase = task.step % len(job.sends_to)
+        for target in job.sends_to[phase][task.rank]:
+            to = job.tasks[target]
+            arrival_s = self._network.arrival_s(task.node, to.node, job.message_bytes, now_s)
+            self._expect(arrival_s, MESSAGE, to.id, task.rank)
+        owed = task.owed
+        missing = 0
+        for source in job.sources[phase][task.rank]:
+            owed[source] -= 1
+            if owed[source] < 0:
+                missing += 1
+        if missing == 0:
+            self._next_step(processor, task)
+        else:
+            task.missing = missing
+            task.receives = True
+            processor.receive(task.id)
+
+    def _next_step(self, processor: SharedProcessor, task: TaskRun) -> None:
+        task.step += 1
+        job = task.job
+        if task.step < job.steps:
+            processor.compute(task.id, job.compute_s)
+            return
+        job.given_s += processor.given_s(task.id)
+        processor.remove(task.id)
+        self._on_node[task.node] -= 1
+        job.left -= 1
+        if job.left == 0:
+            self._ended.append(job)
+
+    def _arrive(self, task: TaskRun, source: int, now_s: float) -> None:
+        task.owed[source] += 1
+        if task.missing == 0 or task.owed[source] != 0:
+            return
+        task.missing -= 1
+        if task.missing == 0:
+            self._bring(task.node, now_s)
+            self._processors[task.node].deliver(task.id)
+            self._note_due(task.node)
+
+    def _ask(self, user: UserRun, now_s: float) -> None:
+        self._bring(user.node, now_s)
+        user.asked_s = now_s
+        user.wanted_s = user.draw_burst_s()
+        user.beside = self._on_node[user.node]
+        self._processors[user.node].compute(user.id, user.wanted_s)
+        self._note_due(user.node)
+
+    def _rest(self, processor: SharedProcessor, user: UserRun, now_s: float) -> None:
+        processor.wait(user.id)
+        self._on_burst(user.beside, max(0.0, now_s - user.asked_s - user.wanted_s))
+        self._expect(now_s + user.draw_think_s(), BURST, user.id, 0)
+
+    def _finish(self, job: JobRun, now_s: float) -> None:
+        for task in job.tasks:
+            del self._tasks[task.id]
+        del self._running[job.id]
+        self._balance()
+        self._on_finished(job, now_s)
+
+    def _balance(self) -> None:
+        """Scale the quanta of each job's tasks to what the node gives that gives it least."""
+        if not self._balances:
+            return
+        shares = [
+            max(share, LEAST_SHARE) / max(1, tasks)
+            for share, tasks in zip(self._local_shares, self._on_node, strict=True)
+        ]
+        for job in self._running.values():
+            least = min([shares[task.node] for task in job.tasks])
+            for task in job.tasks:
+                if task.step < job.steps:
+                    self._processors[task.node].set_weight(task.id, least / shares[task.node])

@@ -1,0 +1,113 @@
+"""The decisions of a simulation: a composition's discipline and policy on the state of the nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from emulator.model.errors import ImpossibleRequest, InvalidInput, PolicyFailed
+from emulator.model.placement import Placement
+from emulator.policies.nodes.changes import Nodes, joined, without
+from emulator.policies.nodes.compositions import Composition
+from emulator.policies.nodes.forward import ends_ahead
+from emulator.policies.nodes.job_queue import NodeQueue
+from emulator.policies.nodes.limits import NodeLimits
+from emulator.policies.protocols import Arrival, Departure, SchedulingEvent, Start, WaitingJob
+from emulator.policies.state import Surroundings, SystemState
+from workloads.shared_node_jobs import SharedNodeJob
+
+
+class NodeScheduler:
+    """What is decided at the arrival and at the departure of jobs, and the state that it is decided on."""
+
+    def __init__(self, composition: Composition, limits: NodeLimits, nodes: Nodes) -> None:
+        self._composition = composition
+        self._policy = composition.policy(limits)
+        self._discipline = composition.discipline()
+        self._jobs: dict[int, SharedNodeJob] = {}
+        self._placements: dict[int, Placement] = {}
+        sizes = tuple([len(of_cluster) for of_cluster in nodes])
+        self._state = SystemState(sizes, sizes, 0.0, Surroundings(nodes=nodes))
+        # No composition leaves anything to chance; the interface asks for a generator.
+        self._rng = numpy.random.default_rng(0)
+
+    @property
+    def nodes(self) -> Nodes:
+        """The nodes of each cluster, with the tasks that they run."""
+        return self._state.surroundings.nodes
+
+    @property
+    def waiting(self) -> int:
+        """The number of waiting jobs."""
+        return len(self._discipline.waiting())
+
+    def check(self, jobs: Sequence[SharedNodeJob]) -> None:
+        """Check that every job could start if no other ran.
+
+        Raises:
+            ImpossibleRequest: if a job could not.
+            InvalidInput: if a job has no estimate, and the composition needs one.
+        """
+        empty = without(self._state, self._jobs)
+        for job in jobs:
+            if self._composition.needs_estimates and job.request.estimate_s is None:
+                raise InvalidInput(
+                    f"Job {job.id}: estimate_s: {self._composition.name!r} needs the user's estimate of each execution "
+                    "time, and there is none."
+                )
+            if self._policy.place(job.request, empty) is None:
+                raise ImpossibleRequest(f"Job {job.id}: {_why_never(job, empty)}.")
+
+    def arrive(self, job: SharedNodeJob, now_s: float) -> list[Start]:
+        """Return the starts that the arrival of `job` makes possible; they have happened in the state."""
+        self._jobs[job.id] = job
+        return self._decide(Arrival(WaitingJob(job.id, job.request)), now_s)
+
+    def depart(self, job: int, now_s: float) -> list[Start]:
+        """Return the starts that the departure of `job` makes possible; they have happened in the state."""
+        self._state = without(self._state, {job})
+        return self._decide(Departure(job, self._placements.pop(job)), now_s)
+
+    def expected_end_s(self, job: int, now_s: float) -> float | None:
+        """Return when a running job is expected to end, by the estimator; None if the discipline does not follow it."""
+        if not isinstance(self._discipline, NodeQueue):
+            return None
+        for ahead in ends_ahead(self._state, self._discipline.left_s):
+            if job in ahead.jobs:
+                return now_s + ahead.after_s
+        return None
+
+    def _decide(self, event: SchedulingEvent, now_s: float) -> list[Start]:
+        state = SystemState(self._state.processors, self._state.idle, now_s, self._state.surroundings)
+        starts: list[Start] = []
+        for answer in self._discipline.decide(event, state, self._policy, self._rng):
+            if isinstance(answer, Start):
+                job = self._jobs[answer.job_id]
+                self._state = joined(self._state, job.id, job.request, _checked(answer, job, self._state))
+                self._placements[job.id] = answer.placement
+                starts.append(answer)
+        return starts
+
+
+def _checked(start: Start, job: SharedNodeJob, state: SystemState) -> Placement:
+    """Return the placement of a start, if it names a node for each task, none of them twice."""
+    named = [(component.cluster, node) for component in start.placement.components for node in component.nodes]
+    known = {(cluster, node) for cluster, nodes in enumerate(state.surroundings.nodes) for node in range(len(nodes))}
+    if len(named) != job.tasks or len(set(named)) != len(named) or not known.issuperset(named):
+        raise PolicyFailed(f"Job {job.id}: its placement names the nodes {named}, not {job.tasks} different ones.")
+    return start.placement
+
+
+def _why_never(job: SharedNodeJob, empty: SystemState) -> str:
+    nodes: list[Any] = [node for of_cluster in empty.surroundings.nodes for node in of_cluster]
+    largest = max(node.memory_bytes for node in nodes)
+    if job.request.memory_bytes > largest:
+        return (
+            f"memory_bytes: a task needs {job.request.memory_bytes} bytes of memory, more than any node has ({largest})"
+        )
+    return (
+        f"{job.tasks} tasks of {job.request.memory_bytes} bytes of memory never fit: there are {len(nodes)} nodes, "
+        f"some of which local users share"
+    )

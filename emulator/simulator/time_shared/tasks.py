@@ -1,0 +1,91 @@
+"""The tasks of a running job, and the local users, as the engine follows them."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+Ranks = tuple[int, ...]
+
+
+@final
+class JobRun:
+    """A running job: its steps, and by rank whom it sends to and receives from in each phase of its pattern."""
+
+    __slots__ = (
+        "compute_s",
+        "given_s",
+        "id",
+        "left",
+        "message_bytes",
+        "sends_to",
+        "sources",
+        "start_s",
+        "steps",
+        "tasks",
+    )
+
+    def __init__(
+        self,
+        id: int,
+        start_s: float,
+        steps: int,
+        compute_s: float,
+        message_bytes: float,
+        sends_to: list[list[Ranks]],
+        sources: list[list[Ranks]],
+    ) -> None:
+        self.id = id
+        self.start_s = start_s
+        self.steps = steps
+        self.compute_s = compute_s
+        self.message_bytes = message_bytes
+        self.sends_to = sends_to
+        self.sources = sources
+        self.tasks: list[TaskRun] = []
+        self.left: int = 0
+        self.given_s: float = 0.0
+
+
+@final
+class TaskRun:
+    """A task: its step, and the messages it has had from each rank beyond those it has taken.
+
+    `owed` is negative for a rank whose message the task waits for; `missing` counts these.
+    """
+
+    __slots__ = ("id", "job", "missing", "node", "owed", "rank", "receives", "step")
+
+    def __init__(self, id: int, job: JobRun, rank: int, node: int, tasks: int) -> None:
+        self.id = id
+        self.job = job
+        self.rank = rank
+        self.node = node
+        self.step: int = 0
+        self.missing: int = 0
+        self.receives: bool = False
+        self.owed: list[int] = [0] * tasks
+
+
+@final
+class UserRun:
+    """A local user: the mean of bursts and of thinking, and the burst that is asked for."""
+
+    __slots__ = ("asked_s", "beside", "burst_s", "id", "node", "numbers", "think_s", "wanted_s")
+
+    def __init__(self, id: int, node: int, burst_s: float, think_s: float, numbers: Any) -> None:
+        self.id = id
+        self.node = node
+        self.burst_s = burst_s
+        self.think_s = think_s
+        self.numbers = numbers
+        self.asked_s: float = 0.0
+        self.wanted_s: float = 0.0
+        self.beside: int = 0
+
+    def draw_burst_s(self) -> float:
+        """Draw the processor time of the next burst."""
+        return float(self.burst_s * self.numbers.standard_exponential())
+
+    def draw_think_s(self) -> float:
+        """Draw the time until the next burst."""
+        return float(self.think_s * self.numbers.standard_exponential())

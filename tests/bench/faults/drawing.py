@@ -1,0 +1,93 @@
+"""Which faults are made, where, when and for how long: drawn from a seed, so that a run can be made again. Pure."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+TOGETHER = 0.2
+"""The share of turns in which two faults are made at once."""
+
+
+class Part(StrEnum):
+    """What a fault is made in."""
+
+    BROKER = "broker"
+    ROUTER = "router"
+    CLUSTER = "cluster"
+    NODE = "node"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of fault: where it is made, between how many host seconds it lasts, and how often it is drawn.
+
+    After one that `needs_up`, the testbed is mended by `testbed up`; it recovers from all others by itself.
+    """
+
+    name: str
+    part: Part
+    host_lasts_s: tuple[float, float] = (0.0, 0.0)
+    weight: float = 1.0
+    needs_up: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A fault that was drawn; `cluster` is empty and `node` zero where it is made in neither."""
+
+    kind: Kind
+    cluster: str
+    node: int
+    host_lasts_s: float
+
+    @property
+    def shown(self) -> str:
+        """The fault in words."""
+        where = f" of {self.cluster}" if self.cluster else ""
+        node = f", node n{self.node}" if self.node else ""
+        return f"{self.kind.name}{where}{node}" + (f", {self.host_lasts_s:.0f} s" if self.host_lasts_s else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Faults that are made at once, `host_pause_s` after the testbed was well."""
+
+    host_pause_s: float
+    faults: tuple[Fault, ...]
+
+    @property
+    def needs_up(self) -> bool:
+        """Whether the testbed must be mended after this turn."""
+        return any(fault.kind.needs_up for fault in self.faults)
+
+    @property
+    def host_lasts_s(self) -> float:
+        """How long the longest of the faults lasts."""
+        return max(fault.host_lasts_s for fault in self.faults)
+
+
+def turns(seed: int, kinds: Sequence[Kind], nodes: Mapping[str, int], host_mean_pause_s: float) -> Iterator[Turn]:
+    """Draw turns without end; `nodes` states how many nodes each cluster has.
+
+    In the first turns every kind is drawn once, in random order, so that a short run misses few.
+    """
+    rng = random.Random(seed)
+    first = rng.sample(list(kinds), len(kinds))
+    while True:
+        kind = first.pop() if first else rng.choices(kinds, [each.weight for each in kinds])[0]
+        drawn = [_fault(rng, kind, nodes)]
+        if rng.random() < TOGETHER:
+            other = _fault(rng, rng.choice([each for each in kinds if each.part is not kind.part]), nodes)
+            drawn.append(other)
+        yield Turn(rng.expovariate(1.0 / host_mean_pause_s), tuple(drawn))
+
+
+def _fault(rng: random.Random, kind: Kind, nodes: Mapping[str, int]) -> Fault:
+    in_cluster = kind.part in (Part.CLUSTER, Part.NODE)
+    cluster = rng.choice(sorted(nodes)) if in_cluster else ""
+    node = rng.randint(1, nodes[cluster]) if kind.part is Part.NODE else 0
+    return Fault(kind, cluster, node, rng.uniform(*kind.host_lasts_s))

@@ -1,0 +1,178 @@
+// Checks of the page's own decisions, in a browser: `tests/browser/test_page.py` loads this and reads what it writes.
+
+import { duration, clock, tickStep } from "/page/format.js";
+import { Player } from "/page/player.js";
+import { Steps, stepsOf } from "/page/steps.js";
+import { Store } from "/page/store.js";
+import { lanesOf, lightsAt, seriesOf, stateAt, viewAt, whyItWaits } from "/page/view.js";
+
+const SYSTEM = {
+  topology: "two",
+  testbed: "",
+  clusters: [
+    { name: "east", nodes: 4, processors: 8, is_real: false, up_mbit: 10, down_mbit: 10 },
+    { name: "west", nodes: 2, processors: 4, is_real: false, up_mbit: 10, down_mbit: 10 },
+  ],
+  paths: [],
+};
+
+function job(id, sizes, times = {}, more = {}) {
+  const clusters = ["east", "west"];
+  return {
+    id,
+    specification: { name: `job-${id}`, application: "poisson", components: sizes, request: more.request ?? "non-fixed", clusters: more.clusters ?? [] },
+    state: more.state ?? "queued",
+    submitted_s: times.submitted ?? 0,
+    placed_s: times.placed,
+    claimed_s: times.claimed,
+    started_s: times.started,
+    finished_s: times.finished,
+    released_s: times.released,
+    components: times.placed === undefined ? [] : sizes.map((processors, at) => ({ cluster: clusters[at], processors, claimed_s: times.claimed })),
+    ...more.fields,
+  };
+}
+
+const RAN = { submitted: 1, placed: 2, claimed: 4, started: 8, finished: 20, released: 22 };
+
+function store(...views) {
+  const made = new Store(SYSTEM);
+  made.noteJobs(views);
+  return made;
+}
+
+const CHECKS = {
+  "a job passes through its states by its timestamps alone"() {
+    const [known] = store(job(1, [4, 2], RAN, { state: "finished" })).sorted;
+    const states = [0.5, 1, 2, 4, 8, 20].map((time) => stateAt(known, time));
+    equal(states, [null, "queued", "claiming", "starting", "running", "finished"]);
+  },
+  "processors are counted by use at any time"() {
+    const known = store(job(1, [4, 2], RAN, { state: "finished" }));
+    known.noteBackground(0, "east", 1, 2);
+    const east = (time) => {
+      const use = viewAt(known, time).clusters.get("east");
+      return [use.executing, use.wasted, use.gained, use.dummy, use.local, use.idle];
+    };
+    equal(east(3), [0, 0, 4, 1, 2, 5]);
+    equal(east(5), [0, 4, 0, 1, 2, 1]);
+    equal(east(10), [4, 0, 0, 1, 2, 1]);
+    equal(east(21), [0, 4, 0, 1, 2, 1]);
+    equal(east(23), [0, 0, 0, 1, 2, 5]);
+  },
+  "looking back and forth gives the same view"() {
+    const known = store(job(1, [4], RAN, { state: "finished" }), job(2, [4], { submitted: 3 }));
+    const count = (time) => [viewAt(known, time).queued.length, viewAt(known, time).running, viewAt(known, time).ended];
+    equal([count(30), count(10), count(2.5), count(10)], [[1, 0, 1], [1, 1, 0], [0, 0, 0], [1, 1, 0]]);
+  },
+  "a live job and the same job recorded look alike"() {
+    const live = new Store(SYSTEM);
+    live.noteJob(job(1, [4], { submitted: 1 }), 1);
+    live.noteJob(job(1, [4], { submitted: 1, placed: 2 }, { state: "claiming" }), 2);
+    live.noteJob(job(1, [4], RAN, { state: "finished" }), 20);
+    const recorded = store(job(1, [4], RAN, { state: "finished" }));
+    equal(live.sorted, recorded.sorted);
+  },
+  "a job that failed without a finish ended when that became known"() {
+    const live = new Store(SYSTEM);
+    live.noteJob(job(1, [4], { submitted: 1 }), 1);
+    live.noteJob(job(1, [4], { submitted: 1 }, { state: "cancelled" }), 9);
+    equal([stateAt(live.sorted[0], 8), stateAt(live.sorted[0], 9)], ["queued", "cancelled"]);
+  },
+  "components get the lowest free processors, and a job's never twice"() {
+    const known = store(
+      job(1, [4], RAN, { state: "finished" }),
+      job(2, [4], { ...RAN, claimed: 5 }, { state: "finished" }),
+      job(3, [8], { ...RAN, claimed: 23, started: 24, finished: 30, released: 31 }, { state: "finished" }),
+    );
+    equal(lanesOf(known).map((stay) => stay.blocks), [[[0, 4]], [[4, 4]], [[0, 8]]]);
+  },
+  "the series are the exact means of what jobs held"() {
+    const series = seriesOf(store(job(1, [4], RAN, { state: "finished" }), job(2, [2], { submitted: 6 })));
+    equal([series.executing.mean(0, 24), series.wasted.mean(4, 8), series.waiting.mean(1, 2), series.waiting.at(7)], [2, 4, 1, 1]);
+  },
+  "a value in steps has a mean over any period"() {
+    const steps = stepsOf([[0, 2], [10, -2], [5, 4]]);
+    equal([steps.at(-1), steps.at(0), steps.at(5), steps.at(10)], [0, 2, 6, 4]);
+    equal([steps.mean(0, 10), steps.mean(5, 15), steps.mean(-5, 5), steps.most(0, 7)], [4, 5, 1, 6]);
+    equal(new Steps().mean(0, 1), 0);
+  },
+  "the first job's lack is named"() {
+    const known = store(
+      job(1, [6], RAN, { state: "finished" }),
+      job(2, [13]), job(3, [4, 4, 2]), job(4, [3, 3], {}, { request: "fixed", clusters: ["east", "west"] }),
+      job(5, [3, 3], {}, { request: "unordered" }), job(6, [2, 2], {}, { request: "unordered" }),
+    );
+    const view = viewAt(known, 10);
+    const why = (id) => whyItWaits(known.jobs.get(id), view);
+    contains(why(2), "only 6 are idle in all clusters");
+    contains(why(3), "only 6 are idle");
+    contains(why(4), "3 processors of east, where 2 are idle");
+    contains(why(5), "A component of 3 fits nowhere beside the others (it asks for 3+3); west has most idle: 4");
+    contains(why(6), "waits for its turn");
+  },
+  "lights turn on when jobs end, and say why"() {
+    const reasons = [{ topic: "host", sentence: "busy" }];
+    const fields = { verdict: "suspect", reasons };
+    const known = store(job(1, [4], RAN, { state: "finished", fields }), job(2, [4], RAN, { state: "finished", fields: { verdict: "valid" } }));
+    const sign = (time, topic) => lightsAt(known, time).lights.find((light) => light.topic === topic).sign;
+    equal([sign(19, "host"), sign(20, "host"), sign(20, "phases"), sign(20, "background")], ["unknown", "doubt", "good", "unknown"]);
+  },
+  "a check of the links counts from when it was made"() {
+    const known = store(job(1, [4], RAN, { state: "finished" }));
+    known.endS = 20;
+    known.checks = [{ moment: "after", verdict: "void", reasons: [{ topic: "links", sentence: "off" }] }];
+    const sign = (time) => lightsAt(known, time).lights.find((light) => light.topic === "links").sign;
+    equal([sign(19), sign(20)], ["unknown", "bad"]);
+  },
+  "notes say what the broker cannot know"() {
+    const nothing = { jobs: null, band: null, verdict: null, background: null, check: null, link: null };
+    const known = store(job(1, [4], RAN, { state: "finished" }));
+    known.note({ ...nothing, jobs: 9, band: [0.1, 0.2] });
+    known.note({ ...nothing, verdict: { job: 1, verdict: "void", reasons: [] } });
+    known.note({ ...nothing, verdict: { job: 2, verdict: "valid", reasons: [] } });
+    known.noteJob(job(2, [4], RAN, { state: "finished" }), 20);
+    known.note({ ...nothing, background: { time_s: 3, cluster: "west", dummy: 1, local: 2 } });
+    equal([known.run.jobs, known.run.band, known.sorted.map((each) => each.verdict)], [9, [0.1, 0.2], ["void", "valid"]]);
+    equal(viewAt(known, 5).clusters.get("west").idle, 1);
+  },
+  "a player passes time at its speed, and stops at the end"() {
+    const player = new Player(100);
+    player.speed = 10;
+    player.toggle();
+    player.pass(0);
+    player.pass(3);
+    equal([player.timeS, player.isPlaying], [30, true]);
+    player.pass(60);
+    equal([player.timeS, player.isPlaying], [100, false]);
+    player.toggle();
+    equal([player.timeS, player.isPlaying], [0, true]);
+  },
+  "times are written as people read them"() {
+    equal([0, 0.0017, 7, 83, 5000, 90000, null].map(duration), ["0 s", "1.7 ms", "7.0 s", "1 min 23 s", "1 h 23 min", "1 d 1 h", "–"]);
+    equal([clock(3723), clock(90000)], ["1:02:03", "1 d 1:00:00"]);
+    equal([tickStep(100, 10), tickStep(7200, 8), tickStep(1e7, 5)], [10, 900, 2073600]);
+  },
+};
+
+function equal(found, wanted) {
+  const [a, b] = [JSON.stringify(found), JSON.stringify(wanted)];
+  if (a !== b) throw new Error(`${a} is not ${b}`);
+}
+
+function contains(text, part) {
+  if (!text.includes(part)) throw new Error(`${JSON.stringify(text)} does not say ${JSON.stringify(part)}`);
+}
+
+for (const [name, check] of Object.entries(CHECKS)) {
+  let said = "ok";
+  try {
+    check();
+  } catch (error) {
+    said = String(error.message);
+  }
+  const line = document.createElement("li");
+  line.textContent = `${said} | ${name}`;
+  document.body.append(line);
+}
+document.title = "checked";

@@ -1,0 +1,205 @@
+"""Several hosts on one machine: a Docker daemon in each of some network namespaces, joined by a switch.
+
+Needs root, iproute2, nsenter and dockerd. All that it makes is named after the lab and removed at its end. It cannot
+show what separate machines have apart: clocks, kernels, a /proc and disks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import docker
+import yaml
+
+from emulator.containers import engine
+from emulator.containers.image_names import base_reference
+from emulator.containers.images import ensure_images
+from emulator.containers.progress import ignore
+from tests.live.command_line import TESTBED, Outcome
+from tests.live.grid import until
+
+UNDERLAY_MTU = 1600
+DAEMON_WITHIN_HOST_S = 60.0
+LONGEST_HOST_S = 600.0
+
+
+@dataclass
+class LabHost:
+    """A host of the lab: its namespace, folder and daemon."""
+
+    name: str
+    namespace: str
+    address: str
+    folder: Path
+    daemon: subprocess.Popen[bytes] | None = None
+
+    @property
+    def engine(self) -> str:
+        """The address of its engine."""
+        return f"unix://{self.folder}/engine.sock"
+
+    @property
+    def client(self) -> docker.DockerClient:
+        """A client of its engine."""
+        return docker.DockerClient(base_url=self.engine, timeout=120)
+
+    def start(self) -> None:
+        """Start its daemon, and wait until it answers."""
+        configuration = self.folder / "daemon.json"
+        configuration.write_text(json.dumps({"storage-driver": storage_driver()}))
+        command = [
+            "nsenter", f"--net=/run/netns/{self.namespace}", "dockerd", "--config-file", configuration,
+            "--data-root", self.folder / "data", "--exec-root", self.folder / "run",
+            "--pidfile", self.folder / "dockerd.pid", "-H", self.engine,
+        ]  # fmt: skip
+        log = (self.folder / "log").open("ab")
+        self.daemon = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+
+        def answers() -> bool:
+            assert self.daemon is not None
+            assert self.daemon.poll() is None, (self.folder / "log").read_text()[-2000:]
+            with contextlib.suppress(docker.errors.DockerException):
+                return bool(self.client.ping())
+            return False
+
+        until(answers, DAEMON_WITHIN_HOST_S)
+
+    def stop(self) -> None:
+        """End its daemon, and the containers with it."""
+        if self.daemon is not None and self.daemon.poll() is None:
+            self.daemon.send_signal(signal.SIGTERM)
+            self.daemon.wait(timeout=DAEMON_WITHIN_HOST_S)
+
+    def parts(self, testbed: str) -> list[str]:
+        """List what it holds of a testbed."""
+        listings = (engine.containers_of, engine.networks_of, engine.volumes_of)
+        return [str(part.name) for listed in listings for part in listed(self.client, testbed)]
+
+
+@dataclass
+class Lab:
+    """Hosts, the first of which manages the Swarm and runs the `testbed` command; `folder` holds its state."""
+
+    testbed: str
+    folder: Path
+    hosts: list[LabHost] = field(default_factory=list)
+
+    def inventory(self, hosts: Sequence[LabHost] = ()) -> str:
+        """Write the inventory of the hosts, by default of all, and return its file."""
+        stated = [{"name": host.name, "engine": host.engine, "address": host.address} for host in hosts or self.hosts]
+        file = self.folder / "hosts.yaml"
+        file.write_text(yaml.safe_dump({"hosts": stated}))
+        return str(file)
+
+    def __call__(self, *arguments: str) -> Outcome:
+        """Run `testbed` at the first host, whose loopback has the API."""
+        command = ["nsenter", f"--net=/run/netns/{self.hosts[0].namespace}", str(TESTBED), *arguments]
+        environment = {
+            **os.environ,
+            "TESTBED_NAME": self.testbed,
+            "COLUMNS": "200",
+            "XDG_STATE_HOME": str(self.folder / "state"),
+            "DOCKER_HOST": self.hosts[0].engine,
+        }
+        ended = subprocess.run(
+            command, capture_output=True, text=True, timeout=LONGEST_HOST_S, env=environment, check=False
+        )
+        return Outcome(ended.returncode, ended.stdout, ended.stderr)
+
+    def succeed(self, *arguments: str) -> Outcome:
+        """Run a command that must succeed."""
+        outcome = self(*arguments)
+        assert outcome.exit_code == 0, outcome.errors
+        return outcome
+
+    def left_over(self) -> list[str]:
+        """List what any host holds of the testbed."""
+        return [f"{host.name}: {part}" for host in self.hosts for part in host.parts(self.testbed)]
+
+    def join(self, *hosts: LabHost) -> None:
+        """Let hosts join the Swarm of the first, which makes one if it has none."""
+        manager = self.hosts[0]
+        if manager.client.info()["Swarm"]["LocalNodeState"] != "active":
+            manager.client.swarm.init(advertise_addr=manager.address, listen_addr=f"{manager.address}:2377")
+        token = manager.client.swarm.attrs["JoinTokens"]["Worker"]
+        for host in hosts:
+            host.client.swarm.join([f"{manager.address}:2377"], token, advertise_addr=host.address)
+
+
+@contextmanager
+def lab(testbed: str, count: int) -> Iterator[Lab]:
+    """Yield a lab of `count` hosts, not in a Swarm yet, whose first has the images; remove all of it afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix=f"{testbed}-", dir="/var/tmp"))
+    made = Lab(testbed, folder)
+    try:
+        run("ip", "netns", "add", f"{testbed}-sw")
+        run("ip", "-n", f"{testbed}-sw", "link", "add", "sw0", "type", "bridge")
+        run("ip", "-n", f"{testbed}-sw", "link", "set", "sw0", "up", "mtu", str(UNDERLAY_MTU))
+        for index in range(1, count + 1):
+            made.hosts.append(_host(testbed, index, folder))
+            made.hosts[-1].start()
+        _copy_images(made.hosts[0])
+        yield made
+    finally:
+        for host in made.hosts:
+            host.stop()
+        time.sleep(0.5)  # until what a daemon started has unmounted
+        for mount in reversed(_mounts_below(folder)):
+            subprocess.run(["umount", "--lazy", mount], check=False, capture_output=True)
+        for namespace in (f"{testbed}-sw", *(host.namespace for host in made.hosts)):
+            subprocess.run(["ip", "netns", "del", namespace], check=False, capture_output=True)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def run(*command: str) -> None:
+    """Run a program that must succeed."""
+    subprocess.run(command, check=True, capture_output=True, text=True)
+
+
+def storage_driver() -> str:
+    """Return the driver that this machine's engine uses, which works for others beside it."""
+    return str(engine.connect().info()["Driver"])
+
+
+def _host(testbed: str, index: int, folder: Path) -> LabHost:
+    """Make the namespace of a host and its link to the switch."""
+    namespace, outside = f"{testbed}-{index}", f"vh{index}"
+    host = LabHost(f"host{index}", namespace, f"10.77.0.{index}", folder / f"host{index}")
+    host.folder.mkdir()
+    run("ip", "netns", "add", namespace)
+    link = ["type", "veth", "peer", "name", "eth0", "netns", namespace]
+    run("ip", "-n", f"{testbed}-sw", "link", "add", outside, "mtu", str(UNDERLAY_MTU), *link)
+    run("ip", "-n", f"{testbed}-sw", "link", "set", outside, "master", "sw0", "up")
+    run("ip", "-n", namespace, "link", "set", "lo", "up")
+    run("ip", "-n", namespace, "link", "set", "eth0", "mtu", str(UNDERLAY_MTU), "up")
+    run("ip", "-n", namespace, "addr", "add", f"{host.address}/24", "dev", "eth0")
+    run("nsenter", f"--net=/run/netns/{namespace}", "sysctl", "-qw", "net.ipv4.ip_forward=1")
+    return host
+
+
+def _copy_images(host: LabHost) -> None:
+    """Copy the images of this machine's engine to a host, in one stream."""
+    client = engine.connect()
+    images = ensure_images(client, ignore)
+    names = [base_reference(), images.node, images.wan, images.broker]
+    with subprocess.Popen(["docker", "save", *names], stdout=subprocess.PIPE) as saving:
+        subprocess.run(
+            ["docker", "-H", host.engine, "load", "-q"], stdin=saving.stdout, check=True, capture_output=True
+        )
+    assert saving.returncode == 0
+
+
+def _mounts_below(folder: Path) -> list[str]:
+    lines = Path("/proc/self/mounts").read_text().splitlines()
+    return [line.split()[1] for line in lines if line.split()[1].startswith(f"{folder}/")]

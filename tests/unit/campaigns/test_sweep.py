@@ -1,0 +1,153 @@
+"""Sweeps of campaigns on a double of the broker: one folder, resumable, and what was interrupted is kept."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from emulator.campaigns.live import run_campaign
+from emulator.campaigns.sweep import (
+    RunState,
+    begin_sweep,
+    read_sweep,
+    rerun_campaign,
+    run_sweep,
+    statuses,
+    sweep_of,
+)
+from emulator.model.catalogue import topology_named
+from emulator.model.errors import InvalidInput, RunFailed, TestbedBusy
+from emulator.model.records import MANIFEST_FILE
+from emulator.model.views import EventKind, RunRequest
+from emulator.runs.run_directory import read_manifest, read_run
+from workloads.campaign import campaign_named, recorded_campaign, shipped_campaigns
+
+CAMPAIGN = campaign_named("first").changed(jobs=3, dilation=0.01)
+
+
+def silent(progress) -> None:
+    """Take note of nothing."""
+
+
+def folders(path) -> list[str]:
+    return sorted(entry.name for entry in path.iterdir() if entry.is_dir())
+
+
+def fails_after(broker, jobs: int):
+    """Have the broker lose its policy once so many jobs have been submitted."""
+    seen: list[int] = []
+
+    def submit(job) -> None:
+        seen.append(job.id)
+        if len(seen) > jobs:
+            broker.append(EventKind.POLICY_FAILED, job.submitted_s, reason="mine.py:Mine: place raised KeyError: 7.")
+        else:
+            broker.finish(job)
+
+    return submit
+
+
+def test_a_sweep_runs_each_policy_with_each_seed_in_folders_of_one_folder(testbed, broker, tmp_path):
+    path = tmp_path / "sweep"
+    sweep = begin_sweep(path, sweep_of(CAMPAIGN, ["wf", "cm"], [1, 2], dilation=0.01))
+    found = run_sweep(testbed, path, sweep, silent)
+    assert folders(path) == ["cm-1", "cm-2", "wf-1", "wf-2"]
+    assert {each.state for each in found} == {RunState.COMPLETE}
+    manifests = [read_manifest(path / name) for name in folders(path)]
+    assert [(each.policy, each.seed) for each in manifests] == [("cm", 1), ("cm", 2), ("wf", 1), ("wf", 2)]
+    assert {each.dilation for each in manifests} == {0.01}
+    assert [run.request.policy for run in broker.runs] == ["wf", "cm", "wf", "cm"]
+    assert not (path / "sweep.pid").exists()
+
+
+def test_an_interrupted_sweep_runs_what_is_left_and_keeps_what_was_interrupted(testbed, broker, tmp_path):
+    path = tmp_path / "sweep"
+    sweep = begin_sweep(path, sweep_of(CAMPAIGN, ["wf", "cm"], [1], dilation=0.01))
+    finishes, broker.on_submit = broker.on_submit, fails_after(broker, 4)
+    with pytest.raises(RunFailed, match="KeyError"):
+        run_sweep(testbed, path, sweep, silent)
+    complete, interrupted = statuses(path, sweep)
+    assert (complete.state, complete.ended) == (RunState.COMPLETE, 3)
+    assert complete.verdict == read_manifest(path / "wf-1").verdict
+    assert (interrupted.state, interrupted.verdict) == (RunState.INTERRUPTED, "")
+    broker.on_submit = finishes
+    begun = read_manifest(path / "wf-1")
+    assert {each.state for each in run_sweep(testbed, path, read_sweep(path), silent)} == {RunState.COMPLETE}
+    assert folders(path) == ["cm-1", "cm-1-interrupted", "wf-1"]
+    assert read_manifest(path / "wf-1") == begun
+
+
+def test_a_sweep_of_a_campaign_with_choices_reads_back_equal(tmp_path):
+    sweep = sweep_of(campaign_named("W1"), ["wf", "fcm"], [1, 3])
+    assert begin_sweep(tmp_path / "sweep", sweep) == sweep
+    again = begin_sweep(tmp_path / "sweep", sweep)
+    assert again.same_runs(sweep)
+    assert [run.campaign.states_dilation for run in again.runs] == [False] * 4
+
+
+@pytest.mark.parametrize("name", sorted(shipped_campaigns()))
+def test_a_campaign_is_read_back_from_what_a_manifest_records(name):
+    campaign = campaign_named(name).changed(dilation=2, jobs=7)
+    record = json.loads(json.dumps(campaign.model_dump(mode="json")))
+    assert recorded_campaign(record, source="here").model_dump(mode="json") == record
+
+
+def test_a_folder_of_another_sweep_or_of_something_else_is_refused(tmp_path):
+    path = tmp_path / "sweep"
+    begin_sweep(path, sweep_of(CAMPAIGN, ["wf"], [1]))
+    with pytest.raises(InvalidInput, match=r"holds another sweep of first: .* another --out begins this one"):
+        begin_sweep(path, sweep_of(campaign_named("W1"), ["wf"], [1]))
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "a.txt").touch()
+    with pytest.raises(InvalidInput, match="is no sweep, and not empty"):
+        begin_sweep(tmp_path / "other", sweep_of(CAMPAIGN, ["wf"], [1]))
+    with pytest.raises(InvalidInput, match="is no sweep's folder"):
+        read_sweep(tmp_path / "other")
+
+
+@pytest.mark.parametrize(("policies", "seeds"), [(["wf", "wf"], [1]), (["wf"], [1, 1]), (["wf"], [])])
+def test_a_policy_or_a_seed_twice_or_no_seed_is_refused(policies, seeds):
+    with pytest.raises(InvalidInput, match=r"--(policy|seeds)"):
+        sweep_of(CAMPAIGN, policies, seeds)
+
+
+def test_nothing_begins_if_one_of_the_runs_is_impossible(testbed, broker, tmp_path):
+    sweep = sweep_of(CAMPAIGN.changed(policy="wf", quota=0.4), ["wf"], [1])
+    path = tmp_path / "sweep"
+    begin_sweep(path, sweep)
+    with pytest.raises(InvalidInput, match="quota"):
+        run_sweep(testbed, path, sweep, silent)
+    assert broker.runs == []
+
+
+def test_an_interrupted_campaign_runs_again_with_its_seed_and_dilation(testbed, broker, tmp_path):
+    path = tmp_path / "run"
+    finishes, broker.on_submit = broker.on_submit, fails_after(broker, 1)
+    with pytest.raises(RunFailed):
+        run_campaign(testbed, CAMPAIGN, seed=5, path=path, report_progress=silent)
+    broker.on_submit = finishes
+    assert rerun_campaign(testbed, path, silent) == path
+    again, before = read_run(path), read_run(tmp_path / "run-interrupted")
+    assert (again.manifest.seed, again.manifest.dilation, len(again.jobs)) == (5, 0.01, 3)
+    assert again.manifest.workload == before.manifest.workload
+    with pytest.raises(InvalidInput, match="is complete, nothing is left to run"):
+        rerun_campaign(testbed, path, silent)
+
+
+def test_what_cannot_be_run_again_stays_as_it_is(testbed, broker, tmp_path):
+    path = tmp_path / "run"
+    broker.on_submit = fails_after(broker, 1)
+    with pytest.raises(RunFailed):
+        run_campaign(testbed, CAMPAIGN, seed=5, path=path, report_progress=silent)
+    before = (path / MANIFEST_FILE).read_bytes()
+    with pytest.raises(InvalidInput, match="ran on topology 'mini' as it then was"):
+        rerun_campaign(replace(testbed, topology=topology_named("das2")), path, silent)
+    testbed.client.take_run(RunRequest(name="another"))
+    with pytest.raises(TestbedBusy, match="another"):
+        rerun_campaign(testbed, path, silent)
+    assert folders(tmp_path) == ["run"]
+    assert (path / MANIFEST_FILE).read_bytes() == before
+    with pytest.raises(InvalidInput, match="is no run's directory"):
+        rerun_campaign(testbed, tmp_path / "nowhere", silent)

@@ -1,0 +1,47 @@
+"""The verb `page`."""
+
+import re
+
+import httpx
+import pytest
+
+from emulator.page.serving import RecordServer
+from tests.unit.page.recorded_runs import write_run
+
+
+@pytest.fixture(autouse=True)
+def no_browser(monkeypatch):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_a_recorded_run_is_served_behind_a_link(call, tmp_path, monkeypatch):
+    seen = {}
+
+    def serve(server, poll_interval) -> None:
+        seen["port"] = server.server_port
+
+    monkeypatch.setattr(RecordServer, "serve_forever", serve)
+    code, written, _ = call("page", str(write_run(tmp_path / "run")))
+    assert code == 0
+    assert re.search(rf"http://127.0.0.1:{seen['port']}/#[\w-]{{30,}}  \(works once", written)
+
+
+def test_the_port_is_free_afterwards(call, tmp_path, monkeypatch):
+    ports = []
+    monkeypatch.setattr(RecordServer, "serve_forever", lambda server, poll_interval: ports.append(server.server_port))
+    call("page", str(write_run(tmp_path / "run")))
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"http://127.0.0.1:{ports[0]}/", trust_env=False)
+
+
+def test_a_folder_without_a_run_is_one_sentence(call, tmp_path):
+    code, _, complaint = call("page", str(tmp_path))
+    assert (code, complaint.count("\n")) == (1, 1)
+    assert "is no run's directory" in complaint
+
+
+def test_without_a_testbed_and_without_a_run_there_is_nothing_to_show(call):
+    code, _, complaint = call("page")
+    assert (code, complaint.count("\n")) == (1, 1)
+    assert "Traceback" not in complaint

@@ -1,0 +1,62 @@
+"""The verb `share` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+JOBS = (
+    '{"id": 1, "arrival_s": 0, "tasks": 2, "program": "mg", "steps": 5}\n'
+    '{"id": 2, "arrival_s": 1, "tasks": 2, "program": "cg", "steps": 5}\n'
+)
+
+
+@pytest.fixture
+def jobs(tmp_path):
+    (tmp_path / "jobs.jsonl").write_text(JOBS, encoding="utf-8")
+    return "jobs.jsonl"
+
+
+def test_a_list_of_jobs(call, jobs, tmp_path):
+    options = ("--policy", "normal", "--local-users", "none", "--jobs-out", "out.jsonl", "--json")
+    code, out, _ = call("share", jobs, *options)
+    assert code == 0
+    (row,) = json.loads(out)
+    assert (row["jobs"], row["wait_s"], row["latency_s"]) == (2, 0.0, None)
+    assert row["turnaround_s"] == pytest.approx(row["execution_s"])
+    first, second = map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())
+    assert first["finish_s"] == pytest.approx(240.0)
+    assert set(first["nodes"]).isdisjoint(second["nodes"])
+
+
+def test_a_published_workload(call):
+    code, out, _ = call("share", "sit", "--jobs", "2", "--seed", "4")
+    assert code == 0
+    assert "sit under 3dbf-light, ccs" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("W1",), "workload 'W1'"),
+        (("none.jsonl",), "none.jsonl: cannot be read"),
+        (("SIT", "--policy", "4dbf"), "composition '4dbf'"),
+        (("SIT", "--rule", "bvt"), "time-sharing rule 'bvt'"),
+        (("SIT", "--topology", "mini"), "processors_per_node"),
+        (("SIT", "--mpl", "0"), "multiprogramming level must be at least 1, not 0"),
+        (("SIT", "--contract", "101"), "from 0 to 100% of a node, not 101%"),
+        (("SIT", "--contract", "nan"), "from 0 to 100% of a node, not nan%"),
+        (("SIT", "--local-users", "16:internet"), "there is no node 16 (the cluster has nodes 0 to 15)"),
+        (("SIT", "--local-users", "2:gamer"), "local user's profile 'gamer'"),
+        (("SIT", "--jobs", "0"), "jobs: must be positive"),
+        (("SIT", "--interarrival-factor", "0"), "interarrival factor: must be positive"),
+        (("jobs.jsonl", "--jobs", "3"), "--jobs: goes with SIT and DIT"),
+        (("jobs.jsonl", "--policy", "2dbf"), "Job 1: estimate_s: '2dbf' needs"),
+    ],
+)
+def test_bad_input_is_one_sentence(call, jobs, arguments, sentence):
+    code, out, err = call("share", *arguments)
+    assert code != 0
+    assert sentence in " ".join(err.split())
+    assert "Traceback" not in err + out

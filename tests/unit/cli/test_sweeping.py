@@ -1,0 +1,63 @@
+"""Seeds as people write them, and verbs of campaigns where no testbed runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from emulator.campaigns.sweep import begin_sweep, sweep_of
+from emulator.cli.campaign_sweep import parse_seeds
+from emulator.model.errors import InvalidInput
+from workloads.campaign import campaign_named
+
+
+@pytest.mark.parametrize(
+    ("text", "seeds"), [("1-3", (1, 2, 3)), ("7", (7,)), ("1,5, 8-9", (1, 5, 8, 9)), ("0-0", (0,))]
+)
+def test_seeds_are_numbers_and_ranges(text: str, seeds: tuple[int, ...]) -> None:
+    assert parse_seeds(text) == seeds
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("3-1", "3-1 goes backwards; write 1-3"),
+        ("", "must be whole numbers"),
+        ("1,,2", "must be whole numbers"),
+        ("a-b", "must be whole numbers"),
+        ("-4", "must be whole numbers"),
+        ("1-", "must be whole numbers"),
+        ("1-100000000000", "at most 1000 seeds"),
+        ("0-600,1000-1600", "at most 1000 seeds"),
+    ],
+)
+def test_what_is_no_list_of_seeds_is_refused(text: str, said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        parse_seeds(text)
+
+
+def test_the_status_of_a_sweep_shows_what_waits(call, tmp_path) -> None:
+    begin_sweep(tmp_path / "s", sweep_of(campaign_named("W30"), ["wf", "cf"], [1, 2]))
+    code, output, _ = call("campaign", "status", str(tmp_path / "s"), "--follow")
+    assert code == 0
+    for name in ("wf-1", "wf-2", "cf-1", "cf-2"):
+        assert name in output
+    assert output.count("waiting") == 4
+    assert "0 of 200" in output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("status", "nowhere"), "nowhere: is no run's directory"),
+        (("resume", "nowhere", "--detach"), "--detach: nowhere is no sweep's folder"),
+        (("sweep", "W1", "--seeds", "2-1"), "--seeds: 2-1 goes backwards"),
+        (("sweep", "W1", "--policy", "wf,fcm,wf"), "--policy: wf, fcm, wf names one twice"),
+        (("sweep", "W99"), "W99"),
+    ],
+)
+def test_bad_input_is_answered_in_a_sentence(call, arguments: tuple[str, ...], said: str) -> None:
+    code, output, error = call("campaign", *arguments)
+    assert code != 0
+    assert output == ""
+    assert said in error.replace("\n", " ")
+    assert "Traceback" not in error

@@ -1,0 +1,235 @@
+"""The engines of several hosts used as one, and what is read of each."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import docker.errors
+import pytest
+
+from emulator.containers import state
+from emulator.containers.hosts import left_behind
+from emulator.containers.hosts.connecting import engine_for
+from emulator.containers.hosts.engines import HostEngine, HostEngines, JoinedEvents, open_engines, unreached_parts
+from emulator.containers.hosts.facts_reader import read_facts, swarm_facts, timestamp_s
+from emulator.containers.hosts.tunnels import open_tunnel, tunnel_command
+from emulator.containers.state import TestbedSpec
+from emulator.hosts.facts import HostFacts, Known, NetworkFacts, SwarmFacts, Unreachable
+from emulator.hosts.inventory import Host, HostInventory
+from emulator.model.errors import EngineUnavailable, InvalidInput, TestbedAlreadyUp
+from emulator.model.project import TOPOLOGIES
+
+HOSTS = {
+    name: Host(name=name, engine=f"unix:///run/{name}.sock", address=f"10.77.0.{index}")
+    for index, name in enumerate(("one", "two", "three"), start=1)
+}
+
+
+@dataclass
+class Engine:
+    """An engine with containers of these names; it counts how often it was asked."""
+
+    held: tuple[str, ...]
+    asked: list[str] = field(default_factory=list)
+
+    @property
+    def containers(self) -> Any:
+        return SimpleNamespace(get=self._get, list=lambda **options: [f"{name} {options}" for name in self.held])
+
+    @property
+    def networks(self) -> Any:
+        return SimpleNamespace(list=lambda **options: [f"net of {self.held[0]}"])
+
+    def _get(self, name: str) -> str:
+        self.asked.append(name)
+        if name not in self.held:
+            raise docker.errors.NotFound(name)
+        return f"{name} of {self.held}"
+
+
+def engines(**held: tuple[str, ...]) -> HostEngines:
+    return HostEngines({name: HostEngine(HOSTS[name], Engine(each), "") for name, each in held.items()}, "one")
+
+
+def test_a_container_comes_from_its_host_alone():
+    both = engines(one=("a", "b"), two=("c",)).placed({"c": "two", "a": "one"}, "one")
+    assert both.containers.get("c") == "c of ('c',)"
+    assert both.engines["one"].client.asked == []
+    assert both.containers.get("b") == "b of ('a', 'b')"
+    with pytest.raises(docker.errors.NotFound):
+        both.containers.get("d")
+
+
+def test_listings_join_all_hosts_but_the_testbed_s_networks_are_the_manager_s():
+    both = engines(one=("a",), two=("c",))
+    assert both.containers.list(all=True) == ["a {'all': True}", "c {'all': True}"]
+    assert both.networks.list(filters={"label": "x"}) == ["net of a"]
+    assert both.networks.list() == ["net of a", "net of c"]
+
+
+def test_what_is_on_a_lost_host_is_not_found_and_its_host_is_named():
+    both = HostEngines({"one": HostEngine(HOSTS["one"], Engine(("a",)), "")}, "one", {"two": "Two is away."})
+    both = both.placed({"a": "one", "c": "two"}, "one")
+    assert unreached_parts(both) == {"c": "Two is away."}
+    assert both.unreached_parts() == {"c": "two"}
+    with pytest.raises(docker.errors.NotFound):
+        both.containers.get("c")
+    with pytest.raises(EngineUnavailable, match=r"Two is away\."):
+        both.require_all()
+    assert unreached_parts(SimpleNamespace()) == {}
+
+
+def test_events_of_all_engines_come_in_one_stream_that_can_be_closed():
+    class Stream:
+        def __init__(self, *events: str) -> None:
+            self.events, self.closed = events, threading.Event()
+
+        def __iter__(self) -> Any:
+            yield from self.events
+            self.closed.wait(10)
+            raise AttributeError("closed from outside")
+
+        def close(self) -> None:
+            self.closed.set()
+
+    joined = JoinedEvents([Stream("a", "b"), Stream("c")])
+    stream = iter(joined)
+    assert sorted(next(stream) for _ in range(3)) == ["a", "b", "c"]
+    joined.close()
+    assert list(stream) == []
+
+
+def test_engines_that_do_not_answer_are_lost_with_the_reason(tmp_path: Path):
+    hosts = tuple(
+        Host(name=name, engine=f"unix://{tmp_path}/{name}.sock", address=f"10.77.0.{index}")
+        for index, name in enumerate(("one", "two"), start=1)
+    )
+    found = open_engines(HostInventory(hosts=hosts))
+    assert found.engines == {}
+    assert set(found.lost) == {"one", "two"}
+    assert "host 'two'" in found.lost["two"]
+    assert "start Docker on that host" in found.lost["two"]
+
+
+def test_an_ssh_that_does_not_get_there_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    host = Host(name="two", engine="ssh://bob@two.lab:2222", address="10.77.0.2")
+    command = tunnel_command(host, Path("/run/x.sock"))
+    assert command[-5:] == ["-p", "2222", "-L", "/run/x.sock:/var/run/docker.sock", "bob@two.lab"]
+    assert "BatchMode=yes" in command
+    program = tmp_path / "ssh"
+    program.write_text("#!/bin/sh\necho 'bob@two.lab: Permission denied (publickey).' >&2\nexit 255\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    with pytest.raises(EngineUnavailable, match=r"Host 'two' .*Permission denied \(publickey\)\.$"):
+        open_tunnel(host)
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    with pytest.raises(EngineUnavailable, match="install openssh-client"):
+        open_tunnel(host)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("2026-11-23T03:16:45.123456789Z", 1795403805.123456789),
+        ("2026-11-23T04:16:45.5+01:00", 1795403805.5),
+        ("2026-11-23T03:16:45Z", 1795403805.0),
+    ],
+)
+def test_timestamps_of_engines_are_read_to_the_nanosecond(text, seconds):
+    assert timestamp_s(text) == pytest.approx(seconds, abs=1e-6)
+
+
+def test_what_is_no_timestamp_is_refused():
+    with pytest.raises(ValueError, match="no timestamp"):
+        timestamp_s("yesterday")
+
+
+def test_the_swarm_of_an_engine_is_read_whether_it_is_in_one_or_not():
+    assert swarm_facts({}, {}) == SwarmFacts("inactive")
+    said = {"Swarm": {"LocalNodeState": "active", "NodeID": "n1", "ControlAvailable": True, "Managers": 3}}
+    assert swarm_facts(said, {"n1": "ready"}) == SwarmFacts("active", "n1", True, 3, {"n1": "ready"})
+
+
+def test_up_over_hosts_that_do_not_answer_is_refused_before_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    inventory = tmp_path / "hosts.yaml"
+    inventory.write_text("hosts: [{name: one, engine: unix:///nowhere/x.sock, address: 10.77.0.1}]")
+    spec = TestbedSpec("lab", TOPOLOGIES / "mini.yaml", hosts_file=inventory)
+    with pytest.raises(EngineUnavailable, match=r"host 'one' at unix:///nowhere/x\.sock is not reached"):
+        engine_for(spec)
+    inventory.write_text("hosts: [{name: one, engine: nowhere, address: 10.77.0.1}]")
+    with pytest.raises(InvalidInput, match=r"hosts.yaml: hosts.0.engine: .*an engine is ssh://"):
+        engine_for(spec)
+
+
+def test_what_is_left_on_a_lost_host_is_remembered_until_it_is_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    removed: list[str] = []
+    networks = SimpleNamespace(list=lambda **options: [SimpleNamespace(id="net-1")])
+    api = SimpleNamespace(remove_network=lambda network: removed.append(network))
+    central = HostEngine(HOSTS["one"], SimpleNamespace(networks=networks, api=api), "")
+    inventory = HostInventory(hosts=tuple(HOSTS.values()))
+    lost = HostEngines({"one": central}, "one", {"two": "away"})
+    said: list[str] = []
+    left_behind.remember_left(lost, "lab", inventory, lambda step: said.append(step.detail))
+    assert left_behind.is_left("lab")
+    assert "what lab has on two: not reached" in said[0]
+
+    monkeypatch.setattr(left_behind, "open_engines", lambda hosts, central: lost)
+    assert left_behind.sweep(said.append) == []
+    assert left_behind.is_left("lab")
+    with pytest.raises(TestbedAlreadyUp, match="An earlier testbed 'lab' still has parts on two"):
+        left_behind.require_nothing_left("lab")
+    left_behind.require_nothing_left("other")
+
+    held = [SimpleNamespace(name="lab-x", remove=lambda **options: removed.append("lab-x"))]
+    listing = SimpleNamespace(list=lambda **options: held)
+    back = SimpleNamespace(containers=listing, volumes=SimpleNamespace(list=lambda **options: []))
+    reached = HostEngines({"one": central, "two": HostEngine(HOSTS["two"], back, "")}, "one")
+    monkeypatch.setattr(left_behind, "open_engines", lambda hosts, central: reached)
+    assert left_behind.sweep(lambda step: None) == ["lab"]
+    assert removed == ["lab-x", "net-1"]
+    assert not left_behind.is_left("lab")
+    assert left_behind.sweep(lambda step: None) == []
+
+
+def test_nothing_is_remembered_where_every_host_was_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    left_behind.remember_left(engines(one=("a",)), "lab", HostInventory(hosts=(HOSTS["one"],)), lambda step: None)
+    assert not left_behind.is_left("lab")
+    assert not state.state_root().exists()
+
+
+@dataclass
+class Reader:
+    """Facts as given; it notes what each host was asked to reach."""
+
+    known: dict[str, Known]
+    asked: dict[str, list[str]] = field(default_factory=dict)
+
+    def facts_of(self, host: Host) -> Known:
+        return self.known[host.name]
+
+    def network_of(self, host: Host, targets: Sequence[str]) -> NetworkFacts:
+        self.asked[host.name] = list(targets)
+        return NetworkFacts({host.address: 1600}, closed=tuple(targets))
+
+
+def test_a_host_is_asked_to_reach_the_swarm_s_other_hosts_and_only_where_it_has_the_image():
+    def facts(state: str, *, manages: bool = False, has_image: bool = True) -> HostFacts:
+        return HostFacts("20.10.5", "x86_64", 2, 1, SwarmFacts(state, "n", manages), has_node_image=has_image)
+
+    inventory = HostInventory(hosts=tuple(HOSTS.values()))
+    reader = Reader({"one": facts("active", manages=True), "two": facts("active"), "three": facts("inactive")})
+    found = read_facts(reader, inventory)
+    assert reader.asked == {"one": ["10.77.0.2:7946"], "two": ["10.77.0.1:7946", "10.77.0.1:2377"], "three": []}
+    assert found["two"].network.closed == ("10.77.0.1:7946", "10.77.0.1:2377")
+    bare = Reader({"one": facts("active", has_image=False), "two": Unreachable("away"), "three": facts("active")})
+    found = read_facts(bare, inventory)
+    assert bare.asked == {"three": ["10.77.0.1:7946"]}
+    assert (found["one"].network, found["two"]) == (None, Unreachable("away"))

@@ -1,0 +1,75 @@
+"""What is in examples/ works as it says: documents are valid, the policy decides as described, records can be read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from emulator.campaigns.simulated import SimulationOptions, simulate_workload
+from emulator.model.catalogue import topology_named
+from emulator.model.documents import read_document
+from emulator.model.job import JobSpecification
+from emulator.model.placement import Placement
+from emulator.model.project import PROJECT_ROOT
+from emulator.model.request import JobRequest, RequestKind
+from emulator.policies.registry import placement_policy
+from emulator.policies.state import SystemState
+from emulator.runs.replay import replay_run
+from emulator.runs.run_directory import read_run
+from emulator.simulator.runtime_tables import read_factors
+
+EXAMPLES = PROJECT_ROOT / "examples"
+POLICY = f"{EXAMPLES / 'policies' / 'one_cluster_first.py'}:OneClusterFirst"
+RECORD = EXAMPLES / "recorded" / "poisson-1000-on-16"
+
+
+def placed(idle: tuple[int, ...], components: tuple[int, ...]) -> Placement | None:
+    request = JobRequest(RequestKind.NON_FIXED, components)
+    return placement_policy(POLICY).place(request, SystemState((32,) * len(idle), idle))
+
+
+@pytest.mark.parametrize(
+    ("idle", "components", "expected"),
+    [
+        ((20, 16, 32), (8, 8), (1, 1)),  # the cluster that it fills
+        ((10, 15, 12), (8, 8), (1, 2)),  # none holds all of it
+        ((7, 7, 7), (8, 2), None),
+    ],
+)
+def test_the_policy_spreads_a_job_only_if_it_must(idle, components, expected) -> None:
+    placement = placed(idle, components)
+    found = None if placement is None else tuple(component.cluster for component in placement.components)
+    assert found == expected
+
+
+def test_the_topology_and_the_job_are_valid_and_fit() -> None:
+    topology = topology_named(str(EXAMPLES / "two-sites.yaml"))
+    job = read_document(EXAMPLES / "spanning-job.yaml", JobSpecification)
+    assert max(job.components) <= min(cluster.processors for cluster in topology.clusters)
+
+
+@pytest.mark.parametrize("policy", ["cm", POLICY])
+def test_the_campaign_is_simulated_with_the_recorded_factors(policy: str) -> None:
+    options = SimulationOptions(policy=policy, runtime=read_factors(RECORD / "extension_factors.csv"))
+    _, result = simulate_workload(str(EXAMPLES / "mixed-campaign.yaml"), options)
+    assert result.statistics.jobs_finished == 30
+
+
+def test_the_recorded_measurement_is_valid() -> None:
+    records = read_run(RECORD)
+    assert records.manifest.verdict == "valid"
+    assert [row.clusters for row in records.extension_factors] == [1, 2, 4]
+
+
+@pytest.mark.parametrize("record", sorted(path.parent for path in EXAMPLES.glob("recorded/*/manifest.json")))
+def test_every_decision_of_a_record_can_be_made_again(record: Path) -> None:
+    replayed = replay_run(record)
+    assert replayed.decisions > 5
+    assert not replayed.differences
+
+
+def test_every_example_is_listed() -> None:
+    listed = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    named = [path.relative_to(EXAMPLES) for path in EXAMPLES.rglob("*") if path.suffix in (".py", ".yaml")]
+    assert [str(path) for path in named if f"]({path})" not in listed] == []

@@ -1,0 +1,119 @@
+"""Files of a run are made before their jobs arrive, and removed after them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from emulator.model.clock import Dilation, EmulatedClock
+from emulator.model.errors import TestbedBusy, TransferFailed
+from emulator.runs.input_files import FileKeeper
+from workloads.campaign_stream import InputFile
+
+WITHIN_HOST_S = 20.0
+FILES = {name: InputFile((0,), 10.0) for name in ("a", "b", "c")}
+ARRIVALS_S = {"a": 5.0, "b": 1000.0, "c": 2000.0}
+
+
+class Sites:
+    """The files at the sites, as a keeper makes and removes them."""
+
+    def __init__(self) -> None:
+        self.there: set[str] = set()
+        self.broken: set[str] = set()
+        self.busy: set[str] = set()
+        self._changed = threading.Condition()
+
+    def make(self, name: str, file: InputFile) -> None:
+        if name in self.broken:
+            raise TransferFailed(f"{name} could not be made.")
+        with self._changed:
+            self.there.add(name)
+            self._changed.notify_all()
+
+    def remove(self, name: str) -> None:
+        with self._changed:
+            if name in self.busy:
+                self.busy.discard(name)
+                raise TestbedBusy(f"{name} is needed.")
+            self.there.discard(name)
+            self._changed.notify_all()
+
+    def await_state(self, state: Callable[[], bool]) -> None:
+        with self._changed:
+            assert self._changed.wait_for(state, WITHIN_HOST_S), self.there
+
+
+def clock_at(now_s: float) -> EmulatedClock:
+    return EmulatedClock(Dilation(1), time.time() - now_s)
+
+
+def check_for_long(keeper: FileKeeper) -> None:
+    """Ask `keeper` what went wrong until it says so."""
+    deadline_host_s = time.monotonic() + WITHIN_HOST_S
+    while time.monotonic() < deadline_host_s:
+        keeper.check()
+
+
+@pytest.fixture
+def sites() -> Sites:
+    return Sites()
+
+
+@pytest.fixture
+def keeper(sites: Sites) -> FileKeeper:
+    return FileKeeper(FILES, ARRIVALS_S, Dilation(1), sites.make, sites.remove, host_lead_s=60)
+
+
+def test_only_the_files_of_the_first_jobs_are_made_before_the_clock_starts(keeper: FileKeeper, sites: Sites) -> None:
+    keeper.make_first()
+    assert sites.there == {"a"}
+    assert keeper.close() == []
+    assert sites.there == set()
+
+
+def test_the_others_are_made_when_they_are_due(keeper: FileKeeper, sites: Sites) -> None:
+    keeper.make_first()
+    keeper.begin(clock_at(950))
+    sites.await_state(lambda: "b" in sites.there)
+    assert "c" not in sites.there
+    keeper.close()
+
+
+def test_a_dilation_makes_them_due_later(sites: Sites) -> None:
+    keeper = FileKeeper(FILES, ARRIVALS_S, Dilation(0.05), sites.make, sites.remove, host_lead_s=60)
+    keeper.make_first()
+    assert sites.there == {"a", "b"}
+    keeper.close()
+
+
+def test_a_file_is_removed_after_its_job_and_once_it_is_not_in_use_any_more(keeper: FileKeeper, sites: Sites) -> None:
+    keeper.make_first()
+    keeper.begin(clock_at(1999))
+    sites.await_state(lambda: sites.there == {"a", "b", "c"})
+    sites.busy = {"a"}
+    for name in ("a", "b", None, "another's"):
+        keeper.note_ended(name)
+    sites.await_state(lambda: sites.there == {"c"})
+    keeper.check()
+    assert keeper.close() == []
+    assert sites.there == set()
+
+
+def test_a_file_that_cannot_be_made_in_time_is_said(keeper: FileKeeper, sites: Sites) -> None:
+    sites.broken = {"b"}
+    keeper.make_first()
+    keeper.begin(clock_at(1999))
+    sites.await_state(lambda: "c" in sites.there)
+    with pytest.raises(TransferFailed, match="b could not be made"):
+        check_for_long(keeper)
+    assert keeper.close() == []
+
+
+def test_what_cannot_be_removed_is_said_at_the_end(keeper: FileKeeper, sites: Sites) -> None:
+    keeper.make_first()
+    sites.busy = {"a"}
+    assert [str(failure) for failure in keeper.close()] == ["a is needed."]

@@ -1,0 +1,246 @@
+"""Simulated clusters whose nodes are shared: times worked by hand, and what holds for every simulation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from emulator.model.documents import read_document
+from emulator.model.errors import ImpossibleRequest, InvalidInput
+from emulator.model.project import TOPOLOGIES
+from emulator.model.request import JobRequest, RequestKind
+from emulator.model.time_sharing.rules import RULES, SocialContract
+from emulator.model.topology import Topology
+from emulator.policies.nodes.compositions import COMPOSITIONS
+from emulator.policies.nodes.limits import NodeLimits
+from emulator.simulator.time_shared.network import SharedNetwork
+from emulator.simulator.time_shared.simulation import SharedSetting, simulate_shared
+from workloads.local_users import PROFILES, LocalUser, drawn_users
+from workloads.parallel_programs import PATTERNS, PROGRAMS, SIZES, steps_of
+from workloads.shared_node_jobs import SharedNodeJob, published_jobs
+
+CISNE = read_document(TOPOLOGIES / "cisne.yaml", Topology)
+ALONE = SharedSetting(CISNE)
+SHARED = SharedSetting(CISNE, composition=COMPOSITIONS["normal"])
+
+
+def small(nodes: int, memory_mb: float = 512, clusters: int = 1) -> Topology:
+    (cluster,) = CISNE.clusters
+    copies = tuple(
+        cluster.model_copy(update={"name": f"c{number}", "nodes": nodes, "node_memory_mb": memory_mb})
+        for number in range(clusters)
+    )
+    path = {"default_link": {"delay_s": 0.005}} if clusters > 1 else {}
+    return Topology.model_validate({**CISNE.model_dump(by_alias=True), "clusters": copies, **path})
+
+
+def job(
+    number: int,
+    tasks: int,
+    execution_s: float = 10.0,
+    share: float = 1.0,
+    *,
+    arrival_s: float = 0.0,
+    pattern: str = "sweep",
+    steps: int = 10,
+    memory_mb: int = 10,
+    split: int = 1,
+) -> SharedNodeJob:
+    request = JobRequest(
+        RequestKind.TOTAL if split == 1 else RequestKind.UNORDERED,
+        (tasks // split,) * split,
+        estimate_s=execution_s,
+        memory_bytes=memory_mb * 10**6,
+        processor_share=share,
+    )
+    return SharedNodeJob(number, arrival_s, "own", request, steps_of(pattern, steps, execution_s, share))
+
+
+@pytest.mark.parametrize("program", list(PROGRAMS))
+@pytest.mark.parametrize("tasks", SIZES)
+def test_a_job_alone_takes_its_time_and_its_share_of_the_processor(program, tasks):
+    """The paper's shares are to be met within 5%."""
+    ranges = PROGRAMS[program]
+    share, execution_s = ranges.processor_percent.of(tasks) / 100, ranges.execution_s.of(tasks)
+    alone = job(1, tasks, execution_s, share, pattern=ranges.pattern, steps=ranges.steps)
+    (found,) = simulate_shared(ALONE, [alone]).jobs
+    assert found.execution_s == pytest.approx(execution_s, rel=1e-6)
+    assert found.processor_share == pytest.approx(share, rel=0.05)
+
+
+@pytest.mark.parametrize("rule", list(RULES))
+@pytest.mark.parametrize("pattern", list(PATTERNS))
+def test_a_job_alone_takes_the_same_time_under_every_rule(rule, pattern):
+    (found,) = simulate_shared(replace(ALONE, rule=RULES[rule]), [job(1, 5, 20.0, 0.7, pattern=pattern)]).jobs
+    assert found.execution_s == pytest.approx(20.0, rel=1e-6)
+
+
+def test_a_single_task_computes_all_the_time():
+    (found,) = simulate_shared(ALONE, [job(1, 1, 10.0, 0.5)]).jobs
+    assert (found.execution_s, found.processor_share) == (pytest.approx(10.0), pytest.approx(1.0))
+
+
+def test_two_jobs_that_only_compute_halve_each_other():
+    setting = replace(SHARED, topology=small(2))
+    first, second = simulate_shared(setting, [job(1, 2), job(2, 2, 20.0)]).jobs
+    assert first.execution_s == pytest.approx(20.0, abs=0.2)
+    assert second.execution_s == pytest.approx(30.0, abs=0.2)
+    assert first.nodes == second.nodes == (0, 1)
+    assert second.expected_end_s == pytest.approx(second.finish_s, rel=0.01)
+
+
+def test_without_sharing_the_second_waits():
+    setting = replace(ALONE, topology=small(2))
+    first, second = simulate_shared(setting, [job(1, 2), job(2, 2, arrival_s=3.0)]).jobs
+    assert second.start_s == first.finish_s == pytest.approx(10.0, abs=0.01)
+    assert second.wait_s == pytest.approx(7.0, abs=0.01)
+    assert second.turnaround_s == pytest.approx(17.0, abs=0.02)
+
+
+def test_waiting_for_messages_leaves_the_processor_to_others():
+    """Two jobs that compute for half of the time disturb each other less than two that always do."""
+    setting = replace(SHARED, topology=small(2))
+    talking = simulate_shared(setting, [job(1, 2, share=0.5, steps=50), job(2, 2, share=0.5, steps=50)])
+    assert 10.0 < talking.execution_s < 16.0
+
+
+def test_a_message_waits_for_those_before_it():
+    """Interfaces at 10 bytes/s, latency 1: two messages of 20 bytes from one node arrive at 3 and 5."""
+    network = SharedNetwork([0, 0, 1], [10.0] * 3, 1.0, 0.0, [[0.0, 5.0], [5.0, 0.0]], [[0.0, 2.0], [2.0, 0.0]])
+    assert network.arrival_s(0, 1, 20.0, 0.0) == 3.0
+    assert network.arrival_s(0, 1, 20.0, 0.0) == 5.0
+    # Leaves the node at 6, the access link at 10, and needs 3 s more.
+    assert network.arrival_s(0, 2, 20.0, 3.0) == 13.0
+    # From the other node: at the link at 5, which is free again at 10.
+    assert network.arrival_s(1, 2, 20.0, 3.0) == 17.0
+
+
+def test_jobs_over_clusters_wait_for_the_wide_area():
+    setting = replace(ALONE, topology=small(2, clusters=2))
+    (near,) = simulate_shared(setting, [job(1, 2, share=0.8)]).jobs
+    (far,) = simulate_shared(setting, [job(1, 2, share=0.8, split=2)]).jobs
+    assert (near.clusters, far.clusters) == (1, 2)
+    assert far.execution_s > near.execution_s + 10 * 0.005
+
+
+def test_local_users_are_delayed_less_where_they_are_protected():
+    users = (LocalUser(0, PROFILES["internet"]), LocalUser(1, PROFILES["xwindows"]))
+    jobs = [job(number, 2, 60.0) for number in range(4)]
+    delayed = {
+        rule: simulate_shared(replace(SHARED, topology=small(2), users=users, rule=RULES[rule]), jobs).latency_s()
+        for rule in ("linux", "ccs")
+    }
+    assert 0 < delayed["ccs"] < delayed["linux"]
+
+
+def test_a_contract_of_nothing_leaves_local_users_alone():
+    users = (LocalUser(0, PROFILES["internet"]),)
+    limits = NodeLimits(contract=SocialContract(0.0))
+    setting = replace(SHARED, topology=small(1), users=users, rule=RULES["ccs"], limits=limits)
+    result = simulate_shared(setting, [job(1, 1, 30.0, memory_mb=0)])
+    assert result.latency_s() == pytest.approx(0.0, abs=1e-6)
+    assert result.execution_s > 30.0
+
+
+def test_the_jobs_of_a_seed_give_the_same_result_again():
+    jobs = published_jobs("sit", 5, jobs=3)
+    setting = replace(SHARED, users=drawn_users(5, [16]), composition=COMPOSITIONS["3dbf-hard"], rule=RULES["ccs"])
+    assert simulate_shared(setting, jobs) == simulate_shared(setting, jobs)
+
+
+streams = st.lists(
+    st.builds(
+        dict,
+        tasks=st.integers(1, 4),
+        execution_s=st.floats(0.5, 5.0),
+        share=st.floats(0.3, 1.0),
+        arrival_s=st.floats(0.0, 10.0),
+        pattern=st.sampled_from(sorted(PATTERNS)),
+        memory_mb=st.integers(0, 200),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+@settings(max_examples=40)
+@given(streams, st.sampled_from(sorted(COMPOSITIONS)), st.sampled_from(sorted(RULES)), st.integers(0, 3))
+def test_every_job_ends_and_nodes_hold_what_they_may(stream, composition, rule, seed):
+    jobs = sorted((job(number, steps=4, **each) for number, each in enumerate(stream)), key=lambda one: one.arrival_s)
+    users = drawn_users(seed, [4])
+    setting = SharedSetting(small(4), users, COMPOSITIONS[composition], rule=RULES[rule], seed=seed)
+    result = simulate_shared(setting, jobs)
+    assert sorted(found.id for found in result.jobs) == list(range(len(jobs)))
+    for found in result.jobs:
+        assert found.arrival_s <= found.start_s
+        assert found.execution_s >= found.alone_s * (1 - 1e-9)
+    for now in [found.start_s for found in result.jobs]:
+        for node in range(4):
+            here = [one for one in result.jobs if one.start_s <= now < one.finish_s and node in one.nodes]
+            assert len(here) <= COMPOSITIONS[composition].most_jobs
+            held = sum(jobs_of(jobs, one.id).request.memory_bytes for one in here)
+            assert held <= (256 if any(user.node == node for user in users) else 512) * 10**6
+
+
+def jobs_of(jobs: list[SharedNodeJob], number: int) -> SharedNodeJob:
+    return next(each for each in jobs if each.id == number)
+
+
+@pytest.mark.parametrize(
+    ("setting", "jobs", "sentence"),
+    [
+        (ALONE, [job(1, 2, memory_mb=600)], r"Job 1: memory_bytes: a task needs 600000000 bytes .*\(512000000\)"),
+        (ALONE, [job(7, 17)], "Job 7: 17 tasks of 10000000 bytes of memory never fit: there are 16 nodes"),
+        (
+            replace(ALONE, users=tuple(LocalUser(node, PROFILES["xwindows"]) for node in range(16))),
+            [job(1, 1, memory_mb=300)],
+            "never fit.*local users",
+        ),
+    ],
+)
+def test_a_job_that_can_never_start_is_one_sentence(setting, jobs, sentence):
+    with pytest.raises(ImpossibleRequest, match=sentence):
+        simulate_shared(setting, jobs)
+
+
+def test_a_missing_estimate_is_one_sentence():
+    (one,) = published_jobs("dit", 1, jobs=1, estimate_factor=None)
+    with pytest.raises(InvalidInput, match="Job 1: estimate_s: '2dbf' needs the user's estimate"):
+        simulate_shared(replace(ALONE, composition=COMPOSITIONS["2dbf"]), [one])
+    assert len(simulate_shared(ALONE, [one]).jobs) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"node_memory_mb": None}, "node_memory_mb: is missing"),
+        ({"processors_per_node": 2}, "processors_per_node: shared nodes have 1 processor, not 2"),
+    ],
+)
+def test_a_topology_that_does_not_say_enough_is_one_sentence(change, sentence):
+    (cluster,) = CISNE.clusters
+    topology = CISNE.model_copy(update={"clusters": (cluster.model_copy(update=change),)})
+    with pytest.raises(InvalidInput, match=sentence):
+        simulate_shared(replace(ALONE, topology=topology), [job(1, 1)])
+
+
+def test_a_topology_without_an_interconnect_is_one_sentence():
+    topology = Topology.model_validate({**CISNE.model_dump(by_alias=True), "interconnects": {}})
+    with pytest.raises(InvalidInput, match="interconnects: shared nodes need"):
+        simulate_shared(replace(ALONE, topology=topology), [job(1, 1)])
+
+
+@pytest.mark.parametrize(
+    ("users", "sentence"),
+    [
+        ([LocalUser(16, PROFILES["internet"])], "there is no node 16"),
+        ([LocalUser(3, PROFILES["internet"])] * 2, "node 3 has a user already"),
+        ([LocalUser(0, PROFILES["internet"], cluster=1)], "no node 0 in cluster 1"),
+    ],
+)
+def test_local_users_that_cannot_be_are_one_sentence(users, sentence):
+    with pytest.raises(InvalidInput, match=sentence):
+        simulate_shared(replace(ALONE, users=tuple(users)), [job(1, 1)])

@@ -1,0 +1,104 @@
+"""How long a campaign's jobs are: the execution times drawn for them, and the iterations that take as long.
+
+The drawn time is that of the job in one cluster, which the model of an iteration divides into iterations. A live job
+and a simulated one thus carry the same work. Without drawn times, jobs have the length that the campaign states.
+
+A time scale divides lengths: iterations, and what a job passes on once. It changes nothing else of a job, so that an
+iteration costs the same, its messages are the same, and an extension factor is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from apps.descriptor import ApplicationDescriptor, ArgumentValue
+from apps.registry import application_named
+from emulator.fidelity.iteration.alone import JobAlone, job_alone
+from emulator.model.errors import InvalidInput
+from emulator.model.job import JobKind, JobSpecification
+from emulator.model.topology import Topology
+from workloads.campaign import Campaign
+from workloads.distributions import stream
+from workloads.schedule import Arrival
+
+Arguments = Mapping[str, ArgumentValue]
+
+
+def drawn_services_s(campaign: Campaign, count: int, seed: int) -> list[float] | None:
+    """Return the execution times in one cluster of the first `count` jobs; None if the campaign states none.
+
+    They are divided by the campaign's time scale.
+    """
+    if campaign.service_s is None:
+        return None
+    return [drawn_s / campaign.time_scale for drawn_s in campaign.service_s.draw_s(count, stream(seed, "service"))]
+
+
+def with_lengths(arrivals: Sequence[Arrival], campaign: Campaign, topology: Topology, seed: int) -> list[Arrival]:
+    """Return `arrivals` of `campaign` on `topology` with jobs as long as drawn or stated, divided by the time scale.
+
+    Raises:
+        InvalidInput: if a job's problem cannot be divided over its processors, or nothing says how long it is.
+        UnknownName: if there is no such application.
+    """
+    drawn_s = drawn_services_s(campaign, len(arrivals), seed)
+    services_s: Sequence[float | None] = [None] * len(arrivals) if drawn_s is None else drawn_s
+    lengths = _Lengths(campaign, topology)
+    return [
+        arrival.model_copy(update={"specification": lengths.given(arrival.specification, service_s)})
+        for arrival, service_s in zip(arrivals, services_s, strict=True)
+    ]
+
+
+class _Lengths:
+    """Gives jobs their lengths; equal problems on equally many processors are predicted once."""
+
+    def __init__(self, campaign: Campaign, topology: Topology) -> None:
+        self._campaign, self._topology = campaign, topology
+        self._alone: dict[tuple[object, ...], JobAlone | None] = {}
+
+    def given(self, specification: JobSpecification, service_s: float | None) -> JobSpecification:
+        """Return the job with its length, `service_s` long in one cluster unless that is None or cannot be told."""
+        if specification.kind is not JobKind.MPI:
+            return specification
+        descriptor = application_named(specification.application)
+        arguments = _once_divided(descriptor, specification.arguments, self._campaign.time_scale)
+        alone = (
+            None if service_s is None else self._job_alone(descriptor.name, arguments, sum(specification.components))
+        )
+        if alone is not None and service_s is not None:
+            arguments[descriptor.length] = alone.iterations_in(service_s)
+        elif service_s is not None or self._campaign.time_scale != 1.0:
+            arguments[descriptor.length] = self._stated_divided(descriptor, arguments)
+        return specification.model_copy(update={"arguments": arguments})
+
+    def _job_alone(self, application: str, arguments: Arguments, processors: int) -> JobAlone | None:
+        key = (application, tuple(sorted(arguments.items())), processors)
+        if key not in self._alone:
+            try:
+                self._alone[key] = job_alone(self._topology, application, arguments, processors)
+            except InvalidInput as error:
+                raise InvalidInput(f"campaign {self._campaign.name!r}: {error}") from error
+        return self._alone[key]
+
+    def _stated_divided(self, descriptor: ApplicationDescriptor, arguments: Arguments) -> int:
+        stated = arguments.get(descriptor.length, descriptor.default_length)
+        if not isinstance(stated, int | float):
+            paced = self._topology.processor.costs is not None
+            why = "or service_s" if paced else f"for the processors of {self._topology.name!r} are unpaced"
+            raise InvalidInput(
+                f"campaign {self._campaign.name!r}: arguments: nothing says how long its {descriptor.name} jobs are "
+                f"(state {descriptor.length}, {why})."
+            )
+        return max(1, round(stated / self._campaign.time_scale))
+
+
+def _once_divided(
+    descriptor: ApplicationDescriptor, arguments: Arguments, time_scale: float
+) -> dict[str, ArgumentValue]:
+    """Return `arguments` with the share of what is passed on once divided by `time_scale`; it never exceeds all."""
+    divided = dict(arguments)
+    if descriptor.once_share is not None and time_scale > 1.0:
+        share = arguments.get(descriptor.once_share, 1.0)
+        divided[descriptor.once_share] = (share if isinstance(share, int | float) else 1.0) / time_scale
+    return divided

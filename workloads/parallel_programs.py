@@ -1,0 +1,159 @@
+"""Parallel programs on non-dedicated clusters: the NAS benchmarks of the 3DBackfilling paper, as parameters.
+
+The paper prints a range of memory, processor share and execution time for each program, and job sizes of 2, 4 and 8
+tasks. Read here: a fixed problem on more tasks needs less memory a task, less time, and communicates more. So 2 tasks
+have the upper end of each range, 8 the lower, and 4 their geometric mean.
+
+A program is a number of equal steps. In each, a task computes, sends its messages, and waits for those of its partners.
+The messages are so large that a task that has its processor and its network interface to itself computes for exactly
+the stated share of the time. The patterns are those of the NAS benchmarks in outline: CG exchanges vectors with
+partners at distances that are powers of two in turn, IS sends keys from all to all, MG exchanges borders with both
+neighbours of a ring, and BT sweeps along the ring and back. So are the steps, for class B: a step is three of the 75 x
+25 inner iterations of CG, one of the 10 iterations of IS, one of about 12 exchanges in each of the 20 cycles of MG, and
+three of the six sweeps in each of the 200 iterations of BT.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from emulator.model.errors import InvalidInput, UnknownName
+
+Partners = tuple[tuple[int, ...], tuple[int, ...]]
+"""The ranks that a task sends to in a step, and those that it receives from."""
+
+
+def pairs(rank: int, step: int, tasks: int) -> Partners:
+    """Return the partners at a distance that is the step's power of two."""
+    distance = 1 << (step % (tasks - 1).bit_length())
+    return ((rank + distance) % tasks,), ((rank - distance) % tasks,)
+
+
+def all_to_all(rank: int, step: int, tasks: int) -> Partners:
+    """Return all other tasks, the next rank first, so that nobody is sent to by all at once."""
+    others = tuple((rank + distance) % tasks for distance in range(1, tasks))
+    return others, others
+
+
+def neighbours(rank: int, step: int, tasks: int) -> Partners:
+    """Return both neighbours of a ring; in a ring of two they are one."""
+    both = tuple(dict.fromkeys(((rank + 1) % tasks, (rank - 1) % tasks)))
+    return both, both
+
+
+def sweep(rank: int, step: int, tasks: int) -> Partners:
+    """Return the next neighbour of a ring in even steps, the one before in odd ones."""
+    after, before = ((rank + 1) % tasks,), ((rank - 1) % tasks,)
+    return (before, after) if step % 2 else (after, before)
+
+
+PATTERNS: Final[dict[str, Callable[[int, int, int], Partners]]] = {
+    "pairs": pairs,
+    "all-to-all": all_to_all,
+    "neighbours": neighbours,
+    "sweep": sweep,
+}
+
+
+def partners(pattern: str, rank: int, step: int, tasks: int) -> Partners:
+    """Return whom `rank` of `tasks` tasks sends to and receives from in a step; nobody if it is the only task."""
+    return PATTERNS[pattern](rank, step, tasks) if tasks > 1 else ((), ())
+
+
+def pattern_period(pattern: str, tasks: int) -> int:
+    """Return after how many steps the partners repeat."""
+    if pattern == "pairs":
+        return max(1, (tasks - 1).bit_length())
+    return 2 if pattern == "sweep" else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """A published range: its lower end is read as that of 8 tasks, its upper end as that of 2."""
+
+    low: float
+    high: float
+
+    def of(self, tasks: int) -> float:
+        """Return the value for a number of tasks, geometrically between the ends and never beyond them."""
+        towards_high = min(1.0, max(0.0, (3.0 - math.log2(tasks)) / 2.0))
+        return float(self.low * (self.high / self.low) ** towards_high)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program: its pattern, its steps, and the published ranges."""
+
+    name: str
+    pattern: str
+    steps: int
+    memory_mb: Between
+    processor_percent: Between
+    execution_s: Between
+
+
+PROGRAMS: Final = {
+    program.name: program
+    for program in (
+        Program("cg", "pairs", 625, Between(55, 120), Between(67, 75), Between(37, 51)),
+        Program("is", "all-to-all", 10, Between(70, 260), Between(58, 69), Between(40, 205)),
+        Program("mg", "neighbours", 240, Between(60, 220), Between(82, 89), Between(26, 240)),
+        Program("bt", "sweep", 400, Between(7, 60), Between(85, 93), Between(90, 180)),
+    )
+}
+
+SIZES: Final = (2, 4, 8)
+"""The numbers of tasks of the paper's jobs."""
+
+
+def program_named(name: str) -> Program:
+    """Return the program of that name, whatever its case.
+
+    Raises:
+        UnknownName: if there is none.
+    """
+    program = PROGRAMS.get(name.lower())
+    if program is None:
+        raise UnknownName.among("program", name, list(PROGRAMS))
+    return program
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """What the tasks of a job do: `steps` times, compute for `compute_s` and exchange for `exchange_s`, if alone.
+
+    Raises:
+        InvalidInput: if a value is out of range.
+    """
+
+    pattern: str
+    steps: int
+    compute_s: float
+    exchange_s: float
+
+    def __post_init__(self) -> None:
+        if self.pattern not in PATTERNS:
+            raise InvalidInput(f"pattern: there is no {self.pattern!r} (known: {', '.join(PATTERNS)}).")
+        if self.steps < 1:
+            raise InvalidInput(f"steps: must be at least 1, not {self.steps}.")
+        for name, value in (("compute_s", self.compute_s), ("exchange_s", self.exchange_s)):
+            if not 0.0 <= value < math.inf:
+                raise InvalidInput(f"{name}: must be finite and not negative, not {value!r}.")
+
+    @property
+    def execution_s(self) -> float:
+        """The execution time of a job that shares nothing."""
+        return self.steps * (self.compute_s + self.exchange_s)
+
+
+def steps_of(pattern: str, steps: int, execution_s: float, processor_share: float) -> Steps:
+    """Return the steps of a job that alone takes `execution_s` and computes for `processor_share` of it."""
+    return Steps(
+        pattern,
+        steps,
+        execution_s * processor_share / max(1, steps),
+        execution_s * (1.0 - processor_share) / max(1, steps),
+    )
