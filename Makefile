@@ -10,8 +10,15 @@ READY := .venv/.ready
 # Modules are byte-compiled when they are first imported: most never are. The requirements are complete: none is resolved.
 INSTALL := .venv/bin/pip install --quiet --disable-pip-version-check --no-compile --no-deps
 PYTEST := .venv/bin/pytest --durations=25
-# Unit tests run on all cores, in random order; what measures time, and what shares testbeds, one after another.
+# Unit tests run on all cores, in random order; what measures time runs beside no other test.
 PARALLEL := --numprocesses=auto --dist=worksteal
+# Live tests that measure no time mostly wait: those of the testbed `quick` run beside all others, and are printed after.
+define SIDE_BY_SIDE
+	mkdir -p build
+	$(PYTEST) tests/live -m "quick and $(1)" $(ORDERED) >build/quick.log 2>&1 & quick=$$!; \
+	$(PYTEST) tests/live -m "not quick and $(1)" $(ORDERED); result=$$?; \
+	wait $$quick || result=1; cat build/quick.log; exit $$result
+endef
 ORDERED := -p no:randomly
 # Strict: a warning is an error. Nothing is fetched.
 SITE := .venv/bin/sphinx-build --quiet --jobs auto --fail-on-warning --keep-going -d build/doctrees docs build/site
@@ -24,8 +31,8 @@ CHOSEN = $(if $(POLICY),--policy $(POLICY)) $(if $(JOBS),--jobs $(JOBS)) --seed 
 
 # Prerequisites are made in their order: what lacks is said before anything is installed.
 .NOTPARALLEL:
-.PHONY: possible doctor testbed-up testbed-down campaign demo test test-all unit unit-all live live-all browser bench lint \
-	site pictures wheel lock
+.PHONY: possible doctor testbed-up testbed-down campaign demo test test-all prepared unit unit-all live live-all browser \
+	bench lint site pictures wheel lock
 
 $(USE): pyproject.toml requirements/host.txt requirements/build.txt
 	$(PYTHON) -m venv .venv
@@ -63,10 +70,14 @@ demo: testbed-up
 	$(TESTBED) report runs/demo runs/demo-measure
 
 # The gate: every capability once. docs/tests.md says what each part proves and how to run one alone.
-test: unit live
+test: prepared unit live
 
 # Everything, the long tests among them.
-test-all: unit-all live-all
+test-all: prepared unit-all live-all
+
+# The compiled simulator and the images, made side by side: one computes, the other mostly fetches.
+prepared: $(READY)
+	.venv/bin/python -m emulator.simulator.compile & $(TESTBED) images; result=$$?; wait; exit $$result
 
 unit: $(READY)
 	-.venv/bin/python -m emulator.simulator.compile
@@ -80,11 +91,13 @@ unit-all: $(READY)
 	@echo "coverage of what needs no container: $$(.venv/bin/coverage report --format=total)%"
 
 # Needs Docker: brings up testbeds of its own names and takes them down.
-live: $(READY)
-	$(PYTEST) tests/live -m "not long" $(ORDERED)
+live: prepared
+	$(call SIDE_BY_SIDE,not timed and not long)
+	$(PYTEST) tests/live -m "timed and not long" $(ORDERED)
 
-live-all: $(READY)
-	$(PYTEST) tests/live $(ORDERED)
+live-all: prepared
+	$(call SIDE_BY_SIDE,not timed)
+	$(PYTEST) tests/live -m timed $(ORDERED)
 
 # The page, in Debian's Chromium.
 browser: $(READY)

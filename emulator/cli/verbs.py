@@ -32,6 +32,7 @@ class Verb(NamedTuple):
 VERBS: Final = {
     "doctor": Verb("Check what this host, and the real clusters of a topology, have and lack for a testbed.", "live"),
     "hosts": Verb("Check the hosts over which a testbed is to spread, and show what each would carry.", "live"),
+    "images": Verb("Make the images that a testbed needs and that do not exist yet.", "live"),
     "up": Verb("Bring a testbed up, or mend the one that exists.", "live"),
     "down": Verb("Take a testbed down: containers, networks, volumes and state.", "live"),
     "status": Verb("Show a running testbed: clusters, idle processors, router and API.", "live"),

@@ -41,11 +41,18 @@ FILES_OF = {
 
 TESTBED_OF = {file: testbed for testbed, files in FILES_OF.items() for file in files}
 
+MEASURING = ("test_attribution.py", "test_calibrate.py", "test_disturbances.py", "test_measure.py")
+"""The files whose tests measure time on this host."""
+
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark a test of this folder `live`, and `node` if it needs the node image and no testbed."""
+    """Mark a test of this folder `live`, and by what it needs: `quick`, `node`, or a host that does nothing else."""
     item.add_marker("live")
     used = set(getattr(item, "fixturenames", ()))
+    if item.path.name in MEASURING:
+        item.add_marker("timed")
+    if "testbed" in used:
+        item.add_marker("quick")
     if "node" in used:
         item.add_marker("node")
     shared = used & {*FILES_OF, "testbed"}

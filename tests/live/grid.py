@@ -19,7 +19,7 @@ from tests.live.command_line import CommandLine
 
 ENDLESS = {"grid": 100, "iterations": 10_000_000}
 SHORT = {"grid": 100, "iterations": 20}
-PATIENCE_HOST_S = 90.0
+PATIENCE_HOST_S = 180.0
 KILL = """
 import os, pathlib, signal
 for process in pathlib.Path("/proc").glob("[0-9]*"):

@@ -7,6 +7,8 @@ import signal
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from emulator.runs.run_directory import read_run
 from tests.live.command_line import TESTBED, CommandLine
 from tests.live.grid import Grid, until
@@ -57,6 +59,7 @@ def test_a_standing_load_is_in_its_band_is_nobodys_job_to_the_broker_and_ends_wh
     grid.nothing_held_at(*CLUSTERS)
 
 
+@pytest.mark.timed
 def test_a_campaign_keeps_its_load_in_the_band_and_records_it(grid: Grid, tmp_path: Path) -> None:
     file, out = tmp_path / "loaded.yaml", tmp_path / "run"
     file.write_text(LOADED)

@@ -11,14 +11,14 @@ from emulator.model.topology import Topology
 from emulator.runs.run_directory import read_run
 from tests.live.command_line import TWO_SITES_FILE, CommandLine
 
-KNOWN_ITERATION_S = 0.6
-POINTS = 1000 * 2000
+KNOWN_ITERATION_S = 0.05
+POINTS = 250 * 500
 
 
 def test_a_known_iteration_less_the_measured_overhead_gives_a_cost(two_sites: CommandLine, tmp_path: Path):
     file, out = tmp_path / "mine.yaml", tmp_path / "run"
     file.write_text(TWO_SITES_FILE.read_text())
-    job = ("--app", "poisson", "--grid", "4000", "--processors", "8", "--dilation", "1", "--repeat", "1")
+    job = ("--app", "poisson", "--grid", "1000", "--processors", "8", "--dilation", "1", "--repeat", "1")
     known = ("--iteration-s", str(KNOWN_ITERATION_S), "--into", str(file), "--out", str(out))
     (row,) = two_sites.succeed("calibrate", *job, *known, "--json").as_json()
     assert row["key"] == "out_of_cache_ns_per_point"

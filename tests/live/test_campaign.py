@@ -55,9 +55,10 @@ def test_a_campaign_under_a_users_policy_goes_on_after_its_broker_was_killed_and
     options = ("--queue", "ls-do", "--policy", f"{policy}:Mine", "--seed", "2", *ANYWAY, "--out", str(out))
     with ThreadPoolExecutor() as pool:
         ended = pool.submit(grid.testbed, "campaign", "run", str(file), *options, "--json")
-        until(lambda: (run := grid.client.current_run()) and run.id)
+        until(lambda: ended.done() or grid.client.current_run())
         run = grid.client.current_run().id
-        until(lambda: any(job.state is JobState.RUNNING for job in grid.client.jobs(run)))
+        until(lambda: ended.done() or any(job.state is JobState.RUNNING for job in grid.client.jobs(run)))
+        assert not ended.done(), ended.result().errors
         grid.kill_broker()
         printed = ended.result()
     policy.unlink()

@@ -97,6 +97,7 @@ def run(sites: Sites) -> Iterator[int]:
     sites.client.end_run(view.id)
 
 
+@pytest.mark.timed
 def test_a_file_crosses_the_wide_area_at_its_rate_is_never_seen_in_part_and_goes_after_its_last_user(sites, run):
     """Two jobs share a transferred file; each has a component at the file's site and one that does not fit there."""
     file = sites.client.register_file(FileRegistration(name="input", size_bytes=SIZE_BYTES, sites=("east",), seed=3))
@@ -154,6 +155,7 @@ def test_a_file_is_made_of_the_same_bytes_at_every_site(sites):
     sites.client.remove_file("both")
 
 
+@pytest.mark.timed
 def test_a_campaign_brings_the_files_that_its_seed_draws_and_replays_without_a_difference(sites, tmp_path):
     """Jobs of 12 processors need both sites, so each transfers its file; divided by 5 the file has 4 MB, or 1.6 s."""
     campaign = tmp_path / "near-files.yaml"

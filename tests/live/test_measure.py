@@ -14,7 +14,7 @@ from emulator.runs.run_directory import read_rows, read_run
 from tests.live.command_line import CommandLine
 
 ITERATIONS = 40
-ASKED = ("--grid", "400", "--processors", "8", "--clusters", "1,2", "--iterations", str(ITERATIONS))
+ASKED = ("--grid", "1000", "--processors", "8", "--clusters", "1,2", "--iterations", str(ITERATIONS))
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def test_pilots_find_the_dilation_of_its_problem_and_are_recorded(measured: Meas
     }  # fmt: skip
     assert min(pilot.dilation for pilot in pilots) <= problem["dilation"]
     assert all((measured.out / "pilots" / pilot.folder / "manifest.json").is_file() for pilot in pilots)
-    assert "poisson grid 400 on 8 processors at dilation" in measured.said
+    assert "poisson grid 1000 on 8 processors at dilation" in measured.said
 
 
 def test_a_job_over_two_clusters_takes_longer_by_at_least_the_round_trips(measured: Measured):

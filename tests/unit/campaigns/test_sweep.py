@@ -51,15 +51,20 @@ def fails_after(broker, jobs: int):
 
 def test_a_sweep_runs_each_policy_with_each_seed_in_folders_of_one_folder(testbed, broker, tmp_path):
     path = tmp_path / "sweep"
-    sweep = begin_sweep(path, sweep_of(CAMPAIGN, ["wf", "cm"], [1, 2], dilation=0.01))
+    sweep = begin_sweep(path, sweep_of(CAMPAIGN, ["wf", "cm"], [2], dilation=0.01))
     found = run_sweep(testbed, path, sweep, silent)
-    assert folders(path) == ["cm-1", "cm-2", "wf-1", "wf-2"]
+    assert folders(path) == ["cm-2", "wf-2"]
     assert {each.state for each in found} == {RunState.COMPLETE}
     manifests = [read_manifest(path / name) for name in folders(path)]
-    assert [(each.policy, each.seed) for each in manifests] == [("cm", 1), ("cm", 2), ("wf", 1), ("wf", 2)]
+    assert [(each.policy, each.seed) for each in manifests] == [("cm", 2), ("wf", 2)]
     assert {each.dilation for each in manifests} == {0.01}
-    assert [run.request.policy for run in broker.runs] == ["wf", "cm", "wf", "cm"]
+    assert [run.request.policy for run in broker.runs] == ["wf", "cm"]
     assert not (path / "sweep.pid").exists()
+
+
+def test_the_policies_of_a_sweep_take_turns_with_each_seed():
+    runs = sweep_of(CAMPAIGN, ["wf", "cm"], [1, 2]).runs
+    assert [(run.campaign.policy, run.seed) for run in runs] == [("wf", 1), ("cm", 1), ("wf", 2), ("cm", 2)]
 
 
 def test_an_interrupted_sweep_runs_what_is_left_and_keeps_what_was_interrupted(testbed, broker, tmp_path):

@@ -90,25 +90,25 @@ def test_what_cannot_be_swept_is_refused_before_any_worker_starts(workload, chan
         request(workload, **changes).names()
 
 
-def swept(folder: Path, workers: int) -> dict[str, bytes]:
+def swept(folder: Path, client: Any) -> dict[str, bytes]:
     folder.mkdir()
-    with Workforce(workers).assembled() as client:
-        sweep = Sweep(client, folder / "outcomes.jsonl")
-        cells = sweep_workload(request(), sweep)
-        sweep.tidy()
+    sweep = Sweep(client, folder / "outcomes.jsonl")
+    cells = sweep_workload(request(), sweep)
+    sweep.tidy()
     write_sweep(cells, folder)
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def test_any_number_of_workers_leaves_the_same_bytes_and_an_interrupted_sweep_goes_on(tmp_path):
-    one, two = swept(tmp_path / "one", 1), swept(tmp_path / "two", 2)
-    assert one == two
-    assert {SIMULATIONS_FILE, CELLS_FILE, "outcomes.jsonl", "response-by-load.svg"} <= one.keys()
-    lines = one["outcomes.jsonl"].decode().splitlines()
-    assert len(lines) == 12
-    store = tmp_path / "outcomes.jsonl"
-    store.write_text("\n".join(lines[3:]) + '\n{"case": "torn')
     with Workforce(1).assembled() as client:
+        one = swept(tmp_path / "one", client)
+    with Workforce(2).assembled() as client:
+        assert swept(tmp_path / "two", client) == one
+        assert {SIMULATIONS_FILE, CELLS_FILE, "outcomes.jsonl", "response-by-load.svg"} <= one.keys()
+        lines = one["outcomes.jsonl"].decode().splitlines()
+        assert len(lines) == 12
+        store = tmp_path / "outcomes.jsonl"
+        store.write_text("\n".join(lines[3:]) + '\n{"case": "torn')
         sweep = Sweep(client, store)
         cells = sweep_workload(request(), sweep)
         sweep.tidy()

@@ -18,6 +18,8 @@ from tests.unit.simulator.test_engine import job, random_jobs
 CLUSTERS = [32] * 4
 NOTHING = {"band": [0, 0.01], "dummy": {"sizes": [1]}}
 """A band that needs no dummy job."""
+LONG = {"sizes": [8], "lengths": {"low_s": 50_000, "high_s": 100_000}}
+"""Dummy jobs that change seldom."""
 
 
 class Local(NamedTuple):
@@ -89,7 +91,7 @@ def test_a_simulation_ends_with_the_grids_last_job_though_local_jobs_arrive_for_
 
 def test_a_job_for_which_other_users_never_leave_room_is_said_to_wait_for_ever():
     with pytest.raises(ImpossibleRequest, match="Job 1 still waits"):
-        starts([job(1, 100, 5, (32,) * 4)], load(band=[0.3, 0.4]))
+        starts([job(1, 100, 5, (32,) * 4)], load(band=[0.3, 0.4], dummy=LONG))
 
 
 @pytest.mark.parametrize("queue", ["gs", "ls-rd", "lp-rd", "placement"])
