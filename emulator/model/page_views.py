@@ -61,8 +61,15 @@ class PagePath(DocumentModel):
     rate_mbit: float
 
 
+MOST_WITH_PATHS: Final = 32
+"""The most clusters of a system whose paths the page is told: a thousand clusters of a simulation have a million."""
+
+
 class PageSystem(DocumentModel):
-    """The system that the page draws: a topology, and the testbed's name if one stands."""
+    """The system that the page draws: a topology, and the testbed's name if one stands.
+
+    The paths between more than `MOST_WITH_PATHS` clusters are left out.
+    """
 
     topology: str
     testbed: str = ""
@@ -83,7 +90,8 @@ class PageSystem(DocumentModel):
             )
             for cluster in topology.clusters
         )
-        paths = tuple(_path(topology, source, target) for source, target in topology.ordered_pairs)
+        pairs = topology.ordered_pairs if len(clusters) <= MOST_WITH_PATHS else ()
+        paths = tuple(_path(topology, source, target) for source, target in pairs)
         return cls(topology=topology.name, testbed=testbed, clusters=clusters, paths=paths)
 
 
