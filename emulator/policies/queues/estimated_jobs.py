@@ -256,4 +256,5 @@ def _without_estimate(request: JobRequest) -> JobRequest:
         request.file,
         None,
         request.memory_bytes,
+        request.processor_share,
     )
