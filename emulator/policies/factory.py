@@ -162,7 +162,7 @@ def check_live(queue: str, policy: str, sources: Mapping[str, str], clusters: in
 
     Raises:
         UnknownName: if the queue or the policy comes neither with the testbed nor with the request.
-        InvalidInput: if the queue or the policy needs a testbed of one cluster, or can only be simulated.
+        InvalidInput: if the queue or the policy needs a testbed of one cluster, and there are more.
     """
     policies = ("policy", policy_name(policy), list(PLACEMENT_POLICIES))
     for kind, name, known in (policies, ("queue", queue_name(queue), list(QUEUE_DISCIPLINES))):
