@@ -63,8 +63,8 @@ def require_nothing_left(name: str) -> None:
         if left.testbed == name:
             where = ", ".join(host.name for host in left.hosts)
             raise TestbedAlreadyUp(
-                f"An earlier testbed {name!r} still has parts on {where}, which was not reached or did not remove them: "
-                "see to that host, or choose another name by --name."
+                f"An earlier testbed {name!r} still has parts on {where}, which was not reached or did not remove "
+                "them: see to that host, or choose another name by --name."
             )
 
 
