@@ -1,7 +1,7 @@
 """What the live page is told besides jobs and events: the system, the present status, and notes on a run.
 
-Notes are facts that the broker cannot know: whoever records a run, judges its jobs or holds its background load sends
-them. `testbed page RUN` reads the same facts from a run's directory.
+Notes are facts that the broker cannot know, such as verdicts and the background load; the recorder of a run sends them.
+`testbed page RUN` reads the same facts from a run's directory.
 """
 
 from __future__ import annotations

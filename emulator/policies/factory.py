@@ -156,7 +156,7 @@ def discipline_generator(seed: int) -> Generator:
 
 
 def check_live(queue: str, policy: str, sources: Mapping[str, str], clusters: int) -> None:
-    """Check that a queue and a policy can run on a testbed of so many clusters.
+    """Check that a queue and a policy can run on a testbed of `clusters` clusters.
 
     A class in a file passes if the file is in `sources`; `deciders` checks later that the class can be used.
 
