@@ -24,9 +24,9 @@ _PLACEMENTS = (
     "ranking", "worst_fit", "worst_fit_distinct",
 )  # fmt: skip
 _QUEUES = (
-    "backfilling", "by_estimate", "estimated_jobs", "global_and_local", "global_priority", "global_scheduler",
-    "job_queue", "local_priority", "local_schedulers", "placement_queue", "planned_idle", "snapshot_codec", "visiting",
-    "waiting_groups",
+    "backfilling", "by_estimate", "estimate_queue", "estimated_jobs", "global_and_local", "global_priority",
+    "global_scheduler", "job_queue", "local_priority", "local_schedulers", "placement_queue", "planned_idle",
+    "snapshot_codec", "visiting", "waiting_groups",
 )  # fmt: skip
 
 MODULES = (
