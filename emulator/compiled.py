@@ -34,6 +34,7 @@ MODULES = (
     "emulator.model.request",
     "emulator.model.stream",
     "emulator.model.time_sharing.processor",
+    "emulator.model.time_sharing.task",
     "emulator.policies.answer_checks",
     "emulator.policies.feasibility",
     "emulator.policies.idle_room",
@@ -41,7 +42,7 @@ MODULES = (
     "emulator.policies.state",
     *(f"emulator.policies.placement.{name}" for name in _PLACEMENTS),
     *(f"emulator.policies.queues.{name}" for name in _QUEUES),
-    *(f"emulator.simulator.{name}" for name in ("engine", "possible_jobs", "runtime", "statistics")),
+    *(f"emulator.simulator.{name}" for name in ("engine", "possible_jobs", "runtime", "simulated_job", "statistics")),
     *(f"emulator.simulator.time_shared.{name}" for name in ("engine", "network", "tasks")),
 )
 SOURCES = tuple(module.replace(".", "/") + ".py" for module in MODULES)
