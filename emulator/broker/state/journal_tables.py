@@ -48,6 +48,8 @@ CREATE TABLE IF NOT EXISTS runs (
     boot TEXT NOT NULL DEFAULT ''
 );
 """
+ADDED_TO_RUNS: Final = {"host_monotonic_origin_s": "REAL", "boot": "TEXT NOT NULL DEFAULT ''"}
+"""Columns that journals of earlier versions lack."""
 LAST_EVENTS = "SELECT job, body FROM jobs JOIN events USING (sequence, job) WHERE {which} job > ? ORDER BY job LIMIT ?"
 COLLECT_JOBS = f"""
 INSERT OR REPLACE INTO jobs
@@ -87,14 +89,14 @@ def opened(path: Path) -> sqlite3.Connection:
 
 def _migrate(database: sqlite3.Connection) -> None:
     """Add what is lacking in one transaction, so that a broker that is killed meanwhile leaves the file as it was."""
-    has_boot = "boot" in {row[1] for row in database.execute("PRAGMA table_info(runs)")}
+    columns = {row[1] for row in database.execute("PRAGMA table_info(runs)")}
+    lacking = [f"{name} {kind}" for name, kind in ADDED_TO_RUNS.items() if name not in columns]
     has_jobs = database.execute("PRAGMA user_version").fetchone()[0] >= VERSION
-    if has_boot and has_jobs:
+    if has_jobs and not lacking:
         return
     database.execute("BEGIN IMMEDIATE")
-    if not has_boot:
-        database.execute("ALTER TABLE runs ADD COLUMN host_monotonic_origin_s REAL")
-        database.execute("ALTER TABLE runs ADD COLUMN boot TEXT NOT NULL DEFAULT ''")
+    for column in lacking:
+        database.execute(f"ALTER TABLE runs ADD COLUMN {column}")
     if not has_jobs:
         database.execute(COLLECT_JOBS)
         database.execute(f"PRAGMA user_version = {VERSION}")
