@@ -99,7 +99,13 @@ def _check_carried(topology: Topology) -> None:
 
 
 def _remove_existing(client: Client, name: str, observe: Observer) -> None:
-    """Remove the testbed of that name with everything that it holds, if there is one, and say so first."""
+    """Remove the testbed of that name with everything that it holds, if there is one, and say so first.
+
+    Raises:
+        EngineUnavailable: if one of its hosts is not reached, so that what is there would be forgotten.
+    """
+    if isinstance(client, HostEngines):
+        client.require_all()
     volumes = [str(volume.name) for volume in engine.volumes_of(client, name)]
     if volumes or engine.containers_of(client, name) or state.state_folder(name).exists():
         held = f" ({', '.join(volumes)})" if volumes else ""

@@ -10,6 +10,7 @@ import pytest
 from emulator.containers import state
 from emulator.containers import up as up_module
 from emulator.containers.hosts import left_behind
+from emulator.containers.hosts.engines import HostEngines
 from emulator.containers.state import TestbedSpec
 from emulator.containers.up import bring_up
 from emulator.model.catalogue import equal_clusters
@@ -58,6 +59,14 @@ def test_a_testbed_may_have_any_name(name: str, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(up_module, "remove_parts", lambda client, name, observe: True)
     with pytest.raises(InvalidInput, match=r"The first reason\."):
         bring_up(TestbedSpec(name, TOPOLOGIES / "mini.yaml"))
+
+
+@pytest.mark.usefixtures("failing")
+def test_a_testbed_is_not_renewed_while_one_of_its_hosts_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = HostEngines({}, "one", {"two": "The engine of host 'two' is not reached."})
+    monkeypatch.setattr(up_module, "engine_named", lambda name: lost)
+    with pytest.raises(EngineUnavailable, match="host 'two' is not reached"):
+        bring_up(TestbedSpec("lab", TOPOLOGIES / "mini.yaml", fresh=True))
 
 
 def test_what_all_testbeds_share_has_no_name_that_a_testbed_may_have() -> None:
