@@ -24,9 +24,9 @@ _PLACEMENTS = (
     "ranking", "worst_fit", "worst_fit_distinct",
 )  # fmt: skip
 _QUEUES = (
-    "backfilling", "by_estimate", "estimated_jobs", "global_and_local", "global_priority", "global_scheduler",
-    "job_queue", "local_priority", "local_schedulers", "placement_queue", "planned_idle", "snapshot_codec", "visiting",
-    "waiting_groups",
+    "backfilling", "by_estimate", "estimate_queue", "estimated_jobs", "global_and_local", "global_priority",
+    "global_scheduler", "job_queue", "local_priority", "local_schedulers", "placement_queue", "planned_idle",
+    "snapshot_codec", "visiting", "waiting_groups",
 )  # fmt: skip
 
 MODULES = (
@@ -34,6 +34,7 @@ MODULES = (
     "emulator.model.request",
     "emulator.model.stream",
     "emulator.model.time_sharing.processor",
+    "emulator.model.time_sharing.task",
     "emulator.policies.answer_checks",
     "emulator.policies.feasibility",
     "emulator.policies.idle_room",
@@ -41,7 +42,7 @@ MODULES = (
     "emulator.policies.state",
     *(f"emulator.policies.placement.{name}" for name in _PLACEMENTS),
     *(f"emulator.policies.queues.{name}" for name in _QUEUES),
-    *(f"emulator.simulator.{name}" for name in ("engine", "possible_jobs", "runtime", "statistics")),
+    *(f"emulator.simulator.{name}" for name in ("engine", "possible_jobs", "runtime", "simulated_job", "statistics")),
     *(f"emulator.simulator.time_shared.{name}" for name in ("engine", "network", "tasks")),
 )
 SOURCES = tuple(module.replace(".", "/") + ".py" for module in MODULES)

@@ -106,7 +106,7 @@ def give_up_rights() -> None:
 
 
 def _limit_cpu(limit_s: float) -> None:
-    """Have the kernel end this process soon after its limit, should nobody be left who does."""
+    """Have the kernel end this process soon after its limit, in case the broker is gone."""
     used_s = time.process_time()
     resource.setrlimit(resource.RLIMIT_CPU, (int(used_s + limit_s) + 2, resource.RLIM_INFINITY))
 

@@ -1,7 +1,7 @@
 """The present status: the waiting jobs in the order they would be tried, and the use of the clusters' processors.
 
 Only `waiting_jobs` looks at the loop's state. All else is computed from readings and events that the loop has
-published, so that whoever asks waits neither for the loop nor for a cluster.
+published, so that a reader waits neither for the loop nor for a cluster.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from emulator.containers.hosts.engines import Client, HostEngines
 from emulator.containers.hosts.left_behind import is_left, remember_left, sweep
 from emulator.containers.names import PartNames
 from emulator.containers.progress import Observer, ProgressStep, ignore
-from emulator.model.errors import EngineUnavailable, InvalidInput, TestbedNotUp
+from emulator.model.errors import EngineUnavailable, InvalidInput, TestbedError, TestbedNotUp
 
 _REMOVERS: Final = 16
 _REMOVE_WITHIN_HOST_S: Final = 60.0
@@ -68,11 +68,22 @@ def _readable_record(name: str) -> state.TestbedRecord | None:
 
 
 def take_all_down(observe: Observer = ignore) -> list[str]:
-    """Take every testbed of this host down; return their names."""
+    """Take every testbed of this host down; return their names.
+
+    Raises:
+        TestbedError: if one cannot be taken down, after all others have been.
+    """
     swept = sweep(observe)
     names = testbeds(engine.connect())
+    failures: list[TestbedError] = []
     for name in names:
-        take_down(name, observe)
+        try:
+            take_down(name, observe)
+        except TestbedError as error:
+            observe(ProgressStep("failed", f"{name}: {error}"))
+            failures.append(error)
+    for failure in failures[:1]:
+        raise failure
     return sorted({*names, *swept})
 
 

@@ -69,7 +69,7 @@ def compose_create(project: str, compose_file: Path, url: str = "") -> None:
 def _compose(project: str, compose_file: Path, url: str, *arguments: str) -> None:
     """Run Compose to its end.
 
-    An interrupt waits until Compose has ended, so that nothing is created after whoever cleans up has looked.
+    An interrupt waits until Compose has ended, so that nothing is created after the clean-up has looked.
     """
     command = [*compose_command(), "-p", project, "-f", str(compose_file), *arguments]
     environment = {**os.environ, "DOCKER_HOST": url} if url else None

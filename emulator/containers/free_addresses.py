@@ -13,6 +13,7 @@ import psutil
 
 from emulator.containers.addresses import HIGHEST_SECOND_OCTET, LOWEST_SECOND_OCTET, AddressPlan
 from emulator.containers.state import TestbedState, remembered, remembered_names
+from emulator.hosts.checks import LEAST_PREFIX
 from emulator.model.errors import TestbedAlreadyUp
 
 FIRST_PORT: Final = 8460
@@ -86,13 +87,13 @@ def _interface_subnets() -> Iterator[Network]:
 
 
 def _routes(table: Path) -> Iterator[Network]:
-    """Yield the destinations of the kernel's routing table without the default route; none if there is no such file."""
+    """Yield the destinations of the kernel's table of routes but those that lead everywhere; none without a table."""
     if not table.is_file():
         return
     for line in table.read_text().splitlines()[1:]:
         fields = line.split()
         destination, mask = (socket.ntohl(int(fields[index], 16)) for index in (1, 7))
-        if mask:
+        if mask.bit_count() >= LEAST_PREFIX:
             yield Network((destination, mask.bit_count()), strict=False)
 
 

@@ -7,6 +7,7 @@ the labels say which of them a run used; every run's manifest holds them.
 from __future__ import annotations
 
 import io
+import time
 from collections.abc import Mapping
 from typing import Final
 
@@ -29,6 +30,7 @@ PACKAGES_LABEL: Final = "multicluster-testbed.packages"
 
 _LIST_PACKAGES: Final = ["--show", "--showformat=${Package}=${Version} "]
 _ATTEMPTS: Final = 5
+_PAUSE_HOST_S: Final = 0.5
 
 
 def label_contents(client: docker.DockerClient, unlabelled: str, reference: str, labels: Mapping[str, str]) -> Image:
@@ -46,10 +48,26 @@ def label_contents(client: docker.DockerClient, unlabelled: str, reference: str,
             rm=True,
             forcerm=True,
         )
-        client.images.remove(unlabelled, noprune=True)
     except (docker.errors.BuildError, docker.errors.APIError) as error:
         raise EngineUnavailable(f"The contents of {reference} could not be recorded: {error}.") from error
+    _drop_name(client, unlabelled)
     return image
+
+
+def _drop_name(client: docker.DockerClient, name: str) -> None:
+    """Take a name off an image; try again while a container that has ended still uses it.
+
+    A name that the engine goes on to keep does no harm: the image that was made of it is whole.
+    """
+    for _ in range(_ATTEMPTS):
+        try:
+            client.images.remove(name, force=True, noprune=True)
+        except docker.errors.NotFound:
+            return
+        except docker.errors.APIError:
+            time.sleep(_PAUSE_HOST_S)
+        else:
+            return
 
 
 def _installed_packages(client: docker.DockerClient, image: str) -> list[str]:

@@ -25,6 +25,7 @@ from emulator.containers.concurrency import run_concurrently
 from emulator.containers.image_contents import IMAGE_LABEL, label_contents
 from emulator.containers.image_names import IMAGE_REPOSITORY, base_reference
 from emulator.containers.progress import Observer, ProgressStep
+from emulator.containers.state import MAKING_IMAGES, exclusive
 from emulator.model.errors import EngineUnavailable
 from emulator.model.project import PROJECT_ROOT
 
@@ -91,10 +92,12 @@ def ensure_images(client: docker.DockerClient, observe: Observer) -> ImageRefere
     Raises:
         EngineUnavailable: if one cannot be built.
     """
-    base = base_image.ensure(client, observe)
-    architecture = str(client.info()["Architecture"])
-    recipes = (node_recipe(), wan_recipe(), broker_recipe(architecture))
-    node, wan, broker = run_concurrently([partial(_ensure, client, recipe, base, observe) for recipe in recipes])
+    # One process at a time, since all make an image under the same passing name.
+    with exclusive(MAKING_IMAGES, wait=True):
+        base = base_image.ensure(client, observe)
+        architecture = str(client.info()["Architecture"])
+        recipes = (node_recipe(), wan_recipe(), broker_recipe(architecture))
+        node, wan, broker = run_concurrently([partial(_ensure, client, recipe, base, observe) for recipe in recipes])
     return ImageReferences(node=node, wan=wan, broker=broker)
 
 

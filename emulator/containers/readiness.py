@@ -91,7 +91,8 @@ def _named_by_health(api_url: str, key: str) -> list[str] | None:
 
 def _health(api_url: str) -> dict[str, Any]:
     try:
-        answer = httpx.get(f"{api_url}/v1/health", timeout=_ANSWER_WITHIN_HOST_S).json()
+        # No proxy of the user's environment leads to this host's loopback.
+        answer = httpx.get(f"{api_url}/v1/health", timeout=_ANSWER_WITHIN_HOST_S, trust_env=False).json()
     except (httpx.HTTPError, ValueError):
         return {}
     return answer if isinstance(answer, dict) else {}

@@ -35,6 +35,10 @@ RECORD_FILE: Final = "testbed.json"
 TOKEN_FILE: Final = "token"
 AUTHORIZATION_FILE: Final = "authorization"
 
+CHOOSING_ADDRESSES: Final = "choosing_addresses"
+MAKING_IMAGES: Final = "making_images"
+"""Locks of all testbeds together. They hold an underscore, as no testbed's name does, whose lock is called after it."""
+
 
 class ClusterRecord(DocumentModel):
     """Where a cluster's parts are: `head` on the control network, `site` on the shaped one."""

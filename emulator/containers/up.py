@@ -99,7 +99,13 @@ def _check_carried(topology: Topology) -> None:
 
 
 def _remove_existing(client: Client, name: str, observe: Observer) -> None:
-    """Remove the testbed of that name with everything that it holds, if there is one, and say so first."""
+    """Remove the testbed of that name with everything that it holds, if there is one, and say so first.
+
+    Raises:
+        EngineUnavailable: if one of its hosts is not reached, so that what is there would be forgotten.
+    """
+    if isinstance(client, HostEngines):
+        client.require_all()
     volumes = [str(volume.name) for volume in engine.volumes_of(client, name)]
     if volumes or engine.containers_of(client, name) or state.state_folder(name).exists():
         held = f" ({', '.join(volumes)})" if volumes else ""
@@ -122,7 +128,7 @@ def _create(
 ) -> tuple[TestbedState, WideAreaReport | None]:
     prepared = prepare(client, topology, observe)
     try:
-        with state.exclusive("addresses", wait=True):
+        with state.exclusive(state.CHOOSING_ADDRESSES, wait=True):
             record = _new_record(prepared, spec, topology, names)
             # Whole: a profile that the topology names may change later, and the broker has no profiles.
             testbed = state.remember(record, document_text(topology))
@@ -135,11 +141,22 @@ def _create(
             observe(ProgressStep("wide area", "measuring delays and rates"))
             report = check_patiently(check.handle, check.topology, check.dilation, observe, begun=check)
     except BaseException:
-        observe(ProgressStep("failed", "taking down what was started"))
-        remove_parts(client, spec.name, ignore)
-        state.forget(spec.name)
+        _clean_up(client, spec.name, observe)
         raise
     return testbed, report
+
+
+def _clean_up(client: Client, name: str, observe: Observer) -> None:
+    """Remove what was started of a testbed that failed; if that fails, too, say so, but leave the first error alone."""
+    observe(ProgressStep("failed", "taking down what was started"))
+    try:
+        remove_parts(client, name, ignore)
+    except Exception as error:
+        # What is left keeps its state, by which `down` finds the hosts that it is on.
+        left = f"not everything was taken down: {error} (`testbed down --name {name}` removes what is left)"
+        observe(ProgressStep("failed", left))
+    else:
+        state.forget(name)
 
 
 def _new_record(prepared: Prepared, spec: TestbedSpec, topology: Topology, names: PartNames) -> TestbedRecord:

@@ -21,6 +21,10 @@ MOST_CLOCK_OFFSET_S: Final = 0.05
 GOSSIP_PORT: Final = 7946
 CONTROL_PORT: Final = 2377
 SWARM_PORTS: Final = f"{CONTROL_PORT}/tcp, {GOSSIP_PORT}/tcp and udp, and 4789/udp"
+LEAST_PREFIX: Final = 8
+"""A route with a shorter prefix leads everywhere, as the default route does: a VPN may replace it by its two halves. A
+testbed's own networks come before it."""
+
 _GIB: Final = 1024**3
 
 
@@ -93,7 +97,9 @@ def _free_subnet(inventory: HostInventory, facts: Mapping[str, HostFacts], possi
 
 def taken_subnets(facts: HostFacts) -> tuple[str, ...]:
     """Return every subnet that a host uses already."""
-    return (*facts.subnets, *(facts.network.routes if facts.network else ()))
+    routes = facts.network.routes if facts.network else ()
+    specific = (route for route in routes if ipaddress.IPv4Network(route, strict=False).prefixlen >= LEAST_PREFIX)
+    return (*facts.subnets, *specific)
 
 
 def _of_host(host: Host, known: Mapping[str, Known], central: Host | None) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""What is known of a host before a testbed spreads over it, and the protocol of whoever reads it."""
+"""What is known of a host before a testbed spreads over it, and the protocol of its readers."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ Known = HostFacts | Unreachable
 
 
 class FactsReader(Protocol):
-    """Whoever reads the facts of a host; it never raises for what the host lacks."""
+    """A reader of the facts of hosts; it never raises for what a host lacks."""
 
     def facts_of(self, host: Host) -> Known:
         """Return what a host's engine says, without the host's own network."""

@@ -2,7 +2,7 @@
 
 `testbed page` gets a code with the testbed's token and puts it behind the ``#`` of a link, which no browser sends to a
 server. The page exchanges it for a session, which may only read. Sessions are kept in memory: those of a broker that
-ended are worth nothing, also to whoever listens at its address afterwards.
+ended are worth nothing, also to another program that listens at its address afterwards.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What the live page is told besides jobs and events: the system, the present status, and notes on a run.
 
-Notes are facts that the broker cannot know: whoever records a run, judges its jobs or holds its background load sends
-them. `testbed page RUN` reads the same facts from a run's directory.
+Notes are facts that the broker cannot know, such as verdicts and the background load; the recorder of a run sends them.
+`testbed page RUN` reads the same facts from a run's directory.
 """
 
 from __future__ import annotations
@@ -61,8 +61,15 @@ class PagePath(DocumentModel):
     rate_mbit: float
 
 
+MOST_WITH_PATHS: Final = 32
+"""The most clusters of a system whose paths the page is told: a thousand clusters of a simulation have a million."""
+
+
 class PageSystem(DocumentModel):
-    """The system that the page draws: a topology, and the testbed's name if one stands."""
+    """The system that the page draws: a topology, and the testbed's name if one stands.
+
+    The paths between more than `MOST_WITH_PATHS` clusters are left out.
+    """
 
     topology: str
     testbed: str = ""
@@ -83,7 +90,8 @@ class PageSystem(DocumentModel):
             )
             for cluster in topology.clusters
         )
-        paths = tuple(_path(topology, source, target) for source, target in topology.ordered_pairs)
+        pairs = topology.ordered_pairs if len(clusters) <= MOST_WITH_PATHS else ()
+        paths = tuple(_path(topology, source, target) for source, target in pairs)
         return cls(topology=topology.name, testbed=testbed, clusters=clusters, paths=paths)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from emulator.model.errors import InvalidInput
 from emulator.model.evidence import HOST_PART, EvidenceRow
 from emulator.model.page_views import PageSystem
 from emulator.model.records import DECISIONS_FILE, BackgroundRow, ComponentRow, JobRow, LinkRow
@@ -85,15 +86,22 @@ def _run(run: Timelines) -> dict[str, Any]:
 
 
 def _early_ends(events: Path) -> dict[int, float]:
-    """Return when each job failed or was cancelled, which its row does not say, by its number."""
+    """Return when each job failed or was cancelled, which its row does not say, by its number.
+
+    Raises:
+        InvalidInput: if a line holds no event.
+    """
     ends: dict[int, float] = {}
     if not events.is_file():
         return ends
     with events.open(encoding="utf-8") as lines:
-        for line in lines:
+        for number, line in enumerate(lines, start=1):
             if any(kind in line[:_KIND_WITHIN] for kind in _EARLY) and line.endswith("\n"):
-                event = json.loads(line)
-                ends[event["job"]["id"]] = event["time_s"]
+                try:
+                    event = json.loads(line)
+                    ends[event["job"]["id"]] = float(event["time_s"])
+                except (ValueError, LookupError, TypeError) as error:
+                    raise InvalidInput(f"{events}, line {number}: is no event of a job.") from error
     return ends
 
 

@@ -6,6 +6,7 @@ It answers like the broker's page: files for everyone of this host, a session fo
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -45,6 +46,11 @@ class RecordServer(ThreadingHTTPServer):
                 "without --port any free one is."
             ) from error
 
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Print nothing where a browser hangs up before it has its answer, as one does when its page is left."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
     @property
     def link(self) -> str:
         """A new link to the page, which works once. The code in it stays in the browser."""
@@ -52,7 +58,16 @@ class RecordServer(ThreadingHTTPServer):
 
 
 def _record_json(path: Path) -> bytes:
-    return json.dumps(page_record(path), separators=(",", ":"), allow_nan=False).encode()
+    """Return the record of the run in `path` as JSON.
+
+    Raises:
+        InvalidInput: if there is no run, or one of its files holds what it should not.
+    """
+    record = page_record(path)
+    try:
+        return json.dumps(record, separators=(",", ":"), allow_nan=False).encode()
+    except ValueError as error:
+        raise InvalidInput(f"{path}: one of its files holds a number that is not finite.") from error
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -105,7 +120,7 @@ class _Handler(BaseHTTPRequestHandler):
             InvalidInput: if there is none.
         """
         length = self.headers.get("Content-Length", "")
-        if not length.isdigit() or int(length[:9]) > LARGEST_BODY_BYTES:
+        if not (length.isascii() and length.isdigit() and len(length) < 10) or int(length) > LARGEST_BODY_BYTES:
             raise InvalidInput(f"body: it must state its length, {LARGEST_BODY_BYTES} bytes at most.")
         try:
             body = json.loads(self.rfile.read(int(length)))

@@ -156,13 +156,13 @@ def discipline_generator(seed: int) -> Generator:
 
 
 def check_live(queue: str, policy: str, sources: Mapping[str, str], clusters: int) -> None:
-    """Check that a queue and a policy can run on a testbed of so many clusters.
+    """Check that a queue and a policy can run on a testbed of `clusters` clusters.
 
     A class in a file passes if the file is in `sources`; `deciders` checks later that the class can be used.
 
     Raises:
         UnknownName: if the queue or the policy comes neither with the testbed nor with the request.
-        InvalidInput: if the queue or the policy needs a testbed of one cluster, or can only be simulated.
+        InvalidInput: if the queue or the policy needs a testbed of one cluster, and there are more.
     """
     policies = ("policy", policy_name(policy), list(PLACEMENT_POLICIES))
     for kind, name, known in (policies, ("queue", queue_name(queue), list(QUEUE_DISCIPLINES))):

@@ -16,7 +16,7 @@ TAKEN: Final = -1
 
 @final
 class IdleRoom:
-    """The index over `idle`, the idle processors per cluster; whoever changes the list calls `note_changed`."""
+    """The index over `idle`, the idle processors per cluster; a caller that changes the list calls `note_changed`."""
 
     __slots__ = ("_idle", "_leaves", "_most", "total")
 

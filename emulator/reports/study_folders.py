@@ -55,8 +55,11 @@ def _read(claims: Path) -> StudyFolder:
     found = claims.with_name(f"{name}.csv")
     try:
         rows = [_numbers(row) for row in _rows(found)]
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, TypeError) as error:
         raise InvalidInput(f"{found}: is no table of a study ({error}).") from error
+    for column in _TEXT_COLUMNS:
+        if rows and column not in rows[0]:
+            raise InvalidInput(f"{found}: is no table of a study (it has no column {column!r}).")
     return StudyFolder(name, rows, _rows(claims))
 
 
@@ -125,11 +128,11 @@ def _draw_quantity(axis: Axes, rows: Sequence[DataRow], quantity: str, workloads
     queues = list(dict.fromkeys(str(row["queue"]) for row in rows))
     for place, queue in enumerate(queues):
         of_queue = [row for row in rows if row["queue"] == queue and row.get(quantity) is not None]
-        values = [_number(row, quantity) for row in of_queue]
+        values = [_number(row, quantity, 0.0) for row in of_queue]
         at = [workloads.index(str(row["workload"])) + 0.14 * (place - (len(queues) - 1) / 2) for row in of_queue]
-        ends = [(_number(row, f"{quantity}_low"), _number(row, f"{quantity}_high")) for row in of_queue]
-        below = [max(0.0, value - low) for value, (low, _) in zip(values, ends, strict=True)]
-        above = [max(0.0, high - value) for value, (_, high) in zip(values, ends, strict=True)]
+        found = list(zip(of_queue, values, strict=True))
+        below = [max(0.0, value - _number(row, f"{quantity}_low", value)) for row, value in found]
+        above = [max(0.0, _number(row, f"{quantity}_high", value) - value) for row, value in found]
         axis.errorbar(
             values, at, xerr=[below, above], fmt=_MARKERS[place % len(_MARKERS)], color=COLOURS[place % len(COLOURS)],
             markersize=3.5, linewidth=0.8, label=queue,
@@ -138,6 +141,7 @@ def _draw_quantity(axis: Axes, rows: Sequence[DataRow], quantity: str, workloads
         few_ticks_of_ten(axis)
 
 
-def _number(row: DataRow, column: str) -> float:
-    value = row[column]
-    return 0.0 if value is None else float(value)
+def _number(row: DataRow, column: str, otherwise: float) -> float:
+    """Return the number in a column, or `otherwise` if there is none."""
+    value = row.get(column)
+    return otherwise if value is None else float(value)

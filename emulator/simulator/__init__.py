@@ -1,6 +1,7 @@
 """The simulator: an event-driven engine that runs the same policy objects as the live broker.
 
 engine          events in exact order, and jobs from arrival to departure
+simulated_job   a job from arrival to departure, and the next one of a stream
 possible_jobs   which jobs the simulated system could ever run
 runtime         how long a job runs, depending on its placement
 runtime_tables  extension factors from files

@@ -17,15 +17,13 @@ the same timestamp. Disciplines that are not scanned are told of processors that
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, NamedTuple
 
 from numpy.random import Generator
 
-from emulator.model.compilation import mypyc_attr
 from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.placement import Component, Placement
 from emulator.model.stream import StreamJob
@@ -48,16 +46,15 @@ from emulator.policies.queues.placement_queue import PlacementQueue
 from emulator.policies.queues.visiting import VisitingDiscipline
 from emulator.policies.state import RunningJob, Surroundings, SystemState
 from emulator.simulator.background import OtherUsers
-from emulator.simulator.possible_jobs import Admission, JobForm, check_times
+from emulator.simulator.possible_jobs import Admission
 from emulator.simulator.runtime import OneFactor, Preparation, RuntimeModel, RuntimeOfJobs, SharedRuntime
+from emulator.simulator.simulated_job import NEVER, NO_QUEUE, SimulatedJob, next_job
 from emulator.simulator.statistics import Observations
 
-NO_QUEUE: Final = -1
-NEVER: Final = math.inf
 INDEXED_FROM: Final = 32
-"""From so many clusters on, the idle processors have an index."""
+"""The number of clusters from which on the idle processors have an index."""
 LONGEST_STANDSTILL_S: Final = 30 * 86_400.0
-"""If under a background load no job runs and none arrives for so long, those that wait will never start."""
+"""If under a background load no job runs and none arrives for this time, those that wait will never start."""
 
 
 class FinishedJob(NamedTuple):
@@ -78,49 +75,6 @@ class FinishedJob(NamedTuple):
 
 Log = Callable[[float, SchedulingEvent, Sequence[Start | Reject], tuple[int, ...]], None]
 """A callback for every decision, with its timestamp, event, answers, and the idle processors before it."""
-
-
-@mypyc_attr(acyclic=True, free_list_len=1)
-@final
-class SimulatedJob:
-    """A job between its arrival and its departure."""
-
-    __slots__ = (
-        "application",
-        "arrival_s",
-        "finish_s",
-        "form",
-        "id",
-        "number",
-        "placed_s",
-        "placement",
-        "queue",
-        "sequence",
-        "service_s",
-        "start_s",
-        "tries",
-    )
-
-    def __init__(
-        self, number: int, id: int, arrival_s: float, service_s: float, form: JobForm, queue: int, application: str
-    ) -> None:
-        self.number = number
-        self.id = id
-        self.arrival_s = arrival_s
-        self.service_s = service_s
-        self.form = form
-        self.queue = queue
-        self.application = application
-        self.sequence: int = 0
-        self.tries: int = 0
-        self.placed_s: float = 0.0
-        self.start_s: float = 0.0
-        self.finish_s: float = NEVER
-        self.placement: Placement | None = None
-
-    def __lt__(self, other: SimulatedJob) -> bool:
-        # The heap compares jobs only if end and sequence number are equal, which means that both are the same job.
-        return False
 
 
 class Engine:
@@ -190,7 +144,7 @@ class Engine:
             ImpossibleRequest: if a job could never start.
         """
         limit = most_waiting if most_waiting is not None else -1
-        coming = _next(jobs, 0.0)
+        coming = next_job(jobs, 0.0)
         self._tend_background(0.0)
         while True:
             arrival_s = NEVER if coming is None else coming.arrival_s
@@ -206,7 +160,7 @@ class Engine:
                 self._depart()
             elif coming is not None and arrival_s == next_s:
                 self._arrive(coming)
-                coming = _next(jobs, arrival_s)
+                coming = next_job(jobs, arrival_s)
                 if coming is None:
                     self._close_window(arrival_s)
                     if stop_at_last_arrival:
@@ -403,20 +357,6 @@ class Engine:
                 f"Job {waiting[0]} still waits though nothing runs and nothing more will happen: "
                 "the discipline or the policy never starts it."
             )
-
-
-def _next(jobs: Iterator[StreamJob], earliest_s: float) -> StreamJob | None:
-    job = next(jobs, None)
-    if job is None:
-        return None
-    arrival_s = job.arrival_s
-    service_s = job.service_s
-    if not (earliest_s <= arrival_s < NEVER and 0.0 <= service_s < NEVER):
-        check_times(job)
-        raise InvalidInput(
-            f"Job {job.id}: arrival_s: {arrival_s!r} lies before {earliest_s!r}, the arrival of the job before it."
-        )
-    return job
 
 
 def _finished(job: SimulatedJob, placement: Placement) -> FinishedJob:

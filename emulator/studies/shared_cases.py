@@ -91,7 +91,7 @@ def shared_case(cell: WorkloadQueue, factor: float, jobs: int, seed: int) -> Sha
 
 
 def latency_key(beside: int) -> str:
-    """Return the name of the mean delay of bursts with so many parallel jobs beside them."""
+    """Return the name of the mean delay of bursts with this number of parallel jobs beside them."""
     return f"latency_beside_{beside}_s"
 
 

@@ -58,7 +58,7 @@ def shared_claims() -> Iterator[Claim]:
 
 
 def latency_claim(outcomes: Mapping[WorkloadQueue, Sequence[Outcome]]) -> Claim:
-    """State C48 on simulated outcomes; a part is open if too few replications had bursts beside so many jobs."""
+    """State C48 on simulated outcomes; a part is open if too few replications had bursts beside that number."""
     parts: list[ValuePart | OpenPart] = []
     for beside in range(1, MOST_BESIDE + 1):
         says = f"latency beside {beside} < {LATENCY_BELOW_S:g} s (3dbf-light/ccs, sit)"

@@ -33,8 +33,8 @@ esac
 echo "$backend" >"$state/backend"
 
 # One line per site: the interface, its address with prefix, and the site's index.
-ip -o -4 addr show scope global | awk '{ split($4, octet, "[./]"); if (octet[3] >= 128) print $2, $4, octet[3] - 128 }' \
-    >"$state/interfaces"
+ip -o -4 addr show scope global | awk '{ split($4, octet, "[./]") }
+    octet[1] == 10 && octet[3] >= 128 && octet[4] == 2 { print $2, $4, octet[3] - 128 }' >"$state/interfaces"
 
 trap 'exit 0' TERM INT
 

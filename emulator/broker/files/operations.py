@@ -167,7 +167,11 @@ class ReplicaOperations:
         if operation.transfer is None or duration_s <= 0:
             return
         source, bytes_per_s = operation.transfer.source, fetched.size_bytes / duration_s
-        self._catalogue.record_transfer(source, target, bytes_per_s)
+        try:
+            self._catalogue.record_transfer(source, target, bytes_per_s)
+        except sqlite3.Error as error:
+            # The file is there; only a later broker does not learn how fast it came.
+            log.warning("the rate of a transfer from %r to %r is not kept: %s", source, target, error)
         self._bandwidths.learn(self._topology.index(source), self._topology.index(target), bytes_per_s)
         timestamps = (fetched.host_began_s, fetched.host_arrived_s)
         first.on_arrived(FileArrived(name, source, target, fetched.size_bytes, *timestamps, bytes_per_s))

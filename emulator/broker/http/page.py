@@ -1,7 +1,7 @@
 """The live page: its files, its sessions, and what it is told besides jobs and events.
 
-A session is a bearer secret that lets read what `READABLE` matches, and nothing else. With nobody watching nothing here
-runs: the page asks, the broker keeps nothing for it but the digests of its sessions.
+A session is a bearer secret that allows to read what `READABLE` matches, and nothing else. Nothing here runs while no
+page is open: the page asks, and the broker keeps nothing for it but the digests of its sessions.
 """
 
 from __future__ import annotations

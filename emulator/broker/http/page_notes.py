@@ -1,7 +1,7 @@
 """Notes on the run that holds the testbed, kept in memory for the page, and whether anyone looks at the page.
 
-Whoever records the run sends notes only while someone looks. A broker that was started again holds none: it says how
-many it holds, so that the sender sends the others again.
+The recorder of the run sends notes only while someone looks. A broker that was started again holds none: it says how
+many it holds, so that the recorder sends the others again.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ class ClaimingTry:
     def note_event(self, event: AllocationEvent) -> bool:
         """Take note of an event, which may come twice; returns whether it is of one of these claims.
 
-        Once they have been released, no event is: what is granted then is nobody's.
+        Once they have been released, no event is: an allocation that is granted then has no owner.
         """
         if event.claim not in self._managers:
             return False
@@ -201,6 +201,6 @@ class ClaimingTry:
         try:
             self._managers[name].release(allocation)
         except TestbedError:
-            # Nobody waits for its end; it is released in the background.
+            # Its end is not waited for: it is released in the background.
             with self._changed:
                 self._ended_host_s.setdefault((name, allocation), NOT_ENDED)

@@ -22,7 +22,7 @@ class Gatekeepers:
         self._queues: Mapping[str, deque[JobSubmission]] = {cluster: deque() for cluster in clusters}
 
     def submission(self, components: Mapping[str, int], service_s: float, clock: EmulatedClock) -> JobSubmission:
-        """Return the submission of a job with so many `components` in each cluster, each served for `service_s`."""
+        """Return the submission of a job: its number of `components` by cluster, each served for `service_s`."""
         return JobSubmission(self._queues, self._changed, components, service_s, clock)
 
 

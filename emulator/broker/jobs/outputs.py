@@ -81,11 +81,14 @@ class Outputs:
         for path in folder.glob("*.*"):
             if int(path.name.split(".")[0]) <= self._newest - RETAINED_JOBS:
                 path.unlink(missing_ok=True)
+        self._oldest = max(1, self._newest - RETAINED_JOBS + 1)
 
     def open(self, job: int) -> JobOutput:
-        """Return where `job` is to write, and remove the output of a job that is too old."""
+        """Return where `job` is to write, and remove the outputs of jobs that are too old now."""
         self._newest = max(self._newest, job)
-        self._remove(job - RETAINED_JOBS)
+        while self._oldest <= self._newest - RETAINED_JOBS:
+            self._remove(self._oldest)
+            self._oldest += 1
         return self._open.setdefault(job, JobOutput(self._folder, job))
 
     def close(self, job: int) -> None:
@@ -100,6 +103,6 @@ class Outputs:
         return kept.output.read(), kept.error.read()
 
     def _remove(self, job: int) -> None:
-        if job > 0 and job not in self._open:
+        if job not in self._open:
             for suffix in SUFFIXES:
                 (self._folder / f"{job}.{suffix}").unlink(missing_ok=True)

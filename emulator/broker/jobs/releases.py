@@ -1,7 +1,7 @@
 """Releases that are tried until the local resource manager no longer lists the allocation.
 
 An allocation comes here if its end was not reported after its release, if the answer to its claim was lost, or if it
-was granted although nobody owns its claim any more. An answer that fails, or cannot be had, is never taken for "nothing
+was granted after its claim had been given up. An answer that fails, or cannot be had, is never taken for "nothing
 is held". Any thread may call the methods.
 """
 

@@ -146,7 +146,7 @@ class JobSupervisor:
             log.exception("the files of job %d could not be released", job.id)
 
     def on_allocation(self, manager: LocalResourceManager, event: AllocationEvent) -> None:
-        """Pass an event of `manager` on to the job of its claim; an allocation that nobody owns is released.
+        """Pass an event of `manager` on to the job of its claim; an allocation without a job is released.
 
         Such an allocation was granted late: its claim had been given up, or a former broker had made it. The watchers'
         threads call this directly: a dictionary's look-up needs no lock, and claims and releases take events from any

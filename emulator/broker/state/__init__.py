@@ -1,6 +1,6 @@
 """What the broker knows, in memory and on disk.
 
-journal    every event, numbered, on disk
+journal    every event, numbered, on disk; its tables are in journal_tables
 recording  events of runs and jobs, written into the journal
 changes    changes that happen with their transaction, or not at all
 jobs       a job: its request, its state and its timestamps

@@ -18,78 +18,22 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from emulator.broker.state.journal_tables import (
+    LAST_EVENTS,
+    LATEST_SNAPSHOT,
+    NEEDED_SEQUENCES,
+    NOTE_JOB,
+    VERSION,
+    opened,
+)
 from emulator.model.clock import EmulatedClock, boot_identity
 from emulator.model.errors import JournalFailed
-from emulator.model.job import JobState
 from emulator.model.views import EventKind, EventView, JobView, RunRequest
 
-FINAL_STATES = tuple(state.value for state in JobState if state.final)
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS events (
-    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
-    run INTEGER NOT NULL,
-    job INTEGER,
-    body TEXT NOT NULL
-);
-CREATE INDEX IF NOT EXISTS events_of_run ON events (run, sequence);
-CREATE INDEX IF NOT EXISTS events_of_job ON events (job, sequence) WHERE job IS NOT NULL;
-CREATE TABLE IF NOT EXISTS jobs (
-    job INTEGER PRIMARY KEY,
-    run INTEGER NOT NULL,
-    sequence INTEGER NOT NULL,
-    is_final INTEGER NOT NULL
-);
-CREATE INDEX IF NOT EXISTS jobs_of_run ON jobs (run, job);
-CREATE INDEX IF NOT EXISTS unfinished_jobs ON jobs (job) WHERE is_final = 0;
-CREATE TABLE IF NOT EXISTS checkpoints (
-    name TEXT PRIMARY KEY,
-    sequence INTEGER NOT NULL,
-    body TEXT NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS submissions (
-    key TEXT PRIMARY KEY,
-    job INTEGER NOT NULL,
-    fingerprint TEXT NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS runs (
-    run INTEGER PRIMARY KEY,
-    request TEXT NOT NULL,
-    host_origin_s REAL,
-    ended INTEGER NOT NULL DEFAULT 0,
-    host_monotonic_origin_s REAL,
-    boot TEXT NOT NULL DEFAULT ''
-);
-"""
-LAST_EVENTS = "SELECT job, body FROM jobs JOIN events USING (sequence, job) WHERE {which} job > ? ORDER BY job LIMIT ?"
-COLLECT_JOBS = f"""
-INSERT OR REPLACE INTO jobs
-SELECT job, run, MAX(sequence), json_extract(body, '$.job.state') IN {FINAL_STATES}
-FROM events WHERE job IS NOT NULL GROUP BY job
-"""
-NOTE_JOB = """
-INSERT INTO jobs VALUES (?, ?, ?, ?)
-ON CONFLICT (job) DO UPDATE SET sequence = excluded.sequence, is_final = excluded.is_final
-"""
-NEEDED_SEQUENCES = f"""
-SELECT MIN(sequence) FROM jobs WHERE is_final = 0
-UNION ALL
-SELECT (SELECT MAX(sequence) FROM events WHERE run = runs.run AND job IS NULL
-    AND json_extract(body, '$.kind') = '{EventKind.DECISION}' AND json_type(body, '$.detail.snapshot') IS NOT NULL)
-FROM runs WHERE ended = 0
-"""
-"""The oldest last event of a job that has not ended, and the last snapshot of each run that has not."""
-LATEST_SNAPSHOT = f"""
-SELECT sequence FROM events
-WHERE run = ? AND job IS NULL AND json_extract(body, '$.kind') = '{EventKind.DECISION}'
-AND json_type(body, '$.detail.snapshot') IS NOT NULL
-ORDER BY sequence DESC LIMIT 1
-"""
 PAGE = 1_000
 RETAINED_EVENTS = 10_000_000
 FORGOTTEN_TOGETHER = 2_000
 """Events that are removed in one transaction at most, every `PAGE` events."""
-VERSION = 2
-"""The number of the journal's format, in the file's header."""
 log = logging.getLogger(__name__)
 
 Listener = Callable[[], None]
@@ -125,12 +69,7 @@ class Journal:
     """
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._database = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
-        self._database.execute("PRAGMA journal_mode=WAL")
-        self._database.execute("PRAGMA synchronous=FULL")
-        self._database.executescript(SCHEMA)
-        self._migrate()
+        self._database = opened(path)
         self._changed = threading.Condition()
         self._last_sequence = self._stored_sequence()
         self._depth = 0
@@ -337,18 +276,6 @@ class Journal:
         """Close the file."""
         with self._changed:
             self._database.close()
-
-    def _migrate(self) -> None:
-        """Add what journals of earlier versions lack."""
-        columns = {row[1] for row in self._database.execute("PRAGMA table_info(runs)")}
-        if "boot" not in columns:
-            self._database.execute("ALTER TABLE runs ADD COLUMN host_monotonic_origin_s REAL")
-            self._database.execute("ALTER TABLE runs ADD COLUMN boot TEXT NOT NULL DEFAULT ''")
-        if self._database.execute("PRAGMA user_version").fetchone()[0] < VERSION:
-            self._database.execute("BEGIN IMMEDIATE")
-            self._database.execute(COLLECT_JOBS)
-            self._database.execute(f"PRAGMA user_version = {VERSION}")
-            self._database.execute("COMMIT")
 
     def _forget_old_events(self) -> None:
         """Remove the oldest events beyond those to be retained, with the jobs that they ended; never what is needed."""

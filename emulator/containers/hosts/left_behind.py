@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
+from typing import Final
 
 import docker
 import docker.errors
@@ -15,7 +16,8 @@ from emulator.hosts.inventory import Host, HostInventory
 from emulator.model.documents import DocumentModel
 from emulator.model.errors import TestbedAlreadyUp, TestbedError
 
-_FOLDER = "left-behind"
+FOLDER: Final = "left_behind"
+"""Holds an underscore, as no testbed's name does, whose own folder is beside this one."""
 
 
 class LeftBehind(DocumentModel):
@@ -52,7 +54,7 @@ def is_left(name: str) -> bool:
 
 
 def require_nothing_left(name: str) -> None:
-    """Refuse to bring up a testbed of that name while parts of an earlier one are on a host that is not reached.
+    """Refuse to bring up a testbed of that name while parts of an earlier one are on hosts that were not reached.
 
     Raises:
         TestbedAlreadyUp: if there are any.
@@ -61,26 +63,29 @@ def require_nothing_left(name: str) -> None:
         if left.testbed == name:
             where = ", ".join(host.name for host in left.hosts)
             raise TestbedAlreadyUp(
-                f"An earlier testbed {name!r} still has parts on {where}, which is not reached: bring that host "
-                "back, or choose another name by --name."
+                f"An earlier testbed {name!r} still has parts on {where}, which was not reached or did not remove "
+                "them: see to that host, or choose another name by --name."
             )
 
 
 def _swept(left: LeftBehind, observe: Observer) -> bool:
     hosts = [left.central, *(host for host in left.hosts if host.name != left.central.name)]
     engines = open_engines(HostInventory(hosts=tuple(hosts)), left.central.name)
-    with contextlib.suppress(docker.errors.DockerException, TestbedError):
+    try:
         for host in left.hosts:
             if host.name in engines.engines:
                 observe(ProgressStep("removing", f"what {left.testbed} left on {host.name}"))
                 _remove_all(engines.engines[host.name].client, left.testbed)
-        if not engines.lost:
-            for network in left.networks:
-                with contextlib.suppress(docker.errors.NotFound):
-                    engines.central_client.api.remove_network(network)
-            _file(left.testbed).unlink(missing_ok=True)
-            return True
-    return False
+        if engines.lost:
+            return False
+        for network in left.networks:
+            with contextlib.suppress(docker.errors.NotFound):
+                engines.central_client.api.remove_network(network)
+    except (docker.errors.DockerException, TestbedError, OSError) as error:
+        observe(ProgressStep("left", f"what {left.testbed} has there is not removed yet: {error}"))
+        return False
+    _file(left.testbed).unlink(missing_ok=True)
+    return True
 
 
 def _remove_all(client: docker.DockerClient, name: str) -> None:
@@ -91,9 +96,9 @@ def _remove_all(client: docker.DockerClient, name: str) -> None:
 
 
 def _remembered() -> list[LeftBehind]:
-    files = sorted((state.state_root() / _FOLDER).glob("*.json"))
+    files = sorted((state.state_root() / FOLDER).glob("*.json"))
     return [LeftBehind.model_validate_json(file.read_text(encoding="utf-8")) for file in files]
 
 
 def _file(name: str) -> Path:
-    return state.state_root() / _FOLDER / f"{name}.json"
+    return state.state_root() / FOLDER / f"{name}.json"

@@ -84,7 +84,7 @@ def _compose(client: Client, testbed: TestbedState, compose: Callable[..., None]
             compose(testbed.names.compose_project, testbed.compose_file_of(record.host.name), there.url)
 
     try:
-        # Waits for all hosts, so that nothing is made after whoever cleans up has looked.
+        # Waits for all hosts, so that nothing is made after the clean-up has looked.
         with ThreadPoolExecutor(len(carrying)) as pool:
             list(pool.map(on_host, carrying))
     except docker.errors.APIError as error:

@@ -48,7 +48,7 @@ class ControlGroups:
         """
         process = proc / str(process_id)
         groups = dict(_groups(process / "cgroup"))
-        # Where the engine lives in a virtual machine of its own, the number is another process's, or nobody's.
+        # Where the engine lives in a virtual machine of its own, the number is that of another process, or of none.
         if not any(container_id in path for path in groups.values()):
             return None
         mounts = dict(_mounts(proc / "self" / "mountinfo"))

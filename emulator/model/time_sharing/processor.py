@@ -26,41 +26,17 @@ from __future__ import annotations
 import math
 from typing import Final, final
 
-from emulator.model.compilation import mypyc_attr
 from emulator.model.errors import InvalidInput
 from emulator.model.time_sharing.rules import SharingRule, SocialContract
+from emulator.model.time_sharing.task import COMPUTING, POLLING, WAITING, Task, comes_before
 
 NEVER: Final = math.inf
 NOBODY: Final = -1
-
-WAITING: Final = 0
-COMPUTING: Final = 1
-POLLING: Final = 2
 
 WISH_MET: Final = 0
 COUNTER_USED: Final = 1
 TURN_OVER: Final = 2
 POLLED_ENOUGH: Final = 3
-
-
-@mypyc_attr(acyclic=True)
-@final
-class Task:
-    """A task on this processor: what it wants, what it may still use, and what it has had."""
-
-    __slots__ = ("boost", "counter_s", "given_s", "id", "last", "left_s", "local", "polled_s", "state", "weight")
-
-    def __init__(self, id: int, local: bool, weight: float, counter_s: float) -> None:
-        self.id = id
-        self.local = local
-        self.weight = weight
-        self.counter_s = counter_s
-        self.state: int = WAITING
-        self.left_s: float = 0.0
-        self.boost: int = 0
-        self.last: int = 0
-        self.given_s: float = 0.0
-        self.polled_s: float = 0.0
 
 
 @final
@@ -387,7 +363,7 @@ class SharedProcessor:
         for task in self._tasks:
             if task.state == WAITING or task.counter_s <= 0.0 or (self._pools and task.local != pool_local):
                 continue
-            if best is None or _comes_before(task, best):
+            if best is None or comes_before(task, best):
                 best = task
         return best
 
@@ -409,14 +385,6 @@ class SharedProcessor:
         if not running.local:
             return self._credit_s
         return self._turn_left_s if self._earns > 0.0 else NEVER
-
-
-def _comes_before(one: Task, other: Task) -> bool:
-    if one.boost > 0 or other.boost > 0:
-        return one.boost > 0 and (other.boost == 0 or one.boost < other.boost)
-    if one.counter_s != other.counter_s:
-        return one.counter_s > other.counter_s
-    return one.last < other.last
 
 
 def _check_weight(weight: float) -> None:

@@ -37,6 +37,7 @@ export class LiveSource {
         this.said("live", "");
       } catch (error) {
         if (error instanceof Refused && error.status === 401) {
+          this.generation += 1;
           this.said("over", "The broker was started again, or this session is too old. `testbed page` prints a new link.");
           return;
         }
@@ -106,14 +107,24 @@ export class LiveSource {
       id: now.run.id, name: now.run.id === 0 ? "outside of runs" : request.name, policy: request.policy, queue: request.queue,
       dilation: request.dilation, time_scale: request.time_scale, jobs: null, band: null, verdict: null, reasons: [],
     });
+    try {
+      await this.#jobs(now);
+    } catch (error) {
+      this.run = null; // so that the next status begins anew
+      throw error;
+    }
+    this.#follow(this.generation);
+  }
+
+  /** Read the last jobs of the run. */
+  async #jobs(now) {
     let after = Math.max(0, now.last_job - MOST_JOBS);
     for (;;) {
       const jobs = await get(`/v1/jobs?run=${now.run.id}&after=${after}&limit=${JOBS_IN_A_PAGE}`);
       this.store.noteJobs(jobs);
-      if (jobs.length < JOBS_IN_A_PAGE) break;
+      if (jobs.length < JOBS_IN_A_PAGE) return;
       after = jobs[jobs.length - 1].id;
     }
-    this.#follow(this.generation);
   }
 
   async #follow(generation) {

@@ -9,7 +9,8 @@ one is expected to start no later.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -53,45 +54,43 @@ class JobSelection(Protocol):
         ...
 
 
-class JustFirst:
+class FirstPlaced(ABC):
+    """The first job that can be placed, of those that a selection tries and in its order."""
+
+    needs_estimates = False
+
+    def next_start(
+        self,
+        jobs: Sequence[WaitingJob],
+        state: SystemState,
+        left_s: Mapping[int, float],
+        policy: PlacementPolicy,
+        note_try: NoteTry,
+    ) -> Selected | None:
+        """Return the first job that can be placed."""
+        for job in self._in_order(jobs):
+            selected = _tried(job, state, policy, note_try)
+            if selected is not None:
+                return selected
+        return None
+
+    @abstractmethod
+    def _in_order(self, jobs: Sequence[WaitingJob]) -> Iterable[WaitingJob]:
+        """Return the jobs to try, in order."""
+
+
+class JustFirst(FirstPlaced):
     """Only the first job is tried."""
 
-    needs_estimates = False
-
-    def next_start(
-        self,
-        jobs: Sequence[WaitingJob],
-        state: SystemState,
-        left_s: Mapping[int, float],
-        policy: PlacementPolicy,
-        note_try: NoteTry,
-    ) -> Selected | None:
-        """Return the first job if it can be placed."""
-        note_try(jobs[0].id)
-        placement = policy.place(jobs[0].request, state)
-        return None if placement is None else Selected(jobs[0], placement)
+    def _in_order(self, jobs: Sequence[WaitingJob]) -> Iterable[WaitingJob]:
+        return jobs[:1]
 
 
-class BestFit:
+class BestFit(FirstPlaced):
     """The job with most tasks of all that can be placed; of equal ones the first."""
 
-    needs_estimates = False
-
-    def next_start(
-        self,
-        jobs: Sequence[WaitingJob],
-        state: SystemState,
-        left_s: Mapping[int, float],
-        policy: PlacementPolicy,
-        note_try: NoteTry,
-    ) -> Selected | None:
-        """Return the job that leaves the fewest nodes without a task of it."""
-        for job in sorted(jobs, key=lambda job: -job.request.processors):
-            note_try(job.id)
-            placement = policy.place(job.request, state)
-            if placement is not None:
-                return Selected(job, placement)
-        return None
+    def _in_order(self, jobs: Sequence[WaitingJob]) -> Iterable[WaitingJob]:
+        return sorted(jobs, key=lambda job: -job.request.processors)
 
 
 class Backfill:
@@ -107,22 +106,26 @@ class Backfill:
         policy: PlacementPolicy,
         note_try: NoteTry,
     ) -> Selected | None:
-        """Return the first job if it can be placed, else the first later one that delays it not."""
+        """Return the first job if it can be placed, else the first later one that does not delay it."""
         first = jobs[0]
-        note_try(first.id)
-        placement = policy.place(first.request, state)
-        if placement is not None:
-            return Selected(first, placement)
+        selected = _tried(first, state, policy, note_try)
+        if selected is not None:
+            return selected
         reserved_s: float | None = None
         for job in jobs[1:]:
-            note_try(job.id)
-            placement = policy.place(job.request, state)
-            if placement is None:
+            selected = _tried(job, state, policy, note_try)
+            if selected is None:
                 continue
             if reserved_s is None:
                 reserved_s = expected_start_s(first.request, state, left_s, policy)
-            beside = joined(state, job.id, job.request, placement)
+            beside = joined(state, job.id, job.request, selected.placement)
             later_s = expected_start_s(first.request, beside, {**left_s, job.id: estimate_s_of(job)}, policy)
             if later_s <= reserved_s + ROUNDING_S:
-                return Selected(job, placement)
+                return selected
         return None
+
+
+def _tried(job: WaitingJob, state: SystemState, policy: PlacementPolicy, note_try: NoteTry) -> Selected | None:
+    note_try(job.id)
+    placement = policy.place(job.request, state)
+    return None if placement is None else Selected(job, placement)

@@ -17,24 +17,16 @@ jobs whose time has come start. The plan is made anew at each event, so a job mo
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import Any, ClassVar, Final, NamedTuple
 
 from numpy.random import Generator
 
-from emulator.policies.protocols import (
-    Arrival,
-    Departure,
-    PlacementPolicy,
-    Reject,
-    SchedulingEvent,
-    Start,
-    WaitingJob,
-    Withdrawal,
-)
-from emulator.policies.queues.by_estimate import place
-from emulator.policies.queues.estimated_jobs import EstimatedJob, EstimatedJobs, EstimateGroup, estimate_s_of
+from emulator.policies.protocols import PlacementPolicy, Reject, SchedulingEvent, Start, WaitingJob
+from emulator.policies.queues.estimate_queue import EstimateQueue, place
+from emulator.policies.queues.estimated_jobs import EstimatedJob, EstimatedJobs, EstimateGroup
 from emulator.policies.queues.planned_idle import ExpectedEnd, PlannedIdle, expected_ends
 from emulator.policies.state import SystemState
 
@@ -49,7 +41,7 @@ class Reservation(NamedTuple):
     spare: tuple[int, ...]
 
 
-class Backfilling:
+class Backfilling(EstimateQueue):
     """A queue in order of arrival, in which each event tries every job; a discipline overrides `_starts`."""
 
     needs_running_jobs: ClassVar[bool] = True
@@ -65,35 +57,12 @@ class Backfilling:
         Raises:
             InvalidInput: if an arriving job has no estimate.
         """
-        queue = self._queue
-        queue.note_policy(policy)
-        if isinstance(event, Arrival):
-            queue.add(event.job)
-        elif isinstance(event, Withdrawal):
-            queue.remove(event.job_id)
-        elif not isinstance(event, Departure):
-            return []
-        if not queue.jobs:
-            return []
-        queue.passes += 1
-        return self._starts(state, policy)
-
-    def next_scan_s(self) -> float | None:
-        """Return None, because this discipline acts only at arrivals, departures and withdrawals."""
-        return None
+        self._queue.note_policy(policy)
+        return super().decide(event, state, policy, rng)
 
     def waiting(self) -> Sequence[int]:
         """Return the identities of the waiting jobs, in the order in which they are tried."""
         return list(self._queue.jobs)
-
-    def could_start(self, job: WaitingJob, state: SystemState, policy: PlacementPolicy) -> bool:
-        """Return whether `job` would start in `state` if it were the only job.
-
-        Raises:
-            InvalidInput: if the job has no estimate.
-        """
-        estimate_s_of(job)
-        return place(job, state, policy) is not None
 
     def snapshot(self) -> dict[str, Any]:
         """Return the waiting jobs and their tries as plain values."""
@@ -104,9 +73,21 @@ class Backfilling:
         self._queue = EstimatedJobs()
         self._queue.restore(snapshot)
 
+    def _add(self, job: WaitingJob) -> None:
+        self._queue.add(job)
+
+    def _remove(self, job_id: int) -> None:
+        self._queue.remove(job_id)
+
+    def _try_jobs(self, state: SystemState, policy: PlacementPolicy) -> Sequence[Start]:
+        if not self._queue.jobs:
+            return []
+        self._queue.passes += 1
+        return self._starts(state, policy)
+
+    @abstractmethod
     def _starts(self, state: SystemState, policy: PlacementPolicy) -> list[Start]:
         """Return the starts of waiting jobs, which wait no longer; each of them has been tried once more."""
-        raise NotImplementedError
 
 
 class EasyBackfilling(Backfilling):

@@ -212,11 +212,11 @@ class EstimatedJobs:
             del self._groups[group.key]
 
     def up_to(self, processors: int) -> Iterator[EstimateGroup]:
-        """Return the groups of jobs that need no more than so many processors."""
+        """Return the groups of jobs that need at most this number of processors."""
         return iter([group for group in self._groups.values() if group.processors <= processors])
 
     def last_up_to(self, processors: int) -> int:
-        """Return the place in the order of arrival of the last job that needs no more than so many processors."""
+        """Return the place in the order of arrival of the last job that needs at most this number of processors."""
         last = NOWHERE
         for group in self._groups.values():
             if group.processors <= processors:
@@ -256,4 +256,5 @@ def _without_estimate(request: JobRequest) -> JobRequest:
         request.file,
         None,
         request.memory_bytes,
+        request.processor_share,
     )

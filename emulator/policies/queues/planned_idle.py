@@ -2,7 +2,7 @@
 
 A plan is a list of steps; each has a timestamp and the idle processors of every cluster from then until the next step.
 The first step is now, with the processors that are really idle. A running job past its estimated end is expected to end
-at once: a second step, also now, holds its processors. Processors whose end nobody estimated (those of other users) are
+at once: a second step, also now, holds its processors. Processors without an estimated end (those of other users) are
 expected to become free with the last estimated end.
 """
 
@@ -62,7 +62,7 @@ class PlannedIdle:
     def last_short(self, step: int, length_s: float, processors: int) -> int:
         """Return the last step of `length_s` from `step` on with fewer idle processors in all; -1 if there is none.
 
-        A job of so many processors and so long can begin at no step from `step` to that one, whatever the policy.
+        Under no policy can a job of that size and length begin at a step from `step` to that one.
         """
         last = -1
         for within in range(step, self._step_at(step, length_s)):

@@ -124,7 +124,7 @@ class SharedResult:
         return statistics.fmean(errors) if errors else None
 
     def latency_s(self, beside: int | None = None) -> float | None:
-        """Return the mean delay of bursts beside so many jobs (None: all bursts); None if there were none."""
+        """Return the mean delay of bursts beside this number of jobs (None: all bursts); None if there were none."""
         of_all = [latency for each in self.latencies_s.values() for latency in each]
         bursts = of_all if beside is None else self.latencies_s.get(beside, ())
         return statistics.fmean(bursts) if bursts else None

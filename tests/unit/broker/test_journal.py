@@ -7,7 +7,7 @@ import time
 from emulator.broker.state import journal as journal_module
 from emulator.broker.state.journal import Journal
 from emulator.model.job import JobSpecification, JobState
-from emulator.model.views import EventKind, JobView
+from emulator.model.views import DEFAULT_RUN_REQUEST, EventKind, JobView
 
 QUEUED = JobView(
     id=1,
@@ -91,6 +91,20 @@ def test_a_journal_of_an_earlier_version_gets_what_it_lacks(tmp_path):
     assert [event.job.id for event in again.last_events_of_unfinished_jobs()] == [1]
     assert again.runs() == []
     again.close()
+
+
+def test_a_journal_that_a_killed_broker_brought_half_up_to_date_is_opened(tmp_path):
+    Journal(tmp_path / "journal").close()
+    with sqlite3.connect(tmp_path / "journal") as earlier:
+        earlier.executescript(
+            "DROP TABLE runs; PRAGMA user_version = 1;"
+            "CREATE TABLE runs (run INTEGER PRIMARY KEY, request TEXT NOT NULL, host_origin_s REAL, "
+            "ended INTEGER NOT NULL DEFAULT 0, host_monotonic_origin_s REAL);"
+        )
+    journal = Journal(tmp_path / "journal")
+    journal.store_run(1, DEFAULT_RUN_REQUEST)
+    assert [(run.number, run.boot) for run in journal.runs()] == [(1, "")]
+    journal.close()
 
 
 def test_old_events_are_forgotten_but_none_that_a_restart_needs(tmp_path, monkeypatch):

@@ -48,6 +48,15 @@ def test_what_a_full_disk_refuses_is_lost_without_an_error_and_is_counted(tmp_pa
     assert stream.read() == "\n[lines that could not be written here: 3]\nfourth\nfifth\n"
 
 
+def test_outputs_are_removed_also_where_later_jobs_never_wrote(tmp_path, monkeypatch):
+    monkeypatch.setattr(outputs_module, "RETAINED_JOBS", 3)
+    outputs = Outputs(tmp_path)
+    for job in (1, 2, 9):
+        outputs.open(job).output.write_line("hello")
+        outputs.close(job)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["9.output"]
+
+
 def test_the_outputs_of_the_last_jobs_are_kept_and_none_of_a_job_that_still_writes_is_lost(tmp_path, monkeypatch):
     monkeypatch.setattr(outputs_module, "RETAINED_JOBS", 3)
     outputs = Outputs(tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 import time
 
@@ -99,6 +100,17 @@ def test_a_file_comes_to_where_the_job_runs_and_goes_when_it_has_ended(files):
     assert files.sites() == {"delft": (True, 0)}
     files.until(lambda: not files.servers["leiden"].files and not files.servers["utrecht"].files)
     assert "input" in files.servers["delft"].files
+
+
+def test_a_file_that_came_is_there_though_its_rate_cannot_be_kept(files, monkeypatch):
+    def refuse(source: str, target: str, bytes_per_s: float) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    files.register()
+    monkeypatch.setattr(files.replicas.catalogue, "record_transfer", refuse)
+    files.deliver(1, leiden="delft").complete()
+    assert files.sites() == {"delft": (True, 1), "leiden": (False, 1)}
+    assert files.servers["leiden"].files == files.servers["delft"].files
 
 
 def test_jobs_share_a_transfer_and_the_replica_stays_for_the_last_of_them(files):

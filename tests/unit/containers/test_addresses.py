@@ -4,6 +4,7 @@ import ipaddress
 
 import pytest
 
+from emulator.containers import free_addresses
 from emulator.containers.addresses import MAX_CLUSTERS, AddressPlan
 from emulator.model.errors import InvalidInput
 
@@ -38,3 +39,12 @@ def test_an_octet_outside_the_range_is_refused(octet: int) -> None:
 def test_there_is_no_site_beyond_the_last() -> None:
     with pytest.raises(InvalidInput):
         PLAN.site_network(MAX_CLUSTERS)
+
+
+def test_a_route_that_leads_everywhere_takes_no_subnet(tmp_path) -> None:
+    table = tmp_path / "route"
+    # The default route, its lower half as a VPN adds it, and 10.8.0.0/16, as the kernel shows them.
+    routes = [("00000000", "00000000"), ("00000000", "00000080"), ("0000080A", "0000FFFF")]
+    lines = [f"tun0\t{to}\t00000000\t0001\t0\t0\t0\t{mask}\t0\t0\t0" for to, mask in routes]
+    table.write_text("\n".join(["Iface\tDestination\t...", *lines]) + "\n")
+    assert [str(network) for network in free_addresses._routes(table)] == ["10.8.0.0/16"]

@@ -11,6 +11,7 @@ from typing import Any
 
 import docker.errors
 import pytest
+import requests
 
 from emulator.containers import state
 from emulator.containers.hosts import left_behind
@@ -196,6 +197,25 @@ def test_what_is_left_on_a_lost_host_is_remembered_until_it_is_reached(tmp_path:
     assert removed == ["lab-x", "net-1"]
     assert not left_behind.is_left("lab")
     assert left_behind.sweep(lambda step: None) == []
+
+
+def test_a_host_that_does_not_remove_what_is_left_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def refuse(**options: object) -> list[object]:
+        raise requests.ConnectionError("cut off")
+
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    networks = SimpleNamespace(list=lambda **options: [])
+    central = HostEngine(HOSTS["one"], SimpleNamespace(networks=networks), "")
+    inventory = HostInventory(hosts=tuple(HOSTS.values()))
+    lost = HostEngines({"one": central}, "one", {"two": "away"})
+    left_behind.remember_left(lost, "lab", inventory, lambda step: None)
+    back = SimpleNamespace(containers=SimpleNamespace(list=refuse))
+    reached = HostEngines({"one": central, "two": HostEngine(HOSTS["two"], back, "")}, "one")
+    monkeypatch.setattr(left_behind, "open_engines", lambda hosts, central: reached)
+    said: list[str] = []
+    assert left_behind.sweep(lambda step: said.append(step.detail)) == []
+    assert said[-1] == "what lab has there is not removed yet: cut off"
+    assert left_behind.is_left("lab")
 
 
 def test_nothing_is_remembered_where_every_host_was_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

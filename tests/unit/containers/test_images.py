@@ -3,10 +3,12 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import docker.errors
 import pytest
 
-from emulator.containers import image_names
+from emulator.containers import engine, image_contents, image_names
 from emulator.containers.compose import PAGE_FOLDER
 from emulator.containers.images import Recipe, broker_recipe, node_recipe
 from emulator.model.project import PROJECT_ROOT
@@ -78,6 +80,34 @@ def test_the_broker_reads_descriptors_with_the_standard_library_alone(tmp_path: 
 def test_the_brokers_pinned_wheels_belong_to_its_images_tag() -> None:
     assert broker_recipe("x86_64").files["requirements.txt"] == PROJECT_ROOT / "images/broker/requirements.txt"
     assert broker_recipe("x86_64").tag("base") != broker_recipe("aarch64").tag("base")
+
+
+class Images:
+    """The images of an engine that refuses to take a name off one as often as it is told."""
+
+    def __init__(self, refusals: int) -> None:
+        self.refusals = refusals
+        self.removed: list[str] = []
+
+    def build(self, **options: object) -> tuple[str, list[object]]:
+        return "an image", []
+
+    def remove(self, name: str, *, force: bool, noprune: bool) -> None:
+        if self.refusals > 0:
+            self.refusals -= 1
+            raise docker.errors.APIError("409 Client Error: Conflict: container 1a2b is using its referenced image")
+        self.removed.append(name)
+
+
+@pytest.mark.parametrize(("refusals", "removed"), [(0, ["x:1-unlabelled"]), (2, ["x:1-unlabelled"]), (1000, [])])
+def test_an_image_is_whole_though_its_passing_name_is_in_use(
+    refusals: int, removed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "output_of", lambda client, image, command: b"bash=5.2 slurmd=22.05 ")
+    monkeypatch.setattr(image_contents, "_PAUSE_HOST_S", 0.0)
+    images = Images(refusals)
+    made = image_contents.label_contents(SimpleNamespace(images=images), "x:1-unlabelled", "x:1", {})
+    assert (made, images.removed) == ("an image", removed)
 
 
 def test_pinning_the_public_image_changes_the_base(monkeypatch: pytest.MonkeyPatch) -> None:

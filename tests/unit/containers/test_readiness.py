@@ -47,6 +47,16 @@ def test_what_the_broker_does_not_reach_is_read_from_its_health(broker: tuple[st
     assert (unreached(nobody), silent(nobody), degraded(nobody)) == (None, [], "")
 
 
+def test_a_proxy_is_not_asked_for_what_is_on_this_host(
+    broker: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    assert unreached(broker[0]) == []
+
+
 def test_why_a_broker_cannot_write_its_journal_is_read_from_its_health(broker: tuple[str, list[str]]) -> None:
     url, lost = broker
     assert degraded(url) == ""

@@ -56,6 +56,11 @@ def test_fit_hosts_have_no_fault_and_the_manager_is_central():
     assert any("10.100.0.0/16 is free" in each.finding.found for each in judge(INVENTORY, lab(), SUBNETS))
 
 
+def test_the_halves_of_a_default_route_take_no_subnet():
+    halves = NetworkFacts({"10.77.0.2": 1600}, routes=("0.0.0.0/1", "128.0.0.0/1", "10.77.0.0/24"))
+    assert faults(lab(two=two(network=halves))) == []
+
+
 @pytest.mark.parametrize(
     ("changed", "check", "said"),
     [

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from emulator.model.catalogue import topology_named
+from emulator.model.catalogue import equal_clusters, topology_named
 from emulator.model.errors import InvalidInput
+from emulator.model.page_views import PageSystem
 from emulator.page.record import page_record
 from tests.unit.page.recorded_runs import HOSTILE, write_run
 
@@ -69,6 +70,19 @@ def test_a_torn_last_line_is_left_out(tmp_path):
     with (run / "jobs.csv").open("a") as file:
         file.write("4,torn,poisson")
     assert [job["id"] for job in page_record(run)["jobs"]] == [1, 2, 3]
+
+
+def test_an_event_that_is_cut_short_is_one_sentence(tmp_path):
+    run = write_run(tmp_path / "run")
+    events = (run / "decisions.jsonl").read_text().splitlines()
+    (run / "decisions.jsonl").write_text("".join(f"{line[:-20]}\n" for line in events))
+    with pytest.raises(InvalidInput, match=r"decisions\.jsonl, line [0-9]+: is no event of a job"):
+        page_record(run)
+
+
+def test_a_system_of_a_thousand_clusters_is_shown_without_its_million_paths():
+    assert PageSystem.of(equal_clusters("32x4")).paths
+    assert PageSystem.of(equal_clusters("1024x4")).paths == ()
 
 
 def test_arguments_that_are_no_json_are_left_out(tmp_path):

@@ -1,5 +1,6 @@
 """The server of the page of a recorded run, over real HTTP."""
 
+import socket
 import threading
 
 import httpx
@@ -78,6 +79,32 @@ def test_a_wrong_body_is_refused_in_one_sentence(page, body):
     refused = page.post("/v1/page/sessions", content=body)
     assert refused.status_code == 422
     assert refused.json()["error"].endswith(".")
+
+
+@pytest.mark.parametrize("length", [b"\xb2", b"0000000005000000", b"-1", b"1e3"])
+def test_a_length_that_is_no_length_is_refused(server, length):
+    with socket.create_connection(("127.0.0.1", server.server_port), 5) as connection:
+        connection.sendall(b"POST /v1/page/sessions HTTP/1.0\r\nContent-Length: " + length + b"\r\n\r\n")
+        assert b" 422 " in connection.makefile("rb").readline()
+
+
+def test_a_browser_that_hangs_up_leaves_no_trace_in_the_terminal(server, capsys):
+    for error in (BrokenPipeError(), ConnectionResetError(), TypeError("a defect")):
+        try:
+            raise error
+        except (OSError, TypeError):
+            server.handle_error(None, ("127.0.0.1", 1))
+    said = capsys.readouterr().err
+    assert "a defect" in said
+    assert "BrokenPipeError" not in said
+    assert "ConnectionResetError" not in said
+
+
+def test_a_number_that_is_not_finite_is_one_sentence(tmp_path):
+    run = write_run(tmp_path / "run")
+    (run / "jobs.csv").write_text((run / "jobs.csv").read_text().replace('"{""grid"": 400}"', '"{""grid"": NaN}"'))
+    with pytest.raises(InvalidInput, match="run: one of its files holds a number that is not finite"):
+        RecordServer(run)
 
 
 def test_no_other_method_does_anything(page):

@@ -20,7 +20,7 @@ from emulator.policies.protocols import (
     WaitingJob,
     Withdrawal,
 )
-from emulator.policies.queues.by_estimate import place
+from emulator.policies.queues.estimate_queue import place
 from emulator.policies.queues.estimated_jobs import estimate_s_of
 from emulator.policies.queues.planned_idle import ExpectedEnd, PlannedIdle, expected_ends
 from emulator.policies.queues.snapshot_codec import recalled, remembered

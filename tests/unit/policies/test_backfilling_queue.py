@@ -160,3 +160,11 @@ def test_the_first_job_of_a_group_that_ends_in_time_is_found_among_those_that_st
         assert [queued.job.id for queued in found if queued is not None] == expected[:1]
     assert waiting.last_up_to(2) == (left[-1][0] if left else -1)
     assert waiting.last_up_to(1) == -1
+
+
+def test_jobs_that_want_different_shares_of_a_processor_do_not_count_as_equal():
+    waiting = EstimatedJobs()
+    waiting.note_policy(WorstFit())
+    for number, share in enumerate((1.0, 0.5, 0.5)):
+        waiting.add(WaitingJob(number, JobRequest(RequestKind.TOTAL, (2,), estimate_s=5.0, processor_share=share)))
+    assert sorted(group.count for group in waiting.up_to(2)) == [1, 2]

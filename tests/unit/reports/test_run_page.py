@@ -160,6 +160,23 @@ def test_studies_are_reported_with_their_claims():
     assert len(page.encode()) < MOST_BYTES
 
 
+@pytest.mark.parametrize("table", ["workload,queue,at,response_s\na,gs\n", "workload,queue\na,gs\n"])
+def test_a_table_of_a_study_that_was_cut_short_is_one_sentence(tmp_path, table):
+    (tmp_path / "x-claims.csv").write_text("claim,at,part,value,low,high,verdict\n")
+    (tmp_path / "x.csv").write_text(table)
+    with pytest.raises(InvalidInput, match=r"x\.csv: is no table of a study"):
+        read_studies(tmp_path)
+
+
+def test_a_value_without_an_interval_is_drawn_without_one(tmp_path):
+    (tmp_path / "x-claims.csv").write_text("claim,at,part,value,low,high,verdict\n")
+    (tmp_path / "x.csv").write_text("workload,queue,at,response_s,response_s_low,response_s_high\na,gs,once,5.0,,\n")
+    (study,) = read_studies(tmp_path)
+    (figure,) = study_figures(study)
+    (bars,) = figure.draw().axes[0].collections
+    assert [tuple(point) for point in bars.get_segments()[0][:, :1].T.tolist()] == [(5.0, 5.0)]
+
+
 def test_a_folder_of_studies_without_its_table_is_one_sentence(tmp_path):
     (tmp_path / "x-claims.csv").write_text("claim,at,part,value,low,high,verdict\n")
     with pytest.raises(InvalidInput, match=r"x\.csv: is no table of a study"):

@@ -12,7 +12,7 @@ import pytest
 from emulator.model.errors import InvalidInput, RunFailed
 from emulator.simulator.sweep import Outcome, Sweep, SweepProgress, Workforce
 from emulator.studies.catalogue import Chart, Measures, Study
-from emulator.studies.simulation_study import Scale, conduct
+from emulator.studies.simulation_study import conduct, scale_of
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,10 @@ def test_a_scheduler_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPat
     ],
 )
 def test_a_study_gives_the_same_result_again(client: Any, tmp_path: Path, measures: Measures) -> None:
-    small = Study("small", "A small study", "no figure", measures, (Chart("50-50-0-0", ("gs", "lp-rd")),))
-    results = [conduct(small, Scale(jobs=1000, replications=2), Sweep(client, tmp_path / name)) for name in ("a", "b")]
+    shares_nodes = measures is Measures.SHARED_NODES
+    chart = Chart("sit", ("normal/linux", "basic/ccs")) if shares_nodes else Chart("50-50-0-0", ("gs", "lp-rd"))
+    small = Study("small", "A small study", "no figure", measures, (chart,))
+    scale = scale_of(small, jobs=10 if shares_nodes else 1000, replications=2)
+    results = [conduct(small, scale, Sweep(client, tmp_path / name)) for name in ("a", "b")]
     assert results[0] == results[1]
     assert {(row.workload, row.queue) for row in results[0].rows} == set(small.cells)

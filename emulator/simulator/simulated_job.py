@@ -1,0 +1,78 @@
+"""A job of a simulation between its arrival and its departure, and the next one of a stream."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Final, final
+
+from emulator.model.compilation import mypyc_attr
+from emulator.model.errors import InvalidInput
+from emulator.model.placement import Placement
+from emulator.model.stream import StreamJob
+from emulator.simulator.possible_jobs import JobForm, check_times
+
+NO_QUEUE: Final = -1
+NEVER: Final = math.inf
+
+
+@mypyc_attr(acyclic=True, free_list_len=1)
+@final
+class SimulatedJob:
+    """A job between its arrival and its departure."""
+
+    __slots__ = (
+        "application",
+        "arrival_s",
+        "finish_s",
+        "form",
+        "id",
+        "number",
+        "placed_s",
+        "placement",
+        "queue",
+        "sequence",
+        "service_s",
+        "start_s",
+        "tries",
+    )
+
+    def __init__(
+        self, number: int, id: int, arrival_s: float, service_s: float, form: JobForm, queue: int, application: str
+    ) -> None:
+        self.number = number
+        self.id = id
+        self.arrival_s = arrival_s
+        self.service_s = service_s
+        self.form = form
+        self.queue = queue
+        self.application = application
+        self.sequence: int = 0
+        self.tries: int = 0
+        self.placed_s: float = 0.0
+        self.start_s: float = 0.0
+        self.finish_s: float = NEVER
+        self.placement: Placement | None = None
+
+    def __lt__(self, other: SimulatedJob) -> bool:
+        # The heap compares jobs only if end and sequence number are equal, which means that both are the same job.
+        return False
+
+
+def next_job(jobs: Iterator[StreamJob], earliest_s: float) -> StreamJob | None:
+    """Return the next job of a stream, which may not arrive before `earliest_s`; None at its end.
+
+    Raises:
+        InvalidInput: if it does, or one of its times is impossible.
+    """
+    job = next(jobs, None)
+    if job is None:
+        return None
+    arrival_s = job.arrival_s
+    service_s = job.service_s
+    if not (earliest_s <= arrival_s < NEVER and 0.0 <= service_s < NEVER):
+        check_times(job)
+        raise InvalidInput(
+            f"Job {job.id}: arrival_s: {arrival_s!r} lies before {earliest_s!r}, the arrival of the job before it."
+        )
+    return job
