@@ -349,7 +349,7 @@ def streams(factor: float, number: int, scene: Scene, *, back: bool = False) -> 
 
 @contextmanager
 def ranks_stopped(host_s: float, which: str, scene: Scene) -> Iterator[None]:
-    """Stop ranks for `host_s` seconds, as a debugger does: all of `both` clusters, all of the `first`, or just `one`."""
+    """Stop ranks for `host_s` seconds, as a debugger does: all of `both` clusters, all of the `first`, or `one`."""
     containers = scene.handle.cluster_containers if which == "both" else (scene.cluster,)
     chosen = "--newest" if which == "one" else ""
 
