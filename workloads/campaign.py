@@ -47,7 +47,7 @@ class Campaign(StatedScheduling):
 
     The number of components of each job is a uniform choice of `component_counts`. All components have the same size, a
     uniform choice of `component_sizes`. For other workloads, `choices` replaces `application`, `arguments` and these
-    two. `dilation` is a default that a command may override; if neither states one, the planner chooses it.
+    two. `dilation` is a default that a command may override; if neither states one, pilots find it.
     `service_s` is the distribution of execution times in one cluster: simulated jobs take them, live jobs make as many
     iterations as take so long by the model (`workloads.job_lengths`). `input_files` describes the files that jobs read.
     A job is ended after `run_time_limit_s`. Jobs that `rules` forbid are never submitted. With sampled `numerics` live

@@ -1,8 +1,8 @@
 """What the live tests share: the images, a testbed of each of three topologies, and one container of the node image.
 
 Needs Docker with Compose; the first run builds the images. Nearly all tests of a testbed use `quick`, whose jobs do not
-wait for middleware, or `two-sites`, whose links are quickly checked. Those of the middleware's pace, or of a state that
-a job has only while it waits, use `mini`.
+wait for middleware, or `two-sites`, whose links are quickly checked. Tests of the middleware's overhead, or of a state
+that a job has only while it waits, use `mini`.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Thirty-three disturbances of a running testbed, of several kinds and strengths, which are undone afterwards.
 
-Each is a context manager that disturbs the host, a link or a container while it is entered. Each states the words by
-which a verdict shows that it noticed the disturbance. The live tests and the bench use this module.
+Each is a context manager that disturbs the host, a link or a container while it is entered. Each states words, of which
+the verdict must contain one if it noticed the disturbance. The live tests and the bench use this module.
 """
 
 from __future__ import annotations
@@ -349,7 +349,7 @@ def streams(factor: float, number: int, scene: Scene, *, back: bool = False) -> 
 
 @contextmanager
 def ranks_stopped(host_s: float, which: str, scene: Scene) -> Iterator[None]:
-    """Stop ranks for `host_s` seconds, as a debugger does: of `both` clusters, of the `first`, or just `one`."""
+    """Stop ranks for `host_s` seconds, as a debugger does: all of `both` clusters, all of the `first`, or `one`."""
     containers = scene.handle.cluster_containers if which == "both" else (scene.cluster,)
     chosen = "--newest" if which == "one" else ""
 

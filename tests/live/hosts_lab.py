@@ -1,7 +1,7 @@
 """Several hosts on one machine: a Docker daemon in each of some network namespaces, joined by a switch.
 
-Needs root, iproute2, nsenter and dockerd. All that it makes is named after the lab and removed at its end. It cannot
-show what separate machines have apart: clocks, kernels, a /proc and disks.
+Needs root, iproute2, nsenter and dockerd. All that it makes is named after the lab and removed at its end. It has no
+separate clocks, kernels, /proc or disks, as separate machines have.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Refusal:
 
 @dataclass
 class ResidentWorld:
-    """The MPI world of a node container, which has only one of this size; jobs run in it one after another."""
+    """The MPI world of a node container, the only one of this size there; jobs run in it one after another."""
 
     node: NodeContainer
     ranks: int = RANKS

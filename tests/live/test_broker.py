@@ -1,4 +1,4 @@
-"""Jobs on a running testbed: ranks run inside their allocations, and no end of a job leaves anything behind."""
+"""Jobs on a running testbed: ranks run inside their allocations, and a job leaves nothing behind, however it ends."""
 
 from pathlib import Path
 

@@ -48,7 +48,7 @@ def replayed_decisions(testbed: CommandLine, run: Path) -> int:
 def test_a_campaign_under_a_users_policy_goes_on_after_its_broker_was_killed_and_its_decisions_can_be_made_again(
     grid: Grid, tmp_path: Path
 ) -> None:
-    """Over local queues; no gap, no duplicate; jobs that ran when the broker was killed have failed, all others run."""
+    """Local queues are used. No event is missing or doubled; jobs that ran at the kill have failed, all others run."""
     file, policy, out = tmp_path / "local.yaml", tmp_path / "mypolicy.py", tmp_path / "run"
     file.write_text(SMALL.replace("jobs: 4", "jobs: 6").replace("sizes: [4]", "sizes: [12]"))
     policy.write_text(BEST_FIT)

@@ -1,4 +1,4 @@
-"""Claiming on clusters with other users, and plain programs; no end of a job leaves anything behind."""
+"""Claims on clusters with other users, and plain programs; a job leaves nothing behind, however it ends."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Disturbances of a running testbed while jobs run: the verdict of the disturbed job names each, and no other verdict.
+"""Disturbances of a running testbed while jobs run: the verdict on the disturbed job names it, and no other does.
 
 Needs Docker. The bench `tests.bench.disturbances` makes more kinds and strengths.
 """

@@ -84,7 +84,7 @@ def test_water_is_conserved_to_the_last_digits(world: ResidentWorld) -> None:
 
 
 def test_without_viscosity_energy_is_lost_to_the_time_step_alone(world: ResidentWorld) -> None:
-    """The scheme conserves energy in space. The time step is of third order, and its energy loss at least so."""
+    """The scheme conserves energy in space. The time step loses energy, by third order or better."""
     state, losses = first_state(24), []
     available = mean_energy(state) - 0.5 * GRAVITY_M_PER_S2 * DEPTH_M**2
     for halvings in (0, 1, 2):

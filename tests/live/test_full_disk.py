@@ -1,6 +1,6 @@
 """The journal's disk becomes full, and the broker is stopped, with jobs in all states: none is lost, none runs twice.
 
-The testbed is one of its own, whose journal lies on a small disk in memory (`tests.bench.faults.site`).
+It has a testbed of its own, whose journal lies on a small disk in memory (`tests.bench.faults.site`).
 """
 
 from __future__ import annotations

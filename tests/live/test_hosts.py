@@ -27,7 +27,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def three(images: None) -> Iterator[Lab]:
-    """Yield three hosts, of which two are in a Swarm; and nothing of a testbed is left on them at the end."""
+    """Yield three hosts, of which two are in a Swarm; check at the end that nothing of a testbed is left on them."""
     with lab(NAME, 3) as made:
         made.join(made.hosts[1])
         yield made

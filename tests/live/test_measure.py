@@ -1,4 +1,4 @@
-"""Measurements on a running testbed: dilation, extension factors, communication and evidence; interrupted."""
+"""Measurements on a running testbed: dilation, extension factors, communication, evidence, and an interruption."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Measured:
 
 @pytest.fixture(scope="module")
 def measured(two_sites: CommandLine, tmp_path_factory: pytest.TempPathFactory) -> Measured:
-    """One measurement, looked at from several sides below."""
+    """Make one measurement, which the tests below examine."""
     out = tmp_path_factory.mktemp("measured") / "run"
     ended = two_sites.succeed(
         "measure", "--communication", *ASKED, "--repeat", "2", "--require", "void", "--json", "--out", str(out)

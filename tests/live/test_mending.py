@@ -1,4 +1,4 @@
-"""`up` mends a testbed: whatever was done to its parts, afterwards nothing is lost and a co-allocated job runs.
+"""`up` mends a testbed: after any fault of its parts nothing is lost and a co-allocated job runs.
 
 Each fault is made on a running testbed that has finished a job and holds a file at one of its sites.
 """
@@ -32,7 +32,7 @@ TURNS = 3
 
 @dataclass(frozen=True)
 class Parts:
-    """The containers and networks of a testbed, for whoever breaks them."""
+    """The containers and networks of a testbed, for tests that break them."""
 
     client: docker.DockerClient
     testbed: str

@@ -1,4 +1,4 @@
-"""What a job, the broker and other users of the host may do: each is tried from where they are."""
+"""What a job, the broker and other users of the host may do, tried in the places where they run."""
 
 from __future__ import annotations
 
