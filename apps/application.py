@@ -61,7 +61,7 @@ class JobContext:
         return cls(communicator, messenger, Collectives(messenger), setting, pacer)
 
     def duration_s(self, points: int, arrays: int, row_points: int = 0) -> float:
-        """Return the emulated seconds in which this rank's processor updates points of so many arrays once."""
+        """Return the emulated seconds in which this rank's processor updates `points` of `arrays` arrays once."""
         sweep = Sweep(points, arrays * BYTES_PER_POINT, row_points)
         return self.setting.duration_s(sweep, self.communicator.rank)
 

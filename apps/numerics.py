@@ -1,7 +1,7 @@
 """Sampled numerics: which iterations compute really, where a job is run for its time and not for its solution.
 
-Every phase is paced and every message is sent as ever. Only the host's arithmetic is left out of most iterations, which
-then pass on what they have. So the time of a job is as with real numerics, and its solution means nothing.
+Every phase is paced and every message is sent as with real numerics. Only the host's arithmetic is left out of most
+iterations, which send the values that they have. So a job takes the same time, and its solution means nothing.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ NUMERICS: Final = (REAL, SAMPLED)
 
 FIRST_ITERATIONS: Final = 10
 EVERY: Final = 20
-"""With sampled numerics the first iterations compute, and after them every so manieth."""
+"""With sampled numerics the first `FIRST_ITERATIONS` compute, and after them one in `EVERY`."""
 
 UNCHECKED: Final = ("error_max_norm", "error_l2_norm")
-"""What a record says of a solution, which sampled numerics have none of."""
+"""The entries of a record that compare the solution with the known one; sampled numerics have no solution."""
 
 
 def computes(iteration: int) -> bool:

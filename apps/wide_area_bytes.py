@@ -42,7 +42,7 @@ def frame_bytes(information: bytes) -> tuple[int, int] | None:
 
 
 def gather_wide_area_bytes(communicator: MPI.Comm, setting: JobSetting) -> list[list[int]] | None:
-    """Return at rank 0 what each part of the job sent and received; None if it has one part, or nobody counts.
+    """Return at rank 0 what each part of the job sent and received; None if it has one part or a kernel does not count.
 
     Every rank must call this, after all else that it sends.
     """

@@ -8,7 +8,7 @@ distributions                  random numbers, with a separate stream for each q
 sizes, compositions, splitting, service_times, das_log, job_mix, application_mixes, poisson_stream
                                the streams of the published simulation studies
 job_lists, swf, swf_stream     jobs from files: JSON lines, and logs in the Standard Workload Format
-whole_files                    files that are written completely or not at all
+json_lines, whole_files        files of JSON lines read, and files that are written completely or not at all
 
 The campaigns that come with the testbed are in ``campaigns/``, published measurements in ``reference/``.
 """

@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
-from pydantic import ConfigDict, Field, PositiveInt, StringConstraints, ValidationError
+from pydantic import ConfigDict, Field, PositiveInt, StringConstraints
 
 from emulator.model.documents import DocumentModel
 from emulator.model.errors import InvalidInput
-from emulator.model.faults import first_fault
 from emulator.model.job import MAX_COMPONENT_PROCESSORS, MAX_COMPONENTS
 from emulator.model.request import JobRequest, RequestKind
 from emulator.model.stream import StreamJob
+from workloads.json_lines import parsed_line, placed_lines
 from workloads.whole_files import written_whole
 
 Seconds = Annotated[float, Field(ge=0)]
@@ -64,11 +64,8 @@ def read_job_list(path: Path, check: Check = lambda job: None) -> list[StreamJob
     jobs: list[StreamJob] = []
     line_of: dict[int, int] = {}
     requests: dict[tuple[tuple[int, ...], float | None], JobRequest] = {}
-    for number, line in enumerate(_lines(path), start=1):
-        if not line.strip():
-            continue
-        place = f"{path}, line {number}"
-        listed = _parsed(line, place)
+    for number, place, line in placed_lines(path):
+        listed = parsed_line(line, ListedJob, place)
         if listed.id in line_of:
             raise InvalidInput(f"{place}: id: job {listed.id} stands in line {line_of[listed.id]} already.")
         line_of[listed.id] = number
@@ -106,25 +103,6 @@ def outcome_line(outcome: JobOutcome) -> str:
     """Return `outcome` as a line of a file of outcomes."""
     entry = {**outcome._asdict(), "clusters": list(outcome.clusters)}
     return json.dumps(entry) + "\n"
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="utf-8").split("\n")
-    except OSError as error:
-        raise InvalidInput(f"{path}: cannot be read ({error.strerror or error}).") from error
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{path}: is not text in UTF-8.") from error
-
-
-def _parsed(line: str, place: str) -> ListedJob:
-    try:
-        return ListedJob.model_validate_json(line)
-    except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        if fault["type"] == "json_invalid":
-            raise InvalidInput(f"{place}: is no JSON object ({fault['ctx']['error']}).") from error
-        raise InvalidInput(f"{place}: {first_fault(error)}") from error
 
 
 def _stream_job(listed: ListedJob, requests: dict[tuple[tuple[int, ...], float | None], JobRequest]) -> StreamJob:

@@ -33,7 +33,7 @@ def pairs(rank: int, step: int, tasks: int) -> Partners:
 
 
 def all_to_all(rank: int, step: int, tasks: int) -> Partners:
-    """Return all other tasks, the next rank first, so that nobody is sent to by all at once."""
+    """Return all other tasks, the next rank first, so that not all send to the same task at once."""
     others = tuple((rank + distance) % tasks for distance in range(1, tasks))
     return others, others
 
@@ -59,7 +59,7 @@ PATTERNS: Final[dict[str, Callable[[int, int, int], Partners]]] = {
 
 
 def partners(pattern: str, rank: int, step: int, tasks: int) -> Partners:
-    """Return whom `rank` of `tasks` tasks sends to and receives from in a step; nobody if it is the only task."""
+    """Return the tasks that `rank` of `tasks` sends to and receives from in a step; none if it is the only task."""
     return PATTERNS[pattern](rank, step, tasks) if tasks > 1 else ((), ())
 
 

@@ -1,4 +1,4 @@
-"""Jobs for clusters whose nodes are shared: the workloads SIT and DIT of the 3DBackfilling paper, and one's own lists.
+"""Jobs for clusters whose nodes are shared: the workloads SIT and DIT of the 3DBackfilling paper, and a user's lists.
 
 Both have 90 jobs of CG, IS, MG and BT, equally likely, of 2, 4 or 8 tasks, equally likely, in a Poisson stream. The
 paper prints no interarrival times: *DIT* is read as one whose mean interarrival time is the mean execution time, *SIT*
@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
-from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt, ValidationError
+from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt
 
 from emulator.model.documents import DocumentModel
 from emulator.model.errors import InvalidInput, UnknownName
-from emulator.model.faults import first_fault
 from emulator.model.request import JobRequest, RequestKind
 from emulator.model.units import BYTES_PER_MEGABYTE
 from workloads.distributions import Exponential, stream, uniform_choices
+from workloads.json_lines import parsed_line, placed_lines
 from workloads.parallel_programs import PROGRAMS, SIZES, Steps, program_named, steps_of
 
 PUBLISHED_JOBS: Final = 90
@@ -136,34 +136,15 @@ def read_shared_jobs(path: Path) -> list[SharedNodeJob]:
     Raises:
         InvalidInput: if the file cannot be read, a line is no job, or two jobs have the same identity.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except OSError as error:
-        raise InvalidInput(f"{path}: cannot be read ({error.strerror or error}).") from error
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{path}: is not text in UTF-8.") from error
     jobs: dict[int, SharedNodeJob] = {}
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        place = f"{path}, line {number}"
-        listed = _parsed(line, place)
+    for _, place, line in placed_lines(path):
+        listed = parsed_line(line, ListedSharedJob, place)
         if listed.id in jobs:
             raise InvalidInput(f"{place}: id: job {listed.id} is listed twice.")
         jobs[listed.id] = _listed_job(listed, place)
     if not jobs:
         raise InvalidInput(f"{path}: holds no job.")
     return sorted(jobs.values(), key=lambda job: (job.arrival_s, job.id))
-
-
-def _parsed(line: str, place: str) -> ListedSharedJob:
-    try:
-        return ListedSharedJob.model_validate_json(line)
-    except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        if fault["type"] == "json_invalid":
-            raise InvalidInput(f"{place}: is no JSON object ({fault['ctx']['error']}).") from error
-        raise InvalidInput(f"{place}: {first_fault(error)}") from error
 
 
 def _listed_job(listed: ListedSharedJob, place: str) -> SharedNodeJob:

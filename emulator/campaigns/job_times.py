@@ -16,6 +16,7 @@ from typing import Final
 
 from apps.registry import application_named
 from emulator.fidelity.iteration.accuracy import computing_share
+from emulator.fidelity.iteration.alone import job_alone
 from emulator.fidelity.iteration.predicted import ModelJob, Predicted, predicted
 from emulator.model.errors import InvalidInput
 from emulator.model.interconnects import WhichInterconnect
@@ -24,7 +25,7 @@ from emulator.model.placement import Placement
 from emulator.model.records import ComponentRow, ExecutionTimeRow, JobRow
 from emulator.model.times import TimeSource
 from emulator.model.topology import Topology
-from emulator.planning.planned_jobs import UNSTATED_ITERATIONS, planned_job
+from emulator.planning.planned_jobs import planned_job
 from emulator.simulator.runtime import FactorTable, OneFactor, clusters_combined
 
 LEAST_SERVICE_S: Final = 1e-3
@@ -34,7 +35,7 @@ Parts = tuple[tuple[str, int], ...]
 """The clusters of a job and its processors in each, in the order of its components."""
 
 Problem = tuple[str, str]
-"""An application, and all else that the time of a job depends on beside its processors, as JSON."""
+"""An application, and as JSON everything else that a job's time depends on, except its processors."""
 
 Shape = tuple[int, ...]
 """The processors of a job in each of its clusters, in falling order."""
@@ -104,8 +105,12 @@ class JobTimes:
 
     def _predicted_service_s(self, specification: JobSpecification) -> float:
         self._check_known(specification)
-        whole = planned_job(specification, [(self._largest, sum(specification.components))], self.topology)
-        return max(LEAST_SERVICE_S, whole.runtime_s)
+        application, processors = specification.application, sum(specification.components)
+        whole = planned_job(specification, [(self._largest, processors)], self.topology)
+        alone = job_alone(
+            self.topology, application, specification.arguments, processors, specification.processor_speed
+        )
+        return max(LEAST_SERVICE_S, whole.runtime_s if alone is None else alone.execution_s(whole.iterations))
 
     def execution_of_s(self, job: int, placement: Placement, service_s: float) -> float:
         """Return the execution time of job number `job` at `placement`."""
@@ -216,7 +221,7 @@ class JobTimes:
 
 
 def problem_of(specification: JobSpecification) -> Problem:
-    """Return what the execution time of a job depends on beside its placement."""
+    """Return what the execution time of a job depends on, except its placement."""
     stated = {"arguments": dict(specification.arguments), "processor_speed": specification.processor_speed}
     if specification.kind is JobKind.PLAIN:
         stated["command"] = specification.command
@@ -263,7 +268,3 @@ def _states_no_length(specification: JobSpecification) -> bool:
         return False
     descriptor = application_named(specification.application)
     return descriptor.default_length is None and descriptor.length not in specification.arguments
-
-
-ASSUMED_LENGTH: Final = UNSTATED_ITERATIONS
-"""The iterations of a job that does not state how many it needs."""

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from emulator.campaigns.job_times import JobTimes, measured_times
-from emulator.campaigns.simulated import NO_OVERHEAD, SimulatedWorkload, controlled_background
+from emulator.campaigns.simulated import NO_OVERHEAD, SimulatedWorkload
+from emulator.campaigns.simulated_background import controlled_background
 from emulator.campaigns.simulated_run import NamedJob
 from emulator.fidelity.background import SETTLING_S, BandWatch
-from emulator.model.documents import validate
 from emulator.model.errors import InvalidInput
 from emulator.model.records import FORMAT_VERSION, MANIFEST_FILE, SCHEDULE_FILE, RunKind, RunProgress
 from emulator.model.stream import StreamJob
@@ -27,13 +26,11 @@ from emulator.runs.run_directory import RunRecords, attempts, read_run
 from emulator.simulator.background import BackgroundChange, OtherUsers
 from emulator.simulator.replayed_background import ReplayedBackground
 from emulator.simulator.runtime import FactorTable, OneFactor
-from workloads.campaign import Campaign
+from workloads.campaign import Campaign, recorded_campaign
 from workloads.campaign_stream import campaign_files
 from workloads.schedule import Arrival, read_schedule
 
 AS_STATED: Final = "as the topology states"
-CHOSEN_OTHERWISE: Final = ("application", "arguments", "component_counts", "component_sizes")
-"""The keys of a campaign that it cannot state beside `choices`."""
 AS_RECORDED: Final = "the mean of the live run, whose topology states none"
 
 
@@ -80,7 +77,7 @@ def like_run(path: Path, times: Times = Times.MODEL, factors: FactorTable | floa
         sources=campaign.sources,
         named={number: _named(arrival) for number, arrival in enumerate(arrivals, start=1)},
         provenance={
-            "like": path.name,
+            "like": path.resolve().name,
             "times": times.value,
             "middleware": AS_STATED if topology.middleware else AS_RECORDED,
             **({} if background is None else {"background": background_from}),
@@ -107,18 +104,7 @@ def _campaign_of(run: RunRecords) -> Campaign:
             f"{run.path}: was cut short ({len(run.jobs)} of {manifest.jobs} jobs are in it, "
             f"{manifest.progress.value}): run it again."
         )
-    return recorded_campaign(manifest.workload, run.path / MANIFEST_FILE)
-
-
-def recorded_campaign(workload: Mapping[str, Any], path: Path) -> Campaign:
-    """Return the campaign that the manifest at `path` holds, with every key, whether it was stated or not.
-
-    Raises:
-        InvalidInput: if it is none.
-    """
-    implied = CHOSEN_OTHERWISE if workload.get("choices") else ()
-    stated = {key: value for key, value in workload.items() if key not in implied}
-    return validate(stated, Campaign, source=f"{path}: workload")
+    return recorded_campaign(manifest.workload, source=f"{run.path / MANIFEST_FILE}: workload")
 
 
 def _arrivals_of(run: RunRecords) -> list[Arrival]:
@@ -169,8 +155,8 @@ def _background(run: RunRecords, campaign: Campaign) -> tuple[OtherUsers | None,
     if not run.background:
         found = controlled_background(campaign, topology, run.manifest.seed)
         return found, "held in its band again: the run recorded none"
-    index: Mapping[str, int] = {name: number for number, name in enumerate(topology.cluster_names)}
-    unknown: Any = next((row.cluster for row in run.background if row.cluster not in index), None)
+    index = {name: number for number, name in enumerate(topology.cluster_names)}
+    unknown = next((row.cluster for row in run.background if row.cluster not in index), None)
     if unknown is not None:
         raise InvalidInput(f"{run.path}: background.csv: there is no cluster {unknown!r} in the run's topology.")
     series = [

@@ -1,17 +1,19 @@
 """The jobs of a campaign with their execution times: drawn where the campaign states them, else by the model.
 
-Arrivals and requests are those that a live run of the seed submits, whichever it is.
+Either way arrivals and requests are those that a live run with the same seed submits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from emulator.campaigns.job_times import ASSUMED_LENGTH, JobTimes
+from emulator.campaigns.job_times import JobTimes
+from emulator.model.job import JobSpecification
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Topology
+from emulator.planning.planned_jobs import UNSTATED_ITERATIONS
 from emulator.simulator.runtime import FactorTable, OneFactor, RuntimeModel, RuntimeOfJobs
 from workloads.campaign import Campaign
 from workloads.campaign_stream import InputFile, campaign_files, campaign_jobs
@@ -47,35 +49,31 @@ def timed_jobs(campaign: Campaign, topology: Topology, seed: int, factors: Facto
         drawn = campaign_jobs(campaign, topology, seed)
         if table is None:
             return TimedJobs(drawn.jobs, drawn.files, 1.0 if factors is None else factors)
-        times = JobTimes(topology, _specifications(campaign, topology, seed), stated=True, table=table)
-        return TimedJobs(drawn.jobs, drawn.files, times, {"times": STATED})
+        stated = JobTimes(topology, _by_number(schedule(campaign, seed)), stated=True, table=table)
+        return TimedJobs(drawn.jobs, drawn.files, stated, {"times": STATED})
+    # As long as those of a live run.
+    arrivals = with_lengths(schedule(campaign, seed), campaign, topology, seed)
     times = JobTimes(
         topology,
-        _specifications(campaign, topology, seed),
+        _by_number(arrivals),
         table=table,
         factor=OneFactor(factors) if isinstance(factors, int | float) else None,
     )
     files = campaign_files(campaign, topology, seed)
     provenance: dict[str, Any] = {"times": MODEL}
-    assumed = dict.fromkeys(times.assumed_lengths(), ASSUMED_LENGTH)
+    assumed = dict.fromkeys(times.assumed_lengths(), UNSTATED_ITERATIONS)
     if assumed:
         provenance["assumed_iterations"] = assumed
-    return TimedJobs(_jobs(campaign, topology, seed, times), files, times, provenance)
+    return TimedJobs(_jobs(campaign, arrivals, topology, seed, times), files, times, provenance)
 
 
-def _arrivals(campaign: Campaign, topology: Topology, seed: int) -> list[Arrival]:
-    """Return the arrivals with jobs as long as a live run's, unless the campaign itself states their times."""
-    arrivals = schedule(campaign, seed)
-    return arrivals if campaign.service_s is not None else with_lengths(arrivals, campaign, topology, seed)
-
-
-def _specifications(campaign: Campaign, topology: Topology, seed: int) -> dict[int, Any]:
-    arrivals = _arrivals(campaign, topology, seed)
+def _by_number(arrivals: Sequence[Arrival]) -> dict[int, JobSpecification]:
     return {number: arrival.specification for number, arrival in enumerate(arrivals, start=1)}
 
 
-def _jobs(campaign: Campaign, topology: Topology, seed: int, times: JobTimes) -> tuple[StreamJob, ...]:
-    arrivals = _arrivals(campaign, topology, seed)
+def _jobs(
+    campaign: Campaign, arrivals: Sequence[Arrival], topology: Topology, seed: int, times: JobTimes
+) -> tuple[StreamJob, ...]:
     queues = home_queues(len(arrivals), len(topology.clusters), seed)
     may_come = admitted(campaign, [arrival.specification for arrival in arrivals], topology)
     found: list[StreamJob] = []

@@ -15,8 +15,8 @@ from typing import Any, Final, TextIO
 
 from emulator.campaigns.job_times import JobTimes
 from emulator.campaigns.modelled_jobs import timed_jobs
+from emulator.campaigns.simulated_background import controlled_background
 from emulator.campaigns.simulated_run import NamedJob, SimulatedRun, write_simulated_run
-from emulator.fidelity.background import SETTLING_S
 from emulator.model.catalogue import GENERATED_FROM, equal_clusters, topology_named
 from emulator.model.errors import InvalidInput, UnknownName, nearest
 from emulator.model.names import spelled
@@ -31,17 +31,15 @@ from emulator.policies.registry import placement_policy
 from emulator.policies.state import Surroundings
 from emulator.runs.input_files import stated_surroundings
 from emulator.runs.run_directory import check_free
-from emulator.simulator.background import OtherUsers, SimulatedBackground
+from emulator.simulator.background import OtherUsers
 from emulator.simulator.engine import FinishedJob
 from emulator.simulator.runtime import FactorTable, RuntimeModel, RuntimeOfJobs
 from emulator.simulator.runtime_tables import read_factors
 from emulator.simulator.simulation import SINGLE_CLUSTER, SimulationResult, admission, simulate
 from emulator.simulator.study_streams import StudyWorkload, study_workload, study_workloads
-from workloads.campaign import Campaign, campaign_named
-from workloads.distributions import stream
+from workloads.campaign import campaign_named
 from workloads.estimates import with_estimates
 from workloads.job_lists import Check, JobOutcome, outcome_line, read_job_list
-from workloads.local_jobs import DUMMY_JOBS, local_jobs
 from workloads.swf import Remark, read_swf
 from workloads.swf_stream import swf_jobs
 from workloads.whole_files import written_whole
@@ -355,19 +353,6 @@ def _from_campaign(source: str, options: SimulationOptions) -> SimulatedWorkload
         record=campaign.model_dump(mode="json"),
         provenance=found.provenance,
     )
-
-
-def controlled_background(campaign: Campaign, topology: Topology, seed: int) -> SimulatedBackground | None:
-    """Return the background load of `campaign` as the controller holds it; None if it has none."""
-    background = campaign.scaled_background
-    if background is None:
-        return None
-    local = local_jobs(background, topology, seed, time_scale=campaign.time_scale)
-    processors = [cluster.processors for cluster in topology.clusters]
-    if campaign.queue == SINGLE_CLUSTER:
-        processors, local = [sum(processors)], (job._replace(cluster=0) for job in local)
-    settling_s = SETTLING_S / campaign.time_scale
-    return SimulatedBackground(background, local, processors, stream(seed, DUMMY_JOBS), settling_s)
 
 
 def _from_study(workload: StudyWorkload, options: SimulationOptions) -> SimulatedWorkload:

@@ -79,7 +79,7 @@ class SimulatedRun:
 
 
 def judged(jobs: int, result: SimulationResult) -> Verdict:
-    """Judge a simulation of so many `jobs`, by the rule of live runs; no measurement can speak against one."""
+    """Judge a simulation of a number of `jobs` by the rule of live runs; there are no measurements to judge."""
     finished = result.statistics.jobs_finished
     measures = RunMeasures(
         jobs_expected=jobs, jobs_failed=jobs - finished, jobs_cancelled=0, background=result.background

@@ -1,8 +1,8 @@
 """Sweeps: one campaign under several policies and seeds, run one after another, in one folder that can be resumed.
 
-``sweep.json`` in the folder says which runs there are; each of them has a folder of its own beside it. A run is done
-when its record is complete, whatever its verdict. One that was interrupted starts again from its first job, because
-what its jobs met depends on all that came before them; what it had recorded is kept in ``RUN-interrupted``.
+``sweep.json`` in the folder lists the runs; each of them has a folder of its own next to it. A run is done when its
+record is complete, also if its verdict is void. An interrupted run starts again from its first job, because what a job
+meets depends on all jobs before it; what the run had recorded is kept in ``RUN-interrupted``.
 
 All runs of a sweep have the same dilation: the one that is stated, or that pilots find for the first run.
 """
@@ -27,6 +27,7 @@ from emulator.model.errors import InvalidInput, TestbedBusy
 from emulator.model.faults import first_fault
 from emulator.model.project import PROJECT_ROOT
 from emulator.model.records import MANIFEST_FILE, JobRow, Manifest, RunKind, RunProgress
+from emulator.policies.names import policy_name
 from emulator.runs.holding import Testbed
 from emulator.runs.progress import ProgressReport, ReportProgress
 from emulator.runs.run_directory import read_manifest, read_rows
@@ -57,7 +58,7 @@ class Sweep(DocumentModel):
     even_if_hopeless: bool = False
 
     def same_runs(self, other: Sweep) -> bool:
-        """Return whether both consist of the same runs, whatever dilation pilots found."""
+        """Return whether both consist of the same runs; the dilation that pilots found does not count."""
         return self.runs == other.runs
 
 
@@ -72,11 +73,12 @@ class RunState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """A run of a sweep as its records show it: the folder that counts, how many jobs have ended, and the verdict."""
+    """A run of a sweep as its records show it: the folder that counts, how many of its jobs have ended, the verdict."""
 
     run: SweepRun
     path: Path
     state: RunState
+    jobs: int
     ended: int = 0
     verdict: str = ""
 
@@ -95,6 +97,7 @@ def sweep_of(
     Raises:
         InvalidInput: if a policy cannot be read, or there are no seeds, or the same one twice.
     """
+    policies = [policy_name(policy) for policy in policies]
     for option, values in (("--policy", policies), ("--seeds", seeds)):
         if len(set(values)) != len(values):
             raise InvalidInput(f"{option}: {', '.join(map(str, values))} names one twice.")
@@ -161,7 +164,7 @@ def read_sweep(path: Path) -> Sweep:
     """
     file = path / SWEEP_FILE
     try:
-        return Sweep.model_validate_json(file.read_text(encoding="utf-8"))
+        return Sweep.model_validate_json(file.read_bytes())
     except OSError as error:
         raise InvalidInput(f"{path}: is no sweep's folder (it has no {SWEEP_FILE}).") from error
     except ValidationError as error:
@@ -221,9 +224,11 @@ def rerun_campaign(
         )
     planned(testbed, campaign, manifest.seed)
     _check_nothing_runs(testbed)
-    with _moved_aside([path]):
+    # The directory itself, even if the path is "." or a link: it is renamed, and another takes its place.
+    place = path.resolve()
+    with _moved_aside([place]):
         return run_campaign(
-            testbed, campaign, seed=manifest.seed, path=path, report_progress=report_progress,
+            testbed, campaign, seed=manifest.seed, path=place, report_progress=report_progress,
             even_if_hopeless=even_if_hopeless, repeat_void=repeat_void,
         )  # fmt: skip
 
@@ -296,13 +301,13 @@ def _status(folder: Path, run: SweepRun, repeat_void: int, busy: bool) -> RunSta
     """Return where a run is; `busy` tells whether a process runs the sweep."""
     begun = [(path, read_manifest(path)) for path in _folders(folder, repeat_void)]
     if not begun:
-        return RunStatus(run, folder, RunState.WAITING)
+        return RunStatus(run, folder, RunState.WAITING, run.campaign.jobs)
     path, manifest = begun[-1]
-    ended = len(read_rows(path, JobRow))
+    jobs, ended = manifest.jobs, len(read_rows(path, JobRow))
     if manifest.progress is RunProgress.COMPLETE:
-        return RunStatus(run, path, RunState.COMPLETE, ended, manifest.verdict)
+        return RunStatus(run, path, RunState.COMPLETE, jobs, ended, manifest.verdict)
     running = busy and manifest.progress is RunProgress.RUNNING
-    return RunStatus(run, path, RunState.RUNNING if running else RunState.INTERRUPTED, ended)
+    return RunStatus(run, path, RunState.RUNNING if running else RunState.INTERRUPTED, jobs, ended)
 
 
 def _folders(folder: Path, repeat_void: int) -> list[Path]:

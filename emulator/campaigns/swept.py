@@ -26,14 +26,17 @@ from emulator.campaigns.simulated import (
 )
 from emulator.campaigns.simulated_run import judged
 from emulator.fidelity.intervals import Estimate, mean
+from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput, UnknownName
-from emulator.model.project import CAMPAIGNS, TOPOLOGIES, locate
+from emulator.model.project import CAMPAIGNS, DOCUMENT_SUFFIXES, locate
 from emulator.model.stream import StreamJob
+from emulator.policies.names import policy_name, queue_name
 from emulator.policies.registry import custom_file, default_policy
 from emulator.simulator.runtime import FactorTable
 from emulator.simulator.simulation import admission
 from emulator.simulator.study_streams import study_workloads
 from emulator.simulator.sweep import Outcome, Sweep
+from workloads.campaign import campaign_named
 
 QUANTITIES: Final = (
     "response_s", "wait_s", "execution_s", "local_response_s", "global_response_s", "gross_utilization",
@@ -43,7 +46,7 @@ QUANTITIES: Final = (
 
 MOST_LOADS: Final = 10_000
 CHECKED_JOBS: Final = 1_000
-"""Of so many jobs it is checked beforehand that they can run."""
+"""The number of jobs that are checked before the sweep begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +74,15 @@ class SweepRequest:
     def __post_init__(self) -> None:
         if self.seeds < 1:
             raise InvalidInput(f"--seeds: must be at least 1, not {self.seeds}.")
-        for option, values in (("--policies", self.policies), ("--queues", self.queues), ("--loads", self.loads)):
+        policies = [name and policy_name(name) for name in self.policies]
+        queues = [name and queue_name(name) for name in self.queues]
+        for option, values in (("--policies", policies), ("--queues", queues), ("--loads", self.loads)):
             if len(set(values)) < len(values):
                 raise InvalidInput(f"{option}: names something twice.")
+        if None in self.loads and self.workload.lower() in study_workloads():
+            raise InvalidInput(
+                f"--loads: the stream {self.workload!r} needs gross utilizations, for instance --loads 0.5:0.9:0.1."
+            )
 
     def cases(self) -> list[WorkloadCase]:
         """Return the simulations, seed by seed in each cell."""
@@ -254,10 +263,11 @@ def _range(part: str, text: str) -> Iterable[float]:
     if len(numbers) == 1:
         return numbers
     first, last, step = numbers
-    count = math.floor((last - first) / step + 1e-9) + 1
-    if not 1 <= count <= MOST_LOADS:
-        raise InvalidInput(f"--loads: {part} holds {max(0, count)} loads, and from 1 to {MOST_LOADS} are meant.")
-    return [round(first + number * step, 9) for number in range(count)]
+    steps = (last - first) / step + 1e-9
+    if not 0 <= steps < MOST_LOADS:
+        held = "no load" if steps < 0 else "too many loads"
+        raise InvalidInput(f"--loads: {part} holds {held}; from 1 to {MOST_LOADS} are meant.")
+    return [round(first + number * step, 9) for number in range(math.floor(steps) + 1)]
 
 
 @lru_cache(maxsize=4)
@@ -268,16 +278,22 @@ def _factors(text: str | None, grid: int | None) -> FactorTable | float | None:
 def _fingerprint(request: SweepRequest) -> str:
     """Return a hash of the files that the simulations read, so that changed files give other cases."""
     digest = hashlib.sha256()
-    files = [_located("campaign", request.workload, CAMPAIGNS)]
-    if request.topology is not None:
-        files.append(_located("topology", request.topology, TOPOLOGIES))
-    own = [custom_file(name) for name in (*request.policies, *request.queues) if name is not None]
-    files += [Path(file) for file in own if file is not None]
+    workload = _located("campaign", request.workload, CAMPAIGNS)
+    topology, named = request.topology, (*request.policies, *request.queues)
+    if workload.suffix.lower() in DOCUMENT_SUFFIXES:
+        campaign = campaign_named(request.workload)
+        named = (*named, campaign.policy, campaign.queue)
+        topology = topology or (campaign.topology if request.clusters is None else None)
+    own = [custom_file(name) for name in named if name is not None]
+    files = [workload, *(Path(file) for file in dict.fromkeys(own) if file is not None)]
     if request.factors is not None:
         files.append(Path(request.factors))
     for file in files:
         if file.is_file():
             digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    if topology is not None:
+        # Read, because a topology may name a profile that stands in a file of its own.
+        digest.update(topology_named(topology).model_dump_json().encode())
     return digest.hexdigest()[:16]
 
 

@@ -55,7 +55,7 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     """Return the seeds in a list such as ``1-3`` or ``1,5,7-9``.
 
     Raises:
-        InvalidInput: if it is none, or one of more than `MOST_SEEDS`.
+        InvalidInput: if it is no such list, or names more than `MOST_SEEDS`.
     """
     seeds: list[int] = []
     for part in text.split(","):
@@ -240,7 +240,7 @@ def _row(found: RunStatus) -> dict[str, object]:
     campaign = found.run.campaign
     return {
         "run": found.path.name, "policy": campaign.policy, "seed": found.run.seed, "state": found.state.value,
-        "jobs": f"{found.ended} of {campaign.jobs}", "verdict": found.verdict,
+        "jobs": f"{found.ended} of {found.jobs}", "verdict": found.verdict,
     }  # fmt: skip
 
 

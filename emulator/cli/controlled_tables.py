@@ -41,4 +41,4 @@ def with_controls(
 
 
 def _is_of(row: AttributionRow | InvarianceRow, factor: ExtensionFactorRow) -> bool:
-    return factor_of(row) == (factor.application, factor.grid, factor.processors, factor.clusters)
+    return factor_of(row) == (factor.application, factor.grid, factor.processors, factor.spread_over)

@@ -87,7 +87,7 @@ def _cells_reasons(cells: Sequence[MeasuredCell]) -> list[str]:
         also = f" (and {len(more)} more)" if more else ""
         row = cell.row
         interconnect = row.interconnect_coallocated or row.interconnect_single
-        title = cell_title((row.application, row.grid, row.processors, row.clusters, interconnect))
+        title = cell_title((row.application, row.grid, row.processors, row.spread_over, interconnect))
         if first:
             found.append(f"{title}: {row.verdict}, {first}{also}")
     return found

@@ -16,7 +16,7 @@ from emulator.cli.tables import show_rows
 from emulator.model.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from emulator.simulator.time_shared.simulation import SharedResult
+    from emulator.simulator.time_shared.simulation import SharedResult, SharedSetting
     from workloads.shared_node_jobs import SharedNodeJob
 
 DRAWN: Final = "drawn"
@@ -81,11 +81,28 @@ def share(
     Example: testbed share SIT --policy 3dbf-light --rule ccs --seed 3
     """
     compile_simulator()
+    from emulator.simulator.time_shared.simulation import simulate_shared
+
+    setting = _setting(topology, policy, rule, mpl, contract, local_users, seed)
+    submitted = _jobs(workload, jobs, seed, interarrival_factor, estimate_factor, components)
+    began_s = time.perf_counter()
+    result = simulate_shared(setting, submitted)
+    host_s = time.perf_counter() - began_s
+    if jobs_out is not None:
+        _write_outcomes(result, jobs_out)
+    row = {**_row(result), "times_real_time": result.makespan_s / host_s}
+    show_rows([row], as_json=as_json, title=f"{workload} under {setting.composition.name}, {setting.rule.name}")
+
+
+def _setting(
+    topology: str, policy: str, rule: str, mpl: int | None, contract: float, local_users: str, seed: int
+) -> SharedSetting:
+    """Return the clusters with their local users, and how jobs are placed on nodes and share them."""
     from emulator.model.catalogue import topology_named
     from emulator.model.time_sharing.rules import SocialContract, rule_named
     from emulator.policies.nodes.compositions import composition_named
     from emulator.policies.nodes.limits import NodeLimits
-    from emulator.simulator.time_shared.simulation import SharedSetting, simulate_shared
+    from emulator.simulator.time_shared.simulation import SharedSetting
     from workloads.local_users import drawn_users, named_users
 
     clusters = topology_named(topology)
@@ -95,22 +112,8 @@ def share(
     sizes = [cluster.nodes for cluster in clusters.clusters]
     named = "" if local_users.lower() == NO_USERS else local_users
     users = drawn_users(seed, sizes) if named.lower() == DRAWN else named_users(named, sizes[0])
-    setting = SharedSetting(
-        clusters,
-        users,
-        composition,
-        NodeLimits(composition.most_jobs, SocialContract(contract / PERCENT)),
-        rule_named(rule),
-        seed,
-    )
-    submitted = _jobs(workload, jobs, seed, interarrival_factor, estimate_factor, components)
-    began_s = time.perf_counter()
-    result = simulate_shared(setting, submitted)
-    host_s = time.perf_counter() - began_s
-    if jobs_out is not None:
-        _write_outcomes(result, jobs_out)
-    row = {**_row(result), "times_real_time": result.makespan_s / host_s}
-    show_rows([row], as_json=as_json, title=f"{workload} under {composition.name}, {setting.rule.name}")
+    limits = NodeLimits(composition.most_jobs, SocialContract(contract / PERCENT))
+    return SharedSetting(clusters, users, composition, limits, rule_named(rule), seed)
 
 
 def _jobs(
@@ -123,7 +126,7 @@ def _jobs(
 ) -> list[SharedNodeJob]:
     from workloads.shared_node_jobs import PUBLISHED_JOBS, published_jobs, read_shared_jobs
 
-    if not workload.endswith(".jsonl"):
+    if not workload.lower().endswith(".jsonl"):
         return published_jobs(
             workload,
             seed,

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from emulator.campaigns.job_times import ASSUMED_LENGTH
 from emulator.campaigns.simulated import SimulatedWorkload
 from emulator.campaigns.simulated_run import judged
 from emulator.cli.foreign_text import say
 from emulator.cli.tables import show_rows
+from emulator.fidelity.judgement import Judgement
+from emulator.planning.planned_jobs import UNSTATED_ITERATIONS
 from emulator.policies.registry import default_policy
 from emulator.reports.text import with_interval
 from emulator.simulator.estimates import Interval, Statistics
@@ -41,7 +42,7 @@ def _say_where_times_come_from(subject: SimulatedWorkload) -> None:
     print(f"Execution times: {jobs}.", file=sys.stderr)
     for application in times.assumed_lengths():
         print(
-            f"Jobs of {application!r} do not state how long they run: {ASSUMED_LENGTH} iterations are assumed.",
+            f"Jobs of {application!r} do not state how long they run: {UNSTATED_ITERATIONS} iterations are assumed.",
             file=sys.stderr,
         )
 
@@ -58,6 +59,7 @@ def statistics_object(subject: SimulatedWorkload, result: SimulationResult) -> d
     """Return everything known of a simulation, for programs."""
     statistics = asdict(result.statistics)
     statistics["global"] = statistics.pop("global_")
+    verdict = judged(result.statistics.jobs_arrived, result)
     return {
         "workload": subject.name,
         "topology": subject.topology.name,
@@ -69,6 +71,8 @@ def statistics_object(subject: SimulatedWorkload, result: SimulationResult) -> d
         "times": None if subject.times is None else subject.times.jobs_by_source(),
         "remarks": [str(remark) for remark in subject.remarks],
         "jobs_per_second": result.jobs_per_host_second,
+        "verdict": verdict.judgement.value,
+        "verdict_reasons": list(verdict.reasons),
     }
 
 
@@ -88,20 +92,19 @@ def statistics_rows(subject: SimulatedWorkload, result: SimulationResult) -> lis
         "net utilization": found.net_utilization,
         "saturated": found.saturated,
         "makespan (s)": found.makespan_s,
-        **_background(result),
+        **_background_and_verdict(result),
         "jobs simulated per second": round(result.jobs_per_host_second),
     }
     return [{"quantity": quantity, "value": value} for quantity, value in values.items()]
 
 
-def _background(result: SimulationResult) -> dict[str, Any]:
-    if result.background is None:
-        return {}
+def _background_and_verdict(result: SimulationResult) -> dict[str, Any]:
+    """Return how the background load was held, and the verdict; nothing of a valid simulation without such a load."""
     verdict = judged(result.statistics.jobs_arrived, result)
-    return {
-        "background load in its band": result.background.share_in_band,
-        "verdict": "; ".join([verdict.judgement.value, *verdict.reasons]),
-    }
+    found = {} if result.background is None else {"background load in its band": result.background.share_in_band}
+    if not found and verdict.judgement is Judgement.VALID:
+        return {}
+    return {**found, "verdict": "; ".join([verdict.judgement.value, *verdict.reasons])}
 
 
 def _interval(around: Interval | None) -> str:

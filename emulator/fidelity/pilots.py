@@ -126,9 +126,13 @@ def next_pilot(trials: Sequence[str], pilots: Mapping[str, Sequence[Pilot]], flo
         if missing:
             return Needed(missing[0], dilation)
         unknown = [trial for trial, made in by_dilation.items() if own_time(made, dilation) is None]
-        if not unknown or dilation * SPAN > LARGEST_DILATION:
+        telling = SPAN * dilation
+        while unknown and telling in by_dilation[unknown[0]]:
+            # A pilot there was late, because other work disturbed it, and told nothing.
+            telling *= 2.0
+        if not unknown or telling > LARGEST_DILATION:
             return Chosen(dilation)
-        return Needed(unknown[0], SPAN * dilation)
+        return Needed(unknown[0], telling)
     if tried[-1] >= LARGEST_DILATION:
         return Chosen(tried[-1], sufficed=False)
     step = max(_step(made, tried[-1]) for made in by_dilation.values())

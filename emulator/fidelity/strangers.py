@@ -1,8 +1,8 @@
 """Traffic of others on a job's access links: what crossed them, less what the job's own ranks sent and received. Pure.
 
-A link's queue serves whoever comes first, so traffic that nobody knows of delays a job's messages and makes nothing
-late. The ranks say what their connections carried, headers and acknowledgements included. Nothing else of the testbed
-uses the wide area while a job runs alone: commands and results have a network of their own.
+A link's queue serves packets in the order of their arrival, so unknown traffic delays a job's messages, but no phase
+is late by it. The ranks say what their connections carried, headers and acknowledgements included. Nothing else of the
+testbed uses the wide area while a job runs alone: commands and results have a network of their own.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def strangers_traffic(
 ) -> StrangersTraffic | None:
     """Return the largest share of an access link that others took, of the clusters named in `own`; None if not known.
 
-    `carried` are the bytes that crossed the links in `execution_s`, `own` those of so many `jobs`.
+    `carried` are the bytes that crossed the links in `execution_s`, `own` those of the job, or of a number of `jobs`.
     """
     if execution_s <= 0 or not own or not own.keys() <= carried.keys():
         return None

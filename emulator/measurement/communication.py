@@ -79,10 +79,7 @@ def _processes(cell: Cell, jobs: Sequence[JobView]) -> Iterator[BorderExchangeRo
             if all(direction in exchange for exchange in exchanges)
         }
         yield BorderExchangeRow(
-            application=cell.problem.application,
-            grid=cell.problem.grid,
-            processors=cell.problem.processors,
-            clusters=cell.clusters,
+            **cell.columns,
             interconnect=interconnect(jobs),
             synchronized=cell.synchronized,
             process=process,

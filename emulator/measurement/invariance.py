@@ -40,12 +40,16 @@ def invariance_rows(layout: Layout, measurement: SessionRuns, check: SessionRuns
 def defects(rows: Sequence[InvarianceRow]) -> tuple[str, ...]:
     """Return a sentence for each figure that was valid at both dilations and differs by too much."""
     return tuple(
-        f"{Problem(row.application, row.grid, row.processors).shown} {CellVariant(row.clusters).shown}: valid, but its "
+        f"{Problem(row.application, row.grid, row.processors).shown} {_variant(row).shown}: valid, but its "
         f"{'extension factor' if row.extension_factor else 'runtime'} at dilation "
         f"{row.check_dilation:g} differs by {row.difference:+.1%} from that at {row.dilation:g}"
         for row in rows
         if row.defect
     )
+
+
+def _variant(row: InvarianceRow) -> CellVariant:
+    return CellVariant(row.clusters, split=row.components if len(set(row.components)) > 1 else ())
 
 
 @dataclass(frozen=True, slots=True)

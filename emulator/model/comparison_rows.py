@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulator.model.rows import Row, Sizes
+from emulator.model.rows import Row, Sizes, spread_over
 
 
 class _CellRow(Row):
@@ -13,6 +13,11 @@ class _CellRow(Row):
     processors: int
     components: Sizes
     clusters: int
+
+    @property
+    def spread_over(self) -> str:
+        """The number of clusters, with the sizes of its parts if these are not equal."""
+        return spread_over(self.clusters, self.components)
 
 
 class AttributionRow(_CellRow):

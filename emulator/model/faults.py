@@ -63,7 +63,8 @@ def fault_sentence(fault: Mapping[str, Any]) -> str:
     if fault["type"] == "string_pattern_mismatch":
         return f"{key}: {_name_pattern(str(fault['ctx']['pattern']))}, not {shown(fault['input'])}."
     message = reworded(str(fault["msg"]))
-    return f"{key}: {message[0].lower()}{message[1:]}, not {shown(fault['input'])}."
+    said = f"{message[0].lower()}{message[1:]}, not {shown(fault['input'])}."
+    return f"{key}: {said}" if key else said
 
 
 def _name_pattern(pattern: str) -> str:

@@ -14,7 +14,7 @@ from pydantic import Field
 from emulator.model.comparison_rows import AttributionRow, InvarianceRow, ReproductionRow
 from emulator.model.documents import DocumentModel
 from emulator.model.evidence import EvidenceRow, EvidenceSummary, LinkCheck, LinkFaultRow
-from emulator.model.rows import Names, Row, Sizes
+from emulator.model.rows import Names, Row, Sizes, spread_over
 from emulator.model.topology import Topology
 
 FORMAT_VERSION: Final = 1
@@ -215,8 +215,7 @@ class ExtensionFactorRow(Row):
     @property
     def spread_over(self) -> str:
         """The number of clusters, with the sizes of its parts if these are not equal."""
-        parts = "" if len(set(self.components)) < 2 else f" ({'+'.join(map(str, self.components))})"
-        return f"{self.clusters}{parts}"
+        return spread_over(self.clusters, self.components)
 
 
 class CommunicationRow(Row):
@@ -250,6 +249,11 @@ class CommunicationRow(Row):
     n: int
     verdict: str
 
+    @property
+    def spread_over(self) -> str:
+        """The number of clusters, with the sizes of its parts if these are not equal."""
+        return spread_over(self.clusters, self.components)
+
 
 class BorderExchangeRow(Row):
     """The border exchange time of one process over all iterations, by direction: the mean of a cell's `n` runs.
@@ -261,6 +265,7 @@ class BorderExchangeRow(Row):
     application: str
     grid: int | None = None
     processors: int
+    components: Sizes = ()
     clusters: int
     interconnect: str = ""
     synchronized: bool
@@ -274,6 +279,11 @@ class BorderExchangeRow(Row):
     right_s: float | None = None
     total_s: float
     n: int
+
+    @property
+    def spread_over(self) -> str:
+        """The number of clusters, with the sizes of its parts if these are not equal."""
+        return spread_over(self.clusters, self.components)
 
 
 class ExecutionTimeRow(Row):

@@ -6,7 +6,7 @@ by ``+``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Final, Self
 
 from pydantic import BeforeValidator
@@ -22,6 +22,12 @@ def _split(cell: object) -> object:
 
 Sizes = Annotated[tuple[int, ...], BeforeValidator(_split)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
+
+
+def spread_over(clusters: int, components: Sequence[int]) -> str:
+    """Return a number of clusters, with the sizes of a job's `components` there if these are not equal."""
+    parts = "" if len(set(components)) < 2 else f" ({JOINED_BY.join(map(str, components))})"
+    return f"{clusters}{parts}"
 
 
 class Row(DocumentModel):

@@ -21,7 +21,7 @@ from emulator.model.units import BYTES_PER_POINT
 from emulator.planning.planned_traffic import Part, RankPackets
 
 UNSTATED_ITERATIONS: Final = 1000
-"""How long a job is taken to be that ends when it has converged: nobody knows before."""
+"""The assumed length of a job that ends when it has converged, since its length is not known before."""
 
 _UNSTATED_POINTS: Final = 1
 

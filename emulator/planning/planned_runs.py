@@ -35,7 +35,7 @@ from workloads.campaign_stream import InputFile, campaign_files
 from workloads.schedule import Arrival
 
 MOST_TOGETHER = 24
-"""So many jobs run at once in a pilot of a campaign at most."""
+"""The largest number of jobs that run at once in a pilot of a campaign."""
 
 
 def available_resources(path: Path | None = None, *, guest_router: bool = True) -> Resources:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from emulator.fidelity.attribution import WHOLE, Part
 from emulator.model.comparison_rows import AttributionRow
 from emulator.reports.attribution_tables import PARTS, Key, by_factor
+from emulator.reports.communication_tables import clusters_title
 from emulator.reports.pictures import as_png, blank_figure
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def _bars(rows: Sequence[AttributionRow]) -> list[tuple[str, Parts, AttributionR
     for _, group in groupby(by_factor(rows), key=lambda factor: factor[0][:3]):
         factors = list(group)
         key, first = factors[0]
-        bars.append((_label((*key[:3], 1)), {part: first[part].single_share for part in PARTS}, None))
+        bars.append((_label((*key[:3], "1")), {part: first[part].single_share for part in PARTS}, None))
         for key, parts in factors:
             heights = {part: parts[part].single_share + parts[part].added for part in PARTS}
             bars.append((_label(key), heights, parts[WHOLE]))
@@ -82,9 +83,9 @@ def _bars(rows: Sequence[AttributionRow]) -> list[tuple[str, Parts, AttributionR
 
 
 def _label(key: Key) -> str:
-    application, grid, processors, clusters = key
+    application, grid, processors, spread_over = key
     on_grid = "" if grid is None else f" {grid}"
-    return f"{application}{on_grid}\n{processors} processors\n{clusters} cluster{'s' if clusters > 1 else ''}"
+    return f"{application}{on_grid}\n{processors} processors\n{clusters_title(spread_over, '')}"
 
 
 def _stack(axis: Axes, place: int, parts: Parts, highest: float) -> float:

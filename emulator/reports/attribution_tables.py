@@ -14,13 +14,13 @@ from emulator.reports.text import with_interval
 ATTRIBUTION_TITLE: Final = "What the extension factors are made of, in runtimes of one cluster"
 INVARIANCE_TITLE: Final = "The same at twice the dilation"
 
-Key = tuple[str, int | None, int, int]
+Key = tuple[str, int | None, int, str]
 PARTS: Final = tuple(part.value for part in Part)
 
 
 def factor_of(row: AttributionRow | InvarianceRow) -> Key:
-    """Return the factor that a row is about: application, grid, processors, clusters."""
-    return (row.application, row.grid, row.processors, row.clusters)
+    """Return the factor that a row is about: application, grid, processors, the clusters with unequal parts."""
+    return (row.application, row.grid, row.processors, row.spread_over)
 
 
 def by_factor(rows: Iterable[AttributionRow]) -> list[tuple[Key, dict[str, AttributionRow]]]:

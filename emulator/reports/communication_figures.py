@@ -68,7 +68,7 @@ def process_figure(rows: Sequence[BorderExchangeRow]) -> bytes:
     axes = figure.subplots(len(modes), len(variants), squeeze=False)
     for mode, of_mode in zip(modes, axes, strict=True):
         for variant, axis in zip(variants, of_mode, strict=True):
-            panel = [row for row in rows if (row.synchronized, row.clusters, row.interconnect) == (mode, *variant)]
+            panel = [row for row in rows if (row.synchronized, row.spread_over, row.interconnect) == (mode, *variant)]
             title = f"{clusters_title(*variant)},\n{'synchronized' if mode else 'not synchronized'}"
             _draw_places(axis, panel, "total_s", title)
     figure.suptitle(f"Border exchange of each process (s): {_problem_title(rows[0])}", fontsize=10)
@@ -84,7 +84,7 @@ def direction_figure(rows: Sequence[BorderExchangeRow]) -> bytes:
     figure = blank_figure((inches[0] * len(DIRECTION_COLUMNS), (inches[1] + 0.4) * len(variants) + 0.5))
     axes = figure.subplots(len(variants), len(DIRECTION_COLUMNS), squeeze=False)
     for variant, of_cell in zip(variants, axes, strict=True):
-        panel = [row for row in shown if (row.clusters, row.interconnect) == variant]
+        panel = [row for row in shown if (row.spread_over, row.interconnect) == variant]
         most_s = max(getattr(row, column) or 0.0 for row in panel for column in DIRECTION_COLUMNS)
         for column, axis in zip(DIRECTION_COLUMNS, of_cell, strict=True):
             title = f"{column.removesuffix('_s')},\n{clusters_title(*variant)}"
@@ -94,9 +94,9 @@ def direction_figure(rows: Sequence[BorderExchangeRow]) -> bytes:
     return as_png(figure)
 
 
-def _variants(rows: Sequence[BorderExchangeRow]) -> list[tuple[int, str]]:
+def _variants(rows: Sequence[BorderExchangeRow]) -> list[tuple[str, str]]:
     """Return the numbers of clusters, each with the interconnects inside them, in the order of the rows."""
-    return list(dict.fromkeys((row.clusters, row.interconnect) for row in rows))
+    return list(dict.fromkeys((row.spread_over, row.interconnect) for row in rows))
 
 
 def _problem_title(row: BorderExchangeRow) -> str:
@@ -181,10 +181,15 @@ def _draw_times(axis: Axes, at: Mapping[float, CommunicationRow], label: str) ->
     axis.bar(list(at), values_ms, 0.38, yerr=errors_ms, label=label, error_kw={"elinewidth": 0.8})
 
 
-def _tick(application: str, grid: int | None, processors: int, clusters: int, interconnect: str) -> str:
+def _tick(application: str, grid: int | None, processors: int, spread_over: str, interconnect: str) -> str:
     on_grid = "" if grid is None else f" {grid}"
     inside = f"\n{interconnect}" if interconnect else ""
-    return f"{application}{on_grid}\n{processors} processors\n{clusters_title(clusters, '')}{inside}"
+    return f"{application}{on_grid}\n{processors} processors\n{clusters_title(spread_over, '')}{inside}"
+
+
+def _line(row: CommunicationRow) -> tuple[str, int, int, str, str]:
+    """Return what the points of a line have in common, in the order of the lines."""
+    return row.application, row.processors, row.clusters, row.spread_over, row.interconnect
 
 
 def data_rate_figure(rows: Sequence[CommunicationRow]) -> bytes:
@@ -192,15 +197,13 @@ def data_rate_figure(rows: Sequence[CommunicationRow]) -> bytes:
     figure = blank_figure((4.5, 3.2))
     axis = figure.subplots()
     measured = [row for row in rows if row.data_rate_mbit is not None and row.grid is not None]
-    lines = sorted({(row.application, row.processors, row.clusters, row.interconnect) for row in measured})
-    for application, processors, clusters, interconnect in lines:
+    lines = sorted({_line(row) for row in measured})
+    for line in lines:
+        application, processors, _, spread_over, interconnect = line
         points = sorted(
-            (row.grid or 0, megabytes_per_s(row.data_rate_mbit or 0.0))
-            for row in measured
-            if (row.application, row.processors, row.clusters, row.interconnect)
-            == (application, processors, clusters, interconnect)
+            (row.grid or 0, megabytes_per_s(row.data_rate_mbit or 0.0)) for row in measured if _line(row) == line
         )
-        label = f"{application}, {processors} processors, {clusters_title(clusters, interconnect)}"
+        label = f"{application}, {processors} processors, {clusters_title(spread_over, interconnect)}"
         axis.plot(*zip(*points, strict=True), "o-", label=label)
     axis.set_xscale("log")
     _number_plainly(axis)

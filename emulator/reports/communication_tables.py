@@ -16,8 +16,8 @@ from emulator.model.units import megabytes_per_s
 from emulator.reports.published_communication import published_iteration_s
 from emulator.reports.text import with_interval
 
-Cell = tuple[str, int | None, int, int, str]
-"""Application, grid, processors, clusters, interconnect: the same for a synchronized measurement and another."""
+Cell = tuple[str, int | None, int, str, str]
+"""Application, grid, processors, the clusters with unequal parts, interconnect: the same synchronized and not."""
 
 COMMUNICATION_TITLE: Final = "Total communication time of an iteration, and data rate"
 DIRECTION_COLUMNS: Final = ("top_s", "bottom_s", "left_s", "right_s")
@@ -25,20 +25,21 @@ DIRECTION_COLUMNS: Final = ("top_s", "bottom_s", "left_s", "right_s")
 
 def cell_of(row: CommunicationRow | BorderExchangeRow) -> Cell:
     """Return the cell of a row, synchronized or not."""
-    return row.application, row.grid, row.processors, row.clusters, row.interconnect
+    return row.application, row.grid, row.processors, row.spread_over, row.interconnect
 
 
 def cell_title(cell: Cell) -> str:
     """Return a cell in words."""
-    application, grid, processors, clusters, interconnect = cell
+    application, grid, processors, spread_over, interconnect = cell
     on_grid = "" if grid is None else f" grid {grid}"
-    return f"{application}{on_grid} on {processors} processors over {clusters_title(clusters, interconnect)}"
+    return f"{application}{on_grid} on {processors} processors over {clusters_title(spread_over, interconnect)}"
 
 
-def clusters_title(clusters: int, interconnect: str) -> str:
-    """Return the number of clusters, and the interconnect inside them if one is stated, in words."""
+def clusters_title(spread_over: str, interconnect: str) -> str:
+    """Return the clusters that a row names, and the interconnect inside them if one is stated, in words."""
     inside = f" ({interconnect})" if interconnect not in ("", SHARED_MEMORY) else ""
-    return f"{clusters} cluster{'s' if clusters > 1 else ''}{inside}"
+    number, space, parts = spread_over.partition(" ")
+    return f"{number} cluster{'' if number == '1' else 's'}{space}{parts}{inside}"
 
 
 def communication_table(rows: Sequence[CommunicationRow], topology: Topology) -> list[dict[str, str]]:
@@ -50,9 +51,9 @@ def communication_table(rows: Sequence[CommunicationRow], topology: Topology) ->
 
 
 def _communication_line(rows: Sequence[CommunicationRow], topology: Topology, with_published: bool) -> dict[str, str]:
-    application, grid, processors, clusters, interconnect = cell_of(rows[0])
+    application, grid, processors, spread_over, interconnect = cell_of(rows[0])
     on_grid = "" if grid is None else f" {grid}"
-    line = {"cell": f"{application}{on_grid}, {processors} over {clusters}", "interconnect": interconnect}
+    line = {"cell": f"{application}{on_grid}, {processors} over {spread_over}", "interconnect": interconnect}
     for title, synchronized in (("synchronized", True), ("not", False)):
         row = next((row for row in rows if row.synchronized is synchronized), None)
         line[f"{title} (ms)"] = "" if row is None else _per_iteration_ms(row)

@@ -2,7 +2,7 @@
 
 Total communication times of Poisson on 4 x 4 processes, synchronized and not (Tables 9 and 10). They are shown beside a
 measurement only if it ran the same application, grid and processors on the topology `das2`, over as many clusters
-and the same interconnect.
+in equal parts and the same interconnect.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _SETUPS: Final[Mapping[tuple[int, str], Setup]] = {
 def published_iteration_s(row: CommunicationRow, topology: Topology) -> float | None:
     """Return the published communication time per iteration for the configuration of `row`; None if there is none."""
     setup = _SETUPS.get((row.clusters, row.interconnect))
-    if setup is None or topology.name != _TOPOLOGY or row.exchange != "steps":
+    has_equal_parts = len(set(row.components)) == 1
+    if setup is None or not has_equal_parts or topology.name != _TOPOLOGY or row.exchange != "steps":
         return None
     found = find_communication(row.application, row.grid, row.processors, setup, synchronized=row.synchronized)
     return None if found is None else found.iteration_s

@@ -14,6 +14,7 @@ from typing import Final
 from emulator.fidelity.intervals import Estimate, mean, ratio_of_means
 from emulator.model.job import JobState
 from emulator.model.records import JobRow, RunKind, UtilizationRow
+from emulator.runs.equal_jobs import but_for_its_length
 from emulator.runs.run_directory import RunRecords
 
 TIMES: Final = ("queue_time_s", "overhead_s", "wait_time_s", "execution_time_s", "response_time_s")
@@ -24,7 +25,8 @@ TIMES: Final = ("queue_time_s", "overhead_s", "wait_time_s", "execution_time_s",
 class FactorEstimate:
     """An extension factor among the jobs of one run, and the number of runs in one cluster that it is relative to.
 
-    It compares jobs of equal application, arguments and total size, by the application's own runtime.
+    It compares jobs of equal application, total size, and arguments but for their length, by the application's own time
+    of an iteration.
     """
 
     application: str
@@ -89,13 +91,14 @@ def _executing_processor_s(changes: Sequence[UtilizationRow], until_s: float) ->
 
 
 def factors_by_clusters(jobs: Sequence[JobRow]) -> list[FactorEstimate]:
-    """Return extension factors wherever equal jobs ran both in one cluster and in several."""
-    runtimes_s: dict[tuple[str, str, int], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    """Return extension factors wherever jobs that are equal but for their length ran in one cluster and in several."""
+    iterations_s: dict[tuple[str, str, int], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for job in jobs:
         if job.clusters is not None and job.runtime_s is not None:
-            runtimes_s[job.application, job.arguments, job.processors][job.clusters].append(job.runtime_s)
+            arguments, length = but_for_its_length(job)
+            iterations_s[job.application, arguments, job.processors][job.clusters].append(job.runtime_s / length)
     found: list[FactorEstimate] = []
-    for (application, arguments, processors), by_clusters in sorted(runtimes_s.items()):
+    for (application, arguments, processors), by_clusters in sorted(iterations_s.items()):
         single = by_clusters.get(1, [])
         for clusters in sorted(set(by_clusters) - {1}):
             factor = ratio_of_means(by_clusters[clusters], single)

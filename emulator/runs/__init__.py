@@ -13,6 +13,7 @@ cell_runs, cell_sessions     running cells in turn, and as one recorded run
 control_runs                 runs beside a measurement's own that change the wide area or the dilation
 extension_factors            rows of extension factors from finished cells
 resuming                     what earlier attempts have already run
+equal_jobs                   jobs that differ in their length alone
 input_files                  the files that a campaign's jobs read
 replay                       a run's recorded decisions made again
 """

@@ -140,7 +140,7 @@ class Gathering:
             if self._clock is None or self._ended.is_set():
                 return {}
             self._look()
-            rows = self._evidence.during(self._clock.host_timestamp_s(began_s), host_steady_now_s())
+            rows = self._evidence.during(self._clock.host_steady_s(began_s), host_steady_now_s())
         return _added({}, (row for row in rows if row.part in clusters))
 
     def carried_in_all(self) -> tuple[dict[str, Carried], float]:
@@ -149,7 +149,7 @@ class Gathering:
             return dict(self._carried), self._host_duration_s
 
     def unwatched_hosts(self, clusters: Collection[str]) -> list[str]:
-        """Return the hosts of `clusters` that nobody looks at."""
+        """Return the hosts of `clusters` that are not looked at."""
         unwatched = self._telemetry.unwatched
         return sorted({unwatched[cluster] for cluster in clusters if cluster in unwatched})
 

@@ -32,6 +32,9 @@ HOST_LEAD_S: Final = 60.0
 LEADS: Final = 4.0
 """How many times as long as the slowest file took to make the next ones are begun before they are needed."""
 
+HOST_PATIENCE_S: Final = 10.0
+"""Host seconds for which the last files may still be in use when a run ends."""
+
 _AT_ONCE: Final = 4
 _HOST_RETRY_S: Final = 0.5
 
@@ -63,10 +66,11 @@ class FileKeeper:
         make: Callable[[str, InputFile], None],
         remove: Callable[[str], None],
         host_lead_s: float = HOST_LEAD_S,
+        host_patience_s: float = HOST_PATIENCE_S,
     ) -> None:
         self._files, self._arrivals_s, self._dilation = files, arrivals_s, dilation
         self._make, self._remove = make, remove
-        self._host_lead_s = host_lead_s
+        self._host_lead_s, self._host_patience_s = host_lead_s, host_patience_s
         self._coming = deque(sorted(files, key=lambda name: arrivals_s[name]))
         self._ended: list[str] = []
         self._made: set[str] = set()
@@ -108,14 +112,23 @@ class FileKeeper:
             raise self._error
 
     def close(self) -> list[TestbedError]:
-        """Stop, remove all files that are left, and return what could not be removed."""
+        """Stop, remove all files that are left, and return what could not be removed.
+
+        Files that are still in use are waited for a little: the last jobs may only just have ended.
+        """
         with self._lock:
             self._stopped = True
             self._lock.notify_all()
         for thread in self._threads:
             thread.join()
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            return [failure for failure in pool.map(self._removed, sorted(self._made)) if failure is not None]
+        host_deadline_s = time.monotonic() + self._host_patience_s
+        while True:
+            with ThreadPoolExecutor(_AT_ONCE) as pool:
+                failures = [failure for failure in pool.map(self._removed, sorted(self._made)) if failure is not None]
+            in_use = any(isinstance(failure, TestbedBusy) for failure in failures)
+            if not in_use or time.monotonic() > host_deadline_s:
+                return failures
+            time.sleep(_HOST_RETRY_S)
 
     def _guarded(self, work: Callable[[EmulatedClock], None], clock: EmulatedClock) -> None:
         try:

@@ -6,6 +6,7 @@ impossible combination is left out with a sentence; a contradictory matrix is an
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -32,6 +33,7 @@ SYNCHRONIZED: Final = "synchronized"
 MAX_REPEAT: Final = 1000
 _COMPUTE_AIM_S: Final = 4.0
 _FEWEST_ITERATIONS, _MOST_ITERATIONS = 20, 120
+_LONGEST_NAME, _NAME_DIGEST = 64, 12
 
 Values = dict[ArgumentName, int | float | bool | JobName]
 Count = Annotated[PositiveInt, Field(le=MAX_COMPONENT_PROCESSORS)]
@@ -300,7 +302,7 @@ def _cells(
 
 
 def _variants(matrix: Matrix, problem: Problem) -> list[CellVariant]:
-    """Return the variants of a problem, in order: equal parts first."""
+    """Return the variants of a problem, in order: equal parts first, which are not measured again as a split."""
     modes = (False, True) if matrix.communication else (False,)
     found: list[CellVariant] = []
     for clusters in matrix.clusters:
@@ -308,7 +310,8 @@ def _variants(matrix: Matrix, problem: Problem) -> list[CellVariant]:
         for interconnect in (None, WhichInterconnect.COALLOCATED) if as_coallocated else (None,):
             found += [CellVariant(clusters, synchronized, interconnect) for synchronized in modes]
     for split in matrix.splits:
-        if sum(split) == problem.processors:
+        is_known = len(set(split)) == 1 and len(split) in matrix.clusters
+        if sum(split) == problem.processors and not is_known:
             found += [CellVariant(len(split), synchronized, None, split) for synchronized in modes]
     return found
 
@@ -328,7 +331,7 @@ def _specification(
         )
     specification = validate(
         {
-            "name": f"{problem.name}{variant.suffix}",
+            "name": _job_name(problem, variant),
             "application": problem.application,
             "arguments": arguments,
             "components": variant.split or (problem.processors // clusters,) * clusters,
@@ -343,6 +346,15 @@ def _specification(
     check_program(specification.application, specification.arguments)
     specification.request_in(topology)
     return specification
+
+
+def _job_name(problem: Problem, variant: CellVariant) -> str:
+    """Return the name of a cell's jobs; one that many parts make too long ends with a hash of all of it."""
+    name = f"{problem.name}{variant.suffix}"
+    if len(name) <= _LONGEST_NAME:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:_NAME_DIGEST]
+    return f"{name[: _LONGEST_NAME - _NAME_DIGEST - 1]}-{digest}"
 
 
 def default_iterations(problem: Problem, processor: Processor) -> int:

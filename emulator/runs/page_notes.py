@@ -126,5 +126,5 @@ def _send(broker: TakesNotes, run: int, book: NoteBook, over: threading.Event) -
         except UnknownName:
             return  # a broker without a page
         except TestbedError:
-            continue  # it says the same to whoever records the run
+            continue  # the recorder of the run meets the same error, and reports it
         held, is_watched = answer.held, answer.is_watched

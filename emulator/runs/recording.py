@@ -80,7 +80,7 @@ Finished = Mapping[str, Sequence[EndedJob]]
 
 
 class BackgroundListener(Protocol):
-    """Whoever holds a background load: told when the run's clock starts, and what the grid's jobs hold."""
+    """The holder of a background load: told when the run's clock starts, and what the grid's jobs hold."""
 
     def begin(self, clock: EmulatedClock) -> None:
         """Begin, by the clock of the run."""
@@ -90,7 +90,7 @@ class BackgroundListener(Protocol):
 
 
 class FilesListener(Protocol):
-    """Whoever keeps the jobs' input files: told when the run's clock starts, and which file's job has ended."""
+    """The keeper of the jobs' input files: told when the run's clock starts, and which file's job has ended."""
 
     def begin(self, clock: EmulatedClock) -> None:
         """Go on by the clock of the run."""

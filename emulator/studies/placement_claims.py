@@ -11,6 +11,7 @@ from typing import Final
 
 from emulator.fidelity.intervals import Estimate, ratio_of_means
 from emulator.model.records import ExtensionFactorRow, JobRow
+from emulator.runs.equal_jobs import but_for_its_length
 from emulator.studies.campaign_runs import CampaignRun, of_case, ratio_of
 from emulator.studies.campaign_statements import (
     Part,
@@ -73,7 +74,8 @@ def _by_clusters(runs: Sequence[CampaignRun], factors: Sequence[ExtensionFactorR
     by_job: dict[tuple[str, str, int], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for job in (job for run in runs for job in run.jobs):
         if job.application in APPLICATIONS and job.clusters is not None and job.execution_time_s is not None:
-            by_job[job.application, job.arguments, job.processors][job.clusters].append(job.execution_time_s)
+            arguments, length = but_for_its_length(job)
+            by_job[job.application, arguments, job.processors][job.clusters].append(job.execution_time_s / length)
     for (application, _, processors), by_clusters in sorted(by_job.items()):
         numbers = sorted(by_clusters)
         if len(numbers) > 1:

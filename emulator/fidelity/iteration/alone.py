@@ -28,16 +28,21 @@ class JobAlone:
         return max(1, round((execution_s - self.once_s) / self.iteration_s))
 
     def execution_s(self, iterations: float) -> float:
-        """Return the execution time of so many iterations."""
+        """Return the execution time of a job with that number of `iterations`."""
         return self.once_s + iterations * self.iteration_s
 
 
 def job_alone(
-    topology: Topology, application: str, arguments: Mapping[str, ArgumentValue], processors: int
+    topology: Topology,
+    application: str,
+    arguments: Mapping[str, ArgumentValue],
+    processors: int,
+    processor_speed: float = 1.0,
 ) -> JobAlone | None:
     """Return what a job of `processors` takes in the largest cluster; None if its processors' costs are unknown.
 
-    Whether the cluster is large enough is not asked.
+    Its processors compute `processor_speed` times as fast as the topology's. Whether the cluster is large enough is not
+    asked.
 
     Raises:
         UnknownName: if there is no such application.
@@ -50,7 +55,10 @@ def job_alone(
     side_points = stated if isinstance(stated, int) else 0
     largest = max(topology.clusters, key=lambda cluster: cluster.processors)
     which = WhichInterconnect.SINGLE_CLUSTER
-    job = ModelJob(descriptor.name, side_points, ((largest.name, processors),), which, arguments=arguments)
+    job = ModelJob(
+        descriptor.name, side_points, ((largest.name, processors),), which, arguments=arguments,
+        processor_speed=processor_speed,
+    )  # fmt: skip
     iteration_s = predicted(topology, job).iteration_s
     if iteration_s <= 0.0:
         return None

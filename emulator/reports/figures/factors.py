@@ -42,7 +42,7 @@ def factors(runs: Sequence[ReportedRun]) -> ReportFigure | None:
 def factor_rows(run: ReportedRun) -> list[DataRow]:
     """Return a row per extension factor of `run`."""
     measured = [
-        _row(run, row.application, row.grid, row.processors, row.clusters, row.extension_factor, row.ci_low,
+        _row(run, row.application, row.grid, row.processors, row.spread_over, row.extension_factor, row.ci_low,
              row.ci_high, row.n, row.verdict)
         for row in run.records.extension_factors
         if row.extension_factor is not None and row.clusters > 1
@@ -50,7 +50,7 @@ def factor_rows(run: ReportedRun) -> list[DataRow]:
     if run.records.manifest.kind is RunKind.MEASUREMENT:
         return measured
     return measured + [
-        _row(run, found.application, None, found.processors, found.clusters, found.factor.value, found.factor.low,
+        _row(run, found.application, None, found.processors, str(found.clusters), found.factor.value, found.factor.low,
              found.factor.high, found.factor.n, run.records.manifest.verdict)
         for found in run.summary.factors
     ]  # fmt: skip
@@ -71,7 +71,7 @@ def attribution(run: ReportedRun) -> ReportFigure | None:
 
 
 def _row(
-    run: ReportedRun, application: str, grid: int | None, processors: int, clusters: int, factor: float,
+    run: ReportedRun, application: str, grid: int | None, processors: int, clusters: str, factor: float,
     low: float | None, high: float | None, n: int, verdict: str,
 ) -> DataRow:  # fmt: skip
     return {

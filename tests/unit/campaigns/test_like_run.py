@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
-from emulator.campaigns.like_run import like_run, recorded_campaign
+from emulator.campaigns.job_times import JobTimes
+from emulator.campaigns.like_run import like_run
 from emulator.campaigns.simulated import SimulationOptions, simulate_prepared, simulate_workload
+from emulator.fidelity.iteration.alone import job_alone
+from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
 from emulator.model.placement import Component, Placement
 from emulator.model.processor import processor_named
@@ -20,14 +23,16 @@ from emulator.reports.compared_runs import compare
 from emulator.runs.run_directory import read_manifest, read_rows, read_run, replace_manifest, replace_rows
 from emulator.runs.timelines import BACKGROUND, mean_shares, read_timelines, utilization_split
 from emulator.simulator.runtime_tables import read_factors
-from workloads.campaign import campaign_named
+from workloads.campaign import campaign_named, recorded_campaign
+from workloads.campaign_stream import campaign_jobs
+from workloads.job_lengths import with_lengths
 from workloads.schedule import schedule, write_schedule
 
 
 def live_run(path: Path, source: str = "first", *, seed: int = 3, **options: Any) -> Path:
     """Write the directory of a run that is as a live one: its schedule, and what came of it."""
     subject, _ = simulate_workload(source, SimulationOptions(seed=seed, **options), out=path)
-    campaign = recorded_campaign(subject.record, path)
+    campaign = recorded_campaign(subject.record, source=str(path))
     write_schedule(schedule(campaign, seed), path / "schedule.jsonl")
     changed(path, kind=RunKind.CAMPAIGN, simulated=None)
     return path
@@ -148,6 +153,25 @@ def test_the_readmes_own_campaign_is_simulated_with_times_of_the_model(tmp_path)
     assert run.manifest.simulated == {"times": "model", "jobs_by_source": {"predicted": 20}}
     one = next(job for job in run.jobs if job.processors == 4 and job.clusters == 1)
     assert 25 < one.execution_time_s < 40  # the campaign file says about 32 s
+
+
+def test_what_heat_passes_on_once_is_part_of_its_time_by_the_model():
+    """Live jobs of W1 have as many iterations as take the drawn time beside that; so the model must give that time."""
+    campaign = campaign_named("W1").changed(jobs=60)
+    topology = topology_named(campaign.topology)
+    jobs = [arrival.specification for arrival in with_lengths(schedule(campaign, 3), campaign, topology, 3)]
+    times = JobTimes(topology, dict(enumerate(jobs, start=1)))
+    drawn_s = [job.service_s for job in campaign_jobs(campaign, topology, 3).jobs]
+    assert [times.service_s(job) for job in jobs] == pytest.approx(drawn_s, abs=0.1)
+    faster = next(job for job in jobs if job.application == "heat").model_copy(update={"processor_speed": 2.0})
+    alone = job_alone(topology, "heat", faster.arguments, sum(faster.components), 2.0)
+    assert times.service_s(faster) == pytest.approx(alone.execution_s(faster.arguments["steps"]))
+
+
+def test_a_simulation_like_the_run_in_the_working_directory_names_that_run(tmp_path, monkeypatch):
+    live = live_run(tmp_path / "live", jobs=3)
+    monkeypatch.chdir(live)
+    assert like_run(Path()).provenance["like"] == "live"
 
 
 def test_a_campaign_with_stated_times_takes_factors_that_a_table_lacks_from_the_model(tmp_path):

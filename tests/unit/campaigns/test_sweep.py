@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -21,7 +22,7 @@ from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput, RunFailed, TestbedBusy
 from emulator.model.records import MANIFEST_FILE
 from emulator.model.views import EventKind, RunRequest
-from emulator.runs.run_directory import read_manifest, read_run
+from emulator.runs.run_directory import read_manifest, read_run, replace_manifest
 from workloads.campaign import campaign_named, recorded_campaign, shipped_campaigns
 
 CAMPAIGN = campaign_named("first").changed(jobs=3, dilation=0.01)
@@ -112,10 +113,35 @@ def test_a_folder_of_another_sweep_or_of_something_else_is_refused(tmp_path):
         read_sweep(tmp_path / "other")
 
 
-@pytest.mark.parametrize(("policies", "seeds"), [(["wf", "wf"], [1]), (["wf"], [1, 1]), (["wf"], [])])
-def test_a_policy_or_a_seed_twice_or_no_seed_is_refused(policies, seeds):
-    with pytest.raises(InvalidInput, match=r"--(policy|seeds)"):
+@pytest.mark.parametrize(
+    ("policies", "seeds", "said"),
+    [
+        (["wf", "wf"], [1], "--policy: wf, wf names one twice"),
+        (["wf", "WF"], [1], "--policy: wf, wf names one twice"),
+        (["wf"], [1, 1], "--seeds: 1, 1 names one twice"),
+        (["wf"], [], "--seeds: at least one is needed"),
+    ],
+)
+def test_a_policy_or_a_seed_twice_or_no_seed_is_refused(policies, seeds, said):
+    with pytest.raises(InvalidInput, match=said):
         sweep_of(CAMPAIGN, policies, seeds)
+
+
+def test_a_run_has_as_many_jobs_as_were_admitted(testbed, broker, tmp_path):
+    path = tmp_path / "sweep"
+    sweep = begin_sweep(path, sweep_of(CAMPAIGN, ["wf", "cm"], [1], dilation=0.01))
+    (tmp_path / "one").mkdir()
+    run_sweep(testbed, tmp_path / "one", sweep_of(CAMPAIGN, ["wf"], [1], dilation=0.01), silent)
+    (tmp_path / "one" / "wf-1").rename(path / "wf-1")
+    replace_manifest(path / "wf-1", read_manifest(path / "wf-1").model_copy(update={"jobs": 2}))
+    assert [each.jobs for each in statuses(path, sweep)] == [2, 3]
+
+
+def test_a_file_of_a_sweep_that_is_no_text_is_refused_in_a_sentence(tmp_path):
+    (tmp_path / "sweep.json").write_bytes(b'{"runs": "\xff')
+    with pytest.raises(InvalidInput, match=r"sweep\.json: ") as refused:
+        read_sweep(tmp_path)
+    assert "\n" not in str(refused.value)
 
 
 def test_nothing_begins_if_one_of_the_runs_is_impossible(testbed, broker, tmp_path):
@@ -139,6 +165,18 @@ def test_an_interrupted_campaign_runs_again_with_its_seed_and_dilation(testbed, 
     assert again.manifest.workload == before.manifest.workload
     with pytest.raises(InvalidInput, match="is complete, nothing is left to run"):
         rerun_campaign(testbed, path, silent)
+
+
+def test_an_interrupted_campaign_runs_again_from_within_its_directory(testbed, broker, tmp_path, monkeypatch):
+    path = tmp_path / "run"
+    finishes, broker.on_submit = broker.on_submit, fails_after(broker, 1)
+    with pytest.raises(RunFailed):
+        run_campaign(testbed, CAMPAIGN, seed=5, path=path, report_progress=silent)
+    broker.on_submit = finishes
+    monkeypatch.chdir(path)
+    assert rerun_campaign(testbed, Path(), silent) == path
+    assert folders(tmp_path) == ["run", "run-interrupted"]
+    assert len(read_run(path).jobs) == 3
 
 
 def test_what_cannot_be_run_again_stays_as_it_is(testbed, broker, tmp_path):

@@ -11,6 +11,7 @@ import pytest
 from emulator.campaigns.simulated import SimulationOptions, prepared
 from emulator.campaigns.swept import SweepRequest, WorkloadCase, at_load, parsed_loads, sweep_workload
 from emulator.model.errors import ImpossibleRequest, InvalidInput, UnknownName
+from emulator.model.project import CAMPAIGNS, TOPOLOGIES
 from emulator.reports.sweep_files import CELLS_FILE, SIMULATIONS_FILE, write_sweep
 from emulator.simulator.sweep import Sweep, Workforce
 
@@ -34,7 +35,7 @@ def test_loads_are_a_list_or_a_range_with_its_end(text, loads):
     assert parsed_loads(text) == loads
 
 
-NO_LOADS = ["", "a", "0.5:0.9", "0.9:0.5:0.1", "0.5:0.9:0", "-1", "nan", "0.5:1e9:0.0001", "1:2:3:4"]
+NO_LOADS = ["", "a", "0.5:0.9", "0.9:0.5:0.1", "0.5:0.9:0", "-1", "nan", "0.5:1e9:0.0001", "0.5:0.9:1e-320", "1:2:3:4"]
 
 
 @pytest.mark.parametrize("text", NO_LOADS)
@@ -74,15 +75,31 @@ def test_a_changed_file_gives_other_cases(tmp_path):
     assert keys[0] != keys[1]
 
 
+def test_a_campaigns_own_policy_and_topology_count_among_the_files_that_may_change(tmp_path):
+    """They stand in files beside the campaign's, which stays as it is."""
+    campaign, policy, topology = tmp_path / "mine.yaml", tmp_path / "mine.py", tmp_path / "two.yaml"
+    text = (CAMPAIGNS / "W2.yaml").read_text().replace("topology: das2-2006", f"topology: {topology}")
+    campaign.write_text(text.replace("policy: wf", f"policy: {policy}:Mine"))
+    source, system = "class Mine: pass\n", (TOPOLOGIES / "das2-2006.yaml").read_text()
+    keys = []
+    for last_line, nodes in (("", "67"), ("# changed", "67"), ("# changed", "66")):
+        policy.write_text(source + last_line)
+        topology.write_text(system.replace("nodes: 67", f"nodes: {nodes}"))
+        keys.append(request(str(campaign), policies=(None,), loads=(None,)).cases()[0].key)
+    assert len(set(keys)) == 3
+
+
 @pytest.mark.parametrize(
     ("workload", "changes", "error", "said"),
     [
         ("W2", {"seeds": 0}, InvalidInput, "--seeds: must be at least 1, not 0"),
         ("W2", {"policies": ("wf", "wf")}, InvalidInput, "--policies: names something twice"),
+        ("W2", {"policies": ("wf", "WF")}, InvalidInput, "--policies: names something twice"),
+        ("W2", {"queues": ("gs", "GS")}, InvalidInput, "--queues: names something twice"),
         ("W2", {"policies": ("best",)}, UnknownName, "best"),
         ("W9", {}, UnknownName, "no workload 'W9'"),
         ("W2", {"topology": "mini"}, ImpossibleRequest, "72|64"),
-        ("25-25-25-25", {"loads": (None,), "policies": (None,)}, InvalidInput, "--load"),
+        ("25-25-25-25", {"loads": (None,), "policies": (None,)}, InvalidInput, "--loads: the stream '25-25-25-25'"),
     ],
 )
 def test_what_cannot_be_swept_is_refused_before_any_worker_starts(workload, changes, error, said):

@@ -41,6 +41,7 @@ def test_a_published_workload(call):
     [
         (("W1",), "workload 'W1'"),
         (("none.jsonl",), "none.jsonl: cannot be read"),
+        (("NONE.JSONL",), "NONE.JSONL: cannot be read"),
         (("SIT", "--policy", "4dbf"), "composition '4dbf'"),
         (("SIT", "--rule", "bvt"), "time-sharing rule 'bvt'"),
         (("SIT", "--topology", "mini"), "processors_per_node"),

@@ -11,6 +11,7 @@ from typer.testing import CliRunner, Result
 
 from emulator.cli.main import app
 from emulator.model.errors import TestbedError
+from emulator.model.project import CAMPAIGNS
 from workloads.application_mixes import EXECUTION_TIMES_FILE
 
 JOB = '{"id": 1, "arrival_s": 0, "service_s": 8, "components": [8, 8], "queue": 0, "application": "poisson"}\n'
@@ -32,6 +33,25 @@ def test_statistics_as_json(jobs: str) -> None:
     assert (found["policy"], found["queue"], found["jobs_finished"]) == ("wf-distinct", "gs", 1)
     assert found["response_s"]["mean"] == 8
     assert found["jobs_per_second"] > 0
+
+
+def test_a_simulation_has_its_verdict_with_it(jobs: str, tmp_path: Path) -> None:
+    """Under W2's rule a job that is tried more than once is given up; and local jobs alone may exceed the band."""
+    found = json.loads(run("simulate", jobs, "--json").stdout)
+    assert (found["verdict"], found["verdict_reasons"]) == ("valid", [])
+    impatient, loaded = tmp_path / "impatient.yaml", tmp_path / "loaded.yaml"
+    lines = [line for line in (CAMPAIGNS / "W2.yaml").read_text().splitlines() if not line.startswith("background")]
+    impatient.write_text("\n".join([*lines, "tries_threshold: 1", ""]))
+    local = "{interarrival: {mean_s: 150}, sizes: [32], lengths: {low_s: 600, high_s: 900}}"
+    loaded.write_text("\n".join([*lines, f"background: {{band: [0.15, 0.2], local_jobs: {local}}}", ""]))
+    given_up = json.loads(run("simulate", str(impatient), "--jobs", "60", "--json").stdout)
+    assert given_up["jobs_given_up"] > 0
+    assert given_up["verdict"] == "void"
+    assert "jobs failed" in given_up["verdict_reasons"][0]
+    assert "void; " in run("simulate", str(impatient), "--jobs", "60").stdout
+    above = json.loads(run("simulate", str(loaded), "--jobs", "20", "--json").stdout)
+    assert above["verdict"] == "void"
+    assert "background load above its band" in above["verdict_reasons"][0]
 
 
 def test_the_policy_follows_the_queue_unless_named(jobs: str) -> None:

@@ -88,6 +88,15 @@ def test_the_own_time_seen_from_a_late_neighbour_is_not_believed_to_be_too_large
     assert own_time(made, 2.0) is None
 
 
+def test_no_pilot_that_told_nothing_is_made_again():
+    """A host that stays busy disturbs every pilot at a larger dilation; there is an end of them nevertheless."""
+    made = [pilot(1.0, strain=0.1)]
+    for factor in (4.0, 8.0, 16.0, 32.0, 64.0, 128.0):
+        assert next_pilot(["a"], {"a": made}, 1.0) == Needed("a", factor)
+        made.append(pilot(factor, strain=20.0))
+    assert next_pilot(["a"], {"a": made}, 1.0) == Chosen(1.0)
+
+
 def test_a_huge_strain_takes_larger_steps():
     step = next_pilot(["a"], {"a": [pilot(1.0, strain=20.0)]}, 1.0)
     assert step == Needed("a", 4.0)

@@ -3,14 +3,24 @@
 from emulator.fidelity.background import BackgroundMeasures
 from emulator.fidelity.conditions import Conditions
 from emulator.fidelity.measures import JobMeasures, RunMeasures
+from emulator.fidelity.strangers import StrangersTraffic
 from emulator.fidelity.topics import Topic, reasons_by_topic
-from emulator.fidelity.verdict import Verdict, judge_job, judge_links, judge_real, judge_run, judge_unfinished
+from emulator.fidelity.verdict import (
+    Verdict,
+    judge_job,
+    judge_links,
+    judge_real,
+    judge_run,
+    judge_unfinished,
+    judge_unwatched,
+)
 from emulator.model.evidence import LinkCheck, LinkFault
 
 HOST = Conditions(
     host_duration_s=1.0, contending_cpu_share=1.0, cpu_pressure=1.0, stolen_cpu_share=1.0, stolen_wanted_share=1.0,
     memory_pressure=1.0, io_pressure=1.0, throttled_share=1.0, throttled_part="delft", stopped_share=1.0,
     stopped_part="delft", least_memory_share=0.0, swapped_pages=10**9, killed_processes=3, host_write_max_s=99.0,
+    host_clock_step_s=-3.0,
 )  # fmt: skip
 WIRES = Conditions(
     host_duration_s=1.0, unexplained_timeouts=100, unasked_drops=100, datagram_share=1.0,
@@ -27,9 +37,14 @@ def topics(verdict: Verdict) -> list[Topic]:
 def test_a_busy_host():
     for unpaced in (True, False):
         found = topics(judge_job(JobMeasures(conditions=HOST, unpaced=unpaced)))
-        assert found.count(Topic.HOST) == 11
+        assert found.count(Topic.HOST) == 12
         assert found.count(Topic.PHASES) == (1 if unpaced else 0)
-        assert len(found) == 11 + unpaced
+        assert len(found) == 12 + unpaced
+
+
+def test_ranks_that_stood_still_and_hosts_that_nobody_watched():
+    assert topics(judge_job(JobMeasures(standstill_share=1.0))) == [Topic.HOST]
+    assert topics(judge_unwatched({"second"})) == [Topic.HOST]
 
 
 def test_late_phases_middleware_and_arrivals():
@@ -43,6 +58,9 @@ def test_links():
     assert topics(judge_job(JobMeasures(conditions=WIRES, execution_s=1.0))) == [Topic.LINKS] * 4
     assert topics(judge_links([LinkCheck("before", (FAULT,)), LinkCheck("after", carried=False)])) == [Topic.LINKS] * 2
     assert topics(judge_real({"delft"})) == [Topic.LINKS]
+    strangers = StrangersTraffic(0.5, "delft up")
+    assert topics(judge_job(JobMeasures(strangers=strangers))) == [Topic.LINKS]
+    assert topics(judge_run(RunMeasures(strangers=strangers), [])) == [Topic.LINKS]
 
 
 def test_jobs_and_background():

@@ -8,6 +8,8 @@ from emulator.model.catalogue import topology_named
 from emulator.model.records import BorderExchangeRow, CommunicationRow
 from emulator.reports.communication_figures import write_figures
 from emulator.reports.communication_tables import (
+    cell_of,
+    cell_title,
     communication_objects,
     communication_table,
     direction_table,
@@ -73,6 +75,20 @@ def test_synchronized_and_other_times_stand_in_one_row():
     assert row["not (ms)"] == "2"
     assert row["synchronized, published"] == "5.53"
     assert row["MB/s"] == "0.3"
+
+
+def test_unequal_parts_are_a_cell_of_their_own():
+    """Equal and unequal parts over as many clusters, as `measure --clusters 2 --split 12,4` has them."""
+    unequal = {"components": (12, 4)}
+    totals = [total(), total(communication_s=0.6, ci_low=None, ci_high=None, **unequal)]
+    rows = communication_table(totals, DAS2)
+    assert [(row["cell"], row["synchronized (ms)"]) for row in rows] == [
+        ("poisson 100, 16 over 2", "6 [5, 7]"), ("poisson 100, 16 over 2 (12+4)", "12"),
+    ]  # fmt: skip
+    assert [row["synchronized, published"] for row in rows] == ["5.53", ""]
+    found = communication_objects(totals, [*processes(components=(8, 8)), *processes(total_s=9.0, **unequal)])
+    assert [cell["border_exchange"][0]["total_s"] for cell in found] == [0.0, 9.0]
+    assert cell_title(cell_of(totals[1])) == "poisson grid 100 on 16 processors over 2 clusters (12+4) (ethernet)"
 
 
 def test_without_published_values_there_is_no_column_for_them():

@@ -57,6 +57,20 @@ def test_factors_compare_only_equal_jobs():
     assert factors[0].factor.value == pytest.approx(12.05 / 10.1)
 
 
+def test_jobs_of_other_lengths_are_compared_by_their_iterations():
+    """As those of a campaign that draws execution times."""
+    jobs = [
+        job(number, clusters, iterations * iteration_s, iterations=iterations, arguments=f'{{"grid": 400, {length}}}')
+        for number, (clusters, iterations, iteration_s) in enumerate([(1, 100, 0.1), (1, 300, 0.1), (2, 200, 0.15)])
+        for length in (f'"iterations": {iterations}',)
+    ]
+    (factor,) = factors_by_clusters(jobs)
+    assert (factor.clusters, factor.single_runs, factor.arguments) == (2, 2, '{"grid": 400}')
+    assert factor.factor.value == pytest.approx(1.5)
+    simulated = [each.model_copy(update={"iterations": None}) for each in jobs]
+    assert [each.factor.value for each in factors_by_clusters(simulated)] == pytest.approx([1.5])
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     path = tmp_path / "first-1"

@@ -227,3 +227,16 @@ def test_a_wall_clock_that_is_set_stands_in_the_evidence_and_moves_no_look(testb
     found = run.gathering.conditions(0.0, HOST_LEAST_INTERVAL_S, TWO)
     assert found is not None
     assert found.host_clock_step_s == row.host_clock_step_s
+
+
+@pytest.mark.parametrize("step_s", [3600.0, -3600.0])
+def test_a_wall_clock_that_is_set_changes_nothing_of_what_crossed_the_links(testbed, scripted, monkeypatch, step_s):
+    monkeypatch.setattr(clock, "_STEADY", clock._SteadyClock())
+    scripted.sent_bytes = 0
+    run = Run(testbed, scripted, Rows())
+    scripted.sent_bytes = 1000
+    assert run.gathering.carried_since(0.0, TWO)["delft"] == (1000, 1000)
+    began_s, read = run.now_s(), time.time
+    monkeypatch.setattr(time, "time", lambda: read() + step_s)
+    scripted.sent_bytes = 1500
+    assert run.gathering.carried_since(began_s, TWO)["delft"] == (500, 500)

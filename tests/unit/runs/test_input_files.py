@@ -25,6 +25,7 @@ class Sites:
         self.there: set[str] = set()
         self.broken: set[str] = set()
         self.busy: set[str] = set()
+        self.always_busy: set[str] = set()
         self._changed = threading.Condition()
 
     def make(self, name: str, file: InputFile) -> None:
@@ -36,6 +37,8 @@ class Sites:
 
     def remove(self, name: str) -> None:
         with self._changed:
+            if name in self.always_busy:
+                raise TestbedBusy(f"{name} is needed.")
             if name in self.busy:
                 self.busy.discard(name)
                 raise TestbedBusy(f"{name} is needed.")
@@ -113,7 +116,15 @@ def test_a_file_that_cannot_be_made_in_time_is_said(keeper: FileKeeper, sites: S
     assert keeper.close() == []
 
 
-def test_what_cannot_be_removed_is_said_at_the_end(keeper: FileKeeper, sites: Sites) -> None:
+def test_a_file_that_is_still_in_use_at_the_end_is_waited_for(keeper: FileKeeper, sites: Sites) -> None:
     keeper.make_first()
     sites.busy = {"a"}
+    assert keeper.close() == []
+    assert sites.there == set()
+
+
+def test_what_cannot_be_removed_is_said_at_the_end(sites: Sites) -> None:
+    keeper = FileKeeper(FILES, ARRIVALS_S, Dilation(1), sites.make, sites.remove, host_lead_s=60, host_patience_s=0.0)
+    keeper.make_first()
+    sites.always_busy = {"a"}
     assert [str(failure) for failure in keeper.close()] == ["a is needed."]

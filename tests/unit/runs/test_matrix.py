@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from emulator.model.catalogue import topology_named
+from emulator.model.catalogue import equal_clusters, topology_named
 from emulator.model.documents import validate
 from emulator.model.errors import ImpossibleRequest, InvalidInput, UnknownName
 from emulator.model.processor import Processor
@@ -43,6 +43,22 @@ def test_parts_need_not_be_equal():
     ]
     assert [cell.variant.is_single for cell in layout.cells] == [True, False, True, False, False]
     assert layout.cells[3].shown == "poisson grid 400 on 16 processors over 2 clusters as 11+5"
+
+
+def test_equal_parts_are_not_measured_twice():
+    layout = lay_out(matrix(clusters=(1, 2), splits=((8, 8), (12, 4))), MINI)
+    assert [cell.name for cell in layout.cells] == [
+        "poisson-400-on-16-over-1", "poisson-400-on-16-over-2", "poisson-400-on-16-split-12-4",
+    ]  # fmt: skip
+
+
+def test_jobs_of_many_parts_have_names_of_their_own():
+    """A job's name has 64 characters at most, and the sizes of sixteen parts do not fit."""
+    splits = ((18, 14, *(16,) * 14), (*(16,) * 14, 18, 14))
+    many = matrix(processors=(256,), clusters=(16,), splits=splits, communication=True)
+    names = [cell.name for cell in lay_out(many, equal_clusters("16x32")).cells]
+    assert names[0] == "poisson-400-on-256-over-16"
+    assert len(names) == len(set(names)) == 6
 
 
 def test_a_part_larger_than_its_cluster_leaves_its_split_out():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -134,6 +135,23 @@ def test_execution_by_clusters_comes_from_measured_factors_too(w1):
     found = parts([measured], "C29")
     assert found["measured factor of laplace on 36 processors in 2 clusters, above 1"].verdict is SHOWN
     assert any("heat on 36 processors" in says for says in found)
+
+
+def test_execution_by_clusters_compares_jobs_that_differ_in_length_by_their_iterations(w1):
+    """A live campaign that draws execution times gives every job a number of iterations of its own."""
+
+    def drawn(job: JobRow) -> dict[str, Any]:
+        length, name = 100 + job.job, "steps" if job.application == "heat" else "iterations"
+        spread = float(job.clusters or 1)
+        return {
+            "iterations": length, "arguments": json.dumps({"grid": 3600, name: length}),
+            "execution_time_s": length * (spread + 0.001 * (job.job % 2)),
+        }  # fmt: skip
+
+    found = {says: decided.verdict for says, decided in parts([like(w1, jobs=drawn)], "C29").items()}
+    verdicts = {verdict for says, verdict in found.items() if "clusters over" in says}
+    assert SHOWN in verdicts
+    assert NOT_SHOWN not in verdicts
 
 
 def test_files_tell_their_cases_apart_by_replicas(w50):
