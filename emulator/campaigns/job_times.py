@@ -16,8 +16,9 @@ from typing import Final
 
 from apps.registry import application_named
 from emulator.fidelity.iteration.accuracy import computing_share
-from emulator.fidelity.iteration.alone import job_alone
-from emulator.fidelity.iteration.predicted import ModelJob, Predicted, predicted
+from emulator.fidelity.iteration.alone import JobAlone, job_alone
+from emulator.fidelity.iteration.once import passed_on_once_s
+from emulator.fidelity.iteration.predicted import ModelJob, predicted
 from emulator.model.errors import InvalidInput
 from emulator.model.interconnects import WhichInterconnect
 from emulator.model.job import PLAIN, JobKind, JobSpecification, JobState
@@ -62,6 +63,15 @@ class Factor:
     ends: tuple[float, float] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Spread:
+    """A job over certain clusters: an iteration, what it passes on once, and the share of computing in an iteration."""
+
+    iteration_s: float
+    once_s: float
+    computing_share: float
+
+
 @dataclass(frozen=True)
 class JobTimes:
     """A runtime model of the jobs with `specifications`, by their number, on `topology`.
@@ -78,8 +88,8 @@ class JobTimes:
     factor: OneFactor | None = None
     measured_s: Mapping[tuple[Problem, Shape], float] = field(default_factory=dict)
     _services_s: dict[tuple[Problem, int], float] = field(default_factory=dict, repr=False)
-    _alone: dict[tuple[Problem, int], Predicted] = field(default_factory=dict, repr=False)
-    _factors: dict[tuple[Problem, Parts], Factor] = field(default_factory=dict, repr=False)
+    _alone: dict[tuple[Problem, int], JobAlone | None] = field(default_factory=dict, repr=False)
+    _spread: dict[tuple[Problem, Parts], _Spread] = field(default_factory=dict, repr=False)
     _uses: dict[tuple[Problem, Parts], _Use] = field(default_factory=dict, repr=False)
 
     def service_s(self, specification: JobSpecification) -> float:
@@ -105,11 +115,9 @@ class JobTimes:
 
     def _predicted_service_s(self, specification: JobSpecification) -> float:
         self._check_known(specification)
-        application, processors = specification.application, sum(specification.components)
+        processors = sum(specification.components)
         whole = planned_job(specification, [(self._largest, processors)], self.topology)
-        alone = job_alone(
-            self.topology, application, specification.arguments, processors, specification.processor_speed
-        )
+        alone = self._in_one_cluster(specification, problem_of(specification), processors)
         return max(LEAST_SERVICE_S, whole.runtime_s if alone is None else alone.execution_s(whole.iterations))
 
     def execution_of_s(self, job: int, placement: Placement, service_s: float) -> float:
@@ -121,7 +129,7 @@ class JobTimes:
             factor = Factor(1.0, TimeSource.MEASURED)
             execution_s = measured_s
         else:
-            factor = self._factor(specification, problem, parts, clusters_combined(placement))
+            factor = self._factor(specification, problem, parts, clusters_combined(placement), service_s)
             execution_s = service_s * factor.value
         self._note(problem, parts, specification, None if measured_s is not None else factor, execution_s)
         return execution_s
@@ -159,14 +167,9 @@ class JobTimes:
         names = self.topology.clusters
         return tuple((names[part.cluster].name, part.processors) for part in placement.components)
 
-    def _factor(self, specification: JobSpecification, problem: Problem, parts: Parts, clusters: int) -> Factor:
-        found = self._factors.get((problem, parts))
-        if found is None:
-            found = self._found_factor(specification, problem, parts, clusters)
-            self._factors[problem, parts] = found
-        return found
-
-    def _found_factor(self, specification: JobSpecification, problem: Problem, parts: Parts, clusters: int) -> Factor:
+    def _factor(
+        self, specification: JobSpecification, problem: Problem, parts: Parts, clusters: int, service_s: float
+    ) -> Factor:
         processors = sum(size for _, size in parts)
         in_table = None if self.table is None else self.table.factor(specification.application, processors, clusters)
         if clusters == 1 and self.stated:
@@ -175,21 +178,35 @@ class JobTimes:
             return Factor(self.factor.of(clusters), TimeSource.STATED if self.stated else TimeSource.PREDICTED)
         if in_table is not None:
             return Factor(in_table, TimeSource.MEASURED if self.stated else TimeSource.PREDICTED)
-        return self._predicted_factor(specification, problem, parts)
+        return self._predicted_factor(specification, problem, parts, service_s)
 
-    def _predicted_factor(self, specification: JobSpecification, problem: Problem, parts: Parts) -> Factor:
+    def _predicted_factor(
+        self, specification: JobSpecification, problem: Problem, parts: Parts, service_s: float
+    ) -> Factor:
+        """Return the factor of a job that takes `service_s` in one cluster: its iterations, and what it passes on."""
         self._check_known(specification)
-        processors = sum(size for _, size in parts)
-        alone = self._alone.get((problem, processors))
+        alone = self._in_one_cluster(specification, problem, sum(size for _, size in parts))
         if alone is None:
-            whole = _model_job(specification, ((self._largest, processors),), WhichInterconnect.SINGLE_CLUSTER)
-            alone = self._alone[problem, processors] = predicted(self.topology, whole)
-        here = predicted(self.topology, _model_job(specification, parts, specification.interconnect))
-        if alone.iteration_s <= 0.0:
             return Factor(1.0, TimeSource.PREDICTED)
-        value, uncertainty = here.iteration_s / alone.iteration_s, self.topology.uncertainty
-        ends = None if uncertainty is None else uncertainty.factor.interval(value, computing_share(here))
+        here = self._spread.get((problem, parts))
+        if here is None:
+            job = _model_job(specification, parts, specification.interconnect)
+            found = predicted(self.topology, job)
+            here = _Spread(found.iteration_s, passed_on_once_s(self.topology, job), computing_share(found))
+            self._spread[problem, parts] = here
+        iterations = max(0.0, service_s - alone.once_s) / alone.iteration_s or 1.0
+        value = (iterations * here.iteration_s + here.once_s) / alone.execution_s(iterations)
+        uncertainty = self.topology.uncertainty
+        ends = None if uncertainty is None else uncertainty.factor.interval(value, here.computing_share)
         return Factor(value, TimeSource.PREDICTED, ends)
+
+    def _in_one_cluster(self, specification: JobSpecification, problem: Problem, processors: int) -> JobAlone | None:
+        if (problem, processors) not in self._alone:
+            self._alone[problem, processors] = job_alone(
+                self.topology, specification.application, specification.arguments, processors,
+                specification.processor_speed,
+            )  # fmt: skip
+        return self._alone[problem, processors]
 
     def _check_known(self, specification: JobSpecification) -> None:
         """Raise `InvalidInput` if the model knows nothing of such a job on this topology."""

@@ -3,6 +3,7 @@
 wide_area    packets between clusters: access links, delays
 ranks        the ranks' timestamps, message by message, by the rules of the live pacing
 predicted    the iteration of an application's job, in one cluster or split over several
+once         what a job distributes and collects once
 alone        the job in one cluster, with what it passes on once
 table        rows of known runtimes
 parameters   the numbers of a topology that rows can decide

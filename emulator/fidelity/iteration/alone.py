@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from apps.descriptor import ArgumentValue
 from apps.registry import application_named
+from emulator.fidelity.iteration.once import passed_on_once_s
 from emulator.fidelity.iteration.predicted import ModelJob, predicted
-from emulator.fidelity.iteration.ranks import MessageCosts
 from emulator.model.interconnects import WhichInterconnect
 from emulator.model.topology import Topology
 
@@ -62,11 +62,4 @@ def job_alone(
     iteration_s = predicted(topology, job).iteration_s
     if iteration_s <= 0.0:
         return None
-    once_s = 0.0
-    if descriptor.once_bytes is not None and processors > 1:
-        share = arguments.get(descriptor.once_share or "", 1.0)
-        costs = MessageCosts.of(topology.among(processors).interconnects.of(1, which))
-        # There and back: one message for each other process each way, one after another at the process that has all.
-        once_s = 2 * (processors - 1) * costs.message_s + 2 * costs.latency_s
-        once_s += descriptor.once_bytes(side_points) * costs.byte_s * (share if isinstance(share, int | float) else 1.0)
-    return JobAlone(iteration_s, once_s)
+    return JobAlone(iteration_s, passed_on_once_s(topology, job))
