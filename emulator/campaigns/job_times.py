@@ -33,7 +33,7 @@ LEAST_SERVICE_S: Final = 1e-3
 """The shortest execution time that the model may predict."""
 
 Parts = tuple[tuple[str, int], ...]
-"""The clusters of a job and its processors in each, in the order of its components."""
+"""The clusters of a job and its processors in each, in the order of its ranks: a cluster's components are together."""
 
 Problem = tuple[str, str]
 """An application, and as JSON everything else that a job's time depends on, except its processors."""
@@ -165,7 +165,7 @@ class JobTimes:
 
     def _parts(self, placement: Placement) -> Parts:
         names = self.topology.clusters
-        return tuple((names[part.cluster].name, part.processors) for part in placement.components)
+        return tuple((names[cluster].name, processors) for cluster, processors in placement.by_cluster().items())
 
     def _factor(
         self, specification: JobSpecification, problem: Problem, parts: Parts, clusters: int, service_s: float
@@ -212,14 +212,24 @@ class JobTimes:
         """Raise `InvalidInput` if the model knows nothing of such a job on this topology."""
         if specification.kind is JobKind.PLAIN:
             raise InvalidInput(
-                f"Job {specification.name!r} runs a program of its own, whose execution time no model knows: state "
-                "service_s in the campaign, or take the times of a live run (--like RUN --times run)."
+                f"Job {specification.name!r} runs a program of its own, whose execution time no model knows: "
+                f"{self._remedy}."
             )
         if self.topology.processor.costs is None:
             raise InvalidInput(
-                f"{self.topology.name}: its processors are unpaced, so no model knows execution times there: state "
-                "service_s in the campaign, or take the times of a live run (--like RUN --times run)."
+                f"{self.topology.name}: its processors are unpaced, so no model knows execution times there: "
+                f"{self._remedy}."
             )
+
+    @property
+    def _remedy(self) -> str:
+        """What to do where no model knows the time of a job in one cluster, or if that is stated, its factor."""
+        if self.stated:
+            return "measure the extension factors that the table lacks, or give one factor for all jobs"
+        return (
+            "state service_s in the campaign, or take the times of a live run in which such jobs finished "
+            "(--like RUN --times run)"
+        )
 
     def _note(
         self, problem: Problem, parts: Parts, specification: JobSpecification, factor: Factor | None, execution_s: float

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import statistics
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -46,18 +47,10 @@ def like_run(path: Path, times: Times = Times.MODEL, factors: FactorTable | floa
     run = read_run(path)
     campaign, arrivals = _campaign_of(run), _arrivals_of(run)
     topology, scale = run.manifest.topology, campaign.time_scale
-    specifications = {number: arrival.specification for number, arrival in enumerate(arrivals, start=1)}
-    by_name = {specification.name: specification for specification in specifications.values()}
-    known = JobTimes(
-        topology,
-        specifications,
-        table=factors if isinstance(factors, FactorTable) else None,
-        factor=OneFactor(factors) if isinstance(factors, int | float) else None,
-        measured_s=measured_times(run.jobs, run.components, by_name) if times is Times.RUN else {},
-    )
+    known = _times(run, arrivals, times, factors)
     middleware = topology.middleware.divided(scale) if topology.middleware else _recorded_middleware(run)
     files = campaign_files(campaign, topology, run.manifest.seed)
-    names = {specification.file for specification in specifications.values()}
+    names = {arrival.specification.file for arrival in arrivals}
     files = {name: file for name, file in files.items() if name in names}
     background, background_from = _background(run, campaign)
     return SimulatedWorkload(
@@ -123,6 +116,19 @@ def _arrivals_of(run: RunRecords) -> list[Arrival]:
             )
         latest_s = arrival.arrival_s
     return arrivals
+
+
+def _times(run: RunRecords, arrivals: Sequence[Arrival], times: Times, factors: FactorTable | float | None) -> JobTimes:
+    """Return the execution times of the jobs that arrive: by the model, and if `times` says so first by the run."""
+    specifications = {number: arrival.specification for number, arrival in enumerate(arrivals, start=1)}
+    by_name = {specification.name: specification for specification in specifications.values()}
+    return JobTimes(
+        run.manifest.topology,
+        specifications,
+        table=factors if isinstance(factors, FactorTable) else None,
+        factor=OneFactor(factors) if isinstance(factors, int | float) else None,
+        measured_s=measured_times(run.jobs, run.components, by_name) if times is Times.RUN else {},
+    )
 
 
 def _job(number: int, arrival: Arrival, topology: Topology, times: JobTimes) -> StreamJob:

@@ -4,7 +4,8 @@ The header of a CSV file tells its kind. ``extension_factors.csv``, written by `
 verdict per configuration. A table of execution times (``application, processors, components, runtime_s``, as in
 ``workloads/reference/das2_execution_times_for_simulation.csv``) gives a factor as the time over several clusters
 divided by the time in one. Void rows are skipped. So are rows of jobs in one cluster that used the interconnect of
-co-allocated jobs, because no simulated job does.
+co-allocated jobs, because no simulated job does, and rows of unequal parts if equal ones over as many clusters were
+measured, too.
 """
 
 from __future__ import annotations
@@ -54,16 +55,24 @@ def read_factors(path: Path, grid: int | None = None) -> FactorTable:
 def _measured(path: Path, rows: list[dict[str, str]], grid: int | None) -> dict[Key, MeasuredTime]:
     times: dict[Key, MeasuredTime] = {}
     other_grids = _other_grids(path, rows, grid)
-    for line, row in enumerate(rows, start=2):
-        if row.get("verdict") == _VOID or not row["extension_factor"]:
-            continue
-        if row["clusters"] == "1" and row.get("interconnect_coallocated"):
-            continue
-        if (row["application"], row.get("grid")) in other_grids:
-            continue
-        factor = _positive(path, line, row, "extension_factor")
-        _enter(times, path, line, _key(path, line, row, "clusters"), MeasuredTime(factor, 1.0))
+    for unequal in (False, True):
+        of_equal_parts = set(times)
+        for line, row in enumerate(rows, start=2):
+            if row.get("verdict") == _VOID or not row["extension_factor"] or _has_unequal_parts(row) is not unequal:
+                continue
+            if row["clusters"] == "1" and row.get("interconnect_coallocated"):
+                continue
+            if (row["application"], row.get("grid")) in other_grids:
+                continue
+            factor, key = _positive(path, line, row, "extension_factor"), _key(path, line, row, "clusters")
+            if key not in of_equal_parts:
+                _enter(times, path, line, key, MeasuredTime(factor, 1.0))
     return times
+
+
+def _has_unequal_parts(row: Mapping[str, str]) -> bool:
+    """Return whether the parts of a measured job, such as ``24+12``, were not equal."""
+    return len(set((row.get("components") or "").split("+"))) > 1
 
 
 def _other_grids(path: Path, rows: list[dict[str, str]], grid: int | None) -> set[tuple[str, str | None]]:

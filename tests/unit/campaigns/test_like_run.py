@@ -188,6 +188,20 @@ def test_a_campaign_with_stated_times_takes_factors_that_a_table_lacks_from_the_
     assert subject.times.execution_of_s(min(laplace), placement, 100.0) == 150.0
 
 
+def test_components_in_one_cluster_are_predicted_together_as_their_ranks_are_started():
+    subject, _ = simulate_workload("first", SimulationOptions(jobs=20))
+    number, sixteen = next(
+        (number, job) for number, job in subject.times.specifications.items() if sum(job.components) == 16
+    )
+    service_s = subject.times.service_s(sixteen)
+    in_turn, together = (
+        Placement(tuple(Component(cluster, size) for cluster, size in parts))
+        for parts in ([(0, 4), (1, 4), (0, 4), (1, 4)], [(0, 8), (1, 8)])
+    )
+    times_s = [subject.times.execution_of_s(number, placement, service_s) for placement in (in_turn, together)]
+    assert times_s[0] == times_s[1] > service_s
+
+
 def test_one_factor_for_all_jobs_goes_with_times_of_the_model():
     alone, spread = (simulate_workload("first", SimulationOptions(runtime=factor))[1] for factor in (1.0, 2.0))
     ratio = spread.statistics.total.execution_s / alone.statistics.total.execution_s
@@ -201,6 +215,17 @@ def test_processors_of_which_nothing_is_known_are_refused_with_the_remedy(tmp_pa
                                   for line in text.splitlines()) + "\n")  # fmt: skip
     with pytest.raises(InvalidInput, match=r"its processors are unpaced, .* state service_s in the campaign"):
         simulate_workload("first", SimulationOptions(topology=str(topology)))
+
+
+def test_a_factor_that_no_model_knows_is_asked_for_and_not_the_stated_times(tmp_path):
+    """W1 states its execution times; what is missing is the factor of a placement."""
+    text = (CAMPAIGNS.parents[1] / "compose" / "das2-2006.yaml").read_text()
+    topology, table = tmp_path / "unpaced.yaml", tmp_path / "factors.csv"
+    topology.write_text(text.replace("processor: das2-pentium3", "processor: native"))
+    table.write_text("application,processors,clusters,extension_factor,verdict\nlaplace,36,9,1.5,valid\n")
+    options = SimulationOptions(topology=str(topology), policy="wf", jobs=20, runtime=read_factors(table))
+    with pytest.raises(InvalidInput, match=r"unpaced, .*: measure the extension factors that the table lacks"):
+        simulate_workload("W1", options)
 
 
 def test_jobs_that_do_not_say_how_long_they_run_are_remarked(tmp_path):

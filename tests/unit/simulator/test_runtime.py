@@ -126,3 +126,14 @@ def test_jobs_on_other_links_and_in_single_clusters_are_not_slowed():
 def test_links_that_carry_several_jobs_slow_only_those_beyond():
     jobs = [job(1, 0, 100, 20, 20, 20), job(2, 0, 100, 10, 10)]
     assert finishes(jobs, SharedLinks(OneFactor(1.25), jobs_per_link=2)) == {1: 125, 2: 125}
+
+
+def test_equal_parts_go_before_unequal_ones_over_as_many_clusters(tmp_path):
+    """As `measure --clusters 1,2 --split 24,12` leaves them, in any order; without equal ones the others count."""
+    header = "application,grid,processors,components,clusters,extension_factor,verdict\n"
+    rows = ["heat,400,36,24+12,2,1.8,valid\n", "heat,400,36,18+18,2,1.5,valid\n", "heat,400,36,20+8+8,3,2.5,valid\n"]
+    for number, lines in enumerate((rows, rows[::-1])):
+        file = tmp_path / f"{number}.csv"
+        file.write_text(header + "".join(lines))
+        table = read_factors(file)
+        assert [table.factor("heat", 36, clusters) for clusters in (2, 3)] == [1.5, 2.5]
