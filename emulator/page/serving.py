@@ -46,7 +46,7 @@ class RecordServer(ThreadingHTTPServer):
                 "without --port any free one is."
             ) from error
 
-    def handle_error(self, request: object, client_address: object) -> None:
+    def handle_error(self, request: Any, client_address: Any) -> None:
         """Print nothing where a browser hangs up before it has its answer, as one does when its page is left."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)

@@ -5,7 +5,7 @@ Such a queue acts at arrivals, departures and withdrawals, and each of these has
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABCMeta, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,7 +27,8 @@ from emulator.policies.queues.estimated_jobs import estimate_s_of
 from emulator.policies.state import SystemState
 
 
-class EstimateQueue(ABC):
+# Not a subclass of ABC, from which mypyc would take that attributes may be missing.
+class EstimateQueue(metaclass=ABCMeta):
     """A queue of jobs with estimates; a discipline says how they are kept, and which of them start."""
 
     def decide(
