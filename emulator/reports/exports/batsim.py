@@ -11,7 +11,7 @@ import csv
 import heapq
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import accumulate
 from typing import Final
 
@@ -20,6 +20,7 @@ from emulator.model.job import JobState
 from emulator.model.records import JobRow
 from emulator.model.topology import Topology
 from emulator.reports.exports.jobs_in_order import jobs_in_order
+from emulator.reports.exports.placed_parts import Parts, placed_parts
 from emulator.runs.run_directory import RunRecords
 
 WORKLOAD_FILE: Final = "workload.json"
@@ -73,7 +74,7 @@ def _workload(run: RunRecords, jobs: Iterable[JobRow]) -> str:
 
 
 def _outcomes(run: RunRecords, jobs: list[JobRow]) -> str:
-    allocated = _allocations(run.manifest.topology, jobs)
+    allocated = _allocations(run.manifest.topology, jobs, placed_parts(jobs, run.components))
     text = io.StringIO()
     rows = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     rows.writeheader()
@@ -120,7 +121,7 @@ def interval_set(numbers: Iterable[int]) -> str:
     return " ".join(str(first) if first == last else f"{first}-{last}" for first, last in intervals)
 
 
-def _allocations(topology: Topology, jobs: Iterable[JobRow]) -> dict[int, list[int]]:
+def _allocations(topology: Topology, jobs: Iterable[JobRow], parts: Mapping[int, Parts]) -> dict[int, list[int]]:
     """Return the processors of each job: the lowest of its clusters that are idle from its start to its finish."""
     firsts = accumulate((cluster.processors for cluster in topology.clusters), initial=0)
     idle = {
@@ -133,15 +134,15 @@ def _allocations(topology: Topology, jobs: Iterable[JobRow]) -> dict[int, list[i
         while executing and executing[0][0] <= (job.started_s or 0.0):
             for cluster, processor in heapq.heappop(executing)[2]:
                 heapq.heappush(idle[cluster], processor)
-        taken = [(cluster, _lowest(idle[cluster], cluster, job)) for cluster in _places(job)]
+        taken = [(cluster, _lowest(idle[cluster], cluster, job)) for cluster in _places(parts[job.job])]
         heapq.heappush(executing, (job.finished_s or 0.0, job.job, taken))
         allocated[job.job] = [processor for _, processor in taken]
     return allocated
 
 
-def _places(job: JobRow) -> Iterable[str]:
+def _places(parts: Parts) -> Iterable[str]:
     """Return the cluster of each of a job's processors."""
-    for size, cluster in zip(job.components, job.execution_clusters, strict=True):
+    for cluster, size in parts:
         yield from [cluster] * size
 
 

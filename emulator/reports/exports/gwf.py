@@ -8,11 +8,12 @@ the resources used are processors by cluster, in the order of the job's componen
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from emulator.model.records import JobRow
 from emulator.reports.exports.jobs_in_order import jobs_in_order
+from emulator.reports.exports.placed_parts import Parts, placed_parts
 from emulator.reports.exports.swf import swf_log
 from emulator.runs.run_directory import RunRecords
 from workloads.swf import MISSING
@@ -40,24 +41,25 @@ def gwf_lines(run: RunRecords) -> Iterator[str]:
     shared = [line for line in header if line.startswith(("Computer", "Note"))]
     for line in ("Grid Workload Format", *shared, "Fields: " + " ".join(FIELDS)):
         yield f"# {line}"
-    for job, record in zip(jobs_in_order(run), records, strict=True):
-        named = _names(job)
+    jobs = jobs_in_order(run)
+    parts = placed_parts(jobs, run.components)
+    for job, record in zip(jobs, records, strict=True):
+        named = _names(job, parts[job.job])
         yield "\t".join([*record.cells()[:_AS_IN_SWF], *(named.get(field, _UNKNOWN) for field in FIELDS[_AS_IN_SWF:])])
 
 
-def _names(job: JobRow) -> dict[str, str]:
+def _names(job: JobRow, parts: Parts) -> dict[str, str]:
     """Return the known fields that SWF does not have."""
+    requested = zip(job.requested_clusters, job.components, strict=True) if job.requested_clusters else ()
     return {
         "ExecutableID": job.application,
         "LastRunSiteID": "+".join(dict.fromkeys(job.execution_clusters)) or _UNKNOWN,
         "JobStructure": JOB_OF_ITS_OWN,
-        "UsedResources": _by_cluster(job, job.execution_clusters),
-        "ReqResources": _by_cluster(job, job.requested_clusters),
+        "UsedResources": _by_cluster(part for part in parts if part[0]),
+        "ReqResources": _by_cluster(requested),
     }
 
 
-def _by_cluster(job: JobRow, clusters: Sequence[str]) -> str:
+def _by_cluster(parts: Iterable[tuple[str, int]]) -> str:
     """Return the processors of each component by its cluster, where they are known."""
-    if not clusters:
-        return _UNKNOWN
-    return ",".join(f"{cluster}:{size}" for cluster, size in zip(clusters, job.components, strict=True))
+    return ",".join(f"{cluster}:{size}" for cluster, size in parts) or _UNKNOWN

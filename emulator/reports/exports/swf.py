@@ -12,6 +12,7 @@ from typing import Final
 from emulator.model.job import JobState
 from emulator.model.records import JobRow, Manifest
 from emulator.reports.exports.jobs_in_order import jobs_in_order
+from emulator.reports.exports.placed_parts import placed_parts
 from emulator.runs.run_directory import RunRecords
 from workloads.swf import MISSING, SwfRecord
 
@@ -38,9 +39,10 @@ def component_lines(run: RunRecords) -> Iterable[str]:
         InvalidInput: as `swf_log`.
     """
     yield ",".join(COMPONENT_COLUMNS)
-    for job in jobs_in_order(run):
-        clusters = job.execution_clusters or ("",) * len(job.components)
-        for index, (size, cluster) in enumerate(zip(job.components, clusters, strict=True)):
+    jobs = jobs_in_order(run)
+    parts = placed_parts(jobs, run.components)
+    for job in jobs:
+        for index, (cluster, size) in enumerate(parts[job.job]):
             yield f"{job.job},{index},{size},{cluster}"
 
 

@@ -9,11 +9,12 @@ import pytest
 
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
-from emulator.model.records import JobRow, Manifest, RunKind
+from emulator.model.records import ComponentRow, JobRow, Manifest, RunKind
 from emulator.reports.exports.batsim import COLUMNS, batsim_files, interval_set
 from emulator.reports.exports.gwf import FIELDS, gwf_lines
 from emulator.reports.exports.swf import component_lines, swf_log
 from emulator.runs.run_directory import RunDirectory, RunRecords, read_run
+from tests.unit.reports.simulated_runs import simulated_run
 from workloads.swf import MISSING, read_swf, write_swf
 
 TOPOLOGY = topology_named("mini")
@@ -46,9 +47,18 @@ JOBS = [
 ]
 
 
+def component_rows(job: JobRow) -> list[ComponentRow]:
+    return [
+        ComponentRow(job=job.job, component=index, cluster=cluster, processors=size)
+        for index, (cluster, size) in enumerate(zip(job.execution_clusters, job.components, strict=False))
+    ]
+
+
 def run_of(jobs: list[JobRow], tmp_path: Path) -> RunRecords:
     with RunDirectory(tmp_path / "run", MANIFEST) as directory:
         for job in jobs:
+            for row in component_rows(job):
+                directory.append(row)
             directory.append(job)
     return read_run(tmp_path / "run")
 
@@ -177,3 +187,18 @@ def test_a_resumed_run_has_more_than_one_clock(run: RunRecords) -> None:
         swf_log(run)
     with pytest.raises(InvalidInput, match="was resumed"):
         list(gwf_lines(run))
+
+
+def test_components_of_flexible_jobs_are_those_that_were_placed(tmp_path: Path) -> None:
+    run = read_run(simulated_run(tmp_path / "w2", "W2", policy="fcm"))
+    placed = {row.job: row for row in run.jobs if len(row.execution_clusters) > 1}
+    assert placed
+    components = list(csv.DictReader(component_lines(run)))
+    resources = {line.split("\t")[0]: line.split("\t")[22] for line in gwf_lines(run) if not line.startswith("#")}
+    for number, job in placed.items():
+        parts = [(part["cluster"], int(part["processors"])) for part in components if part["job"] == str(number)]
+        assert tuple(cluster for cluster, _ in parts) == job.execution_clusters
+        assert sum(size for _, size in parts) == job.processors
+        assert resources[str(number)] == ",".join(f"{cluster}:{size}" for cluster, size in parts)
+    outcomes = csv.DictReader(io.StringIO(batsim_files(run)["jobs.csv"]))
+    assert {row["job_id"] for row in outcomes} == {str(row.job) for row in run.jobs}
