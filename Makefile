@@ -10,15 +10,8 @@ READY := .venv/.ready
 # Modules are byte-compiled when they are first imported: most never are. The requirements are complete: none is resolved.
 INSTALL := .venv/bin/pip install --quiet --disable-pip-version-check --no-compile --no-deps
 PYTEST := .venv/bin/pytest --durations=25
-# Unit tests run on all cores, in random order; what measures time runs beside no other test.
+# Unit tests run on all cores, in random order; what measures time, and what shares testbeds, one after another.
 PARALLEL := --numprocesses=auto --dist=worksteal
-# Live tests that measure no time mostly wait: those of the testbed `quick` run beside all others, and are printed after.
-define SIDE_BY_SIDE
-	mkdir -p build
-	$(PYTEST) tests/live -m "quick and $(1)" $(ORDERED) >build/quick.log 2>&1 & quick=$$!; \
-	$(PYTEST) tests/live -m "not quick and $(1)" $(ORDERED); result=$$?; \
-	wait $$quick || result=1; cat build/quick.log; exit $$result
-endef
 ORDERED := -p no:randomly
 # Strict: a warning is an error. Nothing is fetched.
 SITE := .venv/bin/sphinx-build --quiet --jobs auto --fail-on-warning --keep-going -d build/doctrees docs build/site
@@ -92,12 +85,10 @@ unit-all: $(READY)
 
 # Needs Docker: brings up testbeds of its own names and takes them down.
 live: prepared
-	$(call SIDE_BY_SIDE,not timed and not long)
-	$(PYTEST) tests/live -m "timed and not long" $(ORDERED)
+	$(PYTEST) tests/live -m "not long" $(ORDERED)
 
 live-all: prepared
-	$(call SIDE_BY_SIDE,not timed)
-	$(PYTEST) tests/live -m timed $(ORDERED)
+	$(PYTEST) tests/live $(ORDERED)
 
 # The page, in Debian's Chromium.
 browser: $(READY)

@@ -46,13 +46,11 @@ MEASURING = ("test_attribution.py", "test_calibrate.py", "test_disturbances.py",
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark a test of this folder `live`, and by what it needs: `quick`, `node`, or a host that does nothing else."""
+    """Mark a test of this folder `live`, `node` if it needs the node image and no testbed, and `timed` if it measures."""
     item.add_marker("live")
     used = set(getattr(item, "fixturenames", ()))
     if item.path.name in MEASURING:
         item.add_marker("timed")
-    if "testbed" in used:
-        item.add_marker("quick")
     if "node" in used:
         item.add_marker("node")
     shared = used & {*FILES_OF, "testbed"}
