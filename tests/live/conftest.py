@@ -46,7 +46,7 @@ MEASURING = ("test_attribution.py", "test_calibrate.py", "test_disturbances.py",
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark a test of this folder `live`, `node` if it needs the node image and no testbed, and `timed` if it measures."""
+    """Mark a test of this folder `live`, `node` if it needs no testbed but the node image, `timed` if it measures."""
     item.add_marker("live")
     used = set(getattr(item, "fixturenames", ()))
     if item.path.name in MEASURING:
