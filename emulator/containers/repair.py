@@ -33,6 +33,10 @@ from emulator.model.documents import document_text
 from emulator.model.errors import TestbedAlreadyUp, TestbedNotUp, WideAreaUnfaithful
 from emulator.model.topology import Topology
 
+_PERMIT: Final = (
+    "ip -4 route show type prohibit | while read -r _ host _; do ip route del prohibit $host && echo $host; done"
+)
+_PROHIBIT: Final = "ip route del default; for host; do ip route replace prohibit $host; done"
 _STAGE: Final = "mending"
 _TURNS: Final = 6
 """Attach, start, restart, make anew, and look again."""
@@ -168,12 +172,29 @@ def _act(client: docker.DockerClient, action: Action) -> None:
 
 
 def _attach(client: docker.DockerClient, action: Action) -> None:
-    """Attach a part to a network with its address, also if it has another one or the network was made anew."""
-    with contextlib.suppress(docker.errors.APIError):  # if it was not attached at all
-        client.api.disconnect_container_from_network(action.part.name, action.network, force=True)
-    client.api.connect_container_to_network(
-        action.part.name, action.network, ipv4_address=action.address, aliases=[action.part.service]
-    )
+    """Attach a part to a network with its address, also if it has another one or the network was made anew.
+
+    The engine gives no address beside a route that prohibits the host, as those of a cluster that runs do: they are
+    taken away meanwhile.
+    """
+    prohibited = _routes_changed(client, action, _PERMIT)
+    try:
+        with contextlib.suppress(docker.errors.APIError):  # if it was not attached at all
+            client.api.disconnect_container_from_network(action.part.name, action.network, force=True)
+        client.api.connect_container_to_network(
+            action.part.name, action.network, ipv4_address=action.address, aliases=[action.part.service]
+        )
+    finally:
+        if prohibited:
+            _routes_changed(client, action, f"set -- {' '.join(prohibited)}; {_PROHIBIT}")
+
+
+def _routes_changed(client: docker.DockerClient, action: Action, script: str) -> list[str]:
+    """Run `script` in the container of a part and return the words that it prints; none if the container is stopped."""
+    with contextlib.suppress(docker.errors.APIError):
+        _, printed = client.containers.get(action.part.name).exec_run(["sh", "-c", script], stderr=False)
+        return str((printed or b"").decode()).split()
+    return []
 
 
 def _remove(client: docker.DockerClient, part: RenderedPart) -> list[str]:
