@@ -167,7 +167,9 @@ def test_a_run_keeps_within_its_quota_and_replays_within_it(setup):
     jobs = [setup.submit(4, run=run) for _ in range(2)]
     for job in jobs:
         setup.until_state(job, JobState.STARTING)
+    decided = len(recorded_decisions(setup, run))
     jobs.append(setup.submit(4, run=run))
+    setup.until(lambda: len(recorded_decisions(setup, run)) > decided)
     assert setup.broker.job(jobs[2]).state is JobState.QUEUED
     finish_all(setup, jobs)
     request = recorded_request(setup, run)

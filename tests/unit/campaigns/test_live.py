@@ -1,11 +1,12 @@
-"""A campaign from its schedule to its run directory, with the real load generator and a double of the broker."""
+"""A campaign from its schedule to its run directory, with a double of the broker.
+
+A thread submits the jobs; `test_load_generator.py` has locust submit them.
+"""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
-import psutil
 import pytest
 
 from apps.grid import ProcessGrid
@@ -24,40 +25,13 @@ from workloads.campaign import campaign_named
 from workloads.campaign_stream import campaign_files, campaign_jobs
 from workloads.schedule import file_name, schedule
 
+pytestmark = pytest.mark.usefixtures("submitted_by_a_thread")
+
 CAMPAIGN = campaign_named("first").changed(jobs=6, dilation=0.02)
 
 
 def run(testbed, path, campaign=CAMPAIGN):
     return run_campaign(testbed, campaign, seed=1, path=path, report_progress=lambda progress: None)
-
-
-def load_generators() -> list[psutil.Process]:
-    return [child for child in psutil.Process().children(recursive=True) if "locust" in " ".join(child.cmdline())]
-
-
-def test_every_job_of_the_schedule_is_submitted_at_its_moment_and_recorded(testbed, broker, wide_area, tmp_path):
-    run(testbed, tmp_path / "run")
-    records = read_run(tmp_path / "run")
-    planned = {arrival.specification.name: arrival for arrival in schedule(CAMPAIGN, 1)}
-    assert {job.name for job in records.jobs} == set(planned)
-    for job in records.jobs:
-        assert job.components == planned[job.name].specification.components
-        assert job.intended_arrival_s == pytest.approx(planned[job.name].arrival_s)
-        host_lateness_s = (job.submitted_s - job.intended_arrival_s) * CAMPAIGN.dilation
-        assert 0 <= host_lateness_s < 1
-        assert job.wait_time_s == pytest.approx(5)
-        assert (job.processor_gained_time_s, job.processor_wasted_time_s) == pytest.approx((1, 3))
-        assert job.response_time_s == pytest.approx(job.wait_time_s + job.execution_time_s)
-    assert records.manifest.progress is RunProgress.COMPLETE
-    assert [link.moment for link in records.links] == ["before", "after"]
-    assert wide_area.programmed == [0.02, 1.0]
-    assert not broker.held
-    assert len(records.components) == sum(len(job.components) for job in records.jobs)
-    assert max(row.executing_processors for row in records.utilization) >= 4
-    assert (tmp_path / "run" / "locust_stats.csv").is_file()
-    events = [json.loads(line)["kind"] for line in (tmp_path / "run" / "decisions.jsonl").read_text().splitlines()]
-    assert events[0] == "run-started"
-    assert events[-1] == "run-ended"
 
 
 def test_a_lost_cluster_ends_the_campaign_and_keeps_what_had_finished(testbed, broker, wide_area, stopped, tmp_path):
@@ -81,7 +55,6 @@ def test_a_lost_cluster_ends_the_campaign_and_keeps_what_had_finished(testbed, b
     assert (records.manifest.progress, records.manifest.verdict) == (RunProgress.INCOMPLETE, "void")
     assert wide_area.programmed[-1] == 1.0
     assert not broker.held
-    assert load_generators() == []
 
 
 def test_a_policy_that_fails_ends_the_campaign_with_what_it_raised(testbed, broker, tmp_path):
@@ -102,28 +75,6 @@ def test_a_stopped_router_ends_the_campaign(testbed, broker, stopped, tmp_path):
     with pytest.raises(RunFailed, match=r"container double-wan.* does not run; 0 finished records are in"):
         run(testbed, tmp_path / "run")
     assert not broker.held
-
-
-def test_a_refused_submission_ends_the_campaign_with_the_brokers_sentence(testbed, broker, wide_area, tmp_path):
-    broker.refusal = (422, "InvalidInput", "There is no application 'poisson'.")
-    with pytest.raises(RunFailed, match="without submitting every job: There is no application 'poisson'"):
-        run(testbed, tmp_path / "run")
-    assert not broker.held
-    assert wide_area.programmed[-1] == 1.0
-
-
-def test_an_interrupt_gives_the_testbed_back(testbed, broker, wide_area, tmp_path):
-    def interrupt(progress):
-        if progress.submitted:
-            raise KeyboardInterrupt
-
-    broker.on_submit = lambda job: None
-    with pytest.raises(KeyboardInterrupt):
-        run_campaign(testbed, CAMPAIGN, seed=1, path=tmp_path / "run", report_progress=interrupt)
-    assert not broker.held
-    assert wide_area.programmed[-1] == 1.0
-    assert load_generators() == []
-    assert read_run(tmp_path / "run").manifest.verdict_reasons == ("the run was interrupted",)
 
 
 def test_what_can_be_known_to_be_wrong_is_said_before_anything_is_touched(testbed, broker, wide_area, tmp_path):

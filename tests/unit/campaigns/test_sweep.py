@@ -25,6 +25,8 @@ from emulator.model.views import EventKind, RunRequest
 from emulator.runs.run_directory import read_manifest, read_run, replace_manifest
 from workloads.campaign import campaign_named, recorded_campaign, shipped_campaigns
 
+pytestmark = pytest.mark.usefixtures("submitted_by_a_thread")
+
 CAMPAIGN = campaign_named("first").changed(jobs=3, dilation=0.01)
 
 
