@@ -19,12 +19,16 @@ PICTURES := $(addprefix build/pictures/,campaign/gantt.svg campaign/utilization.
 	side-by-side/times.svg measurement/extension-factors.svg measurement/links.svg)
 COVERAGE := --cov --cov-report=
 
+# Python keeps what it has compiled, whatever the environment says: otherwise each of hundreds of processes compiles its
+# modules again, and importing pandas takes seconds.
+unexport PYTHONDONTWRITEBYTECODE
+
 # What a user may state, and a campaign otherwise says itself: POLICY=cm, JOBS=20.
 CHOSEN = $(if $(POLICY),--policy $(POLICY)) $(if $(JOBS),--jobs $(JOBS)) --seed $(SEED)
 
 # Prerequisites are made in their order: what lacks is said before anything is installed.
 .NOTPARALLEL:
-.PHONY: possible doctor testbed-up testbed-down campaign demo test test-all prepared unit unit-all live live-all browser \
+.PHONY: possible doctor testbed-up testbed-down campaign demo test test-all compiled images unit untimed timed unit-all live live-all browser \
 	bench lint site pictures wheel lock
 
 $(USE): pyproject.toml requirements/host.txt requirements/build.txt
@@ -62,32 +66,40 @@ demo: testbed-up
 	$(TESTBED) campaign run first $(CHOSEN) --require void --out runs/demo
 	$(TESTBED) report runs/demo runs/demo-measure
 
-# The gate: every capability once. docs/tests.md says what each part proves and how to run one alone.
-test: prepared unit live
+# The gate: every capability once. docs/tests.md says what each part proves and how to run one alone. While images are
+# made, which mostly waits for packages, unit tests compute; those that measure time wait.
+test: $(READY)
+	$(TESTBED) images & making=$$!; $(MAKE) untimed; result=$$?; wait $$making && exit $$result
+	$(MAKE) timed live
 
 # Everything, the long tests among them.
-test-all: prepared unit-all live-all
+test-all: images unit-all live-all
 
-# The compiled simulator and the images, made side by side: one computes, the other mostly fetches.
-prepared: $(READY)
-	.venv/bin/python -m emulator.simulator.compile & $(TESTBED) images; result=$$?; wait; exit $$result
-
-unit: $(READY)
+# Without a compiler the simulator runs as it is.
+compiled: $(READY)
 	-.venv/bin/python -m emulator.simulator.compile
+
+images: $(USE)
+	$(TESTBED) images
+
+unit: untimed timed
+
+untimed: compiled
 	$(PYTEST) tests/unit -m "not timed and not long" $(PARALLEL)
+
+timed: compiled
 	$(PYTEST) tests/unit -m "timed and not long" $(ORDERED)
 
-unit-all: $(READY)
-	-.venv/bin/python -m emulator.simulator.compile
+unit-all: compiled
 	$(PYTEST) tests/unit -m "not timed" $(PARALLEL) --hypothesis-profile=long $(COVERAGE)
 	$(PYTEST) tests/unit -m timed $(ORDERED) --hypothesis-profile=long
 	@echo "coverage of what needs no container: $$(.venv/bin/coverage report --format=total)%"
 
 # Needs Docker: brings up testbeds of its own names and takes them down.
-live: prepared
+live: compiled images
 	$(PYTEST) tests/live -m "not long" $(ORDERED)
 
-live-all: prepared
+live-all: compiled images
 	$(PYTEST) tests/live $(ORDERED)
 
 # The page, in Debian's Chromium.

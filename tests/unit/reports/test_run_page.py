@@ -56,6 +56,14 @@ def page(path: Path) -> str:
     return run_page([reported_run(path)])
 
 
+@pytest.fixture
+def few_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw two figures of a run and one of several, for pages whose figures a test does not look at."""
+    all_of_run, all_of_all = page_module.figures_of_run, page_module.figures_of_all
+    monkeypatch.setattr(page_module, "figures_of_run", lambda run: all_of_run(run)[:2])
+    monkeypatch.setattr(page_module, "figures_of_all", lambda runs: all_of_all(runs)[:1])
+
+
 def test_text_from_records_stays_text(page):
     read = Read(page)
     assert "script" not in {tag for tag, _ in read.elements}
@@ -68,14 +76,14 @@ def test_the_verdict_and_its_reasons_come_before_everything_else(page):
     assert text.index("suspect") < text.index("3% of the phases were late") < text.index("policy / queue")
 
 
-def test_claims_that_the_runs_decide_are_in_the_page(path, tmp_path):
+def test_claims_that_the_runs_decide_are_in_the_page(path, few_figures, tmp_path):
     runs = [reported_run(path), reported_run(simulated_run(tmp_path / "cm", policy="cm"))]
     text = Read(run_page(runs)).text
     assert "W1, response: cm < wf" in text
     assert "W2, response: cm < wf" not in text
 
 
-def test_repeats_of_one_seed_are_reported_without_claims(path, tmp_path):
+def test_repeats_of_one_seed_are_reported_without_claims(path, few_figures, tmp_path):
     runs = [reported_run(path), reported_run(simulated_run(tmp_path / "again"))]
     assert "Not decided: " in Read(run_page(runs)).text
 
@@ -116,13 +124,13 @@ def test_identities_are_unique_in_the_page(path, tmp_path):
     assert len(names) == len(set(names)) > 100
 
 
-def test_data_that_are_too_large_for_the_page_are_left_to_a_folder(path, monkeypatch):
+def test_data_that_are_too_large_for_the_page_are_left_to_a_folder(path, few_figures, monkeypatch):
     monkeypatch.setattr("emulator.reports.html_parts.MOST_EMBEDDED_BYTES", 100)
     text = Read(run_page([reported_run(path)])).text
     assert "rows of data are too many for this page: --figures FOLDER writes them." in text
 
 
-def test_details_that_do_not_fit_are_left_out_and_counted(path, tmp_path, monkeypatch):
+def test_details_that_do_not_fit_are_left_out_and_counted(path, few_figures, tmp_path, monkeypatch):
     runs = [reported_run(path), reported_run(simulated_run(tmp_path / "other"))]
     whole = len(run_page(runs).encode())
     monkeypatch.setattr(page_module, "MOST_BYTES", whole - 50_000)
@@ -131,7 +139,7 @@ def test_details_that_do_not_fit_are_left_out_and_counted(path, tmp_path, monkey
     assert "The details of the last 1 do not fit into this page." in Read(smaller).text
 
 
-def test_a_page_that_is_too_large_is_refused(path, tmp_path, monkeypatch):
+def test_a_page_that_is_too_large_is_refused(path, few_figures, tmp_path, monkeypatch):
     monkeypatch.setattr(page_module, "MOST_BYTES", 1000)
     with pytest.raises(InvalidInput, match=r"1 runs make a page of .* MB, .*: report on fewer runs at a time"):
         write_run_page([reported_run(path)], [], tmp_path / "page.html")
