@@ -3,7 +3,7 @@
 The processes form a square. In an iteration each of them exchanges borders with its four neighbours, updates the upper
 left and the lower right corner of its block, exchanges borders again, and updates the upper right and the lower left
 one. Corners that are updated in one phase never touch, so that the result is that of one process that updates all such
-corners in any order: it is the same to the last bit, whatever the timing. Every 20 iterations all processes compare
+corners in any order: it is the same to the last bit for any timing. Every 20 iterations all processes compare
 their points with those of 20 iterations before, and end when the average change is below the tolerance.
 
 The paper says no more. Its words are those of the public program LAPLACE_MPI (Newman and Shen, after Fox et al.,

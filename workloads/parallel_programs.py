@@ -123,7 +123,7 @@ def program_named(name: str) -> Program:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What the tasks of a job do: `steps` times, compute for `compute_s` and exchange for `exchange_s`, if alone.
+    """The work of a job's tasks: `steps` times, compute for `compute_s` and exchange for `exchange_s`, if alone.
 
     Raises:
         InvalidInput: if a value is out of range.

@@ -20,7 +20,7 @@ CANCELLED_IN_QUEUE = Ended(JobState.CANCELLED, "Cancelled while it was queued.")
 
 
 class Cancellation:
-    """Cancels the jobs and ends the runs of `registry`."""
+    """The part of the broker that cancels the jobs and ends the runs of `registry`."""
 
     def __init__(self, registry: RunRegistry, scheduling: Scheduling, recovery: Recovery, journal: Journal) -> None:
         self._registry = registry

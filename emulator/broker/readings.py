@@ -102,7 +102,7 @@ class _Reader:
 
 
 class _Cluster:
-    """What the loop knows of one cluster; `owed_since_host_s` is the time of the first question without an answer."""
+    """The loop's knowledge of one cluster; `owed_since_host_s` is the time of the first question without an answer."""
 
     def __init__(self, name: str, reader: _Reader) -> None:
         self.name = name

@@ -41,7 +41,7 @@ SILENT = (
 
 
 class Scheduling:
-    """Decides with a run's discipline and policy, and has `supervisor` launch what they place."""
+    """The scheduling of runs: discipline and policy decide, and `supervisor` launches the jobs that are placed."""
 
     def __init__(
         self,

@@ -44,7 +44,7 @@ Shape = tuple[int, ...]
 
 @dataclass(slots=True)
 class _Use:
-    """How often the time of one configuration was used, and what it was."""
+    """The use of one configuration's time: its value, and how often it was used."""
 
     grid: int | None
     factor: float | None

@@ -136,7 +136,7 @@ def _begun(reproduction: Reproduction, path: Path) -> Reproduction:
 
 @contextmanager
 def _resumable(path: Path, reproduction: Reproduction) -> Iterator[None]:
-    """If what is done in the context ends early, say how to resume it."""
+    """Say how to resume the reproduction if the context ends early."""
     try:
         yield
     except (KeyboardInterrupt, TestbedError):

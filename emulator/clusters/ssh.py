@@ -46,7 +46,7 @@ class Program:
                 channel.shutdown_write()
 
     def lines(self) -> Iterator[str]:
-        """Lines of standard output until the command closes it or the connection is lost; overlong ones in pieces."""
+        """Yield lines of standard output, long ones in pieces, until it is closed or the connection is lost."""
         with self._channel.makefile("rb") as stream, contextlib.suppress(OSError):
             while line := stream.readline(LONGEST_LINE_BYTES):
                 yield line.decode(errors="replace").rstrip("\n")

@@ -33,7 +33,7 @@ class HostSize:
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """What the host and the links did in `host_duration_s`; None: not known, or not to be held against a job.
+    """The behaviour of the host and the links in `host_duration_s`; None: not known, or not to be held against a job.
 
     Pressures are shares of that time in which some task waited. CPU shares are those of `ProcessorUse`.
     `throttled_share` belongs to the container `throttled_part`, which a quota held longest; `stopped_share` to

@@ -48,7 +48,7 @@ MOST_OWN_TIME_IN_A_CAMPAIGN: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Pilot:
-    """What a pilot of a trial showed at a dilation: shares of what they may be, by name, and its iteration.
+    """The outcome of a trial's pilot at a dilation: measures as shares of their limits, by name, and its iteration.
 
     `passes_on` tells whether its messages are real, so that the host's own time lengthens its iterations: by the share
     `most_own_time` at most.

@@ -23,7 +23,7 @@ SMALL_TALK_BYTES: Final = 50_000
 
 @dataclass(frozen=True, slots=True)
 class StrangersTraffic:
-    """What others sent over an access link, as a share of what it could carry while the job executed."""
+    """The traffic of others over an access link, as a share of what it could carry while the job executed."""
 
     share: float
     link: str

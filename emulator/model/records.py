@@ -176,7 +176,7 @@ class PilotRow(Row):
 
 
 class SupersededRow(Row):
-    """A run of a measured cell that counts no more, because it was run again: at its dilation, or at a larger one.
+    """A run of a measured cell that no longer counts, because it was run again: at its dilation, or at a larger one.
 
     `job` is its number in the ``jobs.csv`` beside this file; `because` says how it was run again.
     """

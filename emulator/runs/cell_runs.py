@@ -119,7 +119,7 @@ class _Repetitions:
         return step
 
     def supersede(self, jobs: Sequence[EndedJob], because: str) -> None:
-        """Note in the records that `jobs` count no more."""
+        """Note in the records that `jobs` no longer count."""
         for folder in dict.fromkeys(job.folder for job in jobs):
             rows = [_superseded(job, because) for job in jobs if job.folder == folder]
             supersede(folder, rows)

@@ -195,7 +195,7 @@ def next_attempt(path: Path) -> Path:
 
 
 def supersede(folder: Path, rows: Sequence[SupersededRow]) -> None:
-    """Note in `folder`, whose ``jobs.csv`` holds them, that runs of cells count no more."""
+    """Note in `folder`, whose ``jobs.csv`` holds them, that runs of cells no longer count."""
     replace_rows(folder, SupersededRow, [*read_rows(folder, SupersededRow), *rows])
 
 

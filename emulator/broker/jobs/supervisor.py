@@ -53,7 +53,7 @@ FINAL_EVENTS = {
 
 
 class JobSupervisor:
-    """Launches placed jobs on `managers` and follows them; `on_ended` is called when one has ended and is released."""
+    """A supervisor that launches placed jobs on `managers` and follows them until they have ended and are released."""
 
     def __init__(
         self,
@@ -193,7 +193,7 @@ class JobSupervisor:
     ) -> None:
         """Record a failed claiming try; the job keeps its placement, and `procedure` says when the next try is.
 
-        The event holds what had been claimed, since that was held in vain until now.
+        The event holds what had been claimed, since it was held until now without use.
         """
         job.claiming = procedure or job.claiming
         detail: dict[str, object] = {"cluster": cluster, "reason": reason, "claiming_try": job.claiming_tries}

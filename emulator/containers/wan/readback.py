@@ -124,7 +124,7 @@ def _is_line(queue: Queue, device: str) -> bool:
 
 
 def _rate_of_connections(queues: Sequence[Queue], device: str, band: int) -> float:
-    """The rate that all connections of a band have; 0 if one is missing or differs."""
+    """Return the rate that all connections of a band have; 0 if one is missing or differs."""
     parent = f"{connections_handle(band):x}:"
     rates = [
         _rate(queue["options"]) for queue in queues if _is_line(queue, device) and queue["parent"].startswith(parent)

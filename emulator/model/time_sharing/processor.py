@@ -304,7 +304,7 @@ class SharedProcessor:
         return not self._pools or one.local == other.local
 
     def _is_alone(self, task: Task) -> bool:
-        """Whether no other task of its pool wants the processor, so that no quantum ends."""
+        """Return whether no other task of its pool wants the processor, so that no quantum ends."""
         if self._pools:
             return (self._local_wanting if task.local else self._parallel_wanting) == 1
         return self._local_wanting + self._parallel_wanting == 1
@@ -333,7 +333,7 @@ class SharedProcessor:
         self._note_due(running, contended)
 
     def _local_has_turn(self) -> bool:
-        """Whether local tasks go first where both kinds want the processor."""
+        """Return whether local tasks go first while both kinds want the processor."""
         if self._local_turn:
             if self._turn_left_s > 0.0 or self._credit_s <= 0.0:
                 return True

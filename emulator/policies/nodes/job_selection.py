@@ -80,7 +80,7 @@ class FirstPlaced(ABC):
 
 
 class JustFirst(FirstPlaced):
-    """Only the first job is tried."""
+    """A selection in which only the first job is tried."""
 
     def _in_order(self, jobs: Sequence[WaitingJob]) -> Iterable[WaitingJob]:
         return jobs[:1]
