@@ -19,7 +19,7 @@ from emulator.cli.progress import run_progress
 from emulator.cli.required_verdict import RequireOption, check_required
 from emulator.cli.tables import show_rows
 from emulator.fidelity.verdict import Judgement
-from emulator.model.comparison_rows import ReproductionRow
+from emulator.model.cell_rows import ReproductionRow
 from emulator.model.documents import validate
 from emulator.model.errors import InvalidInput, RunFailed, TestbedError
 from emulator.reports.reproduction_pages import write_page
