@@ -1,4 +1,4 @@
-"""Cancelled jobs, and runs that end: a run first decides nothing any more, then lets go of the testbed.
+"""Cancelling jobs and ending runs: a run that ends first stops deciding, then releases the testbed.
 
 All methods run on the broker's loop. A run ends in two steps, because releasing its processors takes time: it is
 stopped, and once all its jobs have ended it ends.

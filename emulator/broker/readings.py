@@ -1,4 +1,4 @@
-"""The readings of the clusters' idle processors: each cluster is read on a thread of its own, and none is waited for.
+"""The readings of the clusters' idle processors: a thread for each cluster reads it, and the loop waits for none.
 
 The loop asks for readings in numbered rounds, and the threads post what they read. A round is complete once every
 cluster has answered a question of that round or a later one, or has owed an answer for `WAIT_HOST_S`. Only the loop

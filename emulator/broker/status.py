@@ -105,8 +105,8 @@ def _counted(kind: EventKind, job: JobView, labels: Labels) -> _Counted:
 def waiting_jobs(run: Run) -> list[QueueEntryView]:
     """Return the waiting jobs of `run`, in the order they would be tried.
 
-    Those that its discipline has not been asked about yet come last, in order of submission. So do all of them while
-    the run is behind, since its discipline then has placed some that still wait.
+    Those that its discipline has not been asked about yet come last, in order of submission. While the run is behind,
+    all jobs are listed in that order, because its discipline has then placed some that still wait.
     """
     if run.failure or run.is_ending:
         return []

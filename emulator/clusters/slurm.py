@@ -201,7 +201,7 @@ class SlurmCluster:
             stream.close()
             raise
         except Exception as error:
-            # Whatever it was, a watcher that dies of it would never find its cluster again.
+            # Any other error would end this watcher, and the cluster would never be found again.
             log.exception("cluster %s was found, which could not be acted upon", self.cluster)
             stream.close()
             raise ClusterUnreachable(f"Cluster {self.cluster!r} could not be taken up ({error!r}).") from error

@@ -231,7 +231,7 @@ def _program_links(
     if emulated is None:
         return False
     handle, held = wan_handle(client, testbed), held_dilation(testbed)
-    # What a run has programmed is its own affair, unless a part was mended.
+    # Links that a run has programmed are left alone, unless a part was mended.
     if not touch_wide_area(done) and (held is not None or _is_programmed(handle, emulated)):
         return False
     observe(ProgressStep(_STAGE, "programming the wide area again"))

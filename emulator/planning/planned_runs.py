@@ -39,13 +39,13 @@ MOST_TOGETHER = 24
 
 
 def available_resources(path: Path | None = None, *, guest_router: bool = True) -> Resources:
-    """Return what this host has to give now; disk space is that at `path`, or in the working directory."""
+    """Return the free resources of this host; disk space is that at `path`, or in the working directory."""
     memory = psutil.virtual_memory().available
     return Resources(psutil.cpu_count() or 1, memory, shutil.disk_usage(path or Path()).free, guest_router)
 
 
 def check_possible(run: PlannedRun, resources: Resources, dilation: Dilation = REAL_TIME) -> None:
-    """Check that this host can hold `run`: its memory whatever the dilation, its files at `dilation`.
+    """Check that this host can hold `run`: its memory at any dilation, its files at `dilation`.
 
     Raises:
         Hopeless: if it cannot.

@@ -225,7 +225,7 @@ class _Turns:
     def _repeat(self, cell: Cell, job: EndedJob, step: Next) -> None:
         self._progress.repeated += 1
         if step is Next.AGAIN and not needs_larger(job.verdict):
-            # What disturbed it may be over when the others have run.
+            # The disturbance may be over when the other cells have run.
             self.waiting = [*self.waiting[1:], cell]
         if step is Next.LARGER:
             self.raised.append(cell.problem)

@@ -141,7 +141,7 @@ def _uplink_rate_bytes_per_s(queues: Sequence[Queue]) -> float:
 
 
 def _downlink_rate_bytes_per_s(queues: Sequence[Queue]) -> float:
-    # Without the ingress hook nothing that arrives is shaped, whatever the ifb says.
+    # Without the ingress hook no arriving traffic is shaped, even if the ifb has a rate.
     if not any(queue.get("kind") == "ingress" for queue in queues):
         return 0.0
     return _rate_bytes_per_s([queue for queue in queues if queue.get("dev") == "ifb0"])
