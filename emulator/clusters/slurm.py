@@ -42,7 +42,7 @@ class SlurmCluster:
     def __init__(self, head: Head, settings: BrokerSettings) -> None:
         self._head = head
         self._shell = SecureShell(head, settings)
-        # Connections apart, so that a burst of commands never stands before what runs or what is watched.
+        # Separate connections, so that a burst of commands never delays running programs or watched events.
         self._program_shell = SecureShell(head, settings)
         self._watch_shell = SecureShell(head, settings)
         # Ends in what no testbed's name holds: `a` must not take for its own what `a-b` claimed of the same Slurm.

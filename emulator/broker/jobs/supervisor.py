@@ -216,8 +216,8 @@ class JobSupervisor:
 def _timestamp_s(run: Run, job: LiveJob, host_timestamp_s: float) -> float:
     """Convert a timestamp that a job's cluster took.
 
-    It may be far before what the job did last, or far after now, if the wall clock was set after it was taken: then
-    that limit stands for it. Clocks of real clusters that disagree a little are not corrected.
+    If the wall clock was set after it was taken, it may be far before the job's last event, or far after now. Then that
+    limit is used instead. Clocks of real clusters that disagree a little are not corrected.
     """
     times = job.timeline
     passed = (times.submitted_s, times.placed_s, times.claimed_s, times.started_s)
