@@ -52,11 +52,11 @@ class Program:
                 yield line.decode(errors="replace").rstrip("\n")
 
     def error_text(self) -> str:
-        """The last bytes of standard error."""
+        """Return the last bytes of standard error."""
         return self._error.decode(errors="replace")
 
     def exit_code(self) -> int:
-        """The exit code; -1 if the connection was lost before there was one."""
+        """Return the exit code; -1 if the connection was lost before there was one."""
         code = self._channel.recv_exit_status()
         self._drain.join(timeout=1.0)
         return code

@@ -1,7 +1,7 @@
-"""From a job's specification, and where its components are, to what is known of it before it runs.
+"""Jobs as they are planned: what is known of a job before it runs, from its specification and its placement.
 
-The work and the form of an iteration come from the application's descriptor (`apps.registry`). All that a job is stands
-in emulated seconds; an iteration's time is the model's.
+The work and the form of an iteration come from the application's descriptor (`apps.registry`), its time from the model.
+All times are emulated seconds.
 """
 
 from __future__ import annotations
