@@ -93,7 +93,7 @@ class Reduction:
 
 
 class Collectives:
-    """Barrier, broadcast, scatter, gather, reductions and all-to-all of float64 arrays, in whatever shape they have."""
+    """Barrier, broadcast, scatter, gather, reductions and all-to-all of float64 arrays of any shape."""
 
     def __init__(self, messenger: Messenger) -> None:
         self._messenger = messenger

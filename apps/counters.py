@@ -33,7 +33,7 @@ class HostTimes:
     last reduction (or without any) only this rank's own count. The second is how far this rank is behind at the end.
 
     `standstills_ns` are pairs of timestamps of the host's monotonic clock between which the rank stood still while it
-    waited for messages that are not paced: nothing is late then, and the loop is too long by as much.
+    waited for messages that are not paced: nothing is late then, but the loop is too long by that time.
     """
 
     iterations_ns: array[int] = field(default_factory=lambda: array("q"))

@@ -20,7 +20,7 @@ ANALYSIS_EVERY_DAYS = 10
 
 @dataclass(frozen=True, slots=True)
 class EnsembleShare:
-    """How an ensemble of `members`, with `values` numbers in each state, is divided over `processes`.
+    """The division of an ensemble of `members`, with `values` numbers in each state, over `processes`.
 
     Members go to processes in equal consecutive blocks. Parts of a state are of equal length as well; the last ones may
     hold less than their length, or nothing.

@@ -24,7 +24,7 @@ DIRECTIONS = ("top", "bottom", "left", "right")
 
 
 class BorderExchange:
-    """Exchanges the borders of one block, whose `values` have one border point on each side.
+    """An exchange of the borders of one block, whose `values` have one border point on each side.
 
     `durations_ns` is the host time of all exchanges so far, by direction or as one total; `points` is the number of
     points sent and received together in one exchange.

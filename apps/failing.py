@@ -1,10 +1,10 @@
 """How a job fails: one sentence from one rank, an exit code that is not zero, and no rank left behind.
 
 Every rank raises the same `TestbedError`; `check_together` passes on what only rank 0 can know. Rank 0 prints the
-sentence and ends, while the others sleep until mpirun, which notices that a rank ended before MPI did, ends them: then
-none of them is in the middle of a message or in MPI's finalization, which waits for all. A rank that mpirun does not
-end in time prints the sentence and ends itself. Any other error is printed by the rank that raises it, which ends in
-the same way.
+sentence and ends, while the others sleep. mpirun notices that a rank ended before MPI did, and ends the others: so none
+of them is in the middle of a message or in MPI's finalization, which waits for all. A rank that mpirun does not end in
+time prints the sentence and ends itself. Any other error is printed by the rank that raises it, which ends in the same
+way.
 
 MPI_Abort is not used: the message that it sends to mpirun can collide with mpirun's own ending of the job, and in one
 of 276 jobs Open MPI 4.1's mpirun then hung after all ranks had ended.

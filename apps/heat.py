@@ -173,7 +173,7 @@ class Heat:
             self._own[...] = options.problem.solution(0, self._rows)
         self._whole = options.problem.solution(0) if rank == 0 else None
         self._initial_heat = 0.0 if self._whole is None else options.problem.heat(self._whole)
-        self._shares = None if self._whole is None else [self._shared(self._whole[_rows_of(it)]) for it in blocks]
+        self._shares = None if self._whole is None else [self._shared(self._whole[_rows_of(block)]) for block in blocks]
         self._clock = job.phase_clock(self.times)
 
     def iterate(self) -> None:

@@ -2,12 +2,12 @@
 
 The processes form a square. In an iteration each of them exchanges borders with its four neighbours, updates the upper
 left and the lower right corner of its block, exchanges borders again, and updates the upper right and the lower left
-one. Corners that are updated in one phase never touch, so that the result is that of one process that updates all such
-corners in any order: it is the same to the last bit, whatever the timing. Every 20 iterations all processes compare
-their points with those of 20 iterations before, and end when the average change is below the tolerance.
+one. Corners that are updated in one phase never touch, so the result is the same to the last bit as if one process
+updated all such corners in any order; timing does not matter. Every 20 iterations all processes compare their points
+with those of 20 iterations before, and end when the average change is below the tolerance.
 
-The paper says no more. Its words are those of the public program LAPLACE_MPI (Newman and Shen, after Fox et al.,
-"Solving Problems on Concurrent Processors", 1988), from which comes what else is needed: half of a block's rows and
+The paper says no more, but it describes the public program LAPLACE_MPI in the same words (Newman and Shen, after Fox et
+al., "Solving Problems on Concurrent Processors", 1988). The rest comes from that program: half of a block's rows and
 columns make a corner, in which points are updated one after another by over-relaxation of 1.2, and borders go to all
 four neighbours at once.
 

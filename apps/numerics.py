@@ -1,4 +1,4 @@
-"""Sampled numerics: which iterations compute really, where a job is run for its time and not for its solution.
+"""Sampled numerics: the choice of iterations that really compute, for jobs that are run for their time only.
 
 Every phase is paced and every message is sent as with real numerics. Only the host's arithmetic is left out of most
 iterations, which send the values that they have. So a job takes the same time, and its solution means nothing.

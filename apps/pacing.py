@@ -101,7 +101,7 @@ class Phase:
 
 @dataclass(slots=True)
 class PhaseCount:
-    """How many phases ended, how many of them late, and by how much the late ones were (host seconds).
+    """The number of ended phases, the number of late ones, and by how much those were late (host seconds).
 
     `overshoots` counts phases by how far past their ends they ended, within the tolerance or not, in the classes
     between `OVERSHOOT_EDGES_HOST_S`.

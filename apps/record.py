@@ -14,7 +14,7 @@ All durations are emulated seconds but those with `host` in their name. Beside t
 - `overshoots`: how many phases ended how far past their ends, late or not: those below the first of `host_edges_s`,
   those between each two of them, those from the last on. The planner learns from it how late phases are on this host.
 - `standstill_s`: the time in which some process stood still (stopped, or without a core for very long) while it waited
-  for messages that take the host's time: by so much the runtime may be too long although nothing was late.
+  for messages that take the host's time: the runtime may be too long by this time although nothing was late.
 - `wide_area_bytes`: for each part of the job the bytes of the frames that its processes sent and received over the wide
   area, by the kernel's own counts; null in one cluster.
 - `weight`: what an update of a point was taken to cost relative to Poisson's, for which the profile is.

@@ -64,7 +64,7 @@ def _of_fan_out(index: int, fan_out: int) -> tuple[int | None, list[int]]:
 
 
 def _binomial(index: int, members: int) -> tuple[int | None, list[int]]:
-    """A rank's parent is the rank without its lowest bit; its children have one bit more, below that one."""
+    """Return a rank's parent, which lacks its lowest bit, and its children, which have one more bit below that one."""
     lowest = index & -index if index > 0 else 1 << max(0, members - 1).bit_length()
     children = []
     bit = lowest >> 1

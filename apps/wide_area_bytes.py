@@ -1,7 +1,7 @@
-"""What a job's ranks sent and received over the wide area, in bytes of frames, as the kernel counts them.
+"""The bytes of frames that a job's ranks sent and received over the wide area, as the kernel counts them.
 
-The testbed holds this against what crossed the access links: the rest is somebody else's. So frames count, and not
-values: headers, acknowledgements and what TCP sends again are the rank's, too (``TCP_INFO`` of tcp(7)).
+The testbed compares them with the bytes that crossed the access links: the rest is traffic of others. So frames are
+counted instead of values: headers, acknowledgements and retransmissions of TCP included (``TCP_INFO`` of tcp(7)).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from apps.setting import JobSetting
 
 FRAME_HEADERS_BYTES: Final = 14 + 20 + 32
-"""Of a segment in a frame: Ethernet's, IP's, and TCP's with a timestamp."""
+"""The headers of a segment in a frame: Ethernet's, IP's, and TCP's with a timestamp."""
 
-# Of struct tcp_info of linux/tcp.h, which only ever grows: bytes and segments received and sent, all ever.
+# Fields of struct tcp_info of linux/tcp.h, to which new ones are only appended: all bytes and segments so far.
 _BYTES_RECEIVED: Final = struct.Struct("=128xQ")
 _SEGMENTS: Final = struct.Struct("=136xII")
 _BYTES_SENT: Final = struct.Struct("=200xQ")

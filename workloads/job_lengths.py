@@ -51,7 +51,7 @@ def with_lengths(arrivals: Sequence[Arrival], campaign: Campaign, topology: Topo
 
 
 class _Lengths:
-    """Gives jobs their lengths; equal problems on equally many processors are predicted once."""
+    """The lengths that jobs get; equal problems on equally many processors are predicted once."""
 
     def __init__(self, campaign: Campaign, topology: Topology) -> None:
         self._campaign, self._topology = campaign, topology

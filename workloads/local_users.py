@@ -23,7 +23,7 @@ SHARE_OF_NODES: Final = 0.25
 
 @dataclass(frozen=True, slots=True)
 class UserProfile:
-    """What a local user takes of a node: shares of its processor and memory, and network traffic."""
+    """The demand of a local user on a node: shares of its processor and memory, and network traffic."""
 
     name: str
     frequency: float

@@ -1,16 +1,16 @@
 """Parallel programs on non-dedicated clusters: the NAS benchmarks of the 3DBackfilling paper, as parameters.
 
 The paper prints a range of memory, processor share and execution time for each program, and job sizes of 2, 4 and 8
-tasks. Read here: a fixed problem on more tasks needs less memory a task, less time, and communicates more. So 2 tasks
-have the upper end of each range, 8 the lower, and 4 their geometric mean.
+tasks. This is read as follows: with more tasks, a fixed problem needs less memory per task and less time, and
+communicates more. So 2 tasks have the upper end of each range, 8 the lower, and 4 their geometric mean.
 
 A program is a number of equal steps. In each, a task computes, sends its messages, and waits for those of its partners.
 The messages are so large that a task that has its processor and its network interface to itself computes for exactly
 the stated share of the time. The patterns are those of the NAS benchmarks in outline: CG exchanges vectors with
 partners at distances that are powers of two in turn, IS sends keys from all to all, MG exchanges borders with both
-neighbours of a ring, and BT sweeps along the ring and back. So are the steps, for class B: a step is three of the 75 x
-25 inner iterations of CG, one of the 10 iterations of IS, one of about 12 exchanges in each of the 20 cycles of MG, and
-three of the six sweeps in each of the 200 iterations of BT.
+neighbours of a ring, and BT sweeps along the ring and back. The steps follow the benchmarks too, for class B: a step is
+three of the 75 x 25 inner iterations of CG, one of the 10 iterations of IS, one of about 12 exchanges in each of the 20
+cycles of MG, and three of the six sweeps in each of the 200 iterations of BT.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def program_named(name: str) -> Program:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What the tasks of a job do: `steps` times, compute for `compute_s` and exchange for `exchange_s`, if alone.
+    """The work of a job's tasks: `steps` times, compute for `compute_s` and exchange for `exchange_s`, if alone.
 
     Raises:
         InvalidInput: if a value is out of range.

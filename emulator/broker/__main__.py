@@ -31,7 +31,7 @@ GRACE_HOST_S = 3
 
 
 class OneLineFormatter(logging.Formatter):
-    """Writes a record and its traceback on one line, so that no text of a user can pass for a record of its own."""
+    """A log formatter that writes a record and its traceback on one line, so that no user's text can pass for one."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as one line."""

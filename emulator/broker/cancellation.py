@@ -1,4 +1,4 @@
-"""Cancelled jobs, and runs that end: a run first decides nothing any more, then lets go of the testbed.
+"""Cancelling jobs and ending runs: a run that ends first stops deciding, then releases the testbed.
 
 All methods run on the broker's loop. A run ends in two steps, because releasing its processors takes time: it is
 stopped, and once all its jobs have ended it ends.
@@ -20,7 +20,7 @@ CANCELLED_IN_QUEUE = Ended(JobState.CANCELLED, "Cancelled while it was queued.")
 
 
 class Cancellation:
-    """Cancels the jobs and ends the runs of `registry`."""
+    """The part of the broker that cancels the jobs and ends the runs of `registry`."""
 
     def __init__(self, registry: RunRegistry, scheduling: Scheduling, recovery: Recovery, journal: Journal) -> None:
         self._registry = registry

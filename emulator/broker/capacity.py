@@ -34,7 +34,7 @@ class CapacityPoller:
         if considered is None or not self._jobs_wait or isinstance(decision.event, Departure):
             self._considered = left
         else:
-            # Not every event has all waiting jobs tried, so processors freed before it count as untried still.
+            # Some events do not try every waiting job, so processors freed before them still count as untried.
             self._considered = tuple(min(pair) for pair in zip(considered, left, strict=True))
         self._jobs_wait = decision.waiting > 0 and not is_scanned
         self.poll_soon()

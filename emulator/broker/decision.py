@@ -25,12 +25,12 @@ def system_state(
     time_s: float,
     surroundings: Surroundings = NOTHING_ELSE,
 ) -> SystemState:
-    """Return the state that a policy decides on: the idle processors less those that the readings may not know as ours.
+    """Return the state that a policy decides on: the idle processors less those that were given away since the reading.
 
-    These are the processors of every component whose grant was not known when its cluster was asked. So no processor
-    counts as idle that is busy or was given to a job since the reading. Some idle ones may be missed: processors of an
-    allocation that was granted, but whose event had not arrived, are subtracted twice. `CapacityPoller` finds them
-    later.
+    These are the processors of every component whose grant was not known when its cluster was asked. So a processor
+    never counts as idle if it is busy or was given to a job since the reading. Some idle ones may be missed: processors
+    of an allocation that was granted, but whose event had not arrived, are subtracted twice. `CapacityPoller` finds
+    them later.
     """
     idle = [reading.occupancy.idle if reading and reading.occupancy else 0 for reading in readings]
     for job in placed:

@@ -285,7 +285,7 @@ class _AskedDiscipline:
     def could_start(self, job: WaitingJob, state: SystemState, policy: PlacementPolicy) -> bool:
         """Return whether `job` would start if it were the only job.
 
-        If the process has ended, nobody can say: the job is taken, and fails with its run.
+        If the process has ended, this cannot be asked: the job is taken, and fails with its run.
         """
         if self._process.has_ended:
             return True
@@ -299,7 +299,7 @@ class _AskedPolicy:
         self.accepts = frozenset(RequestKind(kind) for kind in description["accepts"])
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
-        """Never called: the discipline answers for the policy."""
+        """Do nothing: this is never called, because the discipline answers for the policy."""
         raise PolicyFailed("A policy in a process of its own is asked through its discipline only.")
 
 

@@ -1,4 +1,4 @@
-"""The readings of the clusters' idle processors: each cluster is read on a thread of its own, and none is waited for.
+"""The readings of the clusters' idle processors: a thread for each cluster reads it, and the loop waits for none.
 
 The loop asks for readings in numbered rounds, and the threads post what they read. A round is complete once every
 cluster has answered a question of that round or a later one, or has owed an answer for `WAIT_HOST_S`. Only the loop
@@ -102,7 +102,7 @@ class _Reader:
 
 
 class _Cluster:
-    """What the loop knows of one cluster; `owed_since_host_s` is the time of the first question without an answer."""
+    """The loop's knowledge of one cluster; `owed_since_host_s` is the time of the first question without an answer."""
 
     def __init__(self, name: str, reader: _Reader) -> None:
         self.name = name

@@ -44,7 +44,7 @@ class _Interrupted:
 
 
 class Recovery:
-    """Settles the jobs that a former broker had placed and that had not ended."""
+    """The recovery of jobs that a former broker had placed and that had not ended."""
 
     def __init__(self, topology: Topology, scheduling: Scheduling) -> None:
         self._topology = topology

@@ -41,7 +41,7 @@ SILENT = (
 
 
 class Scheduling:
-    """Decides with a run's discipline and policy, and has `supervisor` launch what they place."""
+    """The scheduling of runs: discipline and policy decide, and `supervisor` launches the jobs that are placed."""
 
     def __init__(
         self,
@@ -115,9 +115,9 @@ class Scheduling:
                 self.decide(run, Arrival(job.waiting))
 
     def restore_behind(self, run: Run) -> None:
-        """Restore a discipline that decided what did not become durable, and ask it about what it has missed.
+        """Restore a discipline whose last decisions did not become durable, and ask it about events that it has missed.
 
-        What was pending is forgotten, because the jobs and the journal show the same arrivals and departures.
+        Pending events are dropped, because the jobs and the journal show the same arrivals and departures.
         """
         if not run.is_behind:
             return

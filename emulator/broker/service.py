@@ -1,8 +1,8 @@
 """The broker's public methods: it takes runs and jobs, shows them, and watches its clusters.
 
 Every public method may be called from any thread; each hands its work to the loop, which owns all state. Health,
-readings and whether a run exists are published by the loop after each piece of work, so nobody waits for them. The work
-itself is done elsewhere: `registry` holds runs and jobs, `submissions` admits jobs, `scheduling` runs them,
+readings and whether a run exists are published by the loop after each piece of work, so no reader waits for them. Other
+parts do the work itself: `registry` holds runs and jobs, `submissions` admits jobs, `scheduling` runs them,
 `cancellation` ends them early.
 """
 

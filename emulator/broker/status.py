@@ -33,7 +33,7 @@ class CountsTries(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BrokerHealth:
-    """What the loop shows of itself to threads that must not wait for it; runs are numbered up to `last_run`."""
+    """The loop's published state, for threads that must not wait for the loop; runs are numbered up to `last_run`."""
 
     unreachable: tuple[str, ...]
     silent: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ class JobCounts:
         self._jobs: dict[int, _Counted] = {}
 
     def note(self, kind: EventKind, job: JobView, labels: Labels) -> None:
-        """Count `job` as an event of that kind shows it, and no more as it was before."""
+        """Count `job` in the state that an event of that kind shows, and no longer in its state before."""
         before = self._jobs.pop(job.id, None)
         if before is not None:
             self._add(before, -1)
@@ -105,8 +105,8 @@ def _counted(kind: EventKind, job: JobView, labels: Labels) -> _Counted:
 def waiting_jobs(run: Run) -> list[QueueEntryView]:
     """Return the waiting jobs of `run`, in the order they would be tried.
 
-    Those that its discipline has not been asked about yet come last, in order of submission. So do all of them while
-    the run is behind, since its discipline then has placed some that still wait.
+    Those that its discipline has not been asked about yet come last, in order of submission. While the run is behind,
+    all jobs are listed in that order, because its discipline has then placed some that still wait.
     """
     if run.failure or run.is_ending:
         return []

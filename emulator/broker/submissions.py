@@ -42,7 +42,7 @@ class _Admitted(NamedTuple):
 
 
 class Submissions:
-    """Takes submissions from any thread; `post` has them admitted on the broker's loop."""
+    """An inbox for submissions from any thread; `post` passes them to the broker's loop, which admits them."""
 
     def __init__(
         self,

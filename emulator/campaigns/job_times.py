@@ -44,7 +44,7 @@ Shape = tuple[int, ...]
 
 @dataclass(slots=True)
 class _Use:
-    """How often the time of one configuration was used, and what it was."""
+    """The use of one configuration's time: its value, and how often it was used."""
 
     grid: int | None
     factor: float | None
@@ -194,7 +194,7 @@ class JobTimes:
             found = predicted(self.topology, job)
             here = _Spread(found.iteration_s, passed_on_once_s(self.topology, job), computing_share(found))
             self._spread[problem, parts] = here
-        iterations = max(0.0, service_s - alone.once_s) / alone.iteration_s or 1.0
+        iterations = _iterations_within(service_s, alone)
         value = (iterations * here.iteration_s + here.once_s) / alone.execution_s(iterations)
         uncertainty = self.topology.uncertainty
         ends = None if uncertainty is None else uncertainty.factor.interval(value, here.computing_share)
@@ -288,6 +288,16 @@ def _model_job(specification: JobSpecification, parts: Parts, which: WhichInterc
         specification.application, grid if isinstance(grid, int) else 0, parts, which,
         arguments=specification.arguments, processor_speed=specification.processor_speed,
     )  # fmt: skip
+
+
+def _iterations_within(service_s: float, alone: JobAlone) -> float:
+    """Return how many iterations, also parts of one, a job makes that takes `service_s` in one cluster.
+
+    A stated time may be too short for what the job passes on once. One iteration is assumed then: without any, the
+    factor would say nothing about iterations, and divide by zero for an application that passes nothing on.
+    """
+    iterating_s = service_s - alone.once_s
+    return iterating_s / alone.iteration_s if iterating_s > 0.0 else 1.0
 
 
 def _states_no_length(specification: JobSpecification) -> bool:

@@ -1,7 +1,7 @@
 """A simulation of what a live run did: its schedule, system, scheduler and background load, from its directory.
 
-Execution times come from measured factors where they are given, else from the model; or from the live run itself, so
-that the rest of the difference is that of the schedulers. Everything else is read from the run's records.
+Execution times come from measured factors where they are given, else from the model; or from the live run itself; the
+remaining difference is then that of the schedulers. Everything else is read from the run's records.
 """
 
 from __future__ import annotations

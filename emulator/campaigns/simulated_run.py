@@ -46,7 +46,7 @@ NEVER_RAN: Final = "given up by the queue, or still waiting"
 
 
 class NamedJob(NamedTuple):
-    """What a record says of a job that the simulator need not know: its name, and its arguments as JSON."""
+    """The parts of a job's record that the simulator does not need: its name, and its arguments as JSON."""
 
     name: str
     arguments: str = ""

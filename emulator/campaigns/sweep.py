@@ -63,7 +63,7 @@ class Sweep(DocumentModel):
 
 
 class RunState(StrEnum):
-    """The state of a run of a sweep; one that is *interrupted* has begun and runs no more."""
+    """The state of a run of a sweep; an *interrupted* one has begun, but does not run now."""
 
     WAITING = "waiting"
     RUNNING = "running"

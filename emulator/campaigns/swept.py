@@ -292,7 +292,7 @@ def _fingerprint(request: SweepRequest) -> str:
         if file.is_file():
             digest.update(file.name.encode() + b"\0" + file.read_bytes())
     if topology is not None:
-        # Read, because a topology may name a profile that stands in a file of its own.
+        # The topology is read here, because it may name a profile in another file.
         digest.update(topology_named(topology).model_dump_json().encode())
     return digest.hexdigest()[:16]
 

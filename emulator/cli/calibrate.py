@@ -34,6 +34,40 @@ from emulator.studies.published_runtimes import published_runtime
 
 DEFAULT_PROFILE: Final = "das2-pentium3"
 
+ApplicationOption = Annotated[str, typer.Option("--app", help="The application whose runtime is known.")]
+GridOption = Annotated[int, typer.Option(help="Its grid points along a side.")]
+ProcessorsOption = Annotated[int, typer.Option(help="Its processors, in one cluster.")]
+KnownIterationOption = Annotated[float | None, typer.Option(help="Known: seconds of an iteration.")]
+KnownRuntimeOption = Annotated[float | None, typer.Option(help="Known: seconds of --iterations iterations.")]
+IterationsOption = Annotated[int | None, typer.Option(help="Iterations that took --runtime-s.")]
+FromPublishedOption = Annotated[
+    bool, typer.Option("--from-published", help="Take the runtime that was published for this job on DAS-2.")
+]
+FromHostOption = Annotated[
+    bool,
+    typer.Option("--from-host", help="Measure this host: poisson's cost of a point, another application's weight."),
+]
+OverheadOption = Annotated[
+    float | None,
+    typer.Option(help="Seconds of an iteration that are not computation; by default the testbed measures them."),
+]
+TableOption = Annotated[
+    Path | None, typer.Option(help="Known: a CSV table of runtimes, to which all numbers of --topology are fitted.")
+]
+TopologyOption = Annotated[
+    str, typer.Option(help="The topology that --table starts from: a name in compose/, or a YAML file.")
+]
+DayOption = Annotated[
+    str | None, typer.Option(help="Whose numbers of the day --into gets: a set of the table; else its first.")
+]
+ProfileOption = Annotated[
+    str | None, typer.Option(help="Profile to start from; else that of --into, or of the testbed.")
+]
+IntoOption = Annotated[Path | None, typer.Option(help="Topology or profile to write into; a new file is a profile's.")]
+CalledOption = Annotated[str | None, typer.Option("--as", help="What to call the calibrated profile.")]
+DilationOption = Annotated[float, typer.Option(help="Host seconds per emulated second.")]
+RepeatOption = Annotated[int, typer.Option(help="Runs of what the testbed measures.")]
+
 
 def register(app: typer.Typer) -> None:
     """Add the verb of this file to `app`."""
@@ -41,41 +75,23 @@ def register(app: typer.Typer) -> None:
 
 
 def calibrate(
-    application: Annotated[str, typer.Option("--app", help="The application whose runtime is known.")] = "poisson",
-    grid: Annotated[int, typer.Option(help="Its grid points along a side.")] = 400,
-    processors: Annotated[int, typer.Option(help="Its processors, in one cluster.")] = 16,
-    iteration_s: Annotated[float | None, typer.Option(help="Known: seconds of an iteration.")] = None,
-    runtime_s: Annotated[float | None, typer.Option(help="Known: seconds of --iterations iterations.")] = None,
-    iterations: Annotated[int | None, typer.Option(help="Iterations that took --runtime-s.")] = None,
-    from_published: Annotated[
-        bool, typer.Option("--from-published", help="Take the runtime that was published for this job on DAS-2.")
-    ] = False,
-    on_this_host: Annotated[
-        bool,
-        typer.Option("--from-host", help="Measure this host: poisson's cost of a point, another application's weight."),
-    ] = False,
-    overhead_s: Annotated[
-        float | None,
-        typer.Option(help="Seconds of an iteration that are not computation; by default the testbed measures them."),
-    ] = None,
-    table: Annotated[
-        Path | None, typer.Option(help="Known: a CSV table of runtimes, to which all numbers of --topology are fitted.")
-    ] = None,
-    topology: Annotated[
-        str, typer.Option(help="The topology that --table starts from: a name in compose/, or a YAML file.")
-    ] = DEFAULT_TOPOLOGY,
-    day: Annotated[
-        str | None, typer.Option(help="Whose numbers of the day --into gets: a set of the table; else its first.")
-    ] = None,
-    profile: Annotated[
-        str | None, typer.Option(help="Profile to start from; else that of --into, or of the testbed.")
-    ] = None,
-    into: Annotated[
-        Path | None, typer.Option(help="Topology or profile to write into; a new file is a profile's.")
-    ] = None,
-    called: Annotated[str | None, typer.Option("--as", help="What to call the calibrated profile.")] = None,
-    dilation: Annotated[float, typer.Option(help="Host seconds per emulated second.")] = DEFAULT_DILATION,
-    repeat: Annotated[int, typer.Option(help="Runs of what the testbed measures.")] = DEFAULT_REPEAT,
+    application: ApplicationOption = "poisson",
+    grid: GridOption = 400,
+    processors: ProcessorsOption = 16,
+    iteration_s: KnownIterationOption = None,
+    runtime_s: KnownRuntimeOption = None,
+    iterations: IterationsOption = None,
+    from_published: FromPublishedOption = False,
+    on_this_host: FromHostOption = False,
+    overhead_s: OverheadOption = None,
+    table: TableOption = None,
+    topology: TopologyOption = DEFAULT_TOPOLOGY,
+    day: DayOption = None,
+    profile: ProfileOption = None,
+    into: IntoOption = None,
+    called: CalledOption = None,
+    dilation: DilationOption = DEFAULT_DILATION,
+    repeat: RepeatOption = DEFAULT_REPEAT,
     out: OutOption = None,
     name: NameOption = DEFAULT_NAME,
     as_json: JsonOption = False,

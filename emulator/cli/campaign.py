@@ -23,14 +23,13 @@ from emulator.cli.campaign_options import (
     ReplicasOption,
     ScanAtDeparturesOption,
     ScanIntervalOption,
-    SeedOption,
     TimeScaleOption,
     TriesThresholdOption,
     chosen_campaign,
 )
 from emulator.cli.dilations import EvenIfHopelessOption
 from emulator.cli.foreign_text import say
-from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption, OutOption, run_path
+from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption, OutOption, SeedOption, run_path
 from emulator.cli.required_verdict import RequireOption, check_required
 from emulator.fidelity.judgement import Judgement
 from emulator.model.errors import TestbedNotUp
@@ -75,10 +74,8 @@ def run(
     """
     from emulator.campaigns.live import run_campaign
     from emulator.cli.progress import run_progress
-    from emulator.cli.report import show_summaries
-    from emulator.reports.summary import summarize
+    from emulator.cli.report import show_run_directories
     from emulator.runs.container_testbed import testbed_named
-    from emulator.runs.run_directory import read_run
     from workloads.custom_sources import carrying_sources
 
     chosen, requested = chosen_campaign(
@@ -86,23 +83,15 @@ def run(
         time_scale=time_scale, scan_interval_s=scan_interval, tries_threshold=tries_threshold,
         scans_at_departures=scan_at_departures, quota=quota, numerics=numerics,
     )  # fmt: skip
-    chosen = carrying_sources(chosen)
-    path = run_path(out, chosen.name)
+    chosen, path = carrying_sources(chosen), run_path(out, chosen.name)
     with testbed_named(name) as testbed, run_progress() as report_progress:
         path = run_campaign(
-            testbed,
-            chosen,
-            seed=seed,
-            path=path,
-            report_progress=report_progress,
-            tried=requested is None,
-            even_if_hopeless=even_if_hopeless,
-            repeat_void=repeat_void,
-        )
-    recorded = read_run(path)
-    show_summaries([summarize(recorded)], as_json=as_json)
+            testbed, chosen, seed=seed, path=path, report_progress=report_progress, tried=requested is None,
+            even_if_hopeless=even_if_hopeless, repeat_void=repeat_void,
+        )  # fmt: skip
+    verdicts = show_run_directories([path], as_json=as_json)
     print(f"Records: {path}", file=sys.stderr)
-    check_required(require, [recorded.manifest.verdict])
+    check_required(require, verdicts)
 
 
 @campaigns.command("list")

@@ -71,7 +71,6 @@ ReplicasOption = Annotated[
     int | None,
     typer.Option(metavar="N", min=1, help="Replicas of every input file, at different sites. [the campaign's]"),
 ]
-SeedOption = Annotated[int, typer.Option(help="Seed of every random choice.")]
 NumericsOption = Annotated[
     str | None,
     typer.Option(metavar="real|sampled", help="sampled: most iterations take their time without computing. [real]"),

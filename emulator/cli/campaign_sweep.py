@@ -43,6 +43,18 @@ SweepArgument = Annotated[
         help="Folder of a sweep, or directory of a campaign.", metavar="DIR", autocompletion=completion.runs
     ),
 ]
+PoliciesOption = Annotated[
+    str,
+    typer.Option(help="Placement policies, joined by commas. [the campaign's]", autocompletion=completion.policies),
+]
+SeedsOption = Annotated[str, typer.Option(help="Seeds, such as 1-3 or 1,5.")]
+DetachOption = Annotated[bool, typer.Option("--detach", help="Run it in a process of its own, and return at once.")]
+DetachRestOption = Annotated[
+    bool, typer.Option("--detach", help="Go on with a sweep in a process of its own, and return at once.")
+]
+SweepFolderOption = Annotated[
+    Path | None, typer.Option("--out", help="The sweep's folder: new, or one to go on with; else one in ./runs.")
+]
 
 
 def register(campaigns: typer.Typer) -> None:
@@ -73,11 +85,8 @@ def parse_seeds(text: str) -> tuple[int, ...]:
 
 def sweep(
     campaign: CampaignArgument,
-    policy: Annotated[
-        str,
-        typer.Option(help="Placement policies, joined by commas. [the campaign's]", autocompletion=completion.policies),
-    ] = "",
-    seeds: Annotated[str, typer.Option(help="Seeds, such as 1-3 or 1,5.")] = "1",
+    policy: PoliciesOption = "",
+    seeds: SeedsOption = "1",
     queue: QueueOption = None,
     quota: QuotaOption = None,
     jobs: JobsOption = None,
@@ -88,13 +97,9 @@ def sweep(
     replicas: ReplicasOption = None,
     numerics: NumericsOption = None,
     repeat_void: RepeatVoidOption = 0,
-    detached: Annotated[
-        bool, typer.Option("--detach", help="Run it in a process of its own, and return at once.")
-    ] = False,
+    detached: DetachOption = False,
     require: RequireOption = Judgement.SUSPECT,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="The sweep's folder: new, or one to go on with; else one in ./runs.")
-    ] = None,
+    out: SweepFolderOption = None,
     name: NameOption = DEFAULT_NAME,
     as_json: JsonOption = False,
 ) -> None:
@@ -129,9 +134,7 @@ def resume(
     directory: SweepArgument,
     even_if_hopeless: EvenIfHopelessOption = False,
     repeat_void: RepeatVoidOption = 0,
-    detached: Annotated[
-        bool, typer.Option("--detach", help="Go on with a sweep in a process of its own, and return at once.")
-    ] = False,
+    detached: DetachRestOption = False,
     require: RequireOption = Judgement.SUSPECT,
     name: NameOption = DEFAULT_NAME,
     as_json: JsonOption = False,
@@ -142,10 +145,8 @@ def resume(
     """
     from emulator.campaigns import sweep as sweeps
     from emulator.cli.progress import run_progress
-    from emulator.cli.report import show_summaries
-    from emulator.reports.summary import summarize
+    from emulator.cli.report import show_run_directories
     from emulator.runs.container_testbed import testbed_named
-    from emulator.runs.run_directory import read_run
 
     if sweeps.is_sweep(directory):
         if even_if_hopeless or repeat_void:
@@ -162,9 +163,7 @@ def resume(
         path = sweeps.rerun_campaign(
             testbed, directory, report_progress, repeat_void=repeat_void, even_if_hopeless=even_if_hopeless
         )
-    recorded = read_run(path)
-    show_summaries([summarize(recorded)], as_json=as_json)
-    check_required(require, [recorded.manifest.verdict])
+    check_required(require, show_run_directories([path], as_json=as_json))
 
 
 def status(
@@ -203,17 +202,14 @@ def _run(path: Path, name: str, require: Judgement, *, as_json: bool) -> None:
     """Run what is left of the sweep in `path`, and show all of its runs."""
     from emulator.campaigns import sweep as sweeps
     from emulator.cli.progress import run_progress
-    from emulator.cli.report import show_summaries
-    from emulator.reports.summary import summarize
+    from emulator.cli.report import show_run_directories
     from emulator.runs.container_testbed import testbed_named
-    from emulator.runs.run_directory import read_run
 
     with testbed_named(name) as testbed, run_progress() as report_progress:
         found = sweeps.run_sweep(testbed, path, sweeps.read_sweep(path), report_progress)
-    records = [read_run(each.path) for each in found]
-    show_summaries([summarize(recorded) for recorded in records], as_json=as_json)
+    verdicts = show_run_directories([each.path for each in found], as_json=as_json)
     print(f"Records: {path}", file=sys.stderr)
-    check_required(require, [recorded.manifest.verdict for recorded in records])
+    check_required(require, verdicts)
 
 
 def _recorded(directory: Path) -> tuple[list[dict[str, object]], bool]:

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from emulator.cli.tables import show_rows
-from emulator.model.comparison_rows import AttributionRow, InvarianceRow
-from emulator.model.records import ExtensionFactorRow
+from emulator.model.cell_rows import AttributionRow, ExtensionFactorRow, InvarianceRow
 from emulator.reports.attribution_tables import (
     ATTRIBUTION_TITLE,
     INVARIANCE_TITLE,

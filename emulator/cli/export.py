@@ -36,7 +36,7 @@ COMPONENTS_FILE: Final = "components.csv"
 
 
 class Exchange(StrEnum):
-    """How the Poisson application exchanges borders."""
+    """The way in which the Poisson application exchanges borders."""
 
     STEPS = "steps"
     OVERLAPPED = "overlapped"

@@ -15,7 +15,7 @@ from emulator.model.project import CAMPAIGNS, PROCESSORS, TOPOLOGIES, names_in
 
 
 class Listed(StrEnum):
-    """What can be listed."""
+    """The kinds of things that can be listed."""
 
     POLICIES = "policies"
     QUEUES = "queues"

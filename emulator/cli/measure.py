@@ -167,7 +167,7 @@ def _check(measured: Measured, require: Judgement) -> None:
 
 @contextmanager
 def _resumable(path: Path) -> Iterator[None]:
-    """If what is done in the context ends early and leaves finished jobs in `path`, say how to resume it."""
+    """Say how to resume the measurement in `path` if the context ends early and leaves finished jobs there."""
     try:
         yield
     except (KeyboardInterrupt, TestbedError):

@@ -12,7 +12,7 @@ from emulator.cli.foreign_text import say
 from emulator.cli.tables import show_rows
 from emulator.measurement.communication import CommunicationRows
 from emulator.measurement.extension import Measured
-from emulator.model.records import ExtensionFactorRow
+from emulator.model.cell_rows import ExtensionFactorRow
 from emulator.model.topology import Topology
 from emulator.reports.attribution_figure import write_attribution
 from emulator.reports.communication_figures import write_figures

@@ -70,7 +70,7 @@ def _show_run(status: Status, progress: ProgressReport) -> None:
 
 
 class _RunLines:
-    """Prints a line for each stage, and one for each job that ends."""
+    """A printer of a line for each stage, and one for each job that ends."""
 
     def __init__(self) -> None:
         self._last: tuple[str, int] | None = None
@@ -86,7 +86,7 @@ class _RunLines:
 
 
 class _SweepLines:
-    """Prints a line for every tenth of a sweep."""
+    """A printer of a line for every tenth of a sweep."""
 
     def __init__(self, name: str) -> None:
         self._name = name

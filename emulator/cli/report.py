@@ -17,8 +17,9 @@ from emulator.cli.tables import show_rows
 from emulator.model.errors import InvalidInput
 from emulator.reports.attribution_figure import write_attribution
 from emulator.reports.communication_tables import COMMUNICATION_TITLE, communication_table
-from emulator.reports.summary import Summary
+from emulator.reports.summary import Summary, summarize
 from emulator.reports.tables import factor_table, measured_factor_table, run_object, summary_table
+from emulator.runs.run_directory import read_run
 
 if TYPE_CHECKING:
     from emulator.reports.figures.reported_run import ReportedRun
@@ -95,6 +96,13 @@ def _show_all(found: Sequence[ReportedRun], studies: Sequence[StudyFolder], *, a
         show_summaries([run.summary for run in found], as_json=as_json, labels=[run.label for run in found])
     for study in studies:
         show_rows(study.claims, as_json=False, title=f"Claims of the study {study.label}")
+
+
+def show_run_directories(paths: Sequence[Path], *, as_json: bool) -> list[str]:
+    """Print the figures of the runs in `paths`, and return their verdicts."""
+    found = [read_run(path) for path in paths]
+    show_summaries([summarize(recorded) for recorded in found], as_json=as_json)
+    return [recorded.manifest.verdict for recorded in found]
 
 
 def show_summaries(summaries: Sequence[Summary], *, as_json: bool, labels: Sequence[str] | None = None) -> None:

@@ -19,7 +19,7 @@ from emulator.cli.progress import run_progress
 from emulator.cli.required_verdict import RequireOption, check_required
 from emulator.cli.tables import show_rows
 from emulator.fidelity.verdict import Judgement
-from emulator.model.comparison_rows import ReproductionRow
+from emulator.model.cell_rows import ReproductionRow
 from emulator.model.documents import validate
 from emulator.model.errors import InvalidInput, RunFailed, TestbedError
 from emulator.reports.reproduction_pages import write_page
@@ -136,7 +136,7 @@ def _begun(reproduction: Reproduction, path: Path) -> Reproduction:
 
 @contextmanager
 def _resumable(path: Path, reproduction: Reproduction) -> Iterator[None]:
-    """If what is done in the context ends early, say how to resume it."""
+    """Say how to resume the reproduction if the context ends early."""
     try:
         yield
     except (KeyboardInterrupt, TestbedError):

@@ -10,7 +10,8 @@ import typer
 from emulator.cli.compiling import compile_simulator
 from emulator.cli.completion import policies, queues, runs, topologies, workloads
 from emulator.cli.matrix_options import given_options
-from emulator.cli.options import JsonOption
+from emulator.cli.options import JsonOption, SeedOption
+from emulator.cli.simulation_options import FactorsOption, GeneratedOption, JobsOption, WarmUpOption
 from emulator.model.errors import InvalidInput
 from emulator.model.times import Times
 from emulator.policies.names import POLICY_CHOICES, QUEUE_CHOICES
@@ -35,12 +36,6 @@ QuotaOption = Annotated[float | None, typer.Option(help="Share of each cluster t
 TopologyOption = Annotated[
     str | None, typer.Option(help="Topology: a name (`testbed list topologies`) or a file.", autocompletion=topologies)
 ]
-GeneratedOption = Annotated[
-    str | None, typer.Option("--clusters", metavar="NxSIZE,...", help="Generated clusters, such as 1024x32 or 72,4x32.")
-]
-FactorsOption = Annotated[
-    str | None, typer.Option(metavar="FILE|FACTOR", help="One factor for all jobs, or a table of them.")
-]
 GridOption = Annotated[
     int | None, typer.Option(help="Which grid's factors count, where a table holds several of an application.")
 ]
@@ -56,10 +51,8 @@ ReplicasOption = Annotated[
     int | None,
     typer.Option(metavar="N", min=1, help="Replicas of every input file of a campaign, at different sites."),
 ]
-JobsOption = Annotated[int | None, typer.Option(help="Number of jobs of a campaign or of a study's stream.")]
 LoadOption = Annotated[float | None, typer.Option(help="Gross utilization of a study's stream.")]
 ComponentLimitOption = Annotated[int | None, typer.Option(help="Split the jobs of a log by this size.")]
-WarmUpOption = Annotated[int, typer.Option(help="First arrivals that are simulated but not counted.")]
 MiddlewareOption = Annotated[
     bool | None, typer.Option(help="Add the topology's middleware overhead (default for campaigns).")
 ]
@@ -67,9 +60,6 @@ JobsOutOption = Annotated[Path | None, typer.Option(help="Where to write the out
 RunOutOption = Annotated[
     Path | None, typer.Option("--out", help="Leave a run's directory here, new or empty, as a live run does.")
 ]
-SeedOption = Annotated[int, typer.Option(help="Seed of every random choice.")]
-
-
 LikeOption = Annotated[
     Path | None,
     typer.Option(metavar="RUN", help="Simulate what this live run did, instead of a workload.", autocompletion=runs),

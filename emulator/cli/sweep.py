@@ -14,10 +14,30 @@ from emulator.cli.compiling import compile_simulator
 from emulator.cli.completion import topologies, workloads
 from emulator.cli.options import JsonOption, make_folder
 from emulator.cli.progress import sweep_progress
+from emulator.cli.simulation_options import FactorsOption, GeneratedOption, JobsOption, WarmUpOption
 from emulator.cli.tables import show_rows
 
 OUTCOMES_FILE: Final = "outcomes.jsonl"
 SHOWN: Final = {"response_s": "response (s)", "wait_s": "wait (s)", "gross_utilization": "gross utilization"}
+
+WorkloadArgument = Annotated[
+    str, typer.Argument(help="A campaign, a job list, a log, or a study's stream.", autocompletion=workloads)
+]
+PoliciesOption = Annotated[str | None, typer.Option(help="Placement policies, joined by commas. [the workload's]")]
+QueuesOption = Annotated[str | None, typer.Option(help="Queue disciplines, joined by commas. [the workload's]")]
+LoadsOption = Annotated[
+    str | None, typer.Option(metavar="LIST|FROM:TO:STEP", help="Loads, such as 0.5:0.95:0.05. [the workload's]")
+]
+SeedsOption = Annotated[int, typer.Option(help="Simulations of each cell: seeds 0, 1, ...")]
+TopologyOption = Annotated[
+    str | None, typer.Option(help="Topology: a name or a file. [the workload's]", autocompletion=topologies)
+]
+QuotaOption = Annotated[float | None, typer.Option(help="Share of each cluster that jobs may fill.")]
+BandOption = Annotated[str | None, typer.Option(help="Band of a campaign's background load in percent, or none.")]
+GridOption = Annotated[int | None, typer.Option(help="Which grid's factors of a table count.")]
+WorkersOption = Annotated[int | None, typer.Option(help="Processes; by default one per processor.")]
+SchedulerOption = Annotated[str | None, typer.Option(help="A dask scheduler elsewhere, host:port.")]
+ResultsOption = Annotated[Path | None, typer.Option(help="Directory of the results; one used before is resumed.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -26,32 +46,22 @@ def register(app: typer.Typer) -> None:
 
 
 def sweep(
-    workload: Annotated[
-        str, typer.Argument(help="A campaign, a job list, a log, or a study's stream.", autocompletion=workloads)
-    ],
-    policies: Annotated[str | None, typer.Option(help="Placement policies, joined by commas. [the workload's]")] = None,
-    queues: Annotated[str | None, typer.Option(help="Queue disciplines, joined by commas. [the workload's]")] = None,
-    loads: Annotated[
-        str | None, typer.Option(metavar="LIST|FROM:TO:STEP", help="Loads, such as 0.5:0.95:0.05. [the workload's]")
-    ] = None,
-    seeds: Annotated[int, typer.Option(help="Simulations of each cell: seeds 0, 1, ...")] = 10,
-    topology: Annotated[
-        str | None, typer.Option(help="Topology: a name or a file. [the workload's]", autocompletion=topologies)
-    ] = None,
-    clusters: Annotated[
-        str | None, typer.Option(metavar="NxSIZE,...", help="Generated clusters, such as 1024x32 or 72,4x32.")
-    ] = None,
-    jobs: Annotated[int | None, typer.Option(help="Number of jobs of a campaign or of a study's stream.")] = None,
-    quota: Annotated[float | None, typer.Option(help="Share of each cluster that jobs may fill.")] = None,
-    band: Annotated[str | None, typer.Option(help="Band of a campaign's background load in percent, or none.")] = None,
-    extension_factors: Annotated[
-        str | None, typer.Option(metavar="FILE|FACTOR", help="One factor for all jobs, or a table of them.")
-    ] = None,
-    grid: Annotated[int | None, typer.Option(help="Which grid's factors of a table count.")] = None,
-    warm_up: Annotated[int, typer.Option(help="First arrivals that are simulated but not counted.")] = 0,
-    workers: Annotated[int | None, typer.Option(help="Processes; by default one per processor.")] = None,
-    scheduler: Annotated[str | None, typer.Option(help="A dask scheduler elsewhere, host:port.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Directory of the results; one used before is resumed.")] = None,
+    workload: WorkloadArgument,
+    policies: PoliciesOption = None,
+    queues: QueuesOption = None,
+    loads: LoadsOption = None,
+    seeds: SeedsOption = 10,
+    topology: TopologyOption = None,
+    clusters: GeneratedOption = None,
+    jobs: JobsOption = None,
+    quota: QuotaOption = None,
+    band: BandOption = None,
+    extension_factors: FactorsOption = None,
+    grid: GridOption = None,
+    warm_up: WarmUpOption = 0,
+    workers: WorkersOption = None,
+    scheduler: SchedulerOption = None,
+    out: ResultsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Simulate a workload over policies, queues, loads and seeds, on all processors.

@@ -42,7 +42,7 @@ class SlurmCluster:
     def __init__(self, head: Head, settings: BrokerSettings) -> None:
         self._head = head
         self._shell = SecureShell(head, settings)
-        # Connections apart, so that a burst of commands never stands before what runs or what is watched.
+        # Separate connections, so that a burst of commands never delays running programs or watched events.
         self._program_shell = SecureShell(head, settings)
         self._watch_shell = SecureShell(head, settings)
         # Ends in what no testbed's name holds: `a` must not take for its own what `a-b` claimed of the same Slurm.
@@ -201,7 +201,7 @@ class SlurmCluster:
             stream.close()
             raise
         except Exception as error:
-            # Whatever it was, a watcher that dies of it would never find its cluster again.
+            # Any other error would end this watcher, and the cluster would never be found again.
             log.exception("cluster %s was found, which could not be acted upon", self.cluster)
             stream.close()
             raise ClusterUnreachable(f"Cluster {self.cluster!r} could not be taken up ({error!r}).") from error

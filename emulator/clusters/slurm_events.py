@@ -54,7 +54,7 @@ WATCH: Final = watch_command()
 
 
 class EventReader:
-    """Reads the events of one testbed, whose claims' names begin with `prefix`; `malformed` counts what is no event."""
+    """A reader of one testbed's events, whose claims' names begin with `prefix`; `malformed` counts other lines."""
 
     def __init__(self, cluster: str, prefix: str) -> None:
         self.malformed = 0

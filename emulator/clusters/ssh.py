@@ -46,17 +46,17 @@ class Program:
                 channel.shutdown_write()
 
     def lines(self) -> Iterator[str]:
-        """Lines of standard output until the command closes it or the connection is lost; overlong ones in pieces."""
+        """Yield lines of standard output, long ones in pieces, until it is closed or the connection is lost."""
         with self._channel.makefile("rb") as stream, contextlib.suppress(OSError):
             while line := stream.readline(LONGEST_LINE_BYTES):
                 yield line.decode(errors="replace").rstrip("\n")
 
     def error_text(self) -> str:
-        """The last bytes of standard error."""
+        """Return the last bytes of standard error."""
         return self._error.decode(errors="replace")
 
     def exit_code(self) -> int:
-        """The exit code; -1 if the connection was lost before there was one."""
+        """Return the exit code; -1 if the connection was lost before there was one."""
         code = self._channel.recv_exit_status()
         self._drain.join(timeout=1.0)
         return code

@@ -56,19 +56,19 @@ class AddressPlan:
         return f"{self._prefix}.0.2"
 
     def head(self, cluster_index: int) -> str:
-        """The head of a cluster on the control network."""
+        """Return the address of a cluster's head on the control network."""
         return f"{self._prefix}.0.{_FIRST_HEAD + _checked(cluster_index)}"
 
     def site_network(self, cluster_index: int) -> str:
-        """The network of a cluster's site."""
+        """Return the network of a cluster's site."""
         return f"{self._site(cluster_index)}.0/24"
 
     def site_address(self, cluster_index: int) -> str:
-        """A cluster on its site's network."""
+        """Return the address of a cluster on its site's network."""
         return f"{self._site(cluster_index)}.10"
 
     def router(self, cluster_index: int) -> str:
-        """The router on a site's network."""
+        """Return the address of the router on a site's network."""
         return f"{self._site(cluster_index)}.2"
 
     @property

@@ -43,7 +43,7 @@ SHARE_OF_MEMORY: Final = 0.75
 """The share of the host's memory that all clusters together get, and the broker a third of it."""
 
 PROCESSOR_MEMORY_BYTES: Final = 64 * 1024**2
-"""What a cluster may hold for each of its processors, if need be at the expense of others: a rank takes less."""
+"""The memory that a cluster may use for each processor, if necessary at the expense of others; a rank needs less."""
 
 CLUSTER_MEMORY_BYTES: Final = 512 * 1024**2
 LEADING_CPU_SHARES: Final = 10240
@@ -154,7 +154,7 @@ def router_service(rendering: Rendering) -> dict[str, Any]:
         **_common(rendering, "router", rendering.images.wan, rendering.names.router),
         "environment": {"WAN_BACKEND": rendering.router_backend},
         "cap_add": ["NET_ADMIN", "NET_RAW"],
-        # What forwards comes before what computes: a late packet is an error in every cluster at once.
+        # The router goes before containers that compute: a packet that it sends late is an error in every cluster.
         "cpu_shares": LEADING_CPU_SHARES,
         "sysctls": {"net.ipv4.ip_forward": "1"},
         # A User-Mode Linux guest keeps its memory in an executable mapping there.
@@ -292,7 +292,7 @@ def _memory_limit(size_bytes: int) -> dict[str, int]:
 
 
 def _network(rendering: Rendering, name: str, role: str, subnet: str, cluster: str | None = None) -> Mapping[str, Any]:
-    # Not `internal`: Docker's own rules would then drop what the router forwards.
+    # The network is not `internal`: Docker's own rules would then drop the packets that the router forwards.
     return {
         "name": name,
         "driver": "bridge",

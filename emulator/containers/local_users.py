@@ -44,7 +44,7 @@ class ContainerLocalUsers:
         self._lock: IO[str] | None = None
 
     def open(self, on_line: Callable[[str, str | None], None]) -> None:
-        """Begin without a job, and report what becomes of jobs to `on_line`, from threads of their own.
+        """Begin without a job, and report starts and ends of jobs to `on_line`, from other threads.
 
         Raises:
             TestbedBusy: if another background load runs on the testbed.

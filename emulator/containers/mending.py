@@ -23,7 +23,7 @@ _UNUSABLE: Final = ("dead", "removing")
 
 
 class Remedy(StrEnum):
-    """What is done about a part, in the order in which it is done."""
+    """A remedy for a part; the members are in the order in which they are applied."""
 
     RECREATE = "recreate"
     UNPAUSE = "unpause"

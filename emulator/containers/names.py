@@ -46,7 +46,7 @@ class PartNames:
         return f"multicluster-{self.testbed}"
 
     def cluster(self, cluster: str) -> str:
-        """The container of a cluster."""
+        """Return the name of a cluster's container."""
         if cluster in RESERVED:
             raise InvalidInput(
                 f"A cluster cannot be called {cluster!r}, because a part of the testbed has that name (rename it)."
@@ -69,7 +69,7 @@ class PartNames:
         return f"{self.testbed}-control"
 
     def site_network(self, cluster: str) -> str:
-        """The network of a cluster's site."""
+        """Return the name of the network of a cluster's site."""
         return f"{self.testbed}-site-{cluster}"
 
     @property
@@ -78,9 +78,9 @@ class PartNames:
         return f"{self.testbed}-journal"
 
     def keys_volume(self, cluster: str) -> str:
-        """The volume of the keys of a cluster on another host, which does not see the folder that holds them here."""
+        """Return the volume with the keys of a cluster on another host, which cannot see their folder on this one."""
         return f"{self.testbed}-keys-{cluster}"
 
     def home_volume(self, cluster: str) -> str:
-        """The volume of the home folders of a cluster: what jobs read and write there, and its site's files."""
+        """Return the volume of a cluster's home folders: what jobs read and write there, and its site's files."""
         return f"{self.testbed}-home-{cluster}"

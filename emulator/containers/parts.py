@@ -33,7 +33,7 @@ _ATTACHED: Final = ("running", "paused")
 
 @dataclass(frozen=True, slots=True)
 class FoundParts:
-    """What a testbed consists of now: its containers by name, and rendered networks and volumes that are missing."""
+    """The present parts of a testbed: its containers by name, and rendered networks and volumes that are missing."""
 
     parts: Mapping[str, FoundPart]
     missing: tuple[str, ...] = ()

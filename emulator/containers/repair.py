@@ -44,7 +44,7 @@ _TURNS: Final = 6
 
 @dataclass(slots=True)
 class _Attempts:
-    """What was tried so far: the remedies of each part, and the engine's last refusal, by the part's name."""
+    """The attempts so far: the remedies of each part, and the engine's last refusal, by the part's name."""
 
     tried: dict[str, set[Remedy]]
     refusals: dict[str, str]
@@ -72,7 +72,7 @@ def find_existing(client: docker.DockerClient, spec: TestbedSpec, topology: Topo
 
 
 def mend(client: docker.DockerClient, spec: TestbedSpec, testbed: TestbedState, observe: Observer) -> bool:
-    """Mend whatever is wrong with a testbed, and return whether anything was.
+    """Mend everything that is wrong with a testbed, and return whether anything was.
 
     Raises:
         TestbedNotUp: if a part cannot be mended; nothing was removed then.
@@ -138,7 +138,7 @@ def _carry_out(
 
 
 def _require_images(client: docker.DockerClient, testbed: TestbedState, observe: Observer) -> None:
-    """Let new containers be made from the images of the present sources, if those of the testbed were removed."""
+    """Make sure that images exist for new containers: of the present sources, if the testbed's own were removed."""
     try:
         for reference in testbed.record.images.values():
             client.images.get(reference)
@@ -231,7 +231,7 @@ def _program_links(
     if emulated is None:
         return False
     handle, held = wan_handle(client, testbed), held_dilation(testbed)
-    # What a run has programmed is its own affair, unless a part was mended.
+    # Links that a run has programmed are left alone, unless a part was mended.
     if not touch_wide_area(done) and (held is not None or _is_programmed(handle, emulated)):
         return False
     observe(ProgressStep(_STAGE, "programming the wide area again"))

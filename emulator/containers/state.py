@@ -41,7 +41,7 @@ MAKING_IMAGES: Final = "making_images"
 
 
 class ClusterRecord(DocumentModel):
-    """Where a cluster's parts are: `head` on the control network, `site` on the shaped one."""
+    """The addresses of a cluster's parts: `head` on the control network, `site` on the shaped one."""
 
     name: str
     container: str
@@ -167,7 +167,7 @@ class TestbedState:
         return self.folder / "compose.yaml"
 
     def compose_file_of(self, host: str) -> Path:
-        """The Compose file with what one of several hosts carries."""
+        """Return the path of the Compose file with the parts that one of several hosts carries."""
         return self.folder / f"compose-{host}.yaml"
 
     @property

@@ -13,7 +13,7 @@ SETTLING_S: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class BackgroundMeasures:
-    """How a background load was held in its band.
+    """The success of a background load in keeping to its band.
 
     `share_in_band` is the share of the time after the first minute; None if there was none. `longest_above_s` is the
     longest time for which the load was above its band while no dummy job was left, of which `void_after_s` is allowed.

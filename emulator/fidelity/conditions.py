@@ -33,7 +33,7 @@ class HostSize:
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """What the host and the links did in `host_duration_s`; None: not known, or not to be held against a job.
+    """The behaviour of the host and the links in `host_duration_s`; None: not known, or not to be held against a job.
 
     Pressures are shares of that time in which some task waited. CPU shares are those of `ProcessorUse`.
     `throttled_share` belongs to the container `throttled_part`, which a quota held longest; `stopped_share` to
@@ -133,7 +133,7 @@ def _conditions(
         **asdict(processor_use(rows, host.processors, execution)),
         memory_pressure=_share(_sum(whole, "host_memory_wait_s"), host_duration_s),
         io_pressure=_share(_sum(whole, "host_io_wait_s"), host_duration_s),
-        # A group is held back on each processor by itself; none stands still longer than the time there was.
+        # A group is held back on each processor by itself; no group stands still for longer than the whole time.
         throttled_share=None if throttled_s is None else min(1.0, throttled_s / host_duration_s),
         throttled_part=throttled_part,
         stopped_share=_share(stopped_s, host_duration_s),

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Judgement(StrEnum):
-    """How far a result can be trusted; ordered from best to worst by `severity`."""
+    """The degree to which a result can be trusted; ordered from best to worst by `severity`."""
 
     VALID = "valid"
     SUSPECT = "suspect"

@@ -1,8 +1,8 @@
 """The choice of a dilation from pilots, short runs of the very jobs: when one suffices, and what is tried next. Pure.
 
 A pilot suffices if everything that a verdict judges, and a larger dilation cures, stays below half of its threshold.
-What the host itself adds to an iteration (waking ranks, copying messages, carrying packets) shows in no verdict: it is
-what an iteration has less of at a larger dilation, since it does not dilate.
+What the host itself adds to an iteration (waking ranks, copying messages, carrying packets) shows in no verdict. It is
+found by comparing dilations: it does not dilate, so an iteration at a larger dilation contains less of it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ MOST_OWN_TIME_IN_A_CAMPAIGN: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Pilot:
-    """What a pilot of a trial showed at a dilation: shares of what they may be, by name, and its iteration.
+    """The outcome of a trial's pilot at a dilation: measures as shares of their limits, by name, and its iteration.
 
     `passes_on` tells whether its messages are real, so that the host's own time lengthens its iterations: by the share
     `most_own_time` at most.
@@ -90,7 +90,7 @@ class Needed:
 def strains(measures: JobMeasures) -> dict[str, float]:
     """Return what a larger dilation cures, each as a share of the most that a pilot may show.
 
-    Where other work keeps the processors busy, tasks wait for those whatever the dilation: then that does not count.
+    If other work keeps the processors busy, tasks wait for them at any dilation, so that waiting is left out.
     """
     conditions, found = measures.conditions, dict[str, float | None]()
     found["lateness"] = _share(measures.lateness_share, SUSPECT_ERROR)

@@ -20,11 +20,11 @@ MOST_RAISES: Final = 2
 """How often the dilation of a problem is raised after its pilots at most: to twice, then to four times."""
 
 MOST_DISTURBED: Final = 6
-"""So many runs of a problem are repeated for a busy host at most, beside the first repetition of each."""
+"""The most runs of a problem that are repeated for a busy host, beside the first repetition of each."""
 
 
 class Next(Enum):
-    """What follows a run: it counts, it is run again at the same dilation, or its problem gets a larger one."""
+    """The step after a run: it counts, it is run again at the same dilation, or its problem gets a larger one."""
 
     KEEP = "keep"
     AGAIN = "again"

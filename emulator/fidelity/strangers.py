@@ -18,12 +18,12 @@ Carried = tuple[int, int]
 """Bytes of frames that a cluster sent and received over its access link."""
 
 SMALL_TALK_BYTES: Final = 50_000
-"""What crosses a link without being a rank's or a stranger's: MPI opening connections, addresses being resolved."""
+"""Bytes on a link that are neither a rank's nor a stranger's: MPI opens connections, and addresses are resolved."""
 
 
 @dataclass(frozen=True, slots=True)
 class StrangersTraffic:
-    """What others sent over an access link, as a share of what it could carry while the job executed."""
+    """The traffic of others over an access link, as a share of what it could carry while the job executed."""
 
     share: float
     link: str

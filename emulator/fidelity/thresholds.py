@@ -35,7 +35,8 @@ goes on from their timestamp, and if it must send a message that is not paced, t
 SUSPECT_OVERHEAD: Final = 0.05
 """Above this share of the time from placement to start, middleware slower than stated makes a job suspect.
 
-It lengthens wait and response times, which queueing dominates, and no execution time: hence more than `SUSPECT_ERROR`.
+It lengthens wait and response times, which queueing dominates, but no execution time. So the limit may be larger than
+`SUSPECT_ERROR`.
 """
 
 SUSPECT_OTHER_CPU: Final = 0.10
@@ -65,10 +66,10 @@ Then other work does not matter. If the kernel does not count this waiting, the 
 """
 
 SUSPECT_CPU_PRESSURE: Final = 0.60
-"""Above this share of the time in which some task waited for a processor, a job is suspect, whatever the cause.
+"""Above this share of the time in which some task waited for a processor, a job is suspect; the cause does not matter.
 
 Ranks that wake together wait for each other, on two cores for up to half of the time; lateness shows the cost of that.
-Above this share hardly a message finds its receiver's processor idle.
+Above this share, almost every message finds its receiver's processor busy.
 """
 
 SUSPECT_MEMORY_PRESSURE: Final = 0.01
@@ -87,7 +88,7 @@ SUSPECT_IO_PRESSURE: Final = 0.10
 """Above this share of the time in which some task waited for a disk, a job is suspect.
 
 The broker's journal and the run's records are then written late, and with them decisions come late. A run's own writing
-takes less than one percent; ranks write nothing. A single program that syncs whatever it writes reaches a half.
+takes less than one percent; ranks write nothing. A single program that syncs all its writes reaches a half.
 """
 
 SUSPECT_HOST_WRITE_S: Final = 1.0
@@ -112,9 +113,9 @@ No job sends any: other traffic used its links, and may have caused drops or del
 SUSPECT_STRANGERS: Final = 0.01
 """Above this share of an access link taken by traffic of others, a job over several clusters is suspect.
 
-While a stranger's stream lasts, each message waits for its packets, and the link's queue may be full of them: what a
-stream takes of the link in half of the time it may cost the job in all of it. Above `VOID_ERROR` the job is void, as if
-the link's rate were wrong by as much.
+While a stranger's stream lasts, each message waits for the stream's packets, and these may fill the link's queue. A
+stream that takes some share of the link for half of the time may cost the job that share of its whole time. Above
+`VOID_ERROR` the job is void, as if the link's rate were wrong by as much.
 """
 
 LEAST_SHARE_IN_BAND: Final = 0.95

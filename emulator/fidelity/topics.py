@@ -13,7 +13,7 @@ from typing import Final
 
 
 class Topic(StrEnum):
-    """What can speak against a result."""
+    """The topic of a reason against a result."""
 
     PHASES = "phases"
     HOST = "host"

@@ -39,7 +39,7 @@ UNPACED: Final = "processors unpaced: compute phases took this host's own time, 
 
 
 class Remedy(StrEnum):
-    """What cures a reason against a result: a larger dilation, another run (the host was busy), or nothing."""
+    """The cure for a reason against a result: a larger dilation, another run (the host was busy), or nothing."""
 
     LARGER_DILATION = "a larger dilation"
     ANOTHER_RUN = "another run"

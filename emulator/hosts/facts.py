@@ -34,7 +34,7 @@ class NetworkFacts:
 
 @dataclass(frozen=True, slots=True)
 class HostFacts:
-    """What a host's engine says of itself and its host.
+    """The facts that a host's engine reports about itself and its host.
 
     The host's clock is ahead of this one by `clock_ahead_s`, known to within `clock_bound_s`. `subnets` are those of
     its engine's networks. `network` is None where no container could look at it, because no image is there yet.

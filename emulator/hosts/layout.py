@@ -32,7 +32,7 @@ _GIB: Final = 1024**3
 
 @dataclass(frozen=True, slots=True)
 class HostCapacity:
-    """What a host offers: its cores and its memory, of both the share that the testbed may use."""
+    """The cores and the memory that a host offers: the shares that the testbed may use."""
 
     name: str
     cores: float
@@ -41,7 +41,7 @@ class HostCapacity:
 
 @dataclass(frozen=True, slots=True)
 class ClusterDemand:
-    """What a cluster asks of its host; `rate_mbit` is that of its access link, both ways, and `on` the host stated."""
+    """The demand of a cluster on its host; `rate_mbit` is its access link's, both ways, and `on` the host stated."""
 
     name: str
     processors: int

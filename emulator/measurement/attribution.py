@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from emulator.containers.wan.controls import speedup
 from emulator.fidelity.attribution import WHOLE, Attribution, Contribution, Larger, Setting, Timing, attribute
+from emulator.model.cell_rows import AttributionRow
 from emulator.model.clock import Dilation
-from emulator.model.comparison_rows import AttributionRow
 from emulator.model.topology import Topology
 from emulator.model.views import JobView
 from emulator.runs.cell_sessions import SessionRuns

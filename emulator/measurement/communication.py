@@ -15,7 +15,7 @@ from itertools import accumulate
 from typing import Any, Final
 
 from emulator.fidelity.intervals import Estimate, mean_of_positive
-from emulator.model.records import BorderExchangeRow, CommunicationRow
+from emulator.model.cell_rows import BorderExchangeRow, CommunicationRow
 from emulator.model.units import rate_mbit
 from emulator.model.views import JobView
 from emulator.runs.extension_factors import interconnect, judged, values

@@ -19,13 +19,14 @@ from emulator.measurement.communication import CommunicationRows, communication_
 from emulator.measurement.control_runs import ProblemsByDilation, run_controls
 from emulator.measurement.dilation_sessions import DilationSessions, announced, known_choices, problems_by_dilation
 from emulator.measurement.invariance import defects, invariance_rows
-from emulator.model.comparison_rows import AttributionRow, InvarianceRow
-from emulator.model.records import (
+from emulator.model.cell_rows import (
+    AttributionRow,
     BorderExchangeRow,
     CommunicationRow,
     ExtensionFactorRow,
-    RunProgress,
+    InvarianceRow,
 )
+from emulator.model.records import RunProgress
 from emulator.planning.choices import DilationChoice, asked_choices, tried_choices
 from emulator.planning.planned_runs import available_resources, check_possible, planned_cells
 from emulator.runs.cell_sessions import SessionRuns

@@ -14,7 +14,7 @@ from typing import Final
 from emulator.fidelity.intervals import Estimate, ratio_of_means, ratio_of_products
 from emulator.fidelity.thresholds import SUSPECT_ERROR
 from emulator.fidelity.verdict import Judgement, Verdict
-from emulator.model.comparison_rows import InvarianceRow
+from emulator.model.cell_rows import InvarianceRow
 from emulator.runs.cell_sessions import SessionRuns
 from emulator.runs.extension_factors import interconnect, judged, values
 from emulator.runs.matrix import Cell, CellVariant, Layout, Problem

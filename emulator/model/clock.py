@@ -91,7 +91,7 @@ _STEADY = _SteadyClock()
 
 
 def host_steady_now_s() -> float:
-    """Get the present on the host's steady clock, which equals the wall clock as long as nobody sets that."""
+    """Get the present on the host's steady clock, which equals the wall clock until that is set."""
     return _STEADY.now_s()
 
 

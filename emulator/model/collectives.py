@@ -26,7 +26,7 @@ class Collectives(DocumentModel):
     spread: Annotated[float, Field(ge=0)] = 0.0
 
     def stretch(self, processes: int) -> float:
-        """Return how many times as long a message takes among so many processes as between two."""
+        """Return how many times as long a message takes among that number of processes as between two."""
         return 1.0 + self.spread * math.log2(max(2, processes) / 2)
 
 

@@ -108,7 +108,7 @@ class RunFailed(TestbedError):
 class RunEndedEarly(RunFailed):
     """A run that ended before its end: why, and how many finished records are in which folder.
 
-    The folder is named only as long as it exists: a run whose records nobody wants keeps them in a temporary one.
+    The folder is named only as long as it exists: a run whose records are not wanted keeps them in a temporary one.
     """
 
     def __init__(self, reason: str, finished: int, folder: Path) -> None:

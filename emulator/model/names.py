@@ -1,4 +1,4 @@
-"""Names as people type them: `W1`, `w1` and `Das2` mean what is written so but for capital letters."""
+"""Names as people type them: capital letters make no difference, so `w1` means `W1`."""
 
 from __future__ import annotations
 

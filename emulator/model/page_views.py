@@ -66,7 +66,7 @@ MOST_WITH_PATHS: Final = 32
 
 
 class PageSystem(DocumentModel):
-    """The system that the page draws: a topology, and the testbed's name if one stands.
+    """The system that the page draws: a topology, and the testbed's name if one runs.
 
     The paths between more than `MOST_WITH_PATHS` clusters are left out.
     """

@@ -1,7 +1,7 @@
 """The proof by which a broker shows that it has the testbed's token, before a client sends the token to it.
 
-Without it, whoever listens at the broker's address while the broker is down would be given the token. A client sends a
-nonce over each new connection, and the broker answers with a hash of the nonce that is keyed with the token.
+Without it, any program that listens at the broker's address while the broker is down would receive the token. A client
+sends a nonce over each new connection, and the broker answers with a hash of the nonce that is keyed with the token.
 """
 
 from __future__ import annotations

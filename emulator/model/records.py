@@ -1,7 +1,8 @@
 """The records of a run: the row types of its files, and its manifest. Column names are field names.
 
 Timestamps are emulated seconds since the run's origin. `ROW_FILES` maps files to their row types. The base class of
-rows is in ``rows``; the rows about the host and the links are in ``evidence``.
+rows is in ``rows``; the rows about measured cells are in ``cell_rows``, those about the host and the links in
+``evidence``.
 """
 
 from __future__ import annotations
@@ -11,10 +12,17 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from emulator.model.comparison_rows import AttributionRow, InvarianceRow, ReproductionRow
+from emulator.model.cell_rows import (
+    AttributionRow,
+    BorderExchangeRow,
+    CommunicationRow,
+    ExtensionFactorRow,
+    InvarianceRow,
+    ReproductionRow,
+)
 from emulator.model.documents import DocumentModel
 from emulator.model.evidence import EvidenceRow, EvidenceSummary, LinkCheck, LinkFaultRow
-from emulator.model.rows import Names, Row, Sizes, spread_over
+from emulator.model.rows import Names, Row, Sizes
 from emulator.model.topology import Topology
 
 FORMAT_VERSION: Final = 1
@@ -176,7 +184,7 @@ class PilotRow(Row):
 
 
 class SupersededRow(Row):
-    """A run of a measured cell that counts no more, because it was run again: at its dilation, or at a larger one.
+    """A run of a measured cell that no longer counts, because it was run again: at its dilation, or at a larger one.
 
     `job` is its number in the ``jobs.csv`` beside this file; `because` says how it was run again.
     """
@@ -187,103 +195,6 @@ class SupersededRow(Row):
     verdict: str
     reasons: str = ""
     because: str
-
-
-class ExtensionFactorRow(Row):
-    """The extension factor of an application over `clusters` clusters: the mean of `n` runs, with a 95% CI.
-
-    `reasons` are those of its verdict; a valid one has none.
-    """
-
-    application: str
-    grid: int | None = None
-    processors: int
-    components: Sizes
-    clusters: int
-    interconnect_single: str = ""
-    interconnect_coallocated: str = ""
-    dilation: float
-    runtime_s: float
-    iteration_s: float | None = None
-    extension_factor: float | None = None
-    ci_low: float | None = None
-    ci_high: float | None = None
-    n: int
-    verdict: str
-    reasons: str = ""
-
-    @property
-    def spread_over(self) -> str:
-        """The number of clusters, with the sizes of its parts if these are not equal."""
-        return spread_over(self.clusters, self.components)
-
-
-class CommunicationRow(Row):
-    """The communication time of a cell's runs over all their `iterations`: the mean of `n` runs, with a 95% CI.
-
-    `communication_s` is the total communication time as the measurement study on DAS-2 defines it: the time from the
-    end of computation of the last process to the end of communication of the last process, summed over the iterations.
-    `least_s` and `most_s` are the extremes of single runs. `exchange` is how borders are exchanged (in steps, or
-    overlapped), `synchronized` whether a barrier precedes the exchange. `border_exchange_bytes` is what the process
-    with the most traffic sends and receives in an iteration. `data_rate_mbit`, for synchronized runs only, is that
-    amount over the communication time.
-    """
-
-    application: str
-    grid: int | None = None
-    processors: int
-    components: Sizes
-    clusters: int
-    interconnect: str = ""
-    dilation: float
-    exchange: str = ""
-    synchronized: bool
-    iterations: int
-    communication_s: float
-    ci_low: float | None = None
-    ci_high: float | None = None
-    least_s: float
-    most_s: float
-    border_exchange_bytes: int | None = None
-    data_rate_mbit: float | None = None
-    n: int
-    verdict: str
-
-    @property
-    def spread_over(self) -> str:
-        """The number of clusters, with the sizes of its parts if these are not equal."""
-        return spread_over(self.clusters, self.components)
-
-
-class BorderExchangeRow(Row):
-    """The border exchange time of one process over all iterations, by direction: the mean of a cell's `n` runs.
-
-    `process` is its rank, `column` (from the left) and `row` (from the bottom) its place in the process grid, and
-    `component` its component, all from 0. Directions are missing where all borders are exchanged at once.
-    """
-
-    application: str
-    grid: int | None = None
-    processors: int
-    components: Sizes = ()
-    clusters: int
-    interconnect: str = ""
-    synchronized: bool
-    process: int
-    column: int
-    row: int
-    component: int
-    top_s: float | None = None
-    bottom_s: float | None = None
-    left_s: float | None = None
-    right_s: float | None = None
-    total_s: float
-    n: int
-
-    @property
-    def spread_over(self) -> str:
-        """The number of clusters, with the sizes of its parts if these are not equal."""
-        return spread_over(self.clusters, self.components)
 
 
 class ExecutionTimeRow(Row):

@@ -13,7 +13,7 @@ class Times(StrEnum):
 
 
 class TimeSource(StrEnum):
-    """Where one execution time comes from; the least certain of what it was made of."""
+    """The source of an execution time: the least certain one of those that it was computed from."""
 
     STATED = "stated"
     MEASURED = "measured"

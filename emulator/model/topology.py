@@ -226,7 +226,7 @@ class Topology(DocumentModel):
         return self.cluster_names.index(named_among("cluster", name, self.cluster_names))
 
     def among(self, processes: int) -> Topology:
-        """Return the topology as a job of so many processes finds it: messages and delays stretched by their spread."""
+        """Return the topology for a job of that number of processes: messages and delays stretched by their spread."""
         factor = self.collectives.stretch(processes)
         if factor == 1.0:
             return self

@@ -28,7 +28,7 @@ from emulator.runs.progress import ReportProgress
 
 FEWEST_ITERATIONS: Final = 20
 HOST_RUN_AIM_S: Final = 10.0
-"""Where no length is asked for, the slowest cell of a problem iterates for so many host seconds at most."""
+"""The most host seconds for which the slowest cell of a problem iterates if no length is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def guessed_choices(layout: Layout, matrix: Matrix, topology: Topology, resource
 
 @dataclass(frozen=True, slots=True)
 class CellEstimate:
-    """About how many host seconds the runs of a cell take together."""
+    """The estimated host seconds that the runs of a cell take together."""
 
     cell: Cell
     dilation: float

@@ -112,7 +112,7 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run asks of the host at a dilation, and how long it takes there."""
+    """The demand of a run on the host at a dilation, and its duration there."""
 
     dilation: float
     constraints: tuple[Constraint, ...]
@@ -137,7 +137,7 @@ class Plan:
 
 
 def plan(run: PlannedRun, dilation: Dilation, resources: Resources) -> Plan:
-    """What `run` asks of the host at `dilation`."""
+    """Return what `run` demands of the host at `dilation`."""
     held = [job.processors * RANK_BYTES + job.grid_bytes for job in run.jobs]
     memory_bytes = round(run.clusters * CLUSTER_BYTES + run.most(held))
     disk_bytes = run.repeat * len(run.jobs) * RECORD_BYTES

@@ -1,7 +1,7 @@
-"""From a job's specification, and where its components are, to what is known of it before it runs.
+"""Jobs as they are planned: what is known of a job before it runs, from its specification and its placement.
 
-The work and the form of an iteration come from the application's descriptor (`apps.registry`). All that a job is stands
-in emulated seconds; an iteration's time is the model's.
+The work and the form of an iteration come from the application's descriptor (`apps.registry`), its time from the model.
+All times are emulated seconds.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class PlannedJob:
 
 
 def planned_job(specification: JobSpecification, parts: Sequence[Part], topology: Topology) -> PlannedJob:
-    """The job of `specification` with its components in `parts` (clusters and sizes, in the order of the ranks).
+    """Return the job of `specification` with its components in `parts` (clusters and sizes, in the order of the ranks).
 
     Raises:
         InvalidInput: if the job cannot be run so.
@@ -119,7 +119,7 @@ def _segments(form: IterationForm, side_points: int, packets: RankPackets, patte
 
 
 def _borders(form: IterationForm, side_points: int, ranks: int) -> tuple[dict[int, Neighbours], int, int]:
-    """Each rank's neighbours, and how many points its rows and columns have."""
+    """Return each rank's neighbours, and how many points its rows and columns have."""
     if form.division == "rows":
         division = MasterAndWorkers(ranks)
         return {rank: division.neighbours(rank) for rank in division.worker_ranks}, side_points, 0

@@ -39,13 +39,13 @@ MOST_TOGETHER = 24
 
 
 def available_resources(path: Path | None = None, *, guest_router: bool = True) -> Resources:
-    """Return what this host has to give now; disk space is that at `path`, or in the working directory."""
+    """Return the free resources of this host; disk space is that at `path`, or in the working directory."""
     memory = psutil.virtual_memory().available
     return Resources(psutil.cpu_count() or 1, memory, shutil.disk_usage(path or Path()).free, guest_router)
 
 
 def check_possible(run: PlannedRun, resources: Resources, dilation: Dilation = REAL_TIME) -> None:
-    """Check that this host can hold `run`: its memory whatever the dilation, its files at `dilation`.
+    """Check that this host can hold `run`: its memory at any dilation, its files at `dilation`.
 
     Raises:
         Hopeless: if it cannot.
@@ -125,7 +125,7 @@ def _as_placed(specification: JobSpecification, parts: Sequence[Part]) -> JobSpe
 
 
 def _demand(job: PlannedJob) -> tuple[bool, float]:
-    """What a job asks of the host: messages over the wide area first, then work in an emulated second."""
+    """Return what a job demands of the host: messages over the wide area, then work in an emulated second."""
     return job.clusters > 1, job.processors / max(job.iteration_s, 1e-9)
 
 
@@ -175,7 +175,7 @@ def _parts(life: FinishedJob) -> list[tuple[int, int]]:
 
 
 def _overlaps(lives: Sequence[FinishedJob]) -> Mapping[int, tuple[tuple[int, float], ...]]:
-    """For each job the others that run beside it, and for which share of its time."""
+    """Return for each job the others that run beside it, and for which share of its time."""
     beside: dict[int, tuple[tuple[int, float], ...]] = {}
     for index, life in enumerate(lives):
         duration_s = life.finish_s - life.start_s

@@ -27,7 +27,7 @@ class DummyJob:
 
 @dataclass(frozen=True, slots=True)
 class ClusterUse:
-    """The use of a cluster: its processors, those that local jobs hold, and those that nobody holds or was promised."""
+    """The use of a cluster: its processors, those that local jobs hold, and those that no job holds or was promised."""
 
     processors: int
     local: int
@@ -36,7 +36,7 @@ class ClusterUse:
 
 @dataclass(frozen=True, slots=True)
 class BackgroundState:
-    """What the controller decides on: the use of each cluster, and the dummy jobs that are not being killed."""
+    """The state that the controller decides on: each cluster's use, and the dummy jobs that are not being killed."""
 
     clusters: tuple[ClusterUse, ...]
     dummies: tuple[DummyJob, ...] = ()

@@ -34,7 +34,7 @@ DISCIPLINE_STREAM: Final = 0x51
 
 
 class WaitingQueue(Protocol):
-    """What a run's driver may ask of its queue discipline between decisions."""
+    """The questions that a run's driver may ask its queue discipline between decisions."""
 
     def waiting(self) -> Sequence[int]:
         """Return the identities of the waiting jobs, in the order in which they would be tried."""
@@ -46,7 +46,7 @@ class WaitingQueue(Protocol):
 
 
 class DecisionMaker(Protocol):
-    """What makes a run's decisions: `Deciders`, here or in a process of their own."""
+    """The maker of a run's decisions: `Deciders`, in this process or in a process of their own."""
 
     @property
     def discipline(self) -> WaitingQueue:

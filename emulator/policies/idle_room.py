@@ -11,7 +11,7 @@ from typing import Final, final
 from emulator.model.placement import Component
 
 TAKEN: Final = -1
-"""In place of the idle processors of a cluster that already has a component of the job; of no cluster at all, too."""
+"""The value for a cluster that already has a component of the job, and for leaves of the tree without a cluster."""
 
 
 @final

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from emulator.fidelity.attribution import WHOLE, Part
-from emulator.model.comparison_rows import AttributionRow
+from emulator.model.cell_rows import AttributionRow
 from emulator.reports.attribution_tables import PARTS, Key, by_factor
 from emulator.reports.communication_tables import clusters_title
 from emulator.reports.pictures import as_png, blank_figure

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Final
 
 from emulator.fidelity.attribution import Part
-from emulator.model.comparison_rows import AttributionRow, InvarianceRow
+from emulator.model.cell_rows import AttributionRow, InvarianceRow
 from emulator.reports.communication_tables import cell_title
 from emulator.reports.text import with_interval
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from emulator.model.records import BorderExchangeRow, CommunicationRow
+from emulator.model.cell_rows import BorderExchangeRow, CommunicationRow
 from emulator.model.topology import Topology
 from emulator.model.units import megabytes_per_s
 from emulator.reports.communication_tables import DIRECTION_COLUMNS, cell_of, cell_title, clusters_title

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, Final
 
+from emulator.model.cell_rows import BorderExchangeRow, CommunicationRow
 from emulator.model.interconnects import SHARED_MEMORY
-from emulator.model.records import BorderExchangeRow, CommunicationRow
 from emulator.model.topology import Topology
 from emulator.model.units import megabytes_per_s
 from emulator.reports.published_communication import published_iteration_s

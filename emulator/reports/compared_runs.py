@@ -31,7 +31,7 @@ TIMES: Final = {
 MAKESPAN: Final = "makespan"
 UTILIZATION: Final = "gross utilization"
 STATISTICS: Final[Mapping[str, float | None]] = {"mean": None, "90%": 0.9, "95%": 0.95}
-"""The statistics of a time: its mean, and the values below which so many jobs lie."""
+"""The statistics of a time: its mean, and the values below which given shares of the jobs lie."""
 
 ARRIVAL_TOLERANCE_S: Final = 1e-6
 """How far two intended arrivals of the same schedule may differ: rounding, when they are written."""

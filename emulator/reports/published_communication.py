@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from emulator.model.records import CommunicationRow
+from emulator.model.cell_rows import CommunicationRow
 from emulator.model.topology import Topology
 from emulator.studies.published_runtimes import Setup, find_communication
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from emulator.model.comparison_rows import ReproductionRow
+from emulator.model.cell_rows import ReproductionRow
 from emulator.reports.pictures import as_png, blank_figure
 from emulator.studies.reproduction_rows import RUNTIME
 

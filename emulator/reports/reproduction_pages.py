@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from emulator.model.comparison_rows import ReproductionRow
+from emulator.model.cell_rows import ReproductionRow
 from emulator.reports.reproduction_figures import reproduction_figure
 from emulator.reports.reproduction_tables import (
     QUANTITIES,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from emulator.model.comparison_rows import ReproductionRow
+from emulator.model.cell_rows import ReproductionRow
 from emulator.reports.text import with_interval
 from emulator.studies.claims import DecidedClaim, Decision
 from emulator.studies.reproduction_rows import COMMUNICATION, RUNTIME, Errors, mean_errors

@@ -29,7 +29,7 @@ _TEXT_COLUMNS: Final = ("workload", "queue", "at")
 
 @dataclass(frozen=True, slots=True)
 class StudyFolder:
-    """What a study found: a row per workload, queue and load, and a row per part of each claim."""
+    """The findings of a study: a row per workload, queue and load, and a row per part of each claim."""
 
     label: str
     found: Sequence[DataRow]

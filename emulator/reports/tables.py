@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from emulator.fidelity.intervals import Estimate
-from emulator.model.records import ExtensionFactorRow, RunKind
+from emulator.model.cell_rows import ExtensionFactorRow
+from emulator.model.records import RunKind
 from emulator.reports.summary import TIMES, FactorEstimate, Summary
 from emulator.reports.text import with_interval
 

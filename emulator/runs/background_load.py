@@ -1,6 +1,6 @@
 """A background load on running clusters, one event at a time: local and dummy jobs, and the records of both.
 
-It has no thread and no clock. Whoever drives it tells it what happens and when, in emulated seconds; it submits and
+It has no thread and no clock. Its driver tells it what happens and when, in emulated seconds; it submits and
 cancels jobs through the clusters' local users.
 """
 
@@ -174,7 +174,7 @@ class BackgroundLoad:
         return BackgroundState(tuple(uses), tuple(dummies))
 
     def _record(self, time_s: float) -> None:
-        """Hand out a row for each cluster whose use changed."""
+        """Record a row for each cluster whose use changed."""
         for cluster, size in enumerate(self._sizes):
             running = [job for job in self._jobs.values() if job.is_running and job.cluster == cluster]
             dummy, local = (sum(job.processors for job in running if job.account is account) for account in Account)

@@ -119,7 +119,7 @@ class _Repetitions:
         return step
 
     def supersede(self, jobs: Sequence[EndedJob], because: str) -> None:
-        """Note in the records that `jobs` count no more."""
+        """Note in the records that `jobs` no longer count."""
         for folder in dict.fromkeys(job.folder for job in jobs):
             rows = [_superseded(job, because) for job in jobs if job.folder == folder]
             supersede(folder, rows)
@@ -225,7 +225,7 @@ class _Turns:
     def _repeat(self, cell: Cell, job: EndedJob, step: Next) -> None:
         self._progress.repeated += 1
         if step is Next.AGAIN and not needs_larger(job.verdict):
-            # What disturbed it may be over when the others have run.
+            # The disturbance may be over when the other cells have run.
             self.waiting = [*self.waiting[1:], cell]
         if step is Next.LARGER:
             self.raised.append(cell.problem)

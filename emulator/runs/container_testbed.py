@@ -107,7 +107,7 @@ def testbed_named(name: str) -> Iterator[Testbed]:
     """Yield the testbed called `name`, ready for a run.
 
     Raises:
-        NotStanding: if it does not stand.
+        NotStanding: if it is not running.
         EngineUnavailable: if Docker does not answer.
     """
     state = testbed_state(name)

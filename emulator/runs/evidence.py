@@ -92,7 +92,7 @@ class Gathering:
         """Start gathering: the run has begun, with this clock."""
         with self._lock:
             self._clock = clock
-            # What happened before, such as the check of the links, is not the run's.
+            # Earlier events, such as the check of the links, do not belong to the run.
             self._last = _Look(host_steady_now_s(), self._telemetry.look(), host_clock_step_s())
 
     def look_round(self) -> None:

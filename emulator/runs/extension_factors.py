@@ -12,8 +12,8 @@ from typing import Any
 
 from emulator.fidelity.intervals import ratio_of_means
 from emulator.fidelity.verdict import Verdict
+from emulator.model.cell_rows import ExtensionFactorRow
 from emulator.model.interconnects import WIDE_AREA
-from emulator.model.records import ExtensionFactorRow
 from emulator.model.rows import JOINED_BY
 from emulator.model.views import JobView
 from emulator.runs.matrix import Cell, Layout

@@ -52,7 +52,7 @@ def stated_surroundings(topology: Topology, files: Mapping[str, InputFile]) -> S
 
 
 class FileKeeper:
-    """Makes the files of coming jobs and removes those of ended ones; a context manager that removes all in the end.
+    """A context manager that makes the files of coming jobs, removes those of ended ones, and removes all at its end.
 
     `files` are in the order in which their jobs arrive, `arrivals_s` says when. `make` and `remove` may raise
     `TestbedError`; a file that is still in use (`TestbedBusy`) is removed later.

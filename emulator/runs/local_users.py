@@ -36,7 +36,7 @@ class LocalUsers(Protocol):
     """The local users of all clusters of a testbed."""
 
     def open(self, on_line: OnLine) -> None:
-        """Begin without a job, and report what becomes of jobs to `on_line`, from threads of their own.
+        """Begin without a job, and report starts and ends of jobs to `on_line`, from other threads.
 
         Raises:
             TestbedBusy: if another background load runs on the testbed.

@@ -11,7 +11,7 @@ from emulator.runs.recording import Recorder
 
 @dataclass(frozen=True, slots=True)
 class ProgressReport:
-    """What a run is doing and, while it has jobs under way, how many jobs are in which state at `time_s`.
+    """The present activity of a run and, while it has jobs under way, how many jobs are in which state at `time_s`.
 
     `host_left_s` estimates the host seconds until its last job has ended; None if no estimate is possible. `remark` is
     a sentence that a user should be able to read later, too.

@@ -1,7 +1,7 @@
 """Making a run's recorded decisions again, offline: from its directory, with the discipline and policy it names.
 
 The record of a run begins with its request. The decisions follow, each with the state it was made on. Each attempt of a
-resumed run is replayed by itself.
+resumed run is replayed separately.
 """
 
 from __future__ import annotations

@@ -18,7 +18,13 @@ from typing import Final, Self, TextIO, TypeVar
 
 from pydantic import ValidationError
 
-from emulator.model.comparison_rows import AttributionRow, InvarianceRow
+from emulator.model.cell_rows import (
+    AttributionRow,
+    BorderExchangeRow,
+    CommunicationRow,
+    ExtensionFactorRow,
+    InvarianceRow,
+)
 from emulator.model.errors import InvalidInput
 from emulator.model.faults import first_fault
 from emulator.model.records import (
@@ -26,10 +32,7 @@ from emulator.model.records import (
     MANIFEST_FILE,
     ROW_FILES,
     BackgroundRow,
-    BorderExchangeRow,
-    CommunicationRow,
     ComponentRow,
-    ExtensionFactorRow,
     JobRow,
     LinkRow,
     Manifest,
@@ -195,7 +198,7 @@ def next_attempt(path: Path) -> Path:
 
 
 def supersede(folder: Path, rows: Sequence[SupersededRow]) -> None:
-    """Note in `folder`, whose ``jobs.csv`` holds them, that runs of cells count no more."""
+    """Note in `folder`, whose ``jobs.csv`` holds them, that runs of cells no longer count."""
     replace_rows(folder, SupersededRow, [*read_rows(folder, SupersededRow), *rows])
 
 

@@ -1,4 +1,4 @@
-"""Who used the wide area: which jobs had it to themselves, and what the jobs of a run sent over it in all."""
+"""The use of the wide area: which jobs had it to themselves, and what all jobs of a run sent over it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from emulator.model.views import JobView
 
 @dataclass(slots=True)
 class WideAreaUse:
-    """Follows the jobs that use the wide area: those over several clusters, and those whose input file comes over it.
+    """The jobs that use the wide area: those over several clusters, and those whose input file comes over it.
 
-    What crosses a link can be told from what strangers send if all is known that jobs have sent. That of a job is known
-    when it has finished. Until then it is known of another job only if they never used the wide area at the same time;
-    for a whole run, if all have finished. What files took is not counted, nor what real clusters sent.
+    The traffic of strangers can be told from that of jobs only if everything that the jobs sent is known. What a job
+    sent is known once it has finished, unless it used an input file or a real cluster. For a single job, no other may
+    have used the wide area at the same time; for a whole run, what each job sent must be known.
 
     `jobs` have finished, `own` is what they sent and received by cluster; `is_known` tells whether that is all.
     """
@@ -40,7 +40,7 @@ class WideAreaUse:
             self._count(job)
 
     def own_of(self, job: JobView) -> dict[str, Carried]:
-        """Return what a job sent and received by cluster; nothing if more than that used the wide area, or unknown."""
+        """Return what a job sent and received by cluster; empty if unknown or if other jobs used the wide area too."""
         return {} if job.id in self._shared else self._known(job)
 
     def _count(self, job: JobView) -> None:

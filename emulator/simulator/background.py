@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
@@ -84,7 +84,37 @@ class OtherUsers(Protocol):
         ...
 
 
-class SimulatedBackground:
+class WatchedLoad:
+    """The record of a background load: how its band was kept by `watch`, and on request every change of a cluster."""
+
+    def __init__(self, clusters: int, watch: BandWatch) -> None:
+        self._watch = watch
+        self._now_s = 0.0
+        self._keeps_changes = False
+        self._changes: list[BackgroundChange] = []
+        self._last: list[tuple[int, int]] = [(-1, -1)] * clusters
+
+    def measures(self) -> BackgroundMeasures:
+        """Return how the load has kept to its band until the last event."""
+        return self._watch.measures(self._now_s)
+
+    def keep_changes(self) -> None:
+        """Keep all changes from now on; memory then grows with their number."""
+        self._keeps_changes = True
+
+    def changes(self) -> Sequence[BackgroundChange]:
+        """Return the changes of the load that were kept, in order of time."""
+        return self._changes
+
+    def _note_changes(self, time_s: float, held: Iterable[tuple[int, int]]) -> None:
+        """Keep the changes at `time_s`; `held` is what dummy and local jobs hold in each cluster."""
+        for cluster, (dummy, local) in enumerate(held):
+            if (dummy, local) != self._last[cluster]:
+                self._last[cluster] = (dummy, local)
+                self._changes.append(BackgroundChange(time_s, cluster, dummy, local))
+
+
+class SimulatedBackground(WatchedLoad):
     """The background load of one simulation, over clusters with `processors` each.
 
     The engine lends it its list of idle processors for the time of each call.
@@ -98,20 +128,17 @@ class SimulatedBackground:
         rng: Generator,
         settling_s: float,
     ) -> None:
+        watch = BandWatch(background.of(sum(processors)), background.void_after_s, settling_s)
+        super().__init__(len(processors), watch)
         self._controller = BackgroundController(background)
         self._local_jobs = local_jobs
         self._coming = next(local_jobs, None)
         self._processors = tuple(processors)
         self._rng = rng
-        self._watch = BandWatch(background.of(sum(processors)), background.void_after_s, settling_s)
         self._numbers = count(1)
         self._holding: dict[int, _Holding] = {}
         self._ends: list[tuple[float, int]] = []
         self._waiting: list[deque[LocalArrival]] = [deque() for _ in processors]
-        self._now_s = 0.0
-        self._keeps_changes = False
-        self._changes: list[BackgroundChange] = []
-        self._last: list[tuple[int, int]] = [(-1, -1)] * len(self._processors)
 
     def next_s(self) -> float:
         """Return when a local job arrives, or a job of the background ends, next."""
@@ -142,7 +169,7 @@ class SimulatedBackground:
         load = sum(job.processors for job in self._holding.values())
         self._watch.note(time_s, load, dummies_left=any(job.is_dummy for job in self._holding.values()))
         if self._keeps_changes:
-            self._note_changes(time_s)
+            self._note_changes(time_s, self._parts())
 
     def start_local_jobs(self, time_s: float, idle: list[int]) -> None:
         """Start the local jobs at the heads of their queues that fit at `time_s`."""
@@ -151,26 +178,12 @@ class SimulatedBackground:
                 job = queue.popleft()
                 self._hold(_Holding(cluster, job.processors, False), time_s + job.length_s, idle)
 
-    def measures(self) -> BackgroundMeasures:
-        """Return how the load has kept to its band until the last event."""
-        return self._watch.measures(self._now_s)
-
-    def keep_changes(self) -> None:
-        """Keep all changes from now on; memory then grows with their number."""
-        self._keeps_changes = True
-
-    def changes(self) -> Sequence[BackgroundChange]:
-        """Return the changes of the load that were kept, in order of time."""
-        return self._changes
-
-    def _note_changes(self, time_s: float) -> None:
+    def _parts(self) -> Iterable[tuple[int, int]]:
+        """Return the processors that dummy and local jobs hold in each cluster."""
         dummy, local = ([0] * len(self._processors) for _ in range(2))
         for job in self._holding.values():
             (dummy if job.is_dummy else local)[job.cluster] += job.processors
-        for cluster, held in enumerate(zip(dummy, local, strict=True)):
-            if held != self._last[cluster]:
-                self._last[cluster] = held
-                self._changes.append(BackgroundChange(time_s, cluster, *held))
+        return zip(dummy, local, strict=True)
 
     def _hold(self, holding: _Holding, end_s: float, idle: list[int]) -> None:
         number = next(self._numbers)

@@ -1,8 +1,8 @@
 """The background load of a recorded run, in a simulation: other users hold what they held then, cluster by cluster.
 
-The grid's jobs may be elsewhere than they were in that run. Where the load grows and too few processors are idle, it
-takes those that are, and the rest as soon as they are given back, before the grid's jobs. So it may lag behind its
-record, and never holds more.
+The grid's jobs may run elsewhere than in that run. If the load grows and too few processors are idle, it takes the
+idle ones at once and the rest as soon as they are given back, before the grid's jobs. So it may lag behind its record,
+but it never holds more.
 """
 
 from __future__ import annotations
@@ -10,26 +10,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from emulator.fidelity.background import BackgroundMeasures, BandWatch
-from emulator.simulator.background import BackgroundChange
+from emulator.fidelity.background import BandWatch
+from emulator.simulator.background import BackgroundChange, WatchedLoad
 
 
-class ReplayedBackground:
+class ReplayedBackground(WatchedLoad):
     """A background load that follows `record`, its changes in order of time; `watch` measures how its band is kept.
 
     It is an `OtherUsers`.
     """
 
     def __init__(self, record: Sequence[BackgroundChange], clusters: int, watch: BandWatch) -> None:
+        super().__init__(clusters, watch)
         self._record = record
         self._next = 0
         self._wanted: list[tuple[int, int]] = [(0, 0)] * clusters
         self._held = [0] * clusters
-        self._watch = watch
-        self._changes: list[BackgroundChange] = []
-        self._last: list[tuple[int, int]] = [(-1, -1)] * clusters
-        self._now_s = 0.0
-        self._keeps_changes = False
 
     def next_s(self) -> float:
         """Return when the load changes next in the record; infinity after its end."""
@@ -48,33 +44,15 @@ class ReplayedBackground:
         self._now_s = time_s
         self.start_local_jobs(time_s, idle)
         if self._keeps_changes:
-            self._note_changes(time_s)
+            self._note_changes(time_s, self._parts())
         self._watch.note(time_s, sum(self._held), dummies_left=any(dummy for dummy, _ in self._parts()))
 
     def start_local_jobs(self, time_s: float, idle: list[int]) -> None:
-        """Take what the load lacks of the processors that are idle, or give back what it has too many of."""
+        """Take idle processors that the load lacks, or give back those that it has too many."""
         for cluster, (dummy, local) in enumerate(self._wanted):
             taken = min(dummy + local - self._held[cluster], idle[cluster])
             self._held[cluster] += taken
             idle[cluster] -= taken
-
-    def measures(self) -> BackgroundMeasures:
-        """Return how the load has kept to its band until the last event."""
-        return self._watch.measures(self._now_s)
-
-    def keep_changes(self) -> None:
-        """Keep all changes from now on; memory then grows with their number."""
-        self._keeps_changes = True
-
-    def changes(self) -> Sequence[BackgroundChange]:
-        """Return the changes of the load that were kept, in order of time."""
-        return self._changes
-
-    def _note_changes(self, time_s: float) -> None:
-        for cluster, held in enumerate(self._parts()):
-            if held != self._last[cluster]:
-                self._last[cluster] = held
-                self._changes.append(BackgroundChange(time_s, cluster, *held))
 
     def _parts(self) -> list[tuple[int, int]]:
         """Return what dummy and local jobs hold in each cluster; what the load lacks, dummy jobs lack first."""

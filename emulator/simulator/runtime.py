@@ -86,7 +86,7 @@ class OneFactor:
         return service_s * self._factor
 
     def of(self, clusters: int) -> float:
-        """Return the factor of a job over so many clusters."""
+        """Return the factor of a job over that number of clusters."""
         return 1.0 if clusters == 1 else self._factor
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from emulator.fidelity.background import BackgroundMeasures
 from emulator.model.catalogue import topology_named
@@ -123,35 +123,18 @@ def simulate(
         InvalidInput: if a job, a policy or another argument is invalid; the message says which and why.
     """
     processors, as_totals = _system(clusters, queue)
-    used = _policy(policy, queue, quota)
-    of_jobs = _runtime_of_jobs(runtime)
-    model, shared = _runtime(1.0 if of_jobs is not None else runtime)
-    rng = discipline_generator(seed)
+    free = _free(processors, occupied)
+    chosen = _policy(policy, queue, quota)
+    models = _runtime_models(runtime)
+    checked = Admission(free, _discipline(queue, scanning), chosen, as_totals, surroundings or NOTHING_ELSE)
     observations = Observations(warm_up_jobs)
     kept: list[FinishedJob] = []
     engine = Engine(
-        processors,
-        _discipline(queue, scanning),
-        used,
-        Admission(
-            _free(processors, occupied),
-            _discipline(queue, scanning),
-            used,
-            as_totals,
-            surroundings or NOTHING_ELSE,
-        ),
-        model,
-        observations,
-        rng,
-        preparation=_preparation(middleware),
-        shared=shared,
-        of_jobs=of_jobs,
-        surroundings=surroundings,
-        occupied=occupied,
-        background=background,
-        on_finished=_finished_observer(kept if keep_jobs else None, on_finished),
-        log=log,
-    )
+        processors, _discipline(queue, scanning), chosen, checked, models.of_all, observations,
+        discipline_generator(seed), preparation=_preparation(middleware), shared=models.shared, of_jobs=models.of_jobs,
+        surroundings=surroundings, occupied=occupied, background=background,
+        on_finished=_finished_observer(kept if keep_jobs else None, on_finished), log=log,
+    )  # fmt: skip
     host_began_s = time.perf_counter()
     finished = engine.run(iter(jobs), stop_at_last_arrival=stop_at_last_arrival, most_waiting=most_waiting)
     host_elapsed_s = time.perf_counter() - host_began_s
@@ -212,16 +195,21 @@ def _preparation(middleware: Middleware | None) -> Preparation | None:
     return Preparation(middleware.base_s, middleware.per_component_s, middleware.gatekeeper_s)
 
 
-def _runtime(runtime: RuntimeModel | RuntimeOfJobs | float) -> tuple[RuntimeModel, SharedRuntime | None]:
+class _RuntimeModels(NamedTuple):
+    """The runtime model of a simulation; `shared` and `of_jobs` are set if the model has that protocol too."""
+
+    of_all: RuntimeModel
+    shared: SharedRuntime | None = None
+    of_jobs: RuntimeOfJobs | None = None
+
+
+def _runtime_models(runtime: RuntimeModel | RuntimeOfJobs | float) -> _RuntimeModels:
     if isinstance(runtime, int | float):
-        return OneFactor(float(runtime)), None
+        return _RuntimeModels(OneFactor(float(runtime)))
     given: Any = runtime
-    return given, given if hasattr(given, "moved") else None
-
-
-def _runtime_of_jobs(runtime: RuntimeModel | RuntimeOfJobs | float) -> RuntimeOfJobs | None:
-    given: Any = runtime
-    return given if hasattr(given, "execution_of_s") else None
+    if hasattr(given, "execution_of_s"):
+        return _RuntimeModels(OneFactor(1.0), of_jobs=given)
+    return _RuntimeModels(given, given if hasattr(given, "moved") else None)
 
 
 def _finished_observer(

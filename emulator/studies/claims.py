@@ -1,4 +1,4 @@
-"""Deciding claims, those on simulations and those on measurements alike.
+"""Decisions on claims, both those on simulations and those on measurements.
 
 A part of a claim is *shown* if the whole 95% interval of its value lies in the range that the claim states, *not shown*
 if the whole interval lies outside, and *undecided* otherwise. A value without an interval counts as certain.

@@ -10,7 +10,8 @@ from itertools import pairwise
 from typing import Final
 
 from emulator.fidelity.intervals import Estimate, ratio_of_means
-from emulator.model.records import ExtensionFactorRow, JobRow
+from emulator.model.cell_rows import ExtensionFactorRow
+from emulator.model.records import JobRow
 from emulator.runs.equal_jobs import but_for_its_length
 from emulator.studies.campaign_runs import CampaignRun, of_case, ratio_of
 from emulator.studies.campaign_statements import (

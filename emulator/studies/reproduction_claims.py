@@ -14,8 +14,7 @@ from typing import Final
 
 from emulator.fidelity.intervals import Estimate
 from emulator.fidelity.verdict import Judgement
-from emulator.model.comparison_rows import ReproductionRow
-from emulator.model.records import BorderExchangeRow
+from emulator.model.cell_rows import BorderExchangeRow, ReproductionRow
 from emulator.studies.published_runtimes import Setup
 from emulator.studies.reproduction import Reproduced
 from emulator.studies.reproduction_rows import COMMUNICATION, RUNTIME

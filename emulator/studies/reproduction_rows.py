@@ -12,9 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from emulator.model.comparison_rows import ReproductionRow
+from emulator.model.cell_rows import CommunicationRow, ExtensionFactorRow, ReproductionRow
 from emulator.model.documents import validate
-from emulator.model.records import CommunicationRow, ExtensionFactorRow
 from emulator.runs.matrix import Matrix
 from emulator.runs.run_directory import RunRecords
 from emulator.studies.published_runtimes import (

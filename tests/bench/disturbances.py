@@ -22,7 +22,8 @@ from emulator.runs.holding import Testbed
 from emulator.runs.matrix import Matrix
 from emulator.runs.run_directory import read_run
 from tests.live.command_line import CommandLine
-from tests.live.disturbances import DISTURBANCES, Disturbance, Disturber, Scene
+from tests.live.disturbances import DISTURBANCES, Disturbance, Disturber
+from tests.live.disturbing import Scene
 
 NAME = "disturbances"
 

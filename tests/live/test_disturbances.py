@@ -24,7 +24,8 @@ from emulator.runs import container_testbed as testbeds
 from emulator.runs.matrix import Matrix
 from emulator.runs.run_directory import read_rows, read_run
 from tests.live.command_line import CommandLine
-from tests.live.disturbances import DISTURBANCES, Disturber, Scene
+from tests.live.disturbances import DISTURBANCES, Disturber
+from tests.live.disturbing import Scene
 from tests.live.test_campaign import ANYWAY, SMALL
 
 ALL = (

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from emulator.model.cell_rows import ExtensionFactorRow
 from emulator.model.evidence import EvidenceRow
-from emulator.model.records import ExtensionFactorRow, PilotRow
+from emulator.model.records import PilotRow
 from emulator.runs.run_directory import read_rows, read_run
 from tests.live.command_line import CommandLine
 

@@ -31,7 +31,7 @@ class Call(Protocol):
 
 
 class FileRegistry:
-    """Registers and removes files; `needed` returns, on the loop, the files of jobs that have not ended."""
+    """The files of `catalogue`: registered and removed here. `needed` returns the files of jobs that have not ended."""
 
     def __init__(
         self,

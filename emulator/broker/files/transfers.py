@@ -36,7 +36,7 @@ class FileArrived:
 
 
 class Transfer:
-    """Brings `file` from the file server at `source` to that of `target`."""
+    """A transfer of `file` from the file server at `source` to that of `target`."""
 
     def __init__(
         self,

@@ -46,7 +46,7 @@ class TimedHeaders(H11Protocol):
         super().connection_lost(exc)
 
     def _is_busy(self) -> bool:
-        """Whether the headers of a request came of which the answer is not complete."""
+        """Return whether a request's headers have come and its answer is not complete yet."""
         return self.cycle is not None and not self.cycle.response_complete
 
     def _time_headers(self) -> None:

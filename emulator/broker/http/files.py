@@ -28,7 +28,7 @@ def files_router(files: FileRegistry) -> APIRouter:
 
     @router.get("/files/{name}")
     def show_file(name: FileInPath) -> FileView:
-        """One file."""
+        """Show one file."""
         return files.file(name)
 
     @router.delete("/files/{name}", status_code=204)

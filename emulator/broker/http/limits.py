@@ -42,9 +42,9 @@ def on_one_line(text: str) -> str:
 
 
 class TokenRequired:
-    """Refuses requests without the token, except for `open_paths`, and for those that `also_admits` lets pass.
+    """A filter that requires the token, except of requests for `open_paths` and of those that `also_admits` lets pass.
 
-    An empty token lets nobody in.
+    An empty token admits no request.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class TokenRequired:
 
 
 class RequestLimits:
-    """Refuses requests that are too large in any part, and bodies that are not unambiguous JSON."""
+    """A filter that refuses requests that are too large in any part, and bodies that are not unambiguous JSON."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -38,7 +38,7 @@ def parse_strictly(body: bytes) -> Any:
 
 
 def _integer(digits: str) -> int:
-    # Python refuses to parse integers of thousands of digits; a smaller one that is too large stands in for them.
+    # Python refuses to parse integers of thousands of digits; a shorter one that is still too large takes their place.
     return int(digits) if len(digits) <= LONGEST_NUMBER else 10**LONGEST_NUMBER
 
 

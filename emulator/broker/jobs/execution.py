@@ -25,7 +25,7 @@ from emulator.policies.claiming_procedure import ClaimingProcedure
 
 
 class Preparation(Protocol):
-    """What happens beside claiming from placement to start: a job's files are brought to its clusters."""
+    """The work beside claiming, from placement to start: bringing a job's files to its clusters."""
 
     def begin(self) -> None:
         """Begin, and return at once."""

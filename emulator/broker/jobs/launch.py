@@ -28,7 +28,7 @@ from emulator.model.topology import Middleware, Topology
 
 
 class LaunchSpecBuilder:
-    """Builds launch specs of placed jobs; input files come from `replicas`, output goes to `outputs`.
+    """A builder of launch specs for placed jobs; input files come from `replicas`, output goes to `outputs`.
 
     `on_file_arrived` is called with every successful transfer for a job.
     """

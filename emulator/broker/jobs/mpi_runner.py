@@ -23,7 +23,7 @@ LARGEST_MESSAGE = 1_048_576
 
 @dataclass(slots=True)
 class _Progress:
-    """What the application has reported so far; what it reports again does not count."""
+    """The reports of the application so far; a repeated report does not count."""
 
     has_started: bool = False
     host_finished_s: float | None = None

@@ -15,7 +15,7 @@ EARLY_END_HOST_S = 1.0
 
 
 class Runner(Protocol):
-    """Runs one job, once."""
+    """A runner of one job, once."""
 
     def run(
         self, claims: ClaimingTry, host_start_timestamp_s: float | None, on_started: Callable[[Started], None]

@@ -53,7 +53,7 @@ FINAL_EVENTS = {
 
 
 class JobSupervisor:
-    """Launches placed jobs on `managers` and follows them; `on_ended` is called when one has ended and is released."""
+    """A supervisor that launches placed jobs on `managers` and follows them until they have ended and are released."""
 
     def __init__(
         self,
@@ -193,7 +193,7 @@ class JobSupervisor:
     ) -> None:
         """Record a failed claiming try; the job keeps its placement, and `procedure` says when the next try is.
 
-        The event holds what had been claimed, since that was held in vain until now.
+        The event holds what had been claimed, since it was held until now without use.
         """
         job.claiming = procedure or job.claiming
         detail: dict[str, object] = {"cluster": cluster, "reason": reason, "claiming_try": job.claiming_tries}
@@ -216,8 +216,8 @@ class JobSupervisor:
 def _timestamp_s(run: Run, job: LiveJob, host_timestamp_s: float) -> float:
     """Convert a timestamp that a job's cluster took.
 
-    It may be far before what the job did last, or far after now, if the wall clock was set after it was taken: then
-    that limit stands for it. Clocks of real clusters that disagree a little are not corrected.
+    If the wall clock was set after it was taken, it may be far before the job's last event, or far after now. Then that
+    limit is used instead. Clocks of real clusters that disagree a little are not corrected.
     """
     times = job.timeline
     passed = (times.submitted_s, times.placed_s, times.claimed_s, times.started_s)

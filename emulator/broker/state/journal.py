@@ -41,7 +41,7 @@ Listener = Callable[[], None]
 
 @dataclass(frozen=True, slots=True)
 class KeyedSubmission:
-    """What was submitted under a key: the job it became, and a fingerprint of the submission."""
+    """A submission under a key: the job that it became, and a fingerprint of what was submitted."""
 
     job: int
     fingerprint: str

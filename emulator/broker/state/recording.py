@@ -10,7 +10,7 @@ from emulator.model.views import EventKind, JobView
 
 
 class EventRecorder:
-    """Writes events into `journal`, each with its job as it then is."""
+    """A writer of events into `journal`, each with the state of its job at that time."""
 
     def __init__(self, topology: Topology, journal: Journal) -> None:
         self._topology = topology

@@ -29,7 +29,7 @@ _TIMESTAMP: Final = re.compile(r"(?P<second>[0-9-]+T[0-9:]+)(?:\.(?P<fraction>[0
 
 @dataclass(frozen=True, slots=True)
 class EngineFactsReader:
-    """Reads what engines say; a container of `node_image` looks at a host's network, where the host has that image."""
+    """A reader of engines' facts; a container of `node_image` looks at a host's network if the host has that image."""
 
     engines: HostEngines
     node_image: str

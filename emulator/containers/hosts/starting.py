@@ -1,8 +1,7 @@
 """Make and start a testbed's containers: by one Compose file on this host, or by one for each of several hosts.
 
 Over several hosts the networks are overlays, made at the Swarm's manager. A worker's Compose sees an overlay only while
-something is attached to it there, hence an *anchor* on each worker, a container that does nothing, as long as Compose
-is at work.
+something is attached to it there. So while Compose works, each worker has an *anchor*: a container that does nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """SSH tunnels to the engines of other hosts: a socket here that leads to the engine's socket there.
 
-One mechanism serves the Docker SDK, Compose of both versions, and what streams; the host needs an `ssh` that logs in
-without being asked for anything. A tunnel lives as long as the process that opened it.
+The Docker SDK, both versions of Compose, and streams use the same tunnels; this host needs an `ssh` that logs in
+without asking for anything. A tunnel lives as long as the process that opened it.
 """
 
 from __future__ import annotations

@@ -76,8 +76,8 @@ class Sender:
 class Receiver:
     """One incoming stream: how long its packets took, and how many passed in its window.
 
-    What arrives while this process does not run may overflow its socket; the kernel counts that, and it has crossed the
-    network all the same.
+    Packets that arrive while this process does not run may overflow its socket. The kernel counts them, and they count
+    as received, because they have crossed the network.
     """
 
     def __init__(self, stream: dict[str, Any], address: str, start_s: float) -> None:

@@ -3,9 +3,9 @@
 The work is divided as in real networks. Each cluster has one *edge*: its access link, a FIFO (tbf) per direction,
 shared by all that crosses it; what arrives is shaped on an ifb. The *router* holds the paths: on the interface towards
 a site, one band per source with a netem each, which delays and then transmits at the rate of the path's slower access
-link. That is no second limit: after a pause, a token bucket passes a frame and a little more at once, and a shorter
-message would otherwise cross its link in no time. The host's kernel and the guest's take the very same commands,
-because the router names its interfaces after the sites (``site0`` is the first cluster's).
+link. This is not a second limit, but is needed all the same: after a pause, a token bucket passes a frame and a little
+more at once, so a shorter message would otherwise cross its link in no time. The host's kernel and the guest's take the
+very same commands, because the router names its interfaces after the sites (``site0`` is the first cluster's).
 
 Queues hold at least twice the bandwidth-delay product, which no dilation changes: rates shrink as delays grow.
 """
@@ -173,9 +173,9 @@ def kernel_settings(topology: Topology) -> dict[str, str]:
     """Return the sysctls of every cluster's container: TCP is pinned, not inherited from the host, at every dilation.
 
     The largest buffers hold eight bandwidth-delay products (half of a buffer is the kernel's own overhead, and queues
-    delay too). Of TCP's own timers only the least timeout dilates (an edge's route says so): so idle connections keep
-    their window, and a sender that waits a little long for an answer sends no segment again to probe for a loss (as in
-    the kernels of DAS-2's years).
+    delay too). Of TCP's own timers only the least timeout dilates, which the route of an edge states. So idle
+    connections must keep their window, and a sender must not repeat a segment to probe for a loss when an answer is a
+    little late (the kernels of DAS-2's years did not do that either).
     """
     largest_bytes = max(
         (

@@ -124,7 +124,7 @@ def _is_line(queue: Queue, device: str) -> bool:
 
 
 def _rate_of_connections(queues: Sequence[Queue], device: str, band: int) -> float:
-    """The rate that all connections of a band have; 0 if one is missing or differs."""
+    """Return the rate that all connections of a band have; 0 if one is missing or differs."""
     parent = f"{connections_handle(band):x}:"
     rates = [
         _rate(queue["options"]) for queue in queues if _is_line(queue, device) and queue["parent"].startswith(parent)
@@ -141,7 +141,7 @@ def _uplink_rate_bytes_per_s(queues: Sequence[Queue]) -> float:
 
 
 def _downlink_rate_bytes_per_s(queues: Sequence[Queue]) -> float:
-    # Without the ingress hook nothing that arrives is shaped, whatever the ifb says.
+    # Without the ingress hook no arriving traffic is shaped, even if the ifb has a rate.
     if not any(queue.get("kind") == "ingress" for queue in queues):
         return 0.0
     return _rate_bytes_per_s([queue for queue in queues if queue.get("dev") == "ifb0"])

@@ -58,8 +58,8 @@ class Arrival:
 def host_rate_together_mbit(arrivals: Sequence[Arrival]) -> float:
     """Return the rate of streams into one link, counted from the first of their settled frames to the last of any.
 
-    Not the sum of their rates: a full queue may drop one stream's evenly spaced frames for a while and no other's, and
-    a stream's own rate is that of the time in which it passed.
+    This is not the sum of their rates. A full queue may for a while drop evenly spaced frames of one stream only, and
+    the rate of that stream then describes only the time in which its frames passed.
     """
     timestamps_ns = [timestamp_ns for arrival in arrivals for timestamp_ns in arrival.host_settled_ns]
     if len(timestamps_ns) < 2:

@@ -1,7 +1,7 @@
 """One verification in progress: it programs what a round needs, lets the probes run the round, and judges.
 
-Programming is skipped where the wide area already is as a round needs it. What lies outside its tolerance is measured
-again a few times, since the host does other work too: a wrong program stays wrong, a disturbance passes.
+Programming is skipped if the wide area is already programmed as a round needs it. A quantity outside its tolerance is
+measured again a few times, because the host does other work too: a wrong program stays wrong, a disturbance passes.
 """
 
 from __future__ import annotations

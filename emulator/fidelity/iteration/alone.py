@@ -41,8 +41,8 @@ def job_alone(
 ) -> JobAlone | None:
     """Return what a job of `processors` takes in the largest cluster; None if its processors' costs are unknown.
 
-    Its processors compute `processor_speed` times as fast as the topology's. Whether the cluster is large enough is not
-    asked.
+    Its processors compute `processor_speed` times as fast as the topology's. This does not check
+    that the cluster is large enough.
 
     Raises:
         UnknownName: if there is no such application.

@@ -1,7 +1,7 @@
 """The numbers of a topology that a table of runtimes can decide, and how to set them.
 
-Physics is the same for all sets of a table: the costs of a point and of a message. Two numbers are those of a day, and
-each set has its own: what a message of co-allocated jobs costs (software on loaded machines), and the delay between
+Physics is the same for all sets of a table: the costs of a point and of a message. Two numbers differ from day to day,
+so each set has its own: what a message of co-allocated jobs costs (software on loaded machines), and the delay between
 clusters (loaded routers). Delays keep their differences from pair to pair: one factor lengthens all of them.
 """
 

@@ -122,7 +122,7 @@ class _Iterations:
         return Predicted(alone_s + meeting_s, max(self._compute_s), borders_s, meeting_s)
 
     def _cycle(self, iterations: int) -> None:
-        """Iterate so often, and then meet if the application does."""
+        """Make that many iterations, and then meet if the application does."""
         phase_s = [own_s / self._form.phases for own_s in self._compute_s]
         for _ in range(iterations * self._form.phases):
             self._ranks.compute(phase_s)

@@ -49,7 +49,7 @@ class Ranks:
         self.timestamps_s, self._out_free_s, self._in_free_s = ([0.0] * len(self.cluster_of) for _ in range(3))
 
     def compute(self, durations_s: Sequence[float]) -> None:
-        """Let each rank compute for so long."""
+        """Let each rank compute for its duration."""
         self.timestamps_s = [before_s + own_s for before_s, own_s in zip(self.timestamps_s, durations_s, strict=True)]
 
     def exchange(self, sends: Sequence[Sent]) -> None:

@@ -3,7 +3,7 @@
 The driver states what each task wants: `compute` (processor time), `receive` (a message that has not arrived yet) or
 `wait` (nothing). `deliver` tells that the awaited message has arrived; a receive is over when the task has the
 processor again. Between such calls the driver goes to `next_s`, the next timestamp at which something changes by
-itself, with `advance`, which returns the task whose wish has been met then. The task still holds the processor, and
+itself, with `advance`, which returns the task whose wish was fulfilled there. The task still holds the processor, and
 goes on without losing it if its next wish, stated at the same timestamp, is to compute.
 
 **Quanta.** Every task has a counter of processor time. The processor stays with a task until it waits, its counter is
@@ -14,8 +14,8 @@ itself plus the task's quantum, so a task that waits keeps up to two quanta.
 
 **Contract.** Under a rule that protects local users, parallel and local tasks are two pools with epochs of their own.
 While both want the processor they take turns. A local turn is one quantum of local processor time. It earns the
-parallel tasks the time that the contract leaves them, and their turn ends when that is used up. A local task that
-begins to want the processor, when none did, has it at once, and nothing earned before counts. So at every timestamp the
+parallel tasks the time that the contract leaves them, and their turn ends when that is used up. If no local task wanted
+the processor, one that begins to want it gets it at once, and nothing earned before counts. So at every timestamp the
 parallel tasks have had at most their share of the time since local work has been present.
 
 Times are worked out when something changes, never in steps; a processor with one task has no events but that task's.
@@ -304,7 +304,7 @@ class SharedProcessor:
         return not self._pools or one.local == other.local
 
     def _is_alone(self, task: Task) -> bool:
-        """Whether no other task of its pool wants the processor, so that no quantum ends."""
+        """Return whether no other task of its pool wants the processor, so that no quantum ends."""
         if self._pools:
             return (self._local_wanting if task.local else self._parallel_wanting) == 1
         return self._local_wanting + self._parallel_wanting == 1
@@ -333,7 +333,7 @@ class SharedProcessor:
         self._note_due(running, contended)
 
     def _local_has_turn(self) -> bool:
-        """Whether local tasks go first where both kinds want the processor."""
+        """Return whether local tasks go first while both kinds want the processor."""
         if self._local_turn:
             if self._turn_left_s > 0.0 or self._credit_s <= 0.0:
                 return True

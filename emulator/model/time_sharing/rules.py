@@ -18,7 +18,7 @@ MAX_SPIN_S: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class SharingRule:
-    """How the tasks of one processor share it.
+    """A rule by which the tasks of one processor share it.
 
     If `wakes_first`, a woken task with a larger counter than the one that has the processor takes it at once. `spin_s`
     is the processor time for which a receiver polls before it blocks. If `boosts_receivers`, a message's arrival puts

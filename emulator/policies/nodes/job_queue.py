@@ -116,7 +116,7 @@ class NodeQueue:
         self._rates = dict(snapshot["rates"])
 
     def _follow(self, time_s: float) -> None:
-        """Let the running jobs have worked since the last event."""
+        """Credit the running jobs with their work since the last event."""
         passed_s = time_s - self._since_s
         self._since_s = time_s
         for job, left_s in self._left_s.items():

@@ -1,10 +1,10 @@
-"""Which waiting job is next: *Just First*, *Best Fit* and *Backfill* of the 3DBackfilling paper.
+"""The selection of the next waiting job: *Just First*, *Best Fit* and *Backfill* of the 3DBackfilling paper.
 
 A selection names one job to start, and is asked again until it names none. The waiting jobs come in the discipline's
-order. *Just First* tries only the first of them. *Best Fit* starts, of all that can be placed, the one that wastes
-least, which is the one with most tasks: it leaves the fewest nodes without one. *Backfill* is EASY: if the first job
-cannot be placed, it has a reservation at its expected start, and a later job starts if with it on its nodes the first
-one is expected to start no later.
+order. *Just First* tries only the first of them. *Best Fit* starts the job that wastes least of all that can be placed.
+This is the one with most tasks, because it leaves the fewest nodes without a task. *Backfill* is EASY: if the first job
+cannot be placed, it has a reservation at its expected start. A later job starts if the first one is still expected to
+start by then.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class FirstPlaced(ABC):
 
 
 class JustFirst(FirstPlaced):
-    """Only the first job is tried."""
+    """A selection in which only the first job is tried."""
 
     def _in_order(self, jobs: Sequence[WaitingJob]) -> Iterable[WaitingJob]:
         return jobs[:1]

@@ -1,4 +1,4 @@
-"""What a node may be given: the limits that every node selection keeps."""
+"""Limits on the tasks that a node may run, which every node selection keeps."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ COMMUNICATION_BELOW: Final = 0.785
 class NodeLimits:
     """Limits on what one node runs.
 
-    `most_jobs` is the multiprogramming level (MPL) of parallel jobs. Where local users work, parallel jobs may hold the
-    share of the memory that `contract` gives them, and never what the users hold. `most_processor_share` limits the sum
-    of the shares of the processor that the tasks use when alone; without it, the multiprogramming level is the limit.
+    `most_jobs` is the multiprogramming level (MPL) of parallel jobs. On nodes of local users, parallel jobs may hold
+    the share of the memory that `contract` gives them, but never memory that the users hold. `most_processor_share`
+    limits the sum of the shares of the processor that the tasks use when alone; without it, the multiprogramming level
+    is the limit.
 
     Raises:
         InvalidInput: if a limit is out of range.

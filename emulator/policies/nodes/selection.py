@@ -1,4 +1,4 @@
-"""Which nodes a job gets: the placement policies *Normal* and *Uniform* of the 3DBackfilling paper.
+"""The selection of a job's nodes: the placement policies *Normal* and *Uniform* of the 3DBackfilling paper.
 
 Both give each task of a job a node of its own. A component goes to the cluster with most nodes that may take a task of
 it, as worst fit does; if its nodes cannot be chosen there, the next such cluster is tried.
@@ -7,9 +7,9 @@ it, as worst fit does; if its nodes cannot be chosen there, the next such cluste
 those with fewest jobs, then those with least processor time wanted, local users included.
 
 **Uniform** wants all tasks of a job to see the same load. It first looks for a set of as many nodes as the job has
-tasks, all of which run the same jobs and none of which runs others elsewhere in the cluster, where the job would not
-outnumber those of its own orientation (communication-bound or computation-bound). Next it takes idle nodes. If there
-are too few, the job waits under *Hard* and is placed as by Normal under *Light*.
+tasks. All of them must run the same jobs, and these jobs must run on no other node of the cluster. At most half of
+those jobs may have the job's own orientation (communication-bound or computation-bound). Next it takes idle nodes. If
+there are too few, the job waits under *Hard*, and under *Light* it is placed as by Normal.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class UniformNodes(NormalNodes):
     def _stacked(
         self, request: JobRequest, tasks: int, nodes: Sequence[NodeState], eligible: set[int]
     ) -> Chosen | None:
-        """Return the least loaded set of nodes that the jobs on it have to themselves, and whose load complements."""
+        """Return the least loaded set of nodes whose jobs run nowhere else and complement the job in orientation."""
         sets: dict[frozenset[int], list[int]] = {}
         spread: dict[int, int] = {}
         for index, node in enumerate(nodes):

@@ -5,9 +5,9 @@ considered in order of arrival, and the estimates are those of the users (`JobRe
 estimated end is its start plus its estimate.
 
 EASY reserves for the first job only. Its reservation is the earliest estimated end of a running job at which the policy
-places it, on the processors that are idle then. Of the other jobs, one starts if the policy places it now and it ends
-by that time. It also starts if the policy places it on the *spare* processors, those that are idle now and that the
-reservation leaves idle. On one cluster this is EASY as it is known.
+places it, on the processors that are idle then. Another job starts if the policy places it now and it ends by that
+time. It also starts if the policy places it on the *spare* processors, those that are idle now and that the reservation
+leaves idle. On one cluster this is EASY as it is known.
 
 Conservative backfilling plans every job: each gets the earliest time at which the policy places it on processors that
 stay idle for as long as the job is estimated to run, beside the running jobs and all jobs that arrived before it. The
@@ -93,7 +93,7 @@ class Backfilling(EstimateQueue):
 class EasyBackfilling(Backfilling):
     """EASY: a later job may start first if it does not delay the first job.
 
-    Only jobs that could start are looked at: those of groups that fit the idle processors in number.
+    Only jobs that could start are considered: those of groups that need no more processors than are idle.
     """
 
     def _starts(self, state: SystemState, policy: PlacementPolicy) -> list[Start]:

@@ -65,8 +65,8 @@ class LocalSchedulersReleased(LocalSchedulers):
 class LocalSchedulersDisabled(LocalSchedulers):
     """LS-DO: the queue that has been disabled longest goes first; the initial order is that of the index.
 
-    A queue is disabled when its head does not fit or its last job starts, also at an arrival to an empty queue. So one
-    that gets jobs is the last in the order at that time, and those with jobs are kept in it without the others.
+    A queue is disabled when its head does not fit or its last job starts, also at an arrival to an empty queue. So a
+    queue that gets its first job becomes the last in the order, and only queues with jobs are kept in the order.
     """
 
     def __init__(self) -> None:

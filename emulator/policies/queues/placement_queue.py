@@ -142,7 +142,7 @@ class PlacementQueue:
         return [answer for _, answer in sorted(in_order, key=_sequence)]
 
     def _gives_up(self, more_tries: int) -> bool:
-        """Return whether the first job, which has the most tries, is given up after so many more."""
+        """Return whether the first job, which has the most tries, is given up after that number of further tries."""
         if self._tries_threshold is None or not self._queue.jobs:
             return False
         first = next(iter(self._queue.jobs.values()))

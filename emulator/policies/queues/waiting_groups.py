@@ -158,7 +158,7 @@ class WaitingGroups:
         return starts
 
     def is_settled(self, idle: tuple[int, ...]) -> bool:
-        """Return whether every waiting job was tried in vain with these processors idle and nothing else changed."""
+        """Return whether every waiting job failed its try with these processors idle, and nothing else has changed."""
         return self._settled_conditions == self._conditions and self._settled_idle == idle
 
     def stays_settled(self, idle: tuple[int, ...]) -> bool:

@@ -1,9 +1,9 @@
 """The engine: the events of all nodes in order of their timestamps.
 
 An event is something that a processor does by itself, a message that arrives, a local user who asks for a burst, or the
-arrival of a job; at equal timestamps they come in this order, and of one kind in the order in which they became known.
-Before anything happens to a node, its processor is advanced to that timestamp. The engine starts jobs where it is told
-to and reports their ends; it decides nothing.
+arrival of a job; events with equal timestamps come in this order, and those of one kind in the order in which they
+became known. Before anything happens to a node, its processor is advanced to that timestamp. The engine starts jobs
+where it is told to and reports their ends; it decides nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BURST: Final = 2
 ARRIVAL: Final = 3
 
 LEAST_SHARE: Final = 0.01
-"""What a node with local users is taken to give a job at least, where the contract would give nothing."""
+"""The least share that a job is assumed to get of a node with local users, even if the contract gives it nothing."""
 
 Event = tuple[float, int, int, int, int]
 OnArrival = Callable[[int, float], None]

@@ -20,7 +20,7 @@ from workloads.shared_node_jobs import SharedNodeJob
 
 
 class NodeScheduler:
-    """What is decided at the arrival and at the departure of jobs, and the state that it is decided on."""
+    """The decisions at the arrival and the departure of jobs, and the state that they are based on."""
 
     def __init__(self, composition: Composition, limits: NodeLimits, nodes: Nodes) -> None:
         self._composition = composition

@@ -27,7 +27,7 @@ from workloads.shared_node_jobs import SharedNodeJob
 
 @dataclass(frozen=True, slots=True)
 class SharedSetting:
-    """All of a simulation but its jobs: clusters, local users, composition, limits of nodes, and time-sharing rule."""
+    """A simulation without its jobs: clusters, local users, composition, limits of nodes, and time-sharing rule."""
 
     topology: Topology
     users: tuple[LocalUser, ...] = ()

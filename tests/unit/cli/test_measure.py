@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from emulator.cli.main import app
+from emulator.model.cell_rows import ExtensionFactorRow
 from emulator.model.errors import ImpossibleRequest, InvalidInput, RunFailed, UnknownName
 from emulator.model.job import JobState
-from emulator.model.records import ExtensionFactorRow
 from emulator.model.views import EventKind
 from emulator.runs.run_directory import read_run
 

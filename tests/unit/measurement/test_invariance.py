@@ -5,8 +5,7 @@ import pytest
 from emulator.cli.controlled_tables import with_controls
 from emulator.fidelity.verdict import Judgement
 from emulator.measurement.invariance import LARGEST_DIFFERENCE, defects, is_defect
-from emulator.model.comparison_rows import InvarianceRow
-from emulator.model.records import ExtensionFactorRow
+from emulator.model.cell_rows import ExtensionFactorRow, InvarianceRow
 
 
 def checked(components: tuple[int, ...], factor: float) -> InvarianceRow:

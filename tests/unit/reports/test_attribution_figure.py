@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from emulator.fidelity.attribution import WHOLE, Part
-from emulator.model.comparison_rows import AttributionRow
+from emulator.model.cell_rows import AttributionRow
 from emulator.reports.attribution_figure import _bars, attribution_figure, write_attribution
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from emulator.model.catalogue import topology_named
-from emulator.model.records import BorderExchangeRow, CommunicationRow
+from emulator.model.cell_rows import BorderExchangeRow, CommunicationRow
 from emulator.reports.communication_figures import write_figures
 from emulator.reports.communication_tables import (
     cell_of,

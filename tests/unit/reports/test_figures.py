@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.model.comparison_rows import AttributionRow
-from emulator.model.records import ComponentRow, ExtensionFactorRow, JobRow, LinkRow, UtilizationRow
+from emulator.model.cell_rows import AttributionRow, ExtensionFactorRow
+from emulator.model.records import ComponentRow, JobRow, LinkRow, UtilizationRow
 from emulator.reports.figures.background import share_in_band
 from emulator.reports.figures.choice import figures_of_all, figures_of_run
 from emulator.reports.figures.drawing import drawn, svg_of, thinned, write_figures

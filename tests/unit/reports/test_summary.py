@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from emulator.model.catalogue import topology_named
-from emulator.model.records import ExtensionFactorRow, JobRow, Manifest, RunKind, UtilizationRow
+from emulator.model.cell_rows import ExtensionFactorRow
+from emulator.model.records import JobRow, Manifest, RunKind, UtilizationRow
 from emulator.reports.summary import factors_by_clusters, gross_utilization, summarize
 from emulator.reports.tables import factor_table, measured_factor_table, run_object, summary_table
 from emulator.runs.run_directory import RunDirectory, read_run

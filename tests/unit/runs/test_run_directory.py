@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from emulator.model.cell_rows import ExtensionFactorRow
 from emulator.model.errors import InvalidInput
-from emulator.model.records import ExtensionFactorRow, JobRow, Manifest, RunKind, UtilizationRow
+from emulator.model.records import JobRow, Manifest, RunKind, UtilizationRow
 from emulator.model.views import RunRequest
 from emulator.runs.recorded_run import begun_manifest
 from emulator.runs.run_directory import RunDirectory, next_attempt, read_rows, read_run, replace_rows

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from emulator.fidelity.intervals import paired_ratio_of_means, ratio_of_means
+from emulator.model.cell_rows import ExtensionFactorRow
 from emulator.model.errors import InvalidInput
-from emulator.model.records import ExtensionFactorRow, JobRow
+from emulator.model.records import JobRow
 from emulator.runs.timelines import BackgroundUse, Timelines, read_timelines
 from emulator.studies.campaign_claims import decided_claims
 from emulator.studies.campaign_runs import CampaignRun, mean_of, of_case, ratio_of

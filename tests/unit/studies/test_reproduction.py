@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from emulator.cli.main import app
 from emulator.model.catalogue import topology_named
-from emulator.model.comparison_rows import ReproductionRow
+from emulator.model.cell_rows import ReproductionRow
 from emulator.model.errors import InvalidInput, RunFailed, UnknownName
 from emulator.model.job import JobState
 from emulator.model.views import EventKind

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from emulator.model.comparison_rows import ReproductionRow
-from emulator.model.records import BorderExchangeRow
+from emulator.model.cell_rows import BorderExchangeRow, ReproductionRow
 from emulator.studies.claims import decide
 from emulator.studies.published_runtimes import Setup, find_communication, find_published
 from emulator.studies.reproduction_claims import reproduction_claims

@@ -1,0 +1,19 @@
+"""The options that ``simulate`` and ``sweep`` share.
+
+A shell that completes a name imports this: nothing heavy is imported before a verb runs.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+GeneratedOption = Annotated[
+    str | None, typer.Option("--clusters", metavar="NxSIZE,...", help="Generated clusters, such as 1024x32 or 72,4x32.")
+]
+FactorsOption = Annotated[
+    str | None, typer.Option(metavar="FILE|FACTOR", help="One factor for all jobs, or a table of them.")
+]
+JobsOption = Annotated[int | None, typer.Option(help="Number of jobs of a campaign or of a study's stream.")]
+WarmUpOption = Annotated[int, typer.Option(help="First arrivals that are simulated but not counted.")]
