@@ -37,27 +37,36 @@ ALL = (
     "memory hog: more than its container may have",
     "slow disk: four writers that sync",
 )
-OF_EACH_KIND = ("link's delay: four times as long", "cluster's CPU quota: a two-hundredth of a core")
-"""A change of the programmed links, and a lack of a resource of a container, with one undisturbed job between them."""
+OF_EACH_KIND = (
+    "link's delay: four times as long",
+    None,
+    "cluster's CPU quota: a two-hundredth of a core",
+    "ranks stand still: all, 1.5 s",
+    "stranger's stream: as fast as it can",
+)
+"""A change of the programmed links, a job without any disturbance, a lack of a container's resource, and two that take
+time without making anything late in a job that mostly waits for another cluster."""
 
+ALTERNATING = (None, *(job for name in ALL for job in (name, None)))
 DILATION = 8
 
 
 @pytest.mark.parametrize(
-    "provoked",
-    [OF_EACH_KIND, pytest.param(ALL, marks=[pytest.mark.long, pytest.mark.timed])],
-    ids=["one of each kind", "all"],
+    ("provoked", "grid", "iterations"),
+    [
+        pytest.param(OF_EACH_KIND, 400, 100, id="one of each kind"),
+        pytest.param(ALTERNATING, 1000, 40, id="all", marks=pytest.mark.long),
+    ],
 )
-def test_each_disturbance_is_held_against_the_job_that_it_met(
-    two_sites: CommandLine, tmp_path: Path, provoked: tuple[str, ...]
+def test_each_disturbance_is_held_against_the_job_that_it_met_and_no_other(
+    two_sites: CommandLine, tmp_path: Path, provoked: tuple[str | None, ...], grid: int, iterations: int
 ):
-    """Undisturbed and disturbed jobs alternate; links are restored before a job ends."""
+    """Links are restored before a job ends."""
     by_name = {disturbance.shown: disturbance for disturbance in DISTURBANCES}
-    plan = [None, *(job for name in provoked for job in (by_name[name], None))]
-    plan = plan if provoked is ALL else plan[1:-1]
+    plan = [name and by_name[name] for name in provoked]
     matrix = Matrix(
-        applications=("poisson",), grids=(1000,), processors=(16,), clusters=(2,), repeat=len(plan), iterations=40,
-        dilation=DILATION,
+        applications=("poisson",), grids=(grid,), processors=(16,), clusters=(2,), repeat=len(plan),
+        iterations=iterations, dilation=DILATION,
     )  # fmt: skip
     disturber = Disturber(Scene.of(two_sites.name, Dilation(DILATION), tmp_path), plan)
     with testbeds.testbed_named(two_sites.name) as held:
@@ -67,41 +76,18 @@ def test_each_disturbance_is_held_against_the_job_that_it_met(
     unnoticed = [
         f"{disturbance.shown}: {job.verdict} ({job.verdict_reasons})"
         for disturbance, job in zip(plan, jobs, strict=True)
-        if disturbance is not None and (job.verdict == "valid" or not disturbance.is_named_in([job.verdict_reasons]))
+        if disturbance and (job.verdict == "valid" or not disturbance.is_named_in([job.verdict_reasons]))
     ]
     assert unnoticed == []
     changed = [job.job for job in jobs if "programmed anew" in job.verdict_reasons]
-    assert changed == [job.job for met, job in zip(plan, jobs, strict=True) if met is not None and "link" in met.kind]
+    assert changed == [job.job for met, job in zip(plan, jobs, strict=True) if met and "link" in met.kind]
+    undisturbed = [job.verdict_reasons for met, job in zip(plan, jobs, strict=True) if met is None]
+    assert not any(said in reasons for reasons in undisturbed for said in ("stood still", "traffic of others"))
     assert read_rows(tmp_path / "run", LinkFaultRow)
     manifest = read_run(tmp_path / "run").manifest
     assert manifest.verdict != "valid"
     assert manifest.evidence is not None
     assert manifest.evidence.looks > 10
-
-
-WITHOUT_LATENESS = {
-    "ranks stand still: all, 1.5 s": "ranks stood still",
-    "stranger's stream: as fast as it can": "traffic of others took",
-}
-"""Disturbances of a job that mostly waits for another cluster, and what the verdict says: nothing of it is late."""
-
-
-def test_what_takes_time_without_making_anything_late_is_noticed(two_sites: CommandLine, tmp_path: Path):
-    by_name = {disturbance.shown: disturbance for disturbance in DISTURBANCES}
-    plan = [by_name[name] for name in WITHOUT_LATENESS]
-    matrix = Matrix(
-        applications=("poisson",), grids=(400,), processors=(16,), clusters=(2,), repeat=len(plan) + 1, iterations=100,
-        dilation=DILATION,
-    )  # fmt: skip
-    disturber = Disturber(Scene.of(two_sites.name, Dilation(DILATION), tmp_path), [*plan, None])
-    with testbeds.testbed_named(two_sites.name) as held:
-        measure(held, matrix, tmp_path / "run", disturber.disturb, every_run_counts=True)
-    disturber.finish()
-    *disturbed, quiet = read_run(tmp_path / "run").jobs
-    for job, said in zip(disturbed, WITHOUT_LATENESS.values(), strict=True):
-        assert job.verdict != "valid"
-        assert said in job.verdict_reasons
-    assert not any(said in quiet.verdict_reasons for said in WITHOUT_LATENESS.values())
 
 
 def test_telemetry_sees_every_link_and_leaves_nothing_behind(two_sites: CommandLine):
