@@ -194,6 +194,8 @@ def status(
         if rows != before:
             show_rows(rows, as_json=as_json)
             before = rows
+        if ended and directory is not None:
+            _say_if_left(directory, rows)
         if ended or not follow:
             return
         time.sleep(_HOST_LOOK_ROUND_S)
@@ -221,19 +223,35 @@ def _recorded(directory: Path) -> tuple[list[dict[str, object]], bool]:
     from emulator.campaigns import sweep as sweeps
     from emulator.model.records import JobRow, RunProgress
     from emulator.runs.run_directory import read_manifest, read_rows
+    from emulator.runs.writer import is_written
 
     if sweeps.is_sweep(directory):
         going = sweeps.process_of(directory) is not None
         found = sweeps.statuses(directory, sweeps.read_sweep(directory))
         return [_row(each) for each in found], not going
+    written = is_written(directory)  # asked before the manifest is read, whose last change it makes
     manifest = read_manifest(directory)
     ended = len(read_rows(directory, JobRow))
+    is_left = manifest.progress is RunProgress.RUNNING and not written
+    state = sweeps.RunState.INTERRUPTED if is_left else manifest.progress
     row: dict[str, object] = {
-        "run": str(directory), "policy": manifest.policy, "seed": manifest.seed, "state": manifest.progress.value,
+        "run": str(directory), "policy": manifest.policy, "seed": manifest.seed, "state": state.value,
         "jobs": f"{ended} of {manifest.jobs}",
         "verdict": manifest.verdict if manifest.progress is RunProgress.COMPLETE else "",
     }  # fmt: skip
-    return [row], manifest.progress is not RunProgress.RUNNING
+    return [row], is_left or manifest.progress is not RunProgress.RUNNING
+
+
+def _say_if_left(directory: Path, rows: list[dict[str, object]]) -> None:
+    """Say in a line that nothing runs in `directory` though not all of `rows` are complete."""
+    from emulator.model.records import RunProgress
+
+    if any(row["state"] != RunProgress.COMPLETE.value for row in rows):
+        say(
+            f"No process runs {directory}, and it is not complete (`testbed campaign resume {directory}` runs what is "
+            "left; if the testbed is still held, `testbed campaign stop` frees it first).",
+            to_error=True,
+        )
 
 
 def _row(found: RunStatus) -> dict[str, object]:
