@@ -223,13 +223,13 @@ def _recorded(directory: Path) -> tuple[list[dict[str, object]], bool]:
     from emulator.campaigns import sweep as sweeps
     from emulator.model.records import JobRow, RunProgress
     from emulator.runs.run_directory import read_manifest, read_rows
-    from emulator.runs.writer import is_written
+    from emulator.runs.writer import WRITING, is_locked
 
     if sweeps.is_sweep(directory):
         going = sweeps.process_of(directory) is not None
         found = sweeps.statuses(directory, sweeps.read_sweep(directory))
         return [_row(each) for each in found], not going
-    written = is_written(directory)  # asked before the manifest is read, whose last change it makes
+    written = is_locked(directory / WRITING)  # asked before the manifest is read, whose last change it makes
     manifest = read_manifest(directory)
     ended = len(read_rows(directory, JobRow))
     is_left = manifest.progress is RunProgress.RUNNING and not written
@@ -265,6 +265,8 @@ def _row(found: RunStatus) -> dict[str, object]:
 def _on_testbed(name: str, before: list[dict[str, object]] | None) -> tuple[list[dict[str, object]], bool]:
     """Return the run that holds the testbed, with its jobs by state; if it has ended since `before`, that.
 
+    Beside it stands whether nothing more will happen; if so because its process is gone, a line says it.
+
     Raises:
         TestbedNotUp: if none does.
     """
@@ -277,9 +279,16 @@ def _on_testbed(name: str, before: list[dict[str, object]] | None) -> tuple[list
                 return before, True
             raise TestbedNotUp("No run holds the testbed (name the folder of one: `testbed campaign status DIR`).")
         states = Counter(job.state.value for job in testbed.client.jobs(run.id))
+        is_orphaned = testbed.is_orphaned(run)
     jobs = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
     row: dict[str, object] = {
         "run": run.request.name, "policy": run.request.policy, "seed": run.request.seed, "state": run.state.value,
         "dilation": run.request.dilation, "jobs": jobs,
     }  # fmt: skip
-    return [row], False
+    if is_orphaned:
+        say(
+            f"The process of run {run.id} ({run.request.name}) is gone, and its run still holds the testbed "
+            "(`testbed campaign stop` frees it).",
+            to_error=True,
+        )
+    return [row], is_orphaned

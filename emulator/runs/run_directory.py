@@ -38,7 +38,7 @@ from emulator.model.records import (
 )
 from emulator.model.rows import Row
 from emulator.model.views import EventView
-from emulator.runs.writer import WriterLock
+from emulator.runs.writer import WRITING, ProcessLock
 
 AnyRow = TypeVar("AnyRow", bound=Row)
 
@@ -61,7 +61,7 @@ class RunDirectory:
         check_free(path)
         try:
             path.mkdir(parents=True, exist_ok=True)
-            self._writing = WriterLock(path)
+            self._writing = ProcessLock(path / WRITING)
         except OSError as error:
             raise InvalidInput(f"{path}: cannot be made ({error.strerror or error}).") from error
         self.path = path

@@ -1,4 +1,4 @@
-"""Whether a process writes a run's directory: it holds a lock on a file there, which ends with it however it ends."""
+"""Locks of processes on files: one ends with its process, however that ends, so that others notice."""
 
 from __future__ import annotations
 
@@ -7,17 +7,24 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, TextIO
 
-LOCK_FILE: Final = ".writing"
+WRITING: Final = ".writing"
+"""The file in a run's directory that is locked by the process that writes there."""
 
 
-class WriterLock:
-    """The lock of the process that writes the run's directory `path`, until it is released."""
+class ProcessLock:
+    """The lock of this process on a file that says `text`, until it is released.
 
-    def __init__(self, path: Path) -> None:
-        self._path = path / LOCK_FILE
-        self._file: TextIO | None = self._path.open("w", encoding="utf-8")
-        with suppress(OSError):  # a file system without locks: `is_written` finds that out, too
+    Raises:
+        OSError: if the file cannot be written.
+    """
+
+    def __init__(self, path: Path, text: str = "") -> None:
+        self._path = path
+        self._file: TextIO | None = path.open("w", encoding="utf-8")
+        with suppress(OSError):  # a file system without locks: `is_locked` finds that out, too
             fcntl.flock(self._file, fcntl.LOCK_EX)
+        self._file.write(text)
+        self._file.flush()
 
     def release(self) -> None:
         """Remove the file and the lock; nothing happens the second time."""
@@ -27,13 +34,22 @@ class WriterLock:
             self._file = None
 
 
-def is_written(path: Path) -> bool:
-    """Return whether a process writes the run's directory `path`, or whether that cannot be told there."""
+def is_locked(path: Path) -> bool:
+    """Return whether a process holds the lock on `path`, or whether that cannot be told there."""
     try:
-        with (path / LOCK_FILE).open(encoding="utf-8") as file:
+        with path.open(encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except FileNotFoundError:
         return False
     except OSError:
         return True
     return False
+
+
+def is_left(path: Path, text: str) -> bool:
+    """Return whether a process that locked `path` and wrote `text` there ended without releasing it."""
+    try:
+        written = path.read_text(encoding="utf-8")
+    except OSError:
+        return False
+    return written == text and not is_locked(path)
