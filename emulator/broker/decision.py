@@ -5,6 +5,7 @@ The result is a `Decision`, from which the same decision can be made again.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 from emulator.broker.readings import Reading
@@ -16,6 +17,12 @@ from emulator.policies.answer_checks import check_answers
 from emulator.policies.decisions import SNAPSHOT_EVERY, Decision
 from emulator.policies.protocols import SchedulingEvent, Start
 from emulator.policies.state import NOTHING_ELSE, RunningJob, Surroundings, SystemState
+
+log = logging.getLogger(__name__)
+DEFECT = (
+    "Queue {queue!r} with policy {policy!r} raised {kind} ({error}), a defect of the testbed: `testbed logs broker` "
+    "shows where, please report it."
+)
 
 
 def system_state(
@@ -73,18 +80,30 @@ def decide(run: Run, event: SchedulingEvent, state: SystemState) -> Decision:
 
 
 def decide_all(run: Run, events: Sequence[SchedulingEvent], state: SystemState) -> tuple[list[Decision], str]:
-    """Decide on `events` one after another; returns the decisions, and the reason if the run's own code failed."""
+    """Decide on `events` one after another; returns the decisions, and the reason if the run's deciders failed.
+
+    The decisions before a failure count: their answers have left the discipline's queue.
+    """
     decisions: list[Decision] = []
     for event in events:
         try:
             decision = decide(run, event, state)
         except InvalidInput as error:
             return decisions, str(error)
+        except Exception as error:
+            log.exception("run %d: the testbed's own deciders failed", run.id)
+            return decisions, _defect(run, error)
         decisions.append(decision)
         for answer in decision.answers:
             if isinstance(answer, Start):
                 state = _with(run, answer, state.after(answer.placement))
     return decisions, ""
+
+
+def _defect(run: Run, error: Exception) -> str:
+    """Return the sentence about a defect in the testbed's own queue or policy."""
+    kind, (first, *_) = type(error).__name__, [*str(error).splitlines(), ""]
+    return DEFECT.format(queue=run.request.queue, policy=run.request.policy, kind=kind, error=first)
 
 
 def _with(run: Run, start: Start, state: SystemState) -> SystemState:

@@ -181,6 +181,7 @@ class WorkloadCase:
 class SweepCell:
     """A policy and a queue at a load: the outcome of each seed, and the means over them with 95% intervals.
 
+    Outcomes that are all equal are one replication: the seeds vary nothing in the workload, as in a list of jobs.
     `saturated` is the share of the seeds that saturated, and `verdicts` are those of the simulations, each once.
     """
 
@@ -190,10 +191,15 @@ class SweepCell:
     outcomes: tuple[Outcome, ...]
 
     @property
+    def replications(self) -> int:
+        """The number of seeds; 1 if all of them give the same."""
+        return 1 if all(outcome == self.outcomes[0] for outcome in self.outcomes) else len(self.outcomes)
+
+    @property
     def means(self) -> dict[str, Estimate]:
-        """The means of the quantities that every seed has."""
+        """The means of the quantities that every seed has, without an interval of those that no seed changes."""
         return {
-            quantity: mean([outcome[quantity] for outcome in self.outcomes])
+            quantity: _mean_over_seeds([outcome[quantity] for outcome in self.outcomes])
             for quantity in QUANTITIES
             if all(outcome[quantity] is not None for outcome in self.outcomes)
         }
@@ -207,6 +213,11 @@ class SweepCell:
     def verdicts(self) -> tuple[str, ...]:
         """The verdicts of the simulations, each once."""
         return tuple(sorted({outcome["verdict"] for outcome in self.outcomes}))
+
+
+def _mean_over_seeds(values: Sequence[float]) -> Estimate:
+    """Return the mean of `values`; equal ones say nothing of a spread and get no interval."""
+    return mean(values if len(set(values)) > 1 else values[:1])
 
 
 def sweep_workload(request: SweepRequest, sweep: Sweep) -> list[SweepCell]:

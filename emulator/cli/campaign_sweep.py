@@ -193,6 +193,8 @@ def status(
         if rows != before:
             show_rows(rows, as_json=as_json)
             before = rows
+        if ended and directory is not None:
+            _say_if_left(directory, rows)
         if ended or not follow:
             return
         time.sleep(_HOST_LOOK_ROUND_S)
@@ -217,19 +219,35 @@ def _recorded(directory: Path) -> tuple[list[dict[str, object]], bool]:
     from emulator.campaigns import sweep as sweeps
     from emulator.model.records import JobRow, RunProgress
     from emulator.runs.run_directory import read_manifest, read_rows
+    from emulator.runs.writer import WRITING, is_locked
 
     if sweeps.is_sweep(directory):
         going = sweeps.process_of(directory) is not None
         found = sweeps.statuses(directory, sweeps.read_sweep(directory))
         return [_row(each) for each in found], not going
+    written = is_locked(directory / WRITING)  # asked before the manifest is read, whose last change it makes
     manifest = read_manifest(directory)
     ended = len(read_rows(directory, JobRow))
+    is_left = manifest.progress is RunProgress.RUNNING and not written
+    state = sweeps.RunState.INTERRUPTED if is_left else manifest.progress
     row: dict[str, object] = {
-        "run": str(directory), "policy": manifest.policy, "seed": manifest.seed, "state": manifest.progress.value,
+        "run": str(directory), "policy": manifest.policy, "seed": manifest.seed, "state": state.value,
         "jobs": f"{ended} of {manifest.jobs}",
         "verdict": manifest.verdict if manifest.progress is RunProgress.COMPLETE else "",
     }  # fmt: skip
-    return [row], manifest.progress is not RunProgress.RUNNING
+    return [row], is_left or manifest.progress is not RunProgress.RUNNING
+
+
+def _say_if_left(directory: Path, rows: list[dict[str, object]]) -> None:
+    """Say in a line that nothing runs in `directory` though not all of `rows` are complete."""
+    from emulator.model.records import RunProgress
+
+    if any(row["state"] != RunProgress.COMPLETE.value for row in rows):
+        say(
+            f"No process runs {directory}, and it is not complete (`testbed campaign resume {directory}` runs what is "
+            "left; if the testbed is still held, `testbed campaign stop` frees it first).",
+            to_error=True,
+        )
 
 
 def _row(found: RunStatus) -> dict[str, object]:
@@ -243,6 +261,8 @@ def _row(found: RunStatus) -> dict[str, object]:
 def _on_testbed(name: str, before: list[dict[str, object]] | None) -> tuple[list[dict[str, object]], bool]:
     """Return the run that holds the testbed, with its jobs by state; if it has ended since `before`, that.
 
+    Beside it stands whether nothing more will happen; if so because its process is gone, a line says it.
+
     Raises:
         TestbedNotUp: if none does.
     """
@@ -255,9 +275,16 @@ def _on_testbed(name: str, before: list[dict[str, object]] | None) -> tuple[list
                 return before, True
             raise TestbedNotUp("No run holds the testbed (name the folder of one: `testbed campaign status DIR`).")
         states = Counter(job.state.value for job in testbed.client.jobs(run.id))
+        is_orphaned = testbed.is_orphaned(run)
     jobs = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
     row: dict[str, object] = {
         "run": run.request.name, "policy": run.request.policy, "seed": run.request.seed, "state": run.state.value,
         "dilation": run.request.dilation, "jobs": jobs,
     }  # fmt: skip
-    return [row], False
+    if is_orphaned:
+        say(
+            f"The process of run {run.id} ({run.request.name}) is gone, and its run still holds the testbed "
+            "(`testbed campaign stop` frees it).",
+            to_error=True,
+        )
+    return [row], is_orphaned

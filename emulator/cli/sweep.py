@@ -18,6 +18,10 @@ from emulator.cli.simulation_options import FactorsOption, GeneratedOption, Jobs
 from emulator.cli.tables import show_rows
 
 OUTCOMES_FILE: Final = "outcomes.jsonl"
+ALIKE: Final = (
+    "All {seeds} seeds gave the same in {alike} of {cells} cells, because nothing is drawn there: such a cell counts "
+    "as one simulation (n = 1) and has no interval."
+)
 SHOWN: Final = {"response_s": "response (s)", "wait_s": "wait (s)", "gross_utilization": "gross utilization"}
 
 WorkloadArgument = Annotated[
@@ -90,6 +94,9 @@ def sweep(
         print(json.dumps(rows, indent=2, allow_nan=False))
     else:
         show_rows([_shown(row) for row in rows], as_json=False, title=f"Sweep of {workload}")
+    alike = sum(cell.replications == 1 for cell in cells)
+    if seeds > 1 and alike:
+        print(ALIKE.format(seeds=seeds, alike=alike, cells=len(cells)), file=sys.stderr)
     print(f"Results: {folder}", file=sys.stderr)
 
 

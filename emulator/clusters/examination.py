@@ -36,6 +36,27 @@ FILE_PROGRAMS: Final = ("rsync", "openssl", "sha256sum")
 
 INSTALL: Final = "docs/real-clusters.md says how to install it"
 
+RANK_PYTHON: Final = "/usr/bin/python3"
+"""The Python that `start-rank` starts (apps/start/rank.c), whatever the path."""
+
+PYTHON_IMPORTS: Final = (
+    (
+        "numpy",
+        "import numpy; print(numpy.__version__)",
+        f"install numpy for the Python that ranks use, {RANK_PYTHON} ({INSTALL})",
+    ),
+    (
+        "mpi4py",
+        "import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI; print(mpi4py.__version__)",
+        f"install mpi4py for the Python that ranks use, {RANK_PYTHON} ({INSTALL})",
+    ),
+    ("applications", 'import apps.start.parent; print("found")', f"put them on PYTHONPATH by ssh.setup ({INSTALL})"),
+)
+"""What the Python of ranks must be able to import after the setup: a name, code that says something, and the remedy.
+
+MPI is loaded and not initialized, because the head is not part of a job.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class ExaminedHead:
@@ -114,10 +135,9 @@ class _Questions:
             yield Finding(program, bool(found), found or "not found", remedy, needed=True)
         version = self._output_prepared("mpirun --version | head -1")
         yield Finding("Open MPI", bool(version), version or "none", f"install Open MPI 4.1 ({INSTALL})", needed=True)
-        numpy = self._output_prepared("cd / && python3 -c 'import apps.start.parent, numpy; print(numpy.__version__)'")
-        found = f"found, with numpy {numpy}" if numpy else "cannot be imported"
-        remedy = f"put them on PYTHONPATH by ssh.setup ({INSTALL})"
-        yield Finding("applications", bool(numpy), found, remedy, needed=True)
+        for name, code, remedy in PYTHON_IMPORTS:
+            said = self._output_prepared(f"cd / && {RANK_PYTHON} -c '{code}'")
+            yield Finding(name, bool(said), said or f"cannot be imported by {RANK_PYTHON}", remedy, needed=True)
 
     def files(self) -> Finding:
         """Check that files can be made and transferred there for jobs that read them."""

@@ -46,6 +46,11 @@ MOST_OWN_TIME_IN_A_CAMPAIGN: Final = 0.05
 """The same for a campaign's jobs, of which the queue decides more than the host does."""
 
 
+def most_own_time(*, in_a_campaign: bool) -> float:
+    """Return the share by which the host may lengthen an iteration, in plans and pilots alike."""
+    return MOST_OWN_TIME_IN_A_CAMPAIGN if in_a_campaign else MOST_OWN_TIME
+
+
 @dataclass(frozen=True, slots=True)
 class Pilot:
     """The outcome of a trial's pilot at a dilation: measures as shares of their limits, by name, and its iteration.

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from emulator.fidelity.pilots import LARGEST_DILATION, MARGIN, MOST_OWN_TIME, SMALLEST_DILATION, least_dilation
+from emulator.fidelity.pilots import LARGEST_DILATION, MARGIN, SMALLEST_DILATION, least_dilation, most_own_time
 from emulator.fidelity.thresholds import SUSPECT_OVERHEAD
 from emulator.model.clock import Dilation
 from emulator.model.units import BYTES_PER_MEGABYTE, rate_bytes_per_s, seconds_from_nanoseconds
@@ -75,7 +75,7 @@ class PlannedRun:
     `beside` gives for a job, by its index, the others that run beside it and for which share of its time; `span_s` is
     from the first job's start to the last one's end (None: one job after another). `overhead_s` is the least that the
     middleware may take of a job's time (None: not paced), `full_link_mbit` the rate of the fastest access link used.
-    `files` are the jobs' input files.
+    `files` are the jobs' input files. Of a job `in_a_campaign` the host may take more time of its own.
     """
 
     jobs: tuple[PlannedJob, ...]
@@ -86,6 +86,7 @@ class PlannedRun:
     overhead_s: float | None = None
     full_link_mbit: float = 0.0
     files: tuple[PlannedFile, ...] = ()
+    in_a_campaign: bool = False
 
     def most(self, costs: Sequence[float]) -> float:
         """Return the most that a job and those beside it cost together, where `costs` are those of each job."""
@@ -182,7 +183,7 @@ def _least_dilations(run: PlannedRun, resources: Resources) -> dict[str, float]:
     real = [HOST_OWN_TIME_S / job.iteration_s for job in run.jobs if job.clusters > 1 and job.iteration_s]
     least = {
         "cores": run.most(busy) / resources.processors / BUSIEST,
-        "own time": max(real, default=0.0) / MOST_OWN_TIME,
+        "own time": max(real, default=0.0) / most_own_time(in_a_campaign=run.in_a_campaign),
     }
     if run.full_link_mbit and resources.guest_router:
         packets_per_s = 2.0 * rate_bytes_per_s(run.full_link_mbit) / FULL_PACKET_BYTES

@@ -13,6 +13,7 @@ from typing import Final
 from apps.descriptor import ApplicationDescriptor, Arguments, IterationForm, StatedWork
 from apps.grid import MasterAndWorkers, Neighbours, ProcessGrid
 from apps.registry import application_named, check_program
+from emulator.fidelity.iteration.once import passed_on_once_s
 from emulator.fidelity.iteration.predicted import ModelJob, predicted
 from emulator.model.collectives import Pattern
 from emulator.model.job import JobSpecification
@@ -32,7 +33,8 @@ class PlannedJob:
 
     An iteration takes `iteration_s`, in which all ranks together update `updates` grid points and send `segments`
     packets over the wide area. Its messages are `real` where they take the host's time, between clusters or through
-    shared memory. `grid_bytes` is what all ranks hold of the grid.
+    shared memory. `grid_bytes` is what all ranks hold of the grid. What is passed on once, before the first iteration
+    and after the last, takes `once_s` together.
     """
 
     name: str
@@ -44,11 +46,12 @@ class PlannedJob:
     segments: float
     real: bool
     grid_bytes: int
+    once_s: float = 0.0
 
     @property
     def runtime_s(self) -> float:
-        """The time of all iterations."""
-        return self.iterations * self.iteration_s
+        """The time of all iterations, and of what is passed on once."""
+        return self.once_s + self.iterations * self.iteration_s
 
 
 def planned_job(specification: JobSpecification, parts: Sequence[Part], topology: Topology) -> PlannedJob:
@@ -68,12 +71,9 @@ def planned_job(specification: JobSpecification, parts: Sequence[Part], topology
     side_points = grid if isinstance(grid, int) else 0
     work = _work(descriptor, side_points, ranks, arguments)
     segments = _segments(form, side_points, RankPackets(tuple(parts)), topology.collectives.pattern)
-    modelled = predicted(
-        topology,
-        ModelJob(
-            application, side_points, tuple(parts), specification.interconnect, arguments=arguments,
-            processor_speed=specification.processor_speed,
-        ),
+    job = ModelJob(
+        application, side_points, tuple(parts), specification.interconnect, arguments=arguments,
+        processor_speed=specification.processor_speed,
     )  # fmt: skip
     iterations = arguments.get(descriptor.length, descriptor.default_length or UNSTATED_ITERATIONS)
     return PlannedJob(
@@ -81,11 +81,12 @@ def planned_job(specification: JobSpecification, parts: Sequence[Part], topology
         processors=ranks,
         clusters=len(clusters),
         iterations=int(iterations) if isinstance(iterations, int | float) else UNSTATED_ITERATIONS,
-        iteration_s=modelled.iteration_s,
+        iteration_s=predicted(topology, job).iteration_s,
         updates=float(ranks * work.points * work.sweeps),
         segments=segments,
         real=len(clusters) > 1 or interconnect is None,
         grid_bytes=max(side_points**2, ranks * work.points) * form.arrays * BYTES_PER_POINT,
+        once_s=passed_on_once_s(topology, job),
     )
 
 

@@ -101,6 +101,7 @@ def planned_campaign(campaign: Campaign, arrivals: Sequence[Arrival], seed: int,
         overhead_s=min(overheads_s, default=None),
         full_link_mbit=_fastest_link_mbit(topology, crossing),
         files=tuple(_planned_files(lives, arrivals, campaign_files(campaign, topology, seed))),
+        in_a_campaign=True,
     )
     hardest = max(range(len(jobs)), key=lambda at: _demand(jobs[at]))
     busiest = max((_running_at(lives, life.start_s) for life in lives), key=lambda at: _demand_of(jobs, at))

@@ -15,15 +15,7 @@ from typing import Any, Final
 
 from apps.registry import application_named
 from emulator.fidelity.measures import JobMeasures
-from emulator.fidelity.pilots import (
-    MOST_OWN_TIME,
-    MOST_OWN_TIME_IN_A_CAMPAIGN,
-    Chosen,
-    Needed,
-    Pilot,
-    next_pilot,
-    strains,
-)
+from emulator.fidelity.pilots import Chosen, Needed, Pilot, most_own_time, next_pilot, strains
 from emulator.fidelity.verdict import Remedy, Verdict
 from emulator.model.clock import Dilation
 from emulator.model.documents import validate
@@ -256,7 +248,7 @@ def _pilot(jobs: Sequence[EndedJob], dilation: Dilation, pace: Pace) -> Pilot:
     result: Mapping[str, Any] = jobs[0].result or {}
     alone = len(jobs) == 1
     passes_on = alone and measures[0].lateness_adds_up
-    own_time = MOST_OWN_TIME_IN_A_CAMPAIGN if pace.paced_middleware else MOST_OWN_TIME
+    own_time = most_own_time(in_a_campaign=pace.paced_middleware)
     return Pilot(dilation.factor, float(result["iteration_s"]), found, passes_on, own_time)
 
 

@@ -24,6 +24,7 @@ from emulator.policies.registry import (
     QUEUE_DISCIPLINES,
     SCANNING_DISCIPLINES,
     custom_file,
+    is_entry_point,
     placement_policy,
     queue_discipline,
 )
@@ -162,7 +163,8 @@ def check_live(queue: str, policy: str, sources: Mapping[str, str], clusters: in
 
     Raises:
         UnknownName: if the queue or the policy comes neither with the testbed nor with the request.
-        InvalidInput: if the queue or the policy needs a testbed of one cluster, and there are more.
+        InvalidInput: if the queue or the policy needs a testbed of one cluster, and there are more; or if it is the
+            entry point of a package, which the broker does not have.
     """
     policies = ("policy", policy_name(policy), list(PLACEMENT_POLICIES))
     for kind, name, known in (policies, ("queue", queue_name(queue), list(QUEUE_DISCIPLINES))):
@@ -172,4 +174,9 @@ def check_live(queue: str, policy: str, sources: Mapping[str, str], clusters: in
                 "(use `testbed simulate`, which makes one of them)."
             )
         if name not in known and custom_file(name) not in sources:
+            if is_entry_point(name):
+                raise InvalidInput(
+                    f"{kind}: {name!r} is an entry point of a package, which only simulations have; a live run takes "
+                    f"the file with the class (`--{kind} FILE.py:CLASS`)."
+                )
             raise UnknownName.among(f"live {kind}", name, known)

@@ -96,6 +96,11 @@ def custom_file(name: str) -> str | None:
     return path if colon and path.endswith(".py") else None
 
 
+def is_entry_point(name: str) -> bool:
+    """Return whether a package that is installed here declares a policy or discipline called `name`."""
+    return any(point.name == name for point in entry_points(group=ENTRY_POINTS))
+
+
 def placement_policy(name: str, sources: Mapping[str, str] | None = None) -> PlacementPolicy:
     """Return the placement policy named `name`, which may be a class in a file or an entry point.
 

@@ -44,9 +44,9 @@ def simulation_rows(cells: Sequence[SweepCell]) -> list[dict[str, Any]]:
 
 
 def cell_rows(cells: Sequence[SweepCell]) -> list[dict[str, Any]]:
-    """Return a row per policy, queue and load: means over the seeds with 95% intervals."""
+    """Return a row per policy, queue and load: means over `n` replications with 95% intervals."""
     return [
-        {"policy": cell.policy, "queue": cell.queue, "load": cell.load, "n": len(cell.outcomes),
+        {"policy": cell.policy, "queue": cell.queue, "load": cell.load, "n": cell.replications,
          "saturated": cell.saturated, "verdicts": " ".join(cell.verdicts), **_estimates(cell)}
         for cell in cells
     ]  # fmt: skip

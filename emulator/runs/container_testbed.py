@@ -17,7 +17,7 @@ from emulator.containers.image_contents import image_records
 from emulator.containers.local_users import ContainerLocalUsers
 from emulator.containers.progress import Observer, ProgressStep, ignore
 from emulator.containers.readiness import RUNNING
-from emulator.containers.state import testbed_state
+from emulator.containers.state import state_folder, testbed_state
 from emulator.containers.telemetry.container_telemetry import container_telemetry
 from emulator.containers.wan.controls import Control
 from emulator.containers.wan.handle import WanHandle, wan_handle
@@ -33,6 +33,9 @@ from emulator.model.records import LinkRow
 from emulator.model.topology import Topology
 from emulator.model.views import RunRequest
 from emulator.runs.holding import Testbed, held
+
+HOLDER_FILE: Final = "run.lock"
+"""The file in a testbed's state folder that is locked by the process whose run holds the testbed."""
 
 WHOLLY_WRONG: Final = 1.0
 """The relative error of what could not be measured, or should be zero and is not."""
@@ -113,6 +116,7 @@ def testbed_named(name: str) -> Iterator[Testbed]:
     state = testbed_state(name)
     docker_client = engine_of(state.record)
     images = image_records(docker_client, state.record.images)
+    holder_file = state_folder(name) / HOLDER_FILE
 
     def stopped_containers() -> list[str]:
         found = engine.containers_of(docker_client, name)
@@ -121,12 +125,17 @@ def testbed_named(name: str) -> Iterator[Testbed]:
 
     with BrokerClient(state.api_url, state.token) as client:
         if (emulated := state.topology.emulated) is None:
-            yield Testbed(name, client, state.topology, UnshapedWideArea(), stopped_containers, images=images)
+            unshaped = UnshapedWideArea()
+            yield Testbed(
+                name, client, state.topology, unshaped, stopped_containers, images=images, holder_file=holder_file
+            )
             return
         wide_area = ContainerWideArea(wan_handle(docker_client, state), emulated)
         observed = partial(container_telemetry, docker_client, state.names, tuple(emulated.cluster_names))
         local_users = ContainerLocalUsers(docker_client, state)
-        yield Testbed(name, client, state.topology, wide_area, stopped_containers, observed, images, local_users)
+        yield Testbed(
+            name, client, state.topology, wide_area, stopped_containers, observed, images, local_users, holder_file
+        )
 
 
 def clear_background(name: str) -> None:

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 from emulator.client import BrokerClient
@@ -24,6 +25,7 @@ from emulator.model.topology import Topology
 from emulator.model.views import RunRequest, RunView
 from emulator.runs.local_users import LocalUsers
 from emulator.runs.telemetry import TelemetryFactory, unobserved
+from emulator.runs.writer import ProcessLock, is_left
 
 
 class WideArea(Protocol):
@@ -44,7 +46,10 @@ class WideArea(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Testbed:
-    """A running testbed: its broker, topology, links, stopped containers and telemetry, and its local users if any."""
+    """A running testbed: its broker, topology, links, stopped containers and telemetry, and its local users if any.
+
+    `holder_file` is locked by the process that holds the testbed, and says the number of its run; None: nobody asks.
+    """
 
     name: str
     client: BrokerClient
@@ -54,6 +59,11 @@ class Testbed:
     observed: TelemetryFactory = unobserved
     images: Mapping[str, ImageRecord] = field(default_factory=dict)
     local_users: LocalUsers | None = None
+    holder_file: Path | None = None
+
+    def is_orphaned(self, run: RunView) -> bool:
+        """Return whether `run` is known to hold the testbed for a process that is gone."""
+        return self.holder_file is not None and is_left(self.holder_file, str(run.id))
 
 
 @contextmanager
@@ -68,7 +78,8 @@ def held(testbed: Testbed, request: RunRequest, *, more_follow: bool = False) ->
     """
     run = testbed.client.take_run(request)
     try:
-        yield run
+        with _noted(testbed.holder_file, run):
+            yield run
     except BaseException:
         give_back(testbed, run)
         raise
@@ -77,6 +88,20 @@ def held(testbed: Testbed, request: RunRequest, *, more_follow: bool = False) ->
         return
     for failure in give_back(testbed, run):
         raise failure
+
+
+@contextmanager
+def _noted(holder_file: Path | None, run: RunView) -> Iterator[None]:
+    """Hold the lock on `holder_file`, if it is stated and can be written, as long as the context lasts."""
+    lock = None
+    if holder_file is not None:
+        with suppress(OSError):  # then nobody can notice that this process was killed
+            lock = ProcessLock(holder_file, str(run.id))
+    try:
+        yield
+    finally:
+        if lock is not None:
+            lock.release()
 
 
 @contextmanager

@@ -41,6 +41,7 @@ from emulator.model.records import (
 )
 from emulator.model.rows import Row
 from emulator.model.views import EventView
+from emulator.runs.writer import WRITING, ProcessLock
 
 AnyRow = TypeVar("AnyRow", bound=Row)
 
@@ -63,6 +64,7 @@ class RunDirectory:
         check_free(path)
         try:
             path.mkdir(parents=True, exist_ok=True)
+            self._writing = ProcessLock(path / WRITING)
         except OSError as error:
             raise InvalidInput(f"{path}: cannot be made ({error.strerror or error}).") from error
         self.path = path
@@ -80,6 +82,7 @@ class RunDirectory:
         for file in self._files.values():
             file.close()
         self._files.clear()
+        self._writing.release()
 
     def update_manifest(self, changes: Mapping[str, object]) -> None:
         """Replace the manifest by one with `changes`; a reader sees the old one or the new one, whole."""

@@ -63,7 +63,7 @@ STATUS: list[tuple[type[TestbedError], int]] = [
 ]
 LONGEST_WAIT_HOST_S = 60.0
 LARGEST_PAGE = 1_000
-OPEN_PATHS = ("/v1/health", "/v1/openapi.json", "/v1/docs", "/metrics", PROOF_PATH, SESSIONS_PATH)
+OPEN_PATHS = ("/v1/health", "/v1/openapi.json", "/metrics", PROOF_PATH, SESSIONS_PATH)
 """Paths without a token: they show no user's jobs."""
 
 ERRORS: dict[int | str, dict[str, Any]] = {
@@ -110,7 +110,7 @@ def create_app(
         title="Multicluster Testbed broker",
         version="1",
         openapi_url="/v1/openapi.json",
-        docs_url="/v1/docs",
+        docs_url=None,  # its scripts would come from the Internet
         redoc_url=None,
         redirect_slashes=False,  # a redirect would lead to whatever host the request names
     )

@@ -38,6 +38,12 @@ def test_the_broker_proves_that_it_has_the_token_without_showing_it(api):
     assert api.get("/v1/proof", params={"nonce": "a"}).status_code == 422
 
 
+def test_the_description_needs_no_token_and_no_page_takes_its_scripts_from_elsewhere(api):
+    assert api.get("/v1/docs").status_code == 404
+    api.headers.pop("authorization")
+    assert api.get("/v1/openapi.json").json()["info"]["title"] == "Multicluster Testbed broker"
+
+
 @pytest.mark.parametrize("path", ["/v1/jobs/", "/v1/clusters/", "/v1/health/"])
 def test_no_redirect_leads_to_the_host_that_a_request_names(api, path):
     answer = api.get(path, headers={"host": "evil.example"}, follow_redirects=False)

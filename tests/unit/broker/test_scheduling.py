@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 
 import pytest
 from fastapi.testclient import TestClient
@@ -11,11 +12,12 @@ from pydantic import ValidationError
 from emulator.broker.http.api import create_app
 from emulator.broker.jobs.launch import LaunchSpecBuilder
 from emulator.model.errors import ImpossibleRequest, InvalidInput
-from emulator.model.job import JobState
-from emulator.model.views import RunRequest
+from emulator.model.job import JobSpecification, JobState
+from emulator.model.views import EventKind, RunRequest, Submission
 from emulator.policies.decisions import NOBODY
-from emulator.policies.factory import deciders
+from emulator.policies.factory import Deciders, deciders
 from emulator.policies.names import ON_ONE_CLUSTER
+from emulator.policies.protocols import Arrival
 from emulator.policies.registry import PLACEMENT_POLICIES, QUEUE_DISCIPLINES, SCANNING_DISCIPLINES
 from emulator.policies.replay import replay
 from tests.unit.broker.broker_setup import BrokerSetup, begin_fast_run, finish_all, recorded_decisions, recorded_request
@@ -69,6 +71,37 @@ def test_a_job_without_a_run_time_limit_is_refused_where_estimates_are_needed(se
     run = begin_fast_run(setup, queue="easy", policy="wf-distinct")
     with pytest.raises(InvalidInput, match=r"estimate_s: .*run_time_limit_s"):
         setup.submit(6, run=run, request="unordered")
+
+
+def test_what_was_decided_before_a_defect_happens_and_the_run_fails_in_a_sentence(setup, monkeypatch):
+    """Both jobs are decided on at one reading: the first is placed, the second meets the defect."""
+    decide = Deciders.decide
+
+    def decide_or_fail(self, event, state):
+        if isinstance(event, Arrival) and event.job.request.processors == 3:
+            raise KeyError("a defect")
+        return decide(self, event, state)
+
+    monkeypatch.setattr(Deciders, "decide", decide_or_fail)
+    run, together = begin_fast_run(setup), threading.Event()
+    setup.broker._loop.post(together.wait)
+    asked = [
+        setup.broker.submit_async(
+            Submission(specification=JobSpecification(application="poisson", components=(size,)), run=run)
+        )
+        for size in (2, 3)
+    ]
+    together.set()
+    first, second = (each.result().id for each in asked)
+    setup.until_state(second, JobState.FAILED)
+    finish_all(setup, [first])
+    assert setup.broker.job(first).state is JobState.FINISHED
+    reason = setup.broker.job(second).reason
+    assert reason.startswith("Queue 'placement' with policy 'wf' raised KeyError ('a defect'), a defect of the testbed")
+    assert setup.kinds(run).count(EventKind.POLICY_FAILED) == 1
+    assert [answer.job_id for each in recorded_decisions(setup, run) for answer in each.answers] == [first]
+    setup.broker.end_run(run)
+    assert setup.nothing_is_held
 
 
 @pytest.mark.parametrize("policy", POLICIES)

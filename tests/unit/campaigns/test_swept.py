@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from emulator.campaigns.simulated import SimulationOptions, prepared
-from emulator.campaigns.swept import SweepRequest, WorkloadCase, at_load, parsed_loads, sweep_workload
+from emulator.campaigns.swept import SweepCell, SweepRequest, WorkloadCase, at_load, parsed_loads, sweep_workload
 from emulator.model.errors import ImpossibleRequest, InvalidInput, UnknownName
 from emulator.model.project import CAMPAIGNS, TOPOLOGIES
-from emulator.reports.sweep_files import CELLS_FILE, SIMULATIONS_FILE, write_sweep
+from emulator.reports.sweep_files import CELLS_FILE, SIMULATIONS_FILE, cell_rows, write_sweep
 from emulator.simulator.sweep import Sweep, Workforce
 
 
@@ -134,6 +134,28 @@ def test_any_number_of_workers_leaves_the_same_bytes_and_an_interrupted_sweep_go
         ("wf", "placement", 0.4), ("wf", "placement", 0.8), ("fcm", "placement", 0.4), ("fcm", "placement", 0.8)
     ]  # fmt: skip
     assert all(cell.means["response_s"].low is not None for cell in cells)
+
+
+def test_seeds_that_vary_nothing_are_one_replication_without_an_interval(tmp_path):
+    jobs = tmp_path / "jobs.jsonl"
+    jobs.write_text(
+        "".join(
+            f'{{"id": {number}, "arrival_s": {number}, "service_s": 3, "components": [4], "queue": 0}}\n'
+            for number in range(1, 6)
+        )
+    )
+    fixed = request(str(jobs), policies=("wf",), loads=(None,), jobs=None, topology="mini")
+    drawn = request(policies=("wf",), loads=(0.8,))
+    (same,), (varied,) = (_cells(each) for each in (fixed, drawn))
+    assert (same.replications, varied.replications) == (1, 3)
+    assert (same.means["response_s"].low, same.means["response_s"].high) == (None, None)
+    assert cell_rows([same])[0]["n"] == 1
+    assert varied.means["response_s"].low < varied.means["response_s"].high
+
+
+def _cells(asked: SweepRequest) -> list[SweepCell]:
+    (names,) = asked.names().values()
+    return [SweepCell(*names, None, tuple(case.run() for case in asked.cases()))]
 
 
 def test_a_case_holds_only_what_its_outcome_depends_on():

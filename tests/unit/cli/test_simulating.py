@@ -156,6 +156,15 @@ def test_a_sweep_leaves_tables_and_a_figure(tmp_path: Path) -> None:
     assert len((out / "simulations.csv").read_text().splitlines()) == 9
 
 
+def test_a_sweep_of_a_list_of_jobs_says_that_seeds_vary_nothing(tmp_path: Path) -> None:
+    jobs = tmp_path / "jobs.jsonl"
+    jobs.write_text('{"id": 1, "arrival_s": 2, "service_s": 3, "components": [4], "queue": 0}\n')
+    found = run("sweep", str(jobs), "--seeds", "3", "--workers", "1", "--out", str(tmp_path / "out"), "--json")
+    assert "All 3 seeds gave the same in 1 of 1 cells" in found.stderr
+    (row,) = json.loads(found.stdout)
+    assert (row["n"], row["response_s_low"]) == (1, None)
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from emulator.campaigns.sweep import begin_sweep, sweep_of
+from emulator.campaigns.sweep import begin_sweep, read_sweep, sweep_of
 from emulator.cli.campaign_sweep import parse_seeds
+from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
+from emulator.model.records import Manifest, RunKind
+from emulator.runs.run_directory import RunDirectory
 from workloads.campaign import campaign_named
 
 
@@ -43,6 +48,40 @@ def test_the_status_of_a_sweep_shows_what_waits(call, tmp_path) -> None:
         assert name in output
     assert output.count("waiting") == 4
     assert "0 of 200" in output
+
+
+def _begun(path: Path, *, killed: bool) -> RunDirectory:
+    """Begin a campaign in `path`; if it was killed, its lock is gone and its manifest says that it runs."""
+    manifest = Manifest(
+        kind=RunKind.CAMPAIGN, name="first", verdict="void", topology=topology_named("mini"), workload={}, jobs=3,
+        policy="wf", queue="placement", seed=1, dilation=2, paced_middleware=True, host_began_at="", host={},
+        versions={},
+    )  # fmt: skip
+    directory = RunDirectory(path, manifest)
+    if killed:
+        with directory:
+            return directory
+    return directory
+
+
+@pytest.mark.parametrize("of_a_sweep", [False, True])
+def test_the_status_of_a_campaign_whose_process_was_killed_ends_and_says_so(call, tmp_path, of_a_sweep) -> None:
+    folder = tmp_path / "s"
+    begin_sweep(folder, sweep_of(campaign_named("first"), ["wf"], [1]))
+    _begun(folder / read_sweep(folder).runs[0].folder, killed=True)
+    shown = folder if of_a_sweep else folder / "wf-1"
+    code, output, error = call("campaign", "status", str(shown), "--follow", "--json")
+    assert code == 0
+    assert '"interrupted"' in output
+    assert f"No process runs {shown}, and it is not complete" in error
+    assert len(error.splitlines()) == 1
+
+
+def test_the_status_of_a_campaign_that_runs_says_nothing_of_its_process(call, tmp_path) -> None:
+    with _begun(tmp_path / "run", killed=False):
+        _, output, error = call("campaign", "status", "run")
+    assert "running" in output
+    assert error == ""
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,16 @@
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from emulator.clusters import examination
 from emulator.clusters.examination import FILE_PROGRAMS, RANK_PROGRAMS, SLURM_PROGRAMS, _Questions
 from emulator.model.finding import Finding
+from emulator.model.project import PROJECT_ROOT
 from emulator.model.real_head import RealHead
 
 
@@ -48,6 +51,37 @@ def test_what_claims_are_made_with_must_be_there_without_being_set_up(tmp_path):
     found = found_by(questions_to(installed(tmp_path / "path"), setup=f"PATH={late}:$PATH"))
     assert [found[program].ok for program in SLURM_PROGRAMS] == [False] * len(SLURM_PROGRAMS)
     assert [found[program].ok for program in RANK_PROGRAMS] == [True] * len(RANK_PROGRAMS)
+
+
+def importing(folder: Path, lacking: str) -> Path:
+    """Return a folder with modules that stand in for those that ranks import, one of which fails."""
+    modules = {
+        "numpy": "__version__ = '1.24'",
+        "mpi4py": "import sys, types\n"
+        "rc, __version__ = types.SimpleNamespace(), '3.1'\n"
+        "sys.modules['mpi4py.MPI'] = MPI = object()\n",
+        "apps/start/parent": "",
+    }
+    for name, text in {**modules, lacking: "raise ImportError"}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.py").write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize("lacking", ["numpy", "mpi4py"])
+def test_what_ranks_import_must_be_importable_by_their_python(tmp_path, monkeypatch, lacking):
+    monkeypatch.setattr(examination, "RANK_PYTHON", sys.executable)
+    modules = importing(tmp_path / "modules", lacking)
+    findings = found_by(questions_to(installed(tmp_path / "path"), setup=f"export PYTHONPATH={modules}"))
+    wanted = {"numpy", "mpi4py", "applications"}
+    assert {name: findings[name].ok for name in wanted} == {name: name != lacking for name in wanted}
+    assert findings[lacking].needed
+    assert lacking in findings[lacking].remedy
+
+
+def test_the_python_that_is_asked_is_the_one_that_starts_ranks():
+    source = (PROJECT_ROOT / "apps" / "start" / "rank.c").read_text(encoding="utf-8")
+    assert f'#define PYTHON "{examination.RANK_PYTHON}"' in source
 
 
 @pytest.mark.parametrize("lacking", FILE_PROGRAMS)

@@ -75,5 +75,10 @@ def test_a_run_takes_its_starts_and_its_dilated_runtimes():
     assert plan(run_of(JOB, span_s=50.0), Dilation(8.0), ROOM).host_duration_s == 400.0
 
 
+def test_a_campaign_s_jobs_may_lose_as_much_to_the_host_as_its_pilots_accept():
+    alone, campaign = (run_of(replace(JOB, iteration_s=0.004), in_a_campaign=each) for each in (False, True))
+    assert (floor_dilation(alone, ROOM), floor_dilation(campaign, ROOM)) == (8.0, 2.0)
+
+
 def test_no_floor_is_beyond_what_is_tried():
     assert floor_dilation(run_of(replace(JOB, iteration_s=1e-9)), ROOM) == LARGEST_DILATION

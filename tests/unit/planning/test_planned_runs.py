@@ -61,6 +61,11 @@ def test_a_campaign_paces_its_middleware():
     assert first_campaign().run.overhead_s == pytest.approx(MINI.middleware.overhead_s(1))
 
 
+def test_a_plan_knows_whether_its_jobs_are_those_of_a_campaign():
+    assert first_campaign().run.in_a_campaign
+    assert not planned_cells(cells(), MINI).in_a_campaign
+
+
 def test_what_this_host_cannot_hold_is_refused_with_what_is_missing():
     run = planned_cells(cells(), MINI)
     check_possible(run, Resources(2, 10**10, 10**10))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.metadata import EntryPoint
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from emulator.model.errors import InvalidInput, PolicyFailed, UnknownName
 from emulator.model.placement import Component, Placement
 from emulator.model.request import JobRequest, RequestKind
 from emulator.model.scheduling import Scanning
+from emulator.policies import registry
 from emulator.policies.answer_checks import check_answers, take
 from emulator.policies.custom_answers import plain_answers
 from emulator.policies.factory import check_live, deciders, discipline_generator
@@ -113,6 +115,15 @@ def test_where_sources_are_given_no_file_of_the_disk_is_read(tmp_path):
     with pytest.raises(UnknownName, match="live policy"):
         check_live("gs", f"{file}:Mine", {}, 4)
     check_live("gs", NAME, {"mine.py": ""}, 4)
+
+
+@pytest.mark.parametrize("kind", ["policy", "queue"])
+def test_an_entry_point_is_refused_live_with_the_remedy(monkeypatch, kind):
+    point = EntryPoint("theirs", "nowhere:Theirs", registry.ENTRY_POINTS)
+    monkeypatch.setattr(registry, "entry_points", lambda group: [point])
+    named = {"queue": "gs", "policy": "wf", kind: "theirs"}
+    with pytest.raises(InvalidInput, match=rf"^{kind}: 'theirs' is an entry point .* \(`--{kind} FILE\.py:CLASS`\)"):
+        check_live(**named, sources={}, clusters=4)
 
 
 def test_a_discipline_that_wants_the_same_scan_again_is_refused():
