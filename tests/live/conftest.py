@@ -46,13 +46,15 @@ MEASURING = ("test_attribution.py", "test_calibrate.py", "test_disturbances.py",
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark a test of this folder `live`, `node` if it needs no testbed but the node image, `timed` if it measures."""
+    """Mark a test by what it needs: `live`, `node` or the testbed `quick`, and `timed` if it measures."""
     item.add_marker("live")
     used = set(getattr(item, "fixturenames", ()))
     if item.path.name in MEASURING:
         item.add_marker("timed")
     if "node" in used:
         item.add_marker("node")
+    if item.path.name not in TESTBED_OF:
+        item.add_marker("quick")
     shared = used & {*FILES_OF, "testbed"}
     assert shared <= {TESTBED_OF.get(item.path.name, "testbed")}, f"{item.nodeid} uses the testbed of other files"
 

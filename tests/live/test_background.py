@@ -7,8 +7,6 @@ import signal
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from emulator.runs.run_directory import read_run
 from tests.live.command_line import TESTBED, CommandLine
 from tests.live.grid import Grid, until
@@ -18,8 +16,8 @@ PROCESSORS = 64
 LOADED = """
 name: loaded
 topology: quick
-jobs: 5
-interarrival: {mean_s: 12}
+jobs: 4
+interarrival: {mean_s: 6}
 application: poisson
 arguments: {grid: 400, iterations: 60, tolerance: 0}
 component_counts: [1, 2]
@@ -59,7 +57,6 @@ def test_a_standing_load_is_in_its_band_is_nobodys_job_to_the_broker_and_ends_wh
     grid.nothing_held_at(*CLUSTERS)
 
 
-@pytest.mark.timed
 def test_a_campaign_keeps_its_load_in_the_band_and_records_it(grid: Grid, tmp_path: Path) -> None:
     file, out = tmp_path / "loaded.yaml", tmp_path / "run"
     file.write_text(LOADED)

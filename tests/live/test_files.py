@@ -155,6 +155,7 @@ def test_a_file_is_made_of_the_same_bytes_at_every_site(sites):
     sites.client.remove_file("both")
 
 
+@pytest.mark.long
 @pytest.mark.timed
 def test_a_campaign_brings_the_files_that_its_seed_draws_and_replays_without_a_difference(sites, tmp_path):
     """Jobs of 12 processors need both sites, so each transfers its file; divided by 5 the file has 4 MB, or 1.6 s."""

@@ -1,13 +1,13 @@
 """The supervision of placed jobs: each gets an execution, and what the execution reports is recorded.
 
-All methods but `on_allocation` run on the broker's loop.
+All methods but `on_allocation` and `release_strays` run on the broker's loop.
 """
 
 from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -27,6 +27,7 @@ from emulator.broker.jobs.reports import (
     ExecutionEvent,
     Started,
 )
+from emulator.broker.jobs.strays import StrayCheck
 from emulator.broker.state.changes import Changes
 from emulator.broker.state.jobs import LiveJob
 from emulator.broker.state.recording import EventRecorder
@@ -75,13 +76,16 @@ class JobSupervisor:
         self._launched: dict[str, JobExecution] = {}
         self._post: Callable[[Callable[[], object]], None] = lambda work: None
         self._releases = Releases()
+        self._strays = StrayCheck(managers, self.release_strays)
 
     def open(self, post: Callable[[Callable[[], object]], None]) -> None:
         """Hand what executions report to the loop by `post` from now on; it must not lose what the journal refuses."""
         self._post = post
+        self._strays.open()
 
     def close(self) -> None:
         """Stop all executions, without a record: what they report is not heard any more."""
+        self._strays.close()
         self._releases.close()
         for execution in list(self._launched.values()):
             execution.stop(JobState.CANCELLED, "The broker is being stopped.")
@@ -159,6 +163,13 @@ class JobSupervisor:
             self._releases.add(manager, event.claim, event.allocation)
         else:
             self._releases.note_ended(manager.cluster, event.claim, event.allocation)
+
+    def release_strays(self, manager: LocalResourceManager, listed: Mapping[str, str]) -> None:
+        """Release the allocations, `listed` by `manager` with their claims, that belong to no job."""
+        for allocation, claim in listed.items():
+            if job_label(claim) not in self._launched:
+                log.warning("cluster %s holds allocation %s for no job", manager.cluster, allocation)
+                self._releases.add(manager, claim, allocation)
 
     def _on_execution_event(self, run: Run, job: LiveJob, event: ExecutionEvent) -> None:
         if isinstance(event, Ended):

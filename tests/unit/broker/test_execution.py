@@ -82,7 +82,7 @@ class ReportedExecution:
             self.execution.allow_start()
 
     def next_event(self) -> object:
-        return self._reported.get(timeout=10)
+        return self._reported.get(timeout=60)
 
     def has_ended_within(self, host_wait_s: float) -> bool:
         self.execution._thread.join(host_wait_s)

@@ -36,6 +36,27 @@ def test_a_listing_that_fails_is_not_taken_for_an_empty_one(setup):
     assert setup.east.listings_failing == 0
 
 
+def test_an_allocation_that_its_manager_forgot_to_have_ended_is_released(tmp_path, monkeypatch):
+    """No event tells of it. What belongs to a job that runs stays."""
+    monkeypatch.setattr("emulator.broker.jobs.strays.INTERVAL_HOST_S", 0.05)
+    setup = BrokerSetup(tmp_path)
+    running = setup.submit(2, request="fixed", clusters=("east",))
+    setup.started(running, setup.east)
+    ended = setup.submit(2, request="fixed", clusters=("east",))
+    setup.started(ended, setup.east)
+    ((claim, allocation),) = [
+        (held[0], name) for name, held in setup.east.held.items() if held[0].startswith(f"0-{ended}.")
+    ]
+    setup.east.programs[-1].finish()
+    setup.until_state(ended, JobState.FINISHED)
+    setup.until(lambda: len(setup.east.held) == 1)
+    setup.east.held[allocation] = (claim, 2)
+    setup.until(lambda: allocation not in setup.east.held)
+    assert setup.broker.job(running).state is JobState.RUNNING
+    assert len(setup.east.held) == 1
+    setup.close()
+
+
 def test_what_is_granted_to_a_job_that_has_ended_is_released(setup):
     setup.east.refuses = True
     job = setup.submit(8, request="fixed", clusters=("east",))

@@ -17,6 +17,7 @@ from emulator.model.clock import Dilation
 from emulator.model.errors import InvalidInput, TestbedBusy, TransferFailed, UnknownName
 from emulator.model.files import BandwidthOrigin, FileRegistration
 from emulator.policies.state import FileState
+from tests.unit.broker.broker_setup import PATIENCE_HOST_S
 from tests.unit.broker.simulated_file_servers import BYTES_PER_HOST_S, file_servers
 
 TOPOLOGY = topology_named("mini")
@@ -49,9 +50,9 @@ class Files:
         return {replica.site: (replica.kept, replica.users) for replica in self.registry.file(name).replicas}
 
     def until(self, condition) -> None:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + PATIENCE_HOST_S
         while not condition():
-            assert time.monotonic() < deadline, "the condition did not hold within 10 s"
+            assert time.monotonic() < deadline, f"the condition did not hold within {PATIENCE_HOST_S:g} s"
             time.sleep(0.002)
 
     def close(self) -> None:

@@ -25,6 +25,7 @@ def load_generators() -> list[psutil.Process]:
     return [child for child in psutil.Process().children(recursive=True) if "locust" in " ".join(child.cmdline())]
 
 
+@pytest.mark.timed
 def test_every_job_of_the_schedule_is_submitted_at_its_moment_and_recorded(testbed, broker, wide_area, tmp_path):
     run(testbed, tmp_path / "run")
     records = read_run(tmp_path / "run")

@@ -161,7 +161,7 @@ def test_while_it_comes_it_has_no_name_and_when_its_input_ends_nothing_is_left(s
     assert running.stdout.readline().split()[2] == "4"
     assert (target.files, target.incoming) == ({}, ["one"])
     running.stdin.close()
-    assert running.wait(timeout=10) != 0
+    assert running.wait(timeout=60) != 0
     assert (target.files, target.incoming) == ({}, [])
     assert running.stdout.read() == ""
 

@@ -36,7 +36,7 @@ class Broker:
 
     def until(self, condition) -> None:
         with self.changed:
-            assert self.changed.wait_for(condition, timeout=10)
+            assert self.changed.wait_for(condition, timeout=60)
 
     @property
     def held(self):
