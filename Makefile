@@ -13,6 +13,7 @@ PYTEST := .venv/bin/pytest --durations=25
 # Unit tests run on all cores, in random order; what measures time, and what shares testbeds, one after another.
 PARALLEL := --numprocesses=auto --dist=worksteal
 ORDERED := -p no:randomly
+LIVE := $(PYTEST) tests/live $(ORDERED)
 # Strict: a warning is an error. Nothing is fetched.
 SITE := .venv/bin/sphinx-build --quiet --jobs auto --fail-on-warning --keep-going -d build/doctrees docs build/site
 PICTURES := $(addprefix build/pictures/,campaign/gantt.svg campaign/utilization.svg \
@@ -66,11 +67,18 @@ demo: testbed-up
 	$(TESTBED) campaign run first $(CHOSEN) --require void --out runs/demo
 	$(TESTBED) report runs/demo runs/demo-measure
 
-# The gate: every capability once. docs/tests.md says what each part proves and how to run one alone. While images are
-# made, which mostly waits for packages, unit tests compute; those that measure time wait.
+# The gate: every capability once. docs/tests.md says what each part proves and how to run one alone. Live tests mostly
+# wait, so two groups of them, each with testbeds of its own, and the unit tests run side by side. What measures time
+# runs after them, one test after another.
 test: $(READY)
-	$(TESTBED) images & making=$$!; $(MAKE) untimed; result=$$?; wait $$making && exit $$result
-	$(MAKE) timed live
+	@mkdir -p build
+	@echo "Side by side: unit tests (build/unit.log), live tests on one testbed (build/quick.log), and the others:"
+	$(MAKE) untimed >build/unit.log 2>&1 & unit=$$!; \
+	$(LIVE) -m "quick and not timed and not long" >build/quick.log 2>&1 & quick=$$!; \
+	$(LIVE) -m "not quick and not timed and not long"; result=$$?; \
+	wait $$unit || result=$$?; wait $$quick || result=$$?; cat build/unit.log build/quick.log; exit $$result
+	$(MAKE) timed
+	$(LIVE) -m "timed and not long"
 
 # Everything, the long tests among them.
 test-all: images unit-all live-all
@@ -97,10 +105,10 @@ unit-all: compiled
 
 # Needs Docker: brings up testbeds of its own names and takes them down.
 live: compiled images
-	$(PYTEST) tests/live -m "not long" $(ORDERED)
+	$(LIVE) -m "not long"
 
 live-all: compiled images
-	$(PYTEST) tests/live $(ORDERED)
+	$(LIVE)
 
 # The page, in Debian's Chromium.
 browser: $(READY)
