@@ -8,7 +8,7 @@ from emulator.model.views import EventKind, RunRequest
 from tests.live.grid import SHORT, Grid
 
 SLEEP = ["sleep", "1000"]
-POSTPONEMENT_S = 8
+POSTPONEMENT_S = 20
 
 
 def submit_plain(grid: Grid, command: list[str], components: list[int], clusters: list[str]) -> int:
