@@ -7,6 +7,7 @@ starts a long one whose output is read as it comes. Host keys are checked agains
 from __future__ import annotations
 
 import contextlib
+import socket
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from emulator.model.settings import BrokerSettings, Head
 CONNECT_TIMEOUT_HOST_S = 10.0
 COMMAND_TIMEOUT_HOST_S = 30.0
 KEEPALIVE_HOST_S = 5
+SILENT_PEER_HOST_S = 10
+"""A head whose machine acknowledges nothing for so long is gone; without a limit the kernel goes on for 45 s and more."""
 ERROR_TEXT_BYTES = 16_384
 LONGEST_LINE_BYTES = 4_194_304
 
@@ -161,5 +164,6 @@ class SecureShell:
             connected = client.get_transport()
             if connected is not None:
                 connected.set_keepalive(KEEPALIVE_HOST_S)
+                connected.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SILENT_PEER_HOST_S * 1000)
             self._client = client
             return client

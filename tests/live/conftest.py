@@ -33,7 +33,7 @@ FILES_OF = {
     "mini": ("test_mini.py", "test_killed_broker.py"),
     "two_sites": (
         "test_attribution.py", "test_calibrate.py", "test_disturbances.py", "test_files.py", "test_measure.py",
-        "test_mending.py",
+        "test_mending.py", "test_verify.py",
     ),
     "das": ("test_real_cluster.py",),
 }  # fmt: skip
@@ -41,7 +41,9 @@ FILES_OF = {
 
 TESTBED_OF = {file: testbed for testbed, files in FILES_OF.items() for file in files}
 
-MEASURING = ("test_attribution.py", "test_calibrate.py", "test_disturbances.py", "test_measure.py")
+MEASURING = (
+    "test_attribution.py", "test_calibrate.py", "test_disturbances.py", "test_measure.py", "test_verify.py",
+)  # fmt: skip
 """The files whose tests measure time on this host."""
 
 

@@ -9,7 +9,6 @@ from emulator.client import BrokerClient
 from emulator.containers.state import testbed_state
 from emulator.model.errors import Unauthorized
 from emulator.model.job import JobState
-from emulator.model.views import RunRequest
 from tests.live.command_line import CommandLine
 from tests.live.grid import SHORT, Grid
 
@@ -67,19 +66,6 @@ def test_the_applications_of_w1_run_over_two_clusters(
     assert job.result is not None
     assert job.result["iterations"] == 40
     assert job.result["interconnects"].startswith("myrinet")
-
-
-@pytest.mark.timed
-def test_faster_processors_shorten_computing_alone(grid: Grid) -> None:
-    run = grid.client.take_run(RunRequest(name="scaled", dilation=4, paced_middleware=False)).id
-    grid.client.start_run(run)
-    arguments = {"grid": 1000, "iterations": 20, "tolerance": 0}
-    try:
-        jobs = [grid.finished(grid.submit(4, run=run, arguments=arguments, processor_speed=scale)) for scale in (1, 4)]
-    finally:
-        grid.client.end_run(run)
-    plain_s, scaled_s = (job.result["iteration_s"] for job in jobs if job.result)
-    assert scaled_s == pytest.approx(plain_s / 4, rel=0.1)
 
 
 def test_the_commands_submit_await_show_cancel_and_refuse_a_job(testbed: CommandLine, tmp_path: Path) -> None:

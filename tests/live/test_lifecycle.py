@@ -91,7 +91,7 @@ def test_clusters_reach_one_another_by_key_and_no_password_opens_a_head(grid: Gr
     addresses = testbed_state(grid.testbed.name).addresses
     for target in ("leiden", addresses.head(2)):
         assert grid.at("delft", f"ssh -o BatchMode=yes {target} hostname", user="researcher") == "leiden"
-    refused = "ssh -o PubkeyAuthentication=no -o BatchMode=yes leiden true; echo $?"
+    refused = "ssh -o PubkeyAuthentication=no -o BatchMode=yes leiden true 2>&1; echo $?"
     *_, said, exit_code = grid.at("delft", refused, user="researcher").splitlines()
     assert "Permission denied (publickey)" in said
     assert exit_code == "255"

@@ -11,8 +11,10 @@ import pytest
 from emulator.model.cell_rows import ExtensionFactorRow
 from emulator.model.evidence import EvidenceRow
 from emulator.model.records import PilotRow
+from emulator.model.views import RunRequest
 from emulator.runs.run_directory import read_rows, read_run
 from tests.live.command_line import CommandLine
+from tests.live.conftest import jobs_of
 
 ITERATIONS = 40
 ASKED = ("--grid", "1000", "--processors", "8", "--clusters", "1,2", "--iterations", str(ITERATIONS))
@@ -102,3 +104,18 @@ def test_an_interrupted_matrix_is_resumed_where_it_was(two_sites: CommandLine, t
     jobs = read_run(out).jobs
     assert [job.state for job in jobs].count("finished") == 2
     assert two_sites("measure", "--resume", str(out)).sentence.endswith("shows it).")
+
+
+def test_faster_processors_shorten_computing_alone(two_sites: CommandLine) -> None:
+    with jobs_of(two_sites) as grid:
+        run = grid.client.take_run(RunRequest(name="scaled", dilation=4, paced_middleware=False)).id
+        grid.client.start_run(run)
+        arguments = {"grid": 1000, "iterations": 20, "tolerance": 0}
+        try:
+            jobs = [
+                grid.finished(grid.submit(4, run=run, arguments=arguments, processor_speed=speed)) for speed in (1, 4)
+            ]
+        finally:
+            grid.client.end_run(run)
+        plain_s, scaled_s = (job.result["iteration_s"] for job in jobs if job.result)
+        assert scaled_s == pytest.approx(plain_s / 4, rel=0.1)

@@ -44,7 +44,7 @@ def test_the_key_of_the_grid_runs_commands_and_forwards_nothing(grid: Grid) -> N
     assert grid.at(cluster, f"{login} srun --version", user=USER).startswith("slurm")
     forwarded = grid.at(
         cluster,
-        f"ssh -o BatchMode=yes -o ExitOnForwardFailure=yes -N -R 7000:127.0.0.1:22 {other}; echo $?",
+        f"ssh -o BatchMode=yes -o ExitOnForwardFailure=yes -N -R 7000:127.0.0.1:22 {other} 2>&1; echo $?",
         user=USER,
     )
     assert forwarded.splitlines()[-1] == "255"

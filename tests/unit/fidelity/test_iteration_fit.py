@@ -80,6 +80,7 @@ def test_every_number_is_decided_by_the_published_table(found: Fit):
     assert all(number.decided for number in found.numbers)
 
 
+@pytest.mark.long
 def test_leaving_a_job_out_is_near_fitting_without_it(found: Fit):
     """One step of Newton's method; how near it comes depends on where a host's arithmetic ends the fit."""
     cell = next(indices for indices in PUBLISHED.cells.values() if len(indices) == 2)

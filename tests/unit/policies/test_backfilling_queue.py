@@ -124,7 +124,7 @@ def test_every_decision_is_that_of_the_plain_reading(queue, name, events, quota)
 
 
 @pytest.mark.parametrize("queue", PAIRS)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2))])
 def test_a_saturated_system_starts_each_job_when_the_plain_reading_does(queue, seed):
     """Hundreds of jobs wait, with drawn estimates that are never equal."""
     numbers = numpy.random.default_rng(seed)
