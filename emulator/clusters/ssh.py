@@ -21,7 +21,7 @@ CONNECT_TIMEOUT_HOST_S = 10.0
 COMMAND_TIMEOUT_HOST_S = 30.0
 KEEPALIVE_HOST_S = 5
 SILENT_PEER_HOST_S = 10
-"""A head whose machine acknowledges nothing for so long is gone; without a limit the kernel goes on for 45 s and more."""
+"""A head whose machine acknowledges nothing for so long is gone; without a limit the kernel goes on for 45 s."""
 ERROR_TEXT_BYTES = 16_384
 LONGEST_LINE_BYTES = 4_194_304
 
