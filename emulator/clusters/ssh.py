@@ -164,6 +164,7 @@ class SecureShell:
             connected = client.get_transport()
             if connected is not None:
                 connected.set_keepalive(KEEPALIVE_HOST_S)
-                connected.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SILENT_PEER_HOST_S * 1000)
+                if isinstance(connected.sock, socket.socket):
+                    connected.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SILENT_PEER_HOST_S * 1000)
             self._client = client
             return client
