@@ -17,7 +17,7 @@ LOADED = """
 name: loaded
 topology: quick
 jobs: 4
-interarrival: {mean_s: 25}
+interarrival: {mean_s: 15}
 application: poisson
 arguments: {grid: 400, iterations: 60, tolerance: 0}
 component_counts: [1, 2]
