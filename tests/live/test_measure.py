@@ -33,7 +33,9 @@ class Measured:
 def measured(two_sites: CommandLine, tmp_path_factory: pytest.TempPathFactory) -> Measured:
     """Make one measurement, which the tests below examine."""
     out = tmp_path_factory.mktemp("measured") / "run"
-    ended = two_sites.succeed("measure", "--communication", *ASKED, "--repeat", "1", "--require", "void", "--json", "--out", str(out))
+    ended = two_sites.succeed(
+        "measure", "--communication", *ASKED, "--repeat", "1", "--require", "void", "--json", "--out", str(out)
+    )
     return Measured(ended.as_json(), ended.errors, out)
 
 
