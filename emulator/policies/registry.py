@@ -9,7 +9,7 @@ their own disk.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +106,7 @@ def placement_policy(name: str, sources: Mapping[str, str] | None = None) -> Pla
 
     Raises:
         UnknownName: if there is no such policy.
-        InvalidInput: if a file cannot be loaded, or its class is not a placement policy.
+        InvalidInput: if a file or an entry point cannot be loaded, or its class is not a placement policy.
     """
     make = PLACEMENT_POLICIES.get(policy_name(name))
     if make is not None:
@@ -122,7 +122,7 @@ def queue_discipline(name: str, scanning: Scanning, sources: Mapping[str, str] |
 
     Raises:
         UnknownName: if there is no such discipline.
-        InvalidInput: if a file cannot be loaded, or its class is not a queue discipline.
+        InvalidInput: if a file or an entry point cannot be loaded, or its class is not a queue discipline.
     """
     make = QUEUE_DISCIPLINES.get(queue_name(name))
     if make is not None:
@@ -143,8 +143,24 @@ def _custom(name: str, sources: Mapping[str, str] | None, *needed: str) -> Any:
         points = [point for point in entry_points(group=ENTRY_POINTS) if point.name == name]
         if not points:
             return None
-        found = points[0].load()
+        found = _loaded(points[0])
     return _made(name, found, needed)
+
+
+def _loaded(point: EntryPoint) -> Any:
+    """Return what the entry point names.
+
+    Raises:
+        InvalidInput: if its module cannot be imported, or holds nothing of that name.
+    """
+    try:
+        return point.load()
+    except RAISED as error:
+        package = f" of package {point.dist.name!r}" if point.dist else ""
+        raise InvalidInput(
+            f"Entry point {point.name!r}{package} ({point.value}) cannot be loaded: {said(error, '')}; install that "
+            "package again or mend it."
+        ) from error
 
 
 def _source(file: str, sources: Mapping[str, str] | None) -> str:

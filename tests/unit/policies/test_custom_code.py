@@ -126,6 +126,49 @@ def test_an_entry_point_is_refused_live_with_the_remedy(monkeypatch, kind):
         check_live(**named, sources={}, clusters=4)
 
 
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """Return a function that installs a package `their-policies` with an entry point and the source of its module."""
+
+    def install(value: str, source: str) -> None:
+        information = tmp_path / "their_policies-1.0.dist-info"
+        information.mkdir()
+        (information / "METADATA").write_text("Metadata-Version: 2.1\nName: their-policies\nVersion: 1.0\n")
+        (information / "entry_points.txt").write_text(f"[{registry.ENTRY_POINTS}]\ntheirs = {value}\n")
+        (tmp_path / "their_module.py").write_text(source)
+        monkeypatch.syspath_prepend(tmp_path)
+
+    yield install
+    sys.modules.pop("their_module", None)
+
+
+def test_an_entry_point_of_an_installed_package_is_a_policy(installed):
+    installed("their_module:Mine", BEST_FIT)
+    assert placement_policy("theirs").accepts == {RequestKind.NON_FIXED}
+
+
+@pytest.mark.parametrize(
+    ("value", "source", "why"),
+    [
+        ("nowhere_at_all:Mine", "", "ModuleNotFoundError: No module named 'nowhere_at_all'"),
+        ("their_module:Mine", "", "AttributeError: module 'their_module' has no attribute 'Mine'"),
+        ("their_module:Mine", "import sys\nsys.exit('gone\\nfor good')", "SystemExit: gone for good"),
+        ("their_module:Mine", "1 / 0", "ZeroDivisionError: division by zero"),
+    ],
+)
+@pytest.mark.parametrize("made", [placement_policy, lambda name: queue_discipline(name, Scanning())])
+def test_an_entry_point_that_cannot_be_loaded_is_named_with_its_package_in_one_sentence(
+    installed, value, source, why, made
+):
+    installed(value, source)
+    with pytest.raises(InvalidInput) as refused:
+        made("theirs")
+    assert str(refused.value) == (
+        f"Entry point 'theirs' of package 'their-policies' ({value}) cannot be loaded: {why}; install that package "
+        "again or mend it."
+    )
+
+
 def test_a_discipline_that_wants_the_same_scan_again_is_refused():
     source = SMALLEST_FIRST.replace("return None", "return 4.0")
     discipline = queue_discipline(NAME, Scanning(), {"mine.py": source})
