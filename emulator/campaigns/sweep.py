@@ -9,9 +9,6 @@ All runs of a sweep have the same dilation: the one that is stated, or that pilo
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,10 +19,10 @@ from typing import Annotated, Final
 from pydantic import Field, ValidationError
 
 from emulator.campaigns.live import planned, run_campaign
+from emulator.campaigns.sweep_process import is_running, own_process
 from emulator.model.documents import DocumentModel, Real, WholeNumber
 from emulator.model.errors import InvalidInput, TestbedBusy
 from emulator.model.faults import first_fault
-from emulator.model.project import PROJECT_ROOT
 from emulator.model.records import MANIFEST_FILE, JobRow, Manifest, RunKind, RunProgress
 from emulator.policies.names import policy_name
 from emulator.runs.holding import Testbed
@@ -35,8 +32,6 @@ from workloads.campaign import Campaign, recorded_campaign
 from workloads.custom_sources import carrying_sources
 
 SWEEP_FILE: Final = "sweep.json"
-LOG_FILE: Final = "sweep.log"
-_PROCESS_FILE: Final = "sweep.pid"
 MOST_RUNS: Final = 1000
 _INTERRUPTED: Final = "interrupted"
 
@@ -173,7 +168,7 @@ def read_sweep(path: Path) -> Sweep:
 
 def statuses(path: Path, sweep: Sweep) -> list[RunStatus]:
     """Return where each run of `sweep` is, by the records in `path`."""
-    busy = process_of(path) is not None
+    busy = is_running(path)
     return [_status(path / run.folder, run, sweep.repeat_void, busy) for run in sweep.runs]
 
 
@@ -188,7 +183,7 @@ def run_sweep(testbed: Testbed, path: Path, sweep: Sweep, report_progress: Repor
         RunFailed: if a run ended early; the rest of the sweep has not been run.
     """
     check_sweep(testbed, sweep)
-    with _own_process(path):
+    with own_process(path):
         for number, run in enumerate(sweep.runs, start=1):
             if _status(path / run.folder, run, sweep.repeat_void, busy=False).state is RunState.COMPLETE:
                 continue
@@ -231,38 +226,6 @@ def rerun_campaign(
             testbed, campaign, seed=manifest.seed, path=place, report_progress=report_progress,
             even_if_hopeless=even_if_hopeless, repeat_void=repeat_void,
         )  # fmt: skip
-
-
-def detach(path: Path, name: str) -> int:
-    """Have a process run what is left of the sweep in `path` on the testbed called `name`; return its number.
-
-    Raises:
-        TestbedBusy: if one does already.
-    """
-    running = process_of(path)
-    if running is not None:
-        raise TestbedBusy(f"{path}: process {running} runs this sweep already.")
-    command = [sys.executable, "-m", "emulator.cli.main", "campaign", "resume", str(path.resolve()), "--name", name]
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(PROJECT_ROOT), os.environ.get("PYTHONPATH")])),
-    }
-    with (path / LOG_FILE).open("ab") as log:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
-        )
-    (path / _PROCESS_FILE).write_text(str(process.pid), encoding="utf-8")
-    return process.pid
-
-
-def process_of(path: Path) -> int | None:
-    """Return the process that runs the sweep in `path`; None if none does."""
-    try:
-        number = int((path / _PROCESS_FILE).read_text(encoding="utf-8"))
-        command = Path(f"/proc/{number}/cmdline").read_bytes()
-    except (OSError, ValueError):
-        return None
-    return number if b"campaign" in command else None
 
 
 def _run_next(testbed: Testbed, path: Path, sweep: Sweep, run: SweepRun, report_progress: ReportProgress) -> Sweep:
@@ -340,21 +303,3 @@ def _write(path: Path, sweep: Sweep) -> None:
     unfinished = path / f".{SWEEP_FILE}"
     unfinished.write_text(sweep.model_dump_json(indent=2, exclude_unset=True) + "\n", encoding="utf-8")
     unfinished.replace(path / SWEEP_FILE)
-
-
-@contextmanager
-def _own_process(path: Path) -> Iterator[None]:
-    """Note that this process runs the sweep in `path`, as long as the context lasts.
-
-    Raises:
-        TestbedBusy: if another one does.
-    """
-    running = process_of(path)
-    if running not in (None, os.getpid()):
-        raise TestbedBusy(f"{path}: process {running} runs this sweep already.")
-    file = path / _PROCESS_FILE
-    file.write_text(str(os.getpid()), encoding="utf-8")
-    try:
-        yield
-    finally:
-        file.unlink(missing_ok=True)

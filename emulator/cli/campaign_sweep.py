@@ -108,6 +108,7 @@ def sweep(
     Example: testbed campaign sweep W1 --policy wf,cm,fcm --seeds 1-3 --time-scale 10
     """
     from emulator.campaigns import sweep as sweeps
+    from emulator.campaigns.sweep_process import detach
     from emulator.runs.container_testbed import testbed_named
 
     chosen, requested = chosen_campaign(
@@ -124,7 +125,7 @@ def sweep(
     path = run_path(out, f"{chosen.name}-sweep")
     sweeps.begin_sweep(path, planned)
     if detached:
-        process = sweeps.detach(path, name)
+        process = detach(path, name)
         say(f"Process {process} runs the sweep in {path} (`testbed campaign status {path} --follow`).")
         return
     _run(path, name, require, as_json=as_json)
@@ -144,6 +145,7 @@ def resume(
     Example: testbed campaign resume runs/w1-sweep-20260101-120000
     """
     from emulator.campaigns import sweep as sweeps
+    from emulator.campaigns.sweep_process import detach
     from emulator.cli.progress import run_progress
     from emulator.cli.report import show_run_directories
     from emulator.runs.container_testbed import testbed_named
@@ -153,7 +155,7 @@ def resume(
             raise InvalidInput("A sweep keeps --even-if-hopeless and --repeat-void as it began: leave them out.")
         if detached:
             sweeps.read_sweep(directory)
-            say(f"Process {sweeps.detach(directory, name)} goes on with the sweep in {directory}.")
+            say(f"Process {detach(directory, name)} goes on with the sweep in {directory}.")
         else:
             _run(directory, name, require, as_json=as_json)
         return
@@ -217,12 +219,13 @@ def _run(path: Path, name: str, require: Judgement, *, as_json: bool) -> None:
 def _recorded(directory: Path) -> tuple[list[dict[str, object]], bool]:
     """Return how far the runs in `directory` are, and whether nothing more will happen there."""
     from emulator.campaigns import sweep as sweeps
+    from emulator.campaigns.sweep_process import is_running
     from emulator.model.records import JobRow, RunProgress
     from emulator.runs.run_directory import read_manifest, read_rows
     from emulator.runs.writer import WRITING, is_locked
 
     if sweeps.is_sweep(directory):
-        going = sweeps.process_of(directory) is not None
+        going = is_running(directory)
         found = sweeps.statuses(directory, sweeps.read_sweep(directory))
         return [_row(each) for each in found], not going
     written = is_locked(directory / WRITING)  # asked before the manifest is read, whose last change it makes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -49,6 +50,32 @@ def test_a_lock_that_is_released_leaves_nothing(tmp_path):
     lock.release()
     assert list(tmp_path.iterdir()) == []
     assert not is_left(tmp_path / "run.lock", "7")
+
+
+def test_who_does_not_wait_for_a_lock_leaves_what_its_holder_wrote(tmp_path):
+    file = tmp_path / "run.lock"
+    holder = ProcessLock(file, "7")
+    with pytest.raises(BlockingIOError):
+        ProcessLock(file, "8", waits=False)
+    assert file.read_text() == "7"
+    holder.release()
+    ProcessLock(file, "8", waits=False).release()
+    assert not file.exists()
+
+
+def test_who_waits_for_a_lock_gets_one_that_others_see(tmp_path):
+    """The holder removes the file when it releases the lock, so the one that waited makes it anew."""
+    file = tmp_path / "run.lock"
+    holder, got = ProcessLock(file, "7"), []
+    waiting = threading.Thread(target=lambda: got.append(ProcessLock(file, "8")), daemon=True)
+    waiting.start()
+    threading.Event().wait(0.1)  # it now waits, or comes later, which is as well
+    assert file.read_text() == "7"
+    holder.release()
+    waiting.join(60)
+    assert file.read_text() == "8"
+    assert is_locked(file)
+    got[0].release()
 
 
 @pytest.fixture

@@ -1,0 +1,100 @@
+"""The process that runs a sweep: one at a time, noticed by others until it ends, if wanted in the background.
+
+It holds the lock on ``sweep.pid`` in the sweep's folder, a file that says its number.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from emulator.model.errors import InvalidInput, TestbedBusy
+from emulator.model.project import PROJECT_ROOT
+from emulator.runs.writer import ProcessLock, is_locked
+
+LOG_FILE: Final = "sweep.log"
+PROCESS_FILE: Final = "sweep.pid"
+_HANDED_OVER: Final = "TESTBED_SWEEP_LOCK"
+"""The environment variable with the open file of the lock that `detach` hands over."""
+
+
+def is_running(path: Path) -> bool:
+    """Return whether a process runs the sweep in `path`."""
+    return is_locked(path / PROCESS_FILE)
+
+
+def detach(path: Path, name: str) -> int:
+    """Have a process run what is left of the sweep in `path` on the testbed called `name`; return its number.
+
+    Raises:
+        TestbedBusy: if one does already.
+        InvalidInput: if the folder cannot be written.
+    """
+    lock = _lock(path, "")
+    try:
+        process = _started(path, name, lock.descriptor)
+    except BaseException:
+        lock.release()
+        raise
+    lock.hand_over(str(process.pid))
+    return process.pid
+
+
+@contextmanager
+def own_process(path: Path) -> Iterator[None]:
+    """Have this process be the one that runs the sweep in `path`, as long as the context lasts.
+
+    Raises:
+        TestbedBusy: if another one is.
+        InvalidInput: if the folder cannot be written.
+    """
+    handed_over = os.environ.pop(_HANDED_OVER, None)
+    if handed_over is None:
+        lock = _lock(path, str(os.getpid()))
+    else:
+        lock = ProcessLock.taken_over(path / PROCESS_FILE, int(handed_over))
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _lock(path: Path, text: str) -> ProcessLock:
+    try:
+        return ProcessLock(path / PROCESS_FILE, text, waits=False)
+    except BlockingIOError as error:
+        raise TestbedBusy(
+            f"{path}: {_written(path)} runs this sweep already (`testbed campaign status {path} --follow` shows how "
+            "far it is)."
+        ) from error
+    except OSError as error:
+        raise InvalidInput(f"{path / PROCESS_FILE}: cannot be written ({error.strerror or error}).") from error
+
+
+def _written(path: Path) -> str:
+    """Return what a sentence calls the process that locked the file; it may not have written its number yet."""
+    try:
+        number = (path / PROCESS_FILE).read_text(encoding="utf-8").strip()
+    except (OSError, ValueError):
+        number = ""
+    return f"process {number}" if number else "another process"
+
+
+def _started(path: Path, name: str, descriptor: int) -> subprocess.Popen[bytes]:
+    """Start the process that goes on with the sweep; it takes over the lock that is open as `descriptor`."""
+    command = [sys.executable, "-m", "emulator.cli.main", "campaign", "resume", str(path.resolve()), "--name", name]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(PROJECT_ROOT), os.environ.get("PYTHONPATH")])),
+        _HANDED_OVER: str(descriptor),
+    }
+    with (path / LOG_FILE).open("ab") as log:
+        return subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True,
+            pass_fds=(descriptor,),
+        )  # fmt: skip
