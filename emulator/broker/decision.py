@@ -15,7 +15,7 @@ from emulator.model.errors import InvalidInput
 from emulator.model.topology import Topology
 from emulator.policies.answer_checks import check_answers
 from emulator.policies.decisions import SNAPSHOT_EVERY, Decision
-from emulator.policies.protocols import SchedulingEvent, Start
+from emulator.policies.protocols import Scan, SchedulingEvent, Start
 from emulator.policies.state import NOTHING_ELSE, RunningJob, Surroundings, SystemState
 
 log = logging.getLogger(__name__)
@@ -66,6 +66,8 @@ def decide(run: Run, event: SchedulingEvent, state: SystemState) -> Decision:
     Raises:
         InvalidInput: if a user's discipline or policy fails, or an answer cannot be carried out.
     """
+    if isinstance(event, Scan):
+        run.host_until_scan_s()  # what failed when it was asked whether a scan is due fails here, too
     snapshot = run.deciders.snapshot() if run.decisions % SNAPSHOT_EVERY == 0 else None
     answers = run.deciders.decide(event, state)
     check_answers(answers, state.idle, run.requested_by_waiting)

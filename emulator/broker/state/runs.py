@@ -15,7 +15,7 @@ from emulator.broker.deciding import Deciding
 from emulator.broker.pending import Pending
 from emulator.broker.state.jobs import LiveJob
 from emulator.model.clock import Dilation, EmulatedClock
-from emulator.model.errors import InvalidInput, TestbedNotUp
+from emulator.model.errors import TestbedNotUp
 from emulator.model.job import JobState
 from emulator.model.views import RunRequest, RunState, RunView
 from emulator.policies.admission import Admitting
@@ -90,7 +90,7 @@ class Run:
         """Whether the discipline wants a scan; true if asking it fails, since a scan then meets the same error."""
         try:
             return self.discipline.next_scan_s() is not None
-        except InvalidInput:
+        except Exception:
             return True
 
     def decide_anew(self, deciding: Deciding) -> None:
@@ -108,12 +108,19 @@ class Run:
         if self.failure or self.is_ending or self.is_behind:
             return None
         try:
-            scan_s = self.discipline.next_scan_s()
-        except InvalidInput:
-            return 0.0  # the decision that is due meets the same error, and fails the run
-        if scan_s is not None:
-            return self.clock.host_remaining_s(scan_s) if self.clock else None
-        return self.poller.host_until_due_s()
+            scan_host_s = self.host_until_scan_s()
+        except Exception:
+            return 0.0  # the scan that is due meets the same error, and fails the run
+        return self.poller.host_until_due_s() if scan_host_s is None else scan_host_s
+
+    def host_until_scan_s(self) -> float | None:
+        """Get the host seconds until the next scan of the queue; None if the discipline wants none.
+
+        Raises:
+            Exception: whatever the discipline raises, or an answer that is no timestamp leads to.
+        """
+        scan_s = self.discipline.next_scan_s()
+        return None if scan_s is None or self.clock is None else self.clock.host_remaining_s(scan_s)
 
     def add(self, job: LiveJob) -> None:
         """Add a job that was submitted to this run, now or to a former broker."""

@@ -18,6 +18,7 @@ from emulator.policies.decisions import NOBODY
 from emulator.policies.factory import Deciders, deciders
 from emulator.policies.names import ON_ONE_CLUSTER
 from emulator.policies.protocols import Arrival
+from emulator.policies.queues.placement_queue import PlacementQueue
 from emulator.policies.registry import PLACEMENT_POLICIES, QUEUE_DISCIPLINES, SCANNING_DISCIPLINES
 from emulator.policies.replay import replay
 from tests.unit.broker.broker_setup import BrokerSetup, begin_fast_run, finish_all, recorded_decisions, recorded_request
@@ -102,6 +103,32 @@ def test_what_was_decided_before_a_defect_happens_and_the_run_fails_in_a_sentenc
     assert [answer.job_id for each in recorded_decisions(setup, run) for answer in each.answers] == [first]
     setup.broker.end_run(run)
     assert setup.nothing_is_held
+
+
+def raise_a_defect():
+    raise ZeroDivisionError("a defect")
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"), [(raise_a_defect, "ZeroDivisionError (a defect)"), (lambda: "soon", "TypeError")]
+)
+def test_a_defect_in_the_question_for_the_next_scan_fails_the_run_in_a_sentence(setup, monkeypatch, answer, said):
+    setup.east.others = setup.west.others = 8
+    run = begin_fast_run(setup)
+    job = setup.submit(4, run=run)
+    setup.until(lambda: recorded_decisions(setup, run))
+    monkeypatch.setattr(PlacementQueue, "next_scan_s", lambda self: answer())
+    setup.until_state(job, JobState.FAILED)
+    reason = setup.broker.job(job).reason
+    assert reason.startswith("Queue 'placement' with policy 'wf' raised ")
+    assert said in reason
+    assert "a defect of the testbed" in reason
+    assert setup.kinds(run).count(EventKind.POLICY_FAILED) == 1
+    setup.broker.end_run(run)
+    monkeypatch.undo()
+    setup.east.others = 0
+    after = begin_fast_run(setup)
+    finish_all(setup, [setup.submit(4, run=after)])
 
 
 @pytest.mark.parametrize("policy", POLICIES)
