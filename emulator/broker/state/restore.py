@@ -1,8 +1,9 @@
 """Runs and jobs restored from the journal, as they were when its last event became durable.
 
 A job is restored from its last event. A discipline and its random numbers are restored from the last snapshot; then the
-decisions since that snapshot are replayed. Nothing is written and no cluster is asked here; `recovery` settles
-unfinished jobs.
+decisions since that snapshot are replayed. The default run, which is never ended, begins again with new deciders if its
+own failed: all jobs that waited in it have failed with the reason. Nothing is written and no cluster is asked here;
+`recovery` settles unfinished jobs.
 """
 
 from __future__ import annotations
@@ -114,6 +115,9 @@ def _replay_decisions(run: Run, journal: Journal, topology: Topology) -> None:
         for view in ended.values()
         if (placement := _restore_placement(view, topology)) is not None
     )
+    if run.failure and run.id == DEFAULT_RUN:
+        _begin_again(run, topology)
+        return
     for difference in replayed.differences[:1]:
         log.warning(
             "run %d: decision %d made again differs in its %s: %s was recorded, %s came of it",
@@ -121,10 +125,17 @@ def _replay_decisions(run: Run, journal: Journal, topology: Topology) -> None:
         )  # fmt: skip
 
 
+def _begin_again(run: Run, topology: Topology) -> None:
+    """Have the default run, whose deciders failed, decided on by new ones, which know of no job yet."""
+    log.warning("run %d begins again, its deciders had failed: %s", run.id, run.failure)
+    run.failure, run.undecided_departures = "", ()
+    run.decide_anew(deciding(run.request, topology))
+
+
 def _read_decisions(events: Iterator[EventView], run: Run, ended: dict[int, JobView]) -> Iterator[Decision]:
     """Yield the decisions among `events`; in the end `ended` holds placed jobs that ended without a departure.
 
-    A failure of the run's own code, and its ending, are set in `run` as they come; the default run goes on.
+    A failure of the run's deciders, and its ending, are set in `run` as they come; the default run goes on.
     """
     for event in events:
         if event.kind is EventKind.POLICY_FAILED:

@@ -15,7 +15,15 @@ from emulator.clusters.file_server import StoredFile
 from emulator.clusters.protocol import AllocationEventKind
 from emulator.model.job import JobState
 from emulator.model.views import EventKind, JobView, RunRequest, RunState, Submission
-from tests.unit.broker.broker_setup import SIZE_BYTES, BrokerSetup, BrokerSetupWithFiles, check_replay, kill
+from emulator.policies.queues.placement_queue import PlacementQueue
+from tests.unit.broker.broker_setup import (
+    SIZE_BYTES,
+    BrokerSetup,
+    BrokerSetupWithFiles,
+    check_replay,
+    finish_all,
+    kill,
+)
 from tests.unit.broker.scripted_cluster import ScriptedCluster
 
 MAYBE_STARTED = (JobState.STARTING, JobState.RUNNING)
@@ -211,6 +219,40 @@ def test_a_run_that_was_being_prepared_is_still_held_and_one_that_ended_is_not(t
     assert again.broker.start_run(held).state is RunState.RUNNING
     assert again.broker.end_run(ended).state is RunState.ENDED
     again.broker.close()
+
+
+def test_the_default_run_begins_again_after_a_defect_when_the_broker_does(tmp_path, monkeypatch):
+    setup = BrokerSetup(tmp_path)
+    setup.east.others = setup.west.others = 8
+    waiting = setup.submit(4)
+    setup.until(lambda: setup.broker.queue()[0].placement_tries > 0)
+    monkeypatch.setattr(PlacementQueue, "decide", lambda *asked: {}["a defect"])
+    asked = [waiting, setup.submit(2)]
+    for job in asked:
+        setup.until_state(job, JobState.FAILED)
+    asked.append(setup.submit(2))
+    setup.until_state(asked[-1], JobState.FAILED)
+    reasons = {setup.broker.job(job).reason for job in asked}
+    assert len(reasons) == 1
+    assert "a defect of the testbed" in next(iter(reasons))
+    kill(setup)
+    monkeypatch.undo()
+    for _ in range(2):  # the second finds the failure, too, because nothing has been decided since
+        setup = BrokerSetup(tmp_path)
+        assert setup.broker.queue() == []
+        kill(setup)
+    setup = BrokerSetup(tmp_path)
+    finish_all(setup, [setup.submit(4, 4)])
+    setup.east.others = setup.west.others = 8
+    left = setup.submit(3)
+    setup.until(lambda: setup.broker.queue()[0].placement_tries > 0)
+    kill(setup)
+    again = BrokerSetup(tmp_path)
+    assert [each.job for each in again.broker.queue()] == [left]
+    finish_all(again, [again.submit(2)])
+    assert {again.broker.job(job).reason for job in asked} == reasons
+    assert again.kinds().count(EventKind.POLICY_FAILED) == 1
+    again.close()
 
 
 def interrupted(folder: Path) -> int:
