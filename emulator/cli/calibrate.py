@@ -58,7 +58,7 @@ TopologyOption = Annotated[
     str, typer.Option(help="The topology that --table starts from: a name in compose/, or a YAML file.")
 ]
 DayOption = Annotated[
-    str | None, typer.Option(help="Whose numbers of the day --into gets: a set of the table; else its first.")
+    str | None, typer.Option(help="The set of the table whose numbers of the day --into gets; by default its first.")
 ]
 ProfileOption = Annotated[
     str | None, typer.Option(help="Profile to start from; else that of --into, or of the testbed.")
@@ -138,7 +138,9 @@ def _known(
     if sum(given) != 1:
         raise InvalidInput("Say one of --iteration-s, --runtime-s, --from-published, --from-host and --table.")
     if (runtime_s is None) != (iterations is None):
-        raise InvalidInput("--runtime-s and --iterations go together: so many seconds for so many iterations.")
+        raise InvalidInput(
+            "--runtime-s and --iterations go together: the seconds that a run took, and its number of iterations."
+        )
     if on_this_host:
         return None
     if from_published:

@@ -58,10 +58,12 @@ def export(
     grid: Annotated[int, typer.Option(help="simgrid: the Poisson job's grid points along a side.")] = 400,
     processors: Annotated[int, typer.Option(help="Its processors.")] = 16,
     clusters: Annotated[int, typer.Option(help="The clusters that it is spread over, in equal components.")] = 1,
-    on: Annotated[str | None, typer.Option(help="Those clusters by name, in order, joined by commas.")] = None,
+    on: Annotated[str | None, typer.Option(help="The names of these clusters, in order, joined by commas.")] = None,
     interconnect: Annotated[
         WhichInterconnect | None,
-        typer.Option(help="The interconnect inside clusters; by default that of a job over so many."),
+        typer.Option(
+            help="The interconnect inside clusters; by default single-cluster for a job in one, else coallocated."
+        ),
     ] = None,
     exchange: Annotated[Exchange, typer.Option(help="Borders one after another, or all at once.")] = Exchange.STEPS,
     iterations: Annotated[int, typer.Option(help="Iterations to predict.")] = DEFAULT_ITERATIONS,

@@ -42,7 +42,9 @@ def predict(
     ] = DEFAULT_TOPOLOGY,
     interconnect: Annotated[
         WhichInterconnect | None,
-        typer.Option(help="The interconnect inside clusters; by default that of a job over so many."),
+        typer.Option(
+            help="The interconnect inside clusters; by default single-cluster for a job in one, else coallocated."
+        ),
     ] = None,
     processors_per_node: Annotated[
         int | None, typer.Option(min=1, help="Processors of each node that the job gets; else as the topology says.")
@@ -50,7 +52,9 @@ def predict(
     exchange: Annotated[
         Exchange | None, typer.Option(help="Borders one after another, or all at once; else as the application does.")
     ] = None,
-    iterations: Annotated[int | None, typer.Option(min=1, help="Also predict the runtime of so many.")] = None,
+    iterations: Annotated[
+        int | None, typer.Option(min=1, help="Also predict the runtime of this number of iterations.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Predict an iteration of a job, and how much longer it takes than in one cluster, with 95% intervals.

@@ -34,9 +34,9 @@ def claiming(run: ReportedRun) -> ReportFigure | None:
     return ReportFigure(
         "claiming",
         "Claiming: FTT, PGT, PWT and tries",
-        "Left: share of the jobs whose period is at most so long. FTT is the estimated transfer of the files, PGT the "
-        "time from placement to claim, PWT from claim to start, ACT by how much the start was postponed. Right: jobs "
-        "by their number of tries.",
+        "Left: share of the jobs whose period is at most the one below. FTT is the estimated transfer of the files, "
+        "PGT the time from placement to claim, PWT from claim to start, ACT by how much the start was postponed. "
+        "Right: jobs by their number of tries.",
         rows,
         lambda: _draw(run, rows),
     )

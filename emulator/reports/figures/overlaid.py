@@ -25,7 +25,8 @@ def overlaid(comparisons: Sequence[Comparison], labels: Sequence[str]) -> Report
     return ReportFigure(
         "live-and-simulated",
         "Live and simulated",
-        "Left: share of the jobs whose time is at most so long. Right: by how much each job starts later as simulated.",
+        "Left: share of the jobs whose time is at most the one below. Right: by how much each job starts later as "
+        "simulated.",
         overlaid_rows(comparisons, labels),
         lambda: _draw(comparisons, labels),
     )

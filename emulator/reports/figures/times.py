@@ -28,8 +28,8 @@ def times(runs: Sequence[ReportedRun]) -> ReportFigure | None:
     return ReportFigure(
         "times",
         "Wait, execution and response times",
-        "Share of the finished jobs whose time is at most so long; a curve farther left is better. The dotted lines "
-        "are at half of the jobs, at 90% and at 95%.",
+        "Share of the finished jobs whose time is at most the one below; a curve farther left is better. The dotted "
+        "lines are at half of the jobs, at 90% and at 95%.",
         rows,
         lambda: _draw(runs),
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 from typer.testing import CliRunner
@@ -30,6 +32,19 @@ def test_help_names_every_verb_and_imports_none_of_them():
     loaded = set(found.stderr.split())
     assert not loaded & {"docker", "matplotlib", "numpy", "pandas", "pydantic", "scipy"}
     assert not loaded & {f"emulator.cli.{name}" for name in VERBS}
+
+
+def options(command) -> Iterator[object]:
+    """Yield the options of `command` and of the commands below it."""
+    yield from command.params
+    for below in getattr(command, "commands", {}).values():
+        yield from options(below)
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_the_help_of_an_option_says_which_number_or_time_it_means(name):
+    helps = [help_text for option in options(load_verb(name)) if (help_text := getattr(option, "help", None))]
+    assert [text for text in helps if re.search(r"\bso (many|much|long)\b", text)] == []
 
 
 @pytest.mark.parametrize("words", [["-h"], ["status", "-h"], ["campaign", "run", "-h"]])
