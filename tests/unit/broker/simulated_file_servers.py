@@ -11,6 +11,7 @@ from emulator.clusters.file_server import Fetched, StoredFile
 from emulator.model.errors import ClusterUnreachable, TransferFailed
 
 BYTES_PER_HOST_S = 1_000_000.0
+WITHIN_HOST_S = 60.0
 
 
 class SimulatedTransfer:
@@ -28,7 +29,7 @@ class SimulatedTransfer:
 
     def wait(self, on_progress: Callable[[int], None]) -> Fetched:
         on_progress(self._file.size_bytes // 2)
-        assert self._may_go_on.wait(10)
+        assert self._may_go_on.wait(WITHIN_HOST_S)
         self._target.check_speaking()
         if self._cancelled:
             raise TransferFailed(f"File {self._file.name!r} did not come to {self._target.site!r}: it was ended.")

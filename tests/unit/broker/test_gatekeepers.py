@@ -14,7 +14,7 @@ from emulator.model.job import Component, Placement
 from emulator.model.scheduling import StatedClaiming
 from emulator.policies.claiming_procedure import ClaimingProcedure
 
-WITHIN_HOST_S = 20.0
+WITHIN_HOST_S = 60.0
 
 
 class Claims:

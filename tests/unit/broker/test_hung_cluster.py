@@ -12,6 +12,7 @@ from emulator.model.errors import UnknownName
 from emulator.model.job import JobState
 from emulator.model.views import EventKind
 from tests.unit.broker.broker_setup import (
+    PATIENCE_HOST_S,
     BrokerSetup,
     begin_fast_run,
     check_replay,
@@ -50,7 +51,7 @@ def keep_loop_busy(setup: BrokerSetup) -> threading.Event:
     """Keep the loop from all other work until the returned event is set."""
     is_busy, release = threading.Event(), threading.Event()
     setup.broker._loop.post(lambda: (is_busy.set(), release.wait()))
-    assert is_busy.wait(10)
+    assert is_busy.wait(PATIENCE_HOST_S)
     return release
 
 

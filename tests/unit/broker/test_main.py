@@ -85,7 +85,7 @@ def submitted(broker: subprocess.Popen[str], url: str) -> int:
     deadline = time.monotonic() + WITHIN_HOST_S
     while True:
         try:
-            return httpx.post(url, json=job, headers={"Authorization": "Bearer right"}).json()["id"]
+            return httpx.post(url, json=job, headers={"Authorization": "Bearer right"}, timeout=60).json()["id"]
         except httpx.TransportError:
             assert broker.poll() is None, broker.communicate()[1]
             assert time.monotonic() < deadline, "the broker does not answer"

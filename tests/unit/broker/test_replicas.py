@@ -169,13 +169,13 @@ def test_a_job_that_wants_what_is_just_being_removed_has_it_brought_anew(files):
 
     def slowly(name):
         removing.set()
-        assert may_remove.wait(10)
+        assert may_remove.wait(PATIENCE_HOST_S)
         remove(name)
 
     files.servers["leiden"].remove = slowly
     files.release_job(1)
     second = files.deliver(2, leiden="delft")
-    assert removing.wait(10)
+    assert removing.wait(PATIENCE_HOST_S)
     may_remove.set()
     second.complete()
     assert "input" in files.servers["leiden"].files

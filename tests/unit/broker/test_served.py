@@ -19,7 +19,7 @@ from emulator.model.job import JobSpecification, JobState
 from emulator.model.records import JobRow
 from emulator.model.views import RunRequest, Submission
 from emulator.notebook import Testbed
-from tests.unit.broker.broker_setup import BrokerSetup
+from tests.unit.broker.broker_setup import PATIENCE_HOST_S, BrokerSetup
 from tests.unit.cli.conftest import call
 
 __all__ = ["call"]
@@ -123,13 +123,14 @@ def test_a_stream_of_events_is_read_as_they_come_and_resumed(server, setup):
     setup.broker.start_run(run)
     threading.Timer(0.2, setup.broker.end_run, (run,)).start()
     headers = {"authorization": f"Bearer {TOKEN}"}
-    with httpx.stream("GET", f"{server.url}/v1/events/stream", params={"run": run}, headers=headers) as answer:
+    asked = {"headers": headers, "timeout": PATIENCE_HOST_S}
+    with httpx.stream("GET", f"{server.url}/v1/events/stream", params={"run": run}, **asked) as answer:
         assert answer.headers["content-type"].startswith("text/event-stream")
         lines = [line for line in answer.iter_lines() if line]
     events = [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
     assert [event["kind"] for event in events] == ["run-started", "run-ending", "run-ended"]
     headers["last-event-id"] = str(events[0]["sequence"])
-    rest = httpx.get(f"{server.url}/v1/events/stream", params={"run": run}, headers=headers).text
+    rest = httpx.get(f"{server.url}/v1/events/stream", params={"run": run}, **asked).text
     assert [line for line in rest.splitlines() if line.startswith("id")] == [
         f"id: {event['sequence']}" for event in events[1:]
     ]
@@ -243,7 +244,7 @@ def test_sixty_clients_wait_for_events_at_once_and_jobs_still_come_in(server, cl
         threading.Thread(
             target=httpx.get,
             args=(f"{server.url}/v1/events",),
-            kwargs={"params": {"run": 0, "wait_s": 20}, "headers": headers, "timeout": 30},
+            kwargs={"params": {"run": 0, "wait_s": 60}, "headers": headers, "timeout": 2 * PATIENCE_HOST_S},
         )
         for _ in range(60)
     ]
@@ -251,8 +252,9 @@ def test_sixty_clients_wait_for_events_at_once_and_jobs_still_come_in(server, cl
         waiter.start()
     time.sleep(0.3)
     assert client.submit(submission()).id == 1
+    until = time.monotonic() + 50  # sooner than by their own patience
     for waiter in waiters:
-        waiter.join(timeout=15)
+        waiter.join(timeout=max(0.0, until - time.monotonic()))
     assert not any(waiter.is_alive() for waiter in waiters)
 
 
@@ -261,7 +263,7 @@ LOOK = b"GET /v1/health HTTP/1.1\r\nHost: broker\r\n"
 
 @pytest.mark.parametrize("begun", [b"", LOOK, LOOK + b"\r\n" + LOOK])
 def test_headers_that_do_not_come_in_time_end_the_connection(server, monkeypatch, begun):
-    monkeypatch.setattr("emulator.broker.http.connections.HEADER_TIMEOUT_HOST_S", 0.1)
+    monkeypatch.setattr("emulator.broker.http.connections.HEADER_TIMEOUT_HOST_S", 1.0)  # within which it sends what it sends
     with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
         connection.sendall(begun)
         answered = b"".join(iter(lambda: connection.recv(65_536), b""))

@@ -19,7 +19,7 @@ from emulator.clusters.slurm_events import EventReader, watch_command
 
 WHOLE = "claimed 12.5 t.0-1.1-das 7"
 EVENT = AllocationEvent(AllocationEventKind.CLAIMED, "0-1.1-das", "7", 12.5)
-WITHIN_HOST_S = 20.0
+WITHIN_HOST_S = 60.0
 
 
 @pytest.mark.parametrize(

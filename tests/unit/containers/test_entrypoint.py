@@ -30,6 +30,7 @@ def test_a_daemon_that_ends_is_started_again_by_the_command_for_that(
 ) -> None:
     pauses: list[float] = []
     monkeypatch.setattr(entrypoint.time, "sleep", pauses.append)
+    monkeypatch.setattr(entrypoint, "STEADY_HOST_S", 600.0)
     daemons, file = entrypoint.Daemons(), tmp_path / "started"
     daemons.start("slurmctld", command("first ", file), restart=command("again ", file))
     while len(pauses) < 3:  # another child of this process may end meanwhile

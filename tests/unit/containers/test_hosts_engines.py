@@ -92,7 +92,7 @@ def test_events_of_all_engines_come_in_one_stream_that_can_be_closed():
 
         def __iter__(self) -> Any:
             yield from self.events
-            self.closed.wait(10)
+            self.closed.wait(60)
             raise AttributeError("closed from outside")
 
         def close(self) -> None:

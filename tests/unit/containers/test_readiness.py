@@ -69,10 +69,10 @@ def test_a_real_cluster_is_waited_for_a_while_and_an_emulated_one_to_the_end(
 ) -> None:
     url, lost = broker
     monkeypatch.setattr(readiness, "REAL_WITHIN_HOST_S", 0)
-    monkeypatch.setattr(readiness, "READY_WITHIN_HOST_S", 0.5)
     monkeypatch.setattr(readiness, "last_words", lambda *_: "nothing")
     lost.append("das")
     await_broker(NO_ENGINE, "broker", url, real=["das"])
     lost.append("north")
+    monkeypatch.setattr(readiness, "READY_WITHIN_HOST_S", 0.5)
     with pytest.raises(TestbedNotUp, match="did not become ready"):
         await_broker(NO_ENGINE, "broker", url, real=["das"])

@@ -24,7 +24,7 @@ def server(tmp_path_factory):
 
 @pytest.fixture
 def page(server):
-    with httpx.Client(base_url=f"http://127.0.0.1:{server.server_port}", trust_env=False) as client:
+    with httpx.Client(base_url=f"http://127.0.0.1:{server.server_port}", trust_env=False, timeout=60) as client:
         yield client
 
 
@@ -83,7 +83,7 @@ def test_a_wrong_body_is_refused_in_one_sentence(page, body):
 
 @pytest.mark.parametrize("length", [b"\xb2", b"0000000005000000", b"-1", b"1e3"])
 def test_a_length_that_is_no_length_is_refused(server, length):
-    with socket.create_connection(("127.0.0.1", server.server_port), 5) as connection:
+    with socket.create_connection(("127.0.0.1", server.server_port), 60) as connection:
         connection.sendall(b"POST /v1/page/sessions HTTP/1.0\r\nContent-Length: " + length + b"\r\n\r\n")
         assert b" 422 " in connection.makefile("rb").readline()
 

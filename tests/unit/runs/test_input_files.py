@@ -13,7 +13,7 @@ from emulator.model.errors import TestbedBusy, TransferFailed
 from emulator.runs.input_files import FileKeeper
 from workloads.campaign_stream import InputFile
 
-WITHIN_HOST_S = 20.0
+WITHIN_HOST_S = 60.0
 FILES = {name: InputFile((0,), 10.0) for name in ("a", "b", "c")}
 ARRIVALS_S = {"a": 5.0, "b": 1000.0, "c": 2000.0}
 
