@@ -12,6 +12,13 @@ from emulator.broker.http.api import create_app
 from tests.unit.broker.broker_setup import BrokerSetup
 
 
+@pytest.fixture(autouse=True)
+def every_reading_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have decisions wait for every cluster that answers, however long this host takes."""
+    monkeypatch.setattr("emulator.broker.readings.WAIT_HOST_S", 600.0)
+    monkeypatch.setattr("emulator.broker.readings.MOST_AGE_HOST_S", 600.0)
+
+
 @pytest.fixture
 def setup(tmp_path: Path) -> Iterator[BrokerSetup]:
     """Yield a broker that runs until the test ends."""

@@ -35,14 +35,6 @@ def hung(setup, monkeypatch) -> BrokerSetup:
     setup.west.answer()
 
 
-@pytest.fixture
-def patient(setup, monkeypatch) -> BrokerSetup:
-    """A broker whose decisions wait for every cluster, however long this host takes."""
-    monkeypatch.setattr("emulator.broker.readings.WAIT_HOST_S", 600.0)
-    monkeypatch.setattr("emulator.broker.readings.MOST_AGE_HOST_S", 600.0)
-    return setup
-
-
 def silent(setup: BrokerSetup) -> tuple[str, ...]:
     return setup.broker.health().silent
 
@@ -55,7 +47,7 @@ def keep_loop_busy(setup: BrokerSetup) -> threading.Event:
     return release
 
 
-def test_jobs_for_other_clusters_start_and_those_for_it_wait_until_it_answers(hung):
+def test_jobs_for_other_clusters_start_and_those_for_it_wait_until_it_answers(hung, monkeypatch):
     run = begin_fast_run(hung, queue="gs", policy="wf-distinct")
     job = hung.submit(4, run=run, **EAST_ONLY)
     hung.until_state(job, JobState.STARTING)
@@ -65,6 +57,7 @@ def test_jobs_for_other_clusters_start_and_those_for_it_wait_until_it_answers(hu
     assert hung.broker.job(waits).state is JobState.QUEUED
     hung.west.answer()
     hung.until_state(waits, JobState.STARTING)
+    monkeypatch.setattr("emulator.broker.readings.MOST_AGE_HOST_S", 600.0)  # nothing becomes silent from now on
     hung.until(lambda: silent(hung) == ())
     finish_all(hung, [job, waits])
     kinds = hung.kinds(run)
@@ -133,71 +126,71 @@ def test_allocation_events_reach_their_claim_while_the_loop_is_busy(setup):
     setup.until_state(job, JobState.STARTING)
 
 
-def test_arrivals_during_a_reading_are_decided_on_together(patient):
-    run = begin_fast_run(patient, queue="gs", policy="wf-distinct")
-    patient.east.hang()
-    jobs = [patient.submit(2, run=run, request="unordered") for _ in range(5)]
-    assert recorded_decisions(patient, run) == []
-    patient.east.answer()
-    patient.until(lambda: len(recorded_decisions(patient, run)) == 5)
-    decisions = recorded_decisions(patient, run)
+def test_arrivals_during_a_reading_are_decided_on_together(setup):
+    run = begin_fast_run(setup, queue="gs", policy="wf-distinct")
+    setup.east.hang()
+    jobs = [setup.submit(2, run=run, request="unordered") for _ in range(5)]
+    assert recorded_decisions(setup, run) == []
+    setup.east.answer()
+    setup.until(lambda: len(recorded_decisions(setup, run)) == 5)
+    decisions = recorded_decisions(setup, run)
     assert [decision.event.job.id for decision in decisions] == jobs
     assert len({decision.time_s for decision in decisions}) == 1
-    finish_all(patient, jobs)
-    check_replay(patient.journal, run, recorded_request(patient, run))
+    finish_all(setup, jobs)
+    check_replay(setup.journal, run, recorded_request(setup, run))
 
 
-def test_a_job_cancelled_before_it_was_decided_on_is_never_decided_on(patient):
-    run = begin_fast_run(patient, queue="gs", policy="wf-distinct")
-    patient.east.hang()
-    cancelled, other = (patient.submit(2, run=run, request="unordered") for _ in range(2))
-    assert patient.broker.cancel(cancelled).state is JobState.CANCELLED
-    patient.east.answer()
-    patient.until_state(other, JobState.STARTING)
-    assert [decision.event.job.id for decision in recorded_decisions(patient, run)] == [other]
+def test_a_job_cancelled_before_it_was_decided_on_is_never_decided_on(setup):
+    run = begin_fast_run(setup, queue="gs", policy="wf-distinct")
+    setup.east.hang()
+    cancelled, other = (setup.submit(2, run=run, request="unordered") for _ in range(2))
+    assert setup.broker.cancel(cancelled).state is JobState.CANCELLED
+    setup.east.answer()
+    setup.until_state(other, JobState.STARTING)
+    assert [decision.event.job.id for decision in recorded_decisions(setup, run)] == [other]
 
 
-def test_a_job_cancelled_while_another_s_departure_waits_for_readings_is_not_started(patient):
+def test_a_job_cancelled_while_another_s_departure_waits_for_readings_is_not_started(setup):
     """The departure is decided on after the withdrawal, which waits for nothing."""
-    run = begin_fast_run(patient, queue="gs", policy="wf-distinct")
-    first = patient.submit(8, 8, run=run, request="unordered")
-    patient.started(first, patient.east)
-    second, third = (patient.submit(8, run=run, request="unordered") for _ in range(2))
-    patient.until(lambda: len(recorded_decisions(patient, run)) == 3)
-    patient.west.hang()
-    patient.east.programs[-1].finish()
-    patient.until_state(first, JobState.FINISHED)
-    assert patient.broker.cancel(second).state is JobState.CANCELLED
-    patient.west.answer()
-    patient.until_state(third, JobState.STARTING)
-    assert patient.broker.job(second).state is JobState.CANCELLED
-    finish_all(patient, [third])
-    check_replay(patient.journal, run, recorded_request(patient, run))
+    run = begin_fast_run(setup, queue="gs", policy="wf-distinct")
+    first = setup.submit(8, 8, run=run, request="unordered")
+    setup.started(first, setup.east)
+    second, third = (setup.submit(8, run=run, request="unordered") for _ in range(2))
+    setup.until(lambda: len(recorded_decisions(setup, run)) == 3)
+    setup.west.hang()
+    setup.east.programs[-1].finish()
+    setup.until_state(first, JobState.FINISHED)
+    assert setup.broker.cancel(second).state is JobState.CANCELLED
+    setup.west.answer()
+    setup.until_state(third, JobState.STARTING)
+    assert setup.broker.job(second).state is JobState.CANCELLED
+    finish_all(setup, [third])
+    check_replay(setup.journal, run, recorded_request(setup, run))
 
 
-def test_a_departure_is_decided_on_at_readings_that_began_after_it(patient):
+def test_a_departure_is_decided_on_at_readings_that_began_after_it(setup):
     """A reading was under way when the job ended; at that reading the next job would not fit."""
-    run = begin_fast_run(patient, queue="gs", policy="wf-distinct")
-    first = patient.submit(8, 8, run=run, request="unordered")
-    patient.started(first, patient.east)
-    second = patient.submit(8, 8, run=run, request="unordered")
-    patient.until(lambda: len(recorded_decisions(patient, run)) == 2)
+    run = begin_fast_run(setup, queue="gs", policy="wf-distinct")
+    first = setup.submit(8, 8, run=run, request="unordered")
+    setup.started(first, setup.east)
+    second = setup.submit(8, 8, run=run, request="unordered")
+    setup.until(lambda: len(recorded_decisions(setup, run)) == 2)
     rounds = []
-    ask = patient.broker._scheduling.readings.ask
+    ask = setup.broker._scheduling.readings.ask
 
     def noted(only=None):
         rounds.append(ask(only))
         return rounds[-1]
 
-    patient.broker._scheduling.readings.ask = noted
-    patient.west.hang()
-    patient.submit(1, run=run, request="unordered")
-    patient.until(lambda: rounds)
+    setup.broker._scheduling.readings.ask = noted
+    setup.west.hang()
+    setup.submit(1, run=run, request="unordered")
+    setup.until(lambda: rounds)
     before = rounds[-1]
-    patient.east.programs[-1].finish()
-    patient.until_state(first, JobState.FINISHED)
-    patient.until(lambda: rounds[-1] > before)
-    patient.west.answer()
-    patient.until_state(second, JobState.STARTING)
-    departure = next(each for each in recorded_decisions(patient, run) if getattr(each.event, "job_id", None) == first)
+    setup.east.programs[-1].finish()
+    setup.until_state(first, JobState.FINISHED)
+    setup.until(lambda: rounds[-1] > before)
+    setup.west.answer()
+    setup.until_state(second, JobState.STARTING)
+    departure = next(each for each in recorded_decisions(setup, run) if getattr(each.event, "job_id", None) == first)
     assert departure.idle == (8, 8)

@@ -133,6 +133,7 @@ def test_names_and_labels_follow_the_project_s_rules(setup):
 
 
 def test_viewers_share_a_reading_and_metrics_wait_for_none(setup, monkeypatch):
+    monkeypatch.setattr("emulator.broker.service.VIEW_AGE_HOST_S", 600.0)
     setup.read_clusters()
     setup.east.hang()
     try:

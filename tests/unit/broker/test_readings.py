@@ -52,6 +52,11 @@ class Scene:
         return [each.reachable for each in self.readings.snapshot]
 
 
+@pytest.fixture(autouse=True)
+def every_reading_in_time() -> None:
+    """Leave the limits as they are: the test sets the time itself."""
+
+
 @pytest.fixture
 def scene() -> Scene:
     return Scene()

@@ -263,7 +263,9 @@ LOOK = b"GET /v1/health HTTP/1.1\r\nHost: broker\r\n"
 
 @pytest.mark.parametrize("begun", [b"", LOOK, LOOK + b"\r\n" + LOOK])
 def test_headers_that_do_not_come_in_time_end_the_connection(server, monkeypatch, begun):
-    monkeypatch.setattr("emulator.broker.http.connections.HEADER_TIMEOUT_HOST_S", 1.0)  # within which it sends what it sends
+    monkeypatch.setattr(
+        "emulator.broker.http.connections.HEADER_TIMEOUT_HOST_S", 1.0
+    )  # within which it sends what it sends
     with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
         connection.sendall(begun)
         answered = b"".join(iter(lambda: connection.recv(65_536), b""))
