@@ -67,6 +67,19 @@ LEAST_STEP_HOST_S: Final = 0.25
 """A change of the wall clock by more than this, against the monotonic clock, is a step."""
 
 
+_TOGETHER_HOST_S: Final = 0.01
+_MOST_READINGS: Final = 20
+
+
+def _read_together() -> tuple[float, float]:
+    """Read the wall clock and the monotonic clock at one moment: again if the process stood still in between."""
+    for _ in range(_MOST_READINGS):
+        before_s, wall_s, after_s = time.monotonic(), time.time(), time.monotonic()
+        if after_s - before_s <= _TOGETHER_HOST_S:
+            break
+    return wall_s, (before_s + after_s) / 2
+
+
 class _SteadyClock:
     """The host's wall clock without its steps: what it read when the process began, carried on by the monotonic clock.
 
@@ -74,14 +87,16 @@ class _SteadyClock:
     """
 
     def __init__(self) -> None:
-        self.ahead_of_monotonic_s = time.time() - time.monotonic()
+        wall_s, monotonic_s = _read_together()
+        self.ahead_of_monotonic_s = wall_s - monotonic_s
         self._step_s = 0.0
 
     def now_s(self) -> float:
         return self.ahead_of_monotonic_s + time.monotonic()
 
     def step_s(self) -> float:
-        deviation_s = time.time() - self.now_s()
+        wall_s, monotonic_s = _read_together()
+        deviation_s = wall_s - (self.ahead_of_monotonic_s + monotonic_s)
         if abs(deviation_s - self._step_s) > LEAST_STEP_HOST_S:
             self._step_s = deviation_s
         return self._step_s

@@ -53,44 +53,77 @@ def test_a_dilation_is_a_positive_finite_number(factor):
         Dilation(factor)
 
 
+class Clocks:
+    """The host's clocks as the test sets them; before each of the next `pauses` the process stands still."""
+
+    def __init__(self) -> None:
+        self.wall_s, self.monotonic_s = 1_700_000_000.0, 5_000.0
+        self.pauses: list[float] = []
+
+    def time(self) -> float:
+        self.go_on(self.pauses.pop(0) if self.pauses else 0.0)
+        return self.wall_s
+
+    def monotonic(self) -> float:
+        return self.monotonic_s
+
+    def go_on(self, host_s: float) -> None:
+        self.wall_s += host_s
+        self.monotonic_s += host_s
+
+    def set_wall_by(self, step_s: float) -> None:
+        self.wall_s += step_s
+
+
 @pytest.fixture
-def set_wall_clock(monkeypatch):
-    """Set the wall clock of this process by some seconds, forward or back."""
+def clocks(monkeypatch) -> Clocks:
+    """Return the clocks that the process reads."""
+    clocks = Clocks()
+    monkeypatch.setattr(clock_module, "time", clocks)
     monkeypatch.setattr(clock_module, "_STEADY", clock_module._SteadyClock())
-    read = time.time
-
-    def set_by(step_s: float) -> None:
-        monkeypatch.setattr(time, "time", lambda: read() + step_s)
-
-    return set_by
+    return clocks
 
 
 @pytest.mark.parametrize("step_s", [3600.0, -3600.0])
-def test_a_wall_clock_that_is_set_changes_no_interval_and_no_deadline(set_wall_clock, step_s):
+def test_a_wall_clock_that_is_set_changes_no_interval_and_no_deadline(clocks, step_s):
     clock = EmulatedClock.starting_now(Dilation(2))
-    set_wall_clock(step_s)
-    assert 0 <= clock.now_s() < 5
-    assert 190 < clock.host_remaining_s(100.0) <= 200
-    assert host_clock_step_s() == pytest.approx(step_s, abs=0.1)
+    clocks.set_wall_by(step_s)
+    clocks.go_on(4.0)
+    assert clock.now_s() == pytest.approx(2.0)
+    assert clock.host_remaining_s(100.0) == pytest.approx(196.0)
+    assert host_clock_step_s() == pytest.approx(step_s)
 
 
 @pytest.mark.parametrize("step_s", [3600.0, -3600.0])
-def test_timestamps_that_come_and_go_are_those_of_the_wall_clock_as_it_is_set_now(set_wall_clock, step_s):
+def test_timestamps_that_come_and_go_are_those_of_the_wall_clock_as_it_is_set_now(clocks, step_s):
     clock = EmulatedClock.starting_now(Dilation(2))
-    set_wall_clock(step_s)
-    assert clock.emulated_timestamp_s(time.time()) == pytest.approx(clock.now_s(), abs=0.1)
-    assert clock.host_timestamp_s(clock.now_s()) == pytest.approx(time.time(), abs=0.1)
+    clocks.set_wall_by(step_s)
+    clocks.go_on(4.0)
+    assert clock.emulated_timestamp_s(clocks.time()) == pytest.approx(clock.now_s()) == pytest.approx(2.0)
+    assert clock.host_timestamp_s(clock.now_s()) == pytest.approx(clocks.time(), abs=1e-6, rel=0)
 
 
 @pytest.mark.parametrize("step_s", [3600.0, -3600.0])
-def test_a_clock_is_resumed_where_it_was_though_the_wall_clock_was_set(set_wall_clock, monkeypatch, step_s):
+def test_a_clock_is_resumed_where_it_was_though_the_wall_clock_was_set(clocks, monkeypatch, step_s):
     before = EmulatedClock.starting_now(Dilation(1))
     stored = (before.host_wall_origin_s, before.host_monotonic_origin_s)
-    set_wall_clock(step_s)
+    clocks.set_wall_by(step_s)
+    clocks.go_on(4.0)
     monkeypatch.setattr(clock_module, "_STEADY", clock_module._SteadyClock())
-    assert 0 <= EmulatedClock.resumed(Dilation(1), *stored).now_s() < 5
+    assert EmulatedClock.resumed(Dilation(1), *stored).now_s() == pytest.approx(4.0)
 
 
-def test_the_wall_clock_s_small_corrections_are_no_steps(set_wall_clock):
-    set_wall_clock(0.1)
+def test_the_wall_clock_s_small_corrections_are_no_steps(clocks):
+    clocks.set_wall_by(0.1)
     assert host_clock_step_s() == 0.0
+
+
+def test_a_process_that_stood_still_while_it_read_the_clocks_sees_no_step(clocks, monkeypatch):
+    clocks.pauses = [5.0, 0.5]
+    assert host_clock_step_s() == 0.0
+    clocks.pauses = [5.0]
+    monkeypatch.setattr(clock_module, "_STEADY", clock_module._SteadyClock())
+    assert host_clock_step_s() == 0.0
+    clocks.set_wall_by(60.0)
+    clocks.pauses = [5.0] * 1_000  # as long as that, nothing better is known
+    assert host_clock_step_s() == pytest.approx(60.0, abs=5.0)
