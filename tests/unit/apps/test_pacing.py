@@ -74,7 +74,7 @@ def test_a_phase_whose_work_takes_longer_is_late_and_returns_at_once() -> None:
 
 def test_lateness_within_the_tolerance_is_not_counted() -> None:
     pacer = DilatedPacer(Dilation(1.0))
-    phase = pacer.phase(60.0)
+    phase = pacer.phase(6_000.0)
     pacer.finish(phase, time.monotonic_ns() - phase.host_duration_ns - phase.host_tolerance_ns // 2)
     assert (pacer.count.phases, pacer.count.late_phases, pacer.count.host_lateness_sum_s) == (1, 0, 0.0)
 
@@ -104,5 +104,5 @@ def test_pacing_a_phase_costs_microseconds() -> None:
 def test_native_processors_are_never_late() -> None:
     pacer = NativePacer()
     started_ns = time.monotonic_ns()
-    assert pacer.finish(pacer.phase(100.0), started_ns) - started_ns < 1e9
+    assert pacer.finish(pacer.phase(100.0), started_ns) - started_ns < 60e9
     assert (pacer.count.phases, pacer.count.late_phases) == (1, 0)

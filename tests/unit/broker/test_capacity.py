@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+from emulator.broker import capacity
 from emulator.broker.capacity import FIRST_INTERVAL_HOST_S, LONGEST_INTERVAL_HOST_S, CapacityPoller
 from emulator.model.placement import Component, Placement
 from emulator.model.request import JobRequest, RequestKind
@@ -56,7 +59,8 @@ def test_no_poll_is_due_without_waiting_jobs_or_with_a_scanned_queue():
     assert CapacityPoller().host_until_due_s() is None
 
 
-def test_polls_come_at_longer_intervals_until_something_changes():
+def test_polls_come_at_longer_intervals_until_something_changes(monkeypatch):
+    monkeypatch.setattr(capacity, "time", SimpleNamespace(monotonic=lambda: 0.0))
     poller = poller_after(decision(ARRIVAL, 0, 0))
     assert 0 < (poller.host_until_due_s() or 0) <= FIRST_INTERVAL_HOST_S
     for _ in range(10):
