@@ -2,12 +2,11 @@
 
 import sqlite3
 import threading
-import time
 
 from emulator.broker.state import journal as journal_module
 from emulator.broker.state.journal import Journal
 from emulator.model.job import JobSpecification, JobState
-from emulator.model.views import DEFAULT_RUN_REQUEST, EventKind, JobView
+from emulator.model.views import DEFAULT_RUN_REQUEST, EventKind, EventView, JobView
 
 QUEUED = JobView(
     id=1,
@@ -38,14 +37,26 @@ def test_a_journal_opened_again_goes_on_where_it_ended(tmp_path):
     second.close()
 
 
-def test_a_reader_wakes_when_its_run_has_news_and_not_for_another_s(tmp_path):
+def test_a_reader_wakes_when_its_run_has_news_and_not_for_another_s(tmp_path, monkeypatch):
     journal = Journal(tmp_path / "journal")
-    threading.Timer(0.05, journal.append, (9, EventKind.RUN_STARTED, 0)).start()
-    threading.Timer(0.15, journal.append, (1, EventKind.RUN_STARTED, 0)).start()
-    began = time.monotonic()
-    events = journal.read(1, 0, host_wait_s=10)
+    looks, look = threading.Semaphore(0), journal._rows
+
+    def counted(run: int, after: int) -> list[tuple[int, str]]:
+        looks.release()
+        return look(run, after)
+
+    monkeypatch.setattr(journal, "_rows", counted)
+    read: list[list[EventView]] = []
+    reader = threading.Thread(target=lambda: read.append(journal.read(1, 0, host_wait_s=600)), daemon=True)
+    reader.start()
+    assert looks.acquire(timeout=60)
+    journal.append(9, EventKind.RUN_STARTED, 0)
+    assert looks.acquire(timeout=60)
+    assert reader.is_alive()
+    journal.append(1, EventKind.RUN_STARTED, 0)
+    reader.join(60)
+    (events,) = read
     assert [event.run for event in events] == [1]
-    assert 0.1 < time.monotonic() - began < 5
     assert journal.read(1, events[-1].sequence, host_wait_s=0.01) == []
     journal.close()
 

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import threading
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from emulator.broker.recovery import PATIENCE_HOST_S
 from emulator.broker.service import Broker
 from emulator.broker.state.journal import Journal
 from emulator.clusters.file_server import StoredFile
 from emulator.clusters.protocol import AllocationEventKind
 from emulator.model.job import JobState
 from emulator.model.views import EventKind, JobView, RunRequest, RunState, Submission
+from emulator.policies.protocols import Arrival
 from emulator.policies.queues.placement_queue import PlacementQueue
 from tests.unit.broker.broker_setup import (
     SIZE_BYTES,
@@ -23,6 +29,7 @@ from tests.unit.broker.broker_setup import (
     check_replay,
     finish_all,
     kill,
+    recorded_decisions,
 )
 from tests.unit.broker.scripted_cluster import ScriptedCluster
 
@@ -101,6 +108,11 @@ def end_all(setup: BrokerSetup) -> None:
     setup.until(all_ended)
 
 
+def arrived(setup: BrokerSetup, run: int) -> set[int]:
+    """Return the jobs whose arrival has been decided on."""
+    return {each.event.job.id for each in recorded_decisions(setup, run) if isinstance(each.event, Arrival)}
+
+
 def rich_run(folder: Path, request: RunRequest, **at: str) -> list[int]:
     """Run jobs through all states; returns the sequence numbers of events after which the broker may be killed."""
     setup = BrokerSetupWithFiles(folder)
@@ -123,8 +135,8 @@ def rich_run(folder: Path, request: RunRequest, **at: str) -> list[int]:
         cluster.holds_back = True
     (setup.east.programs + setup.west.programs)[0].finish()
     setup.until_state(waits, JobState.CLAIMING)
-    submit(3, key="last", file="input")
-    time.sleep(0.1)
+    last = submit(3, key="last", file="input")
+    setup.until(lambda: last in arrived(setup, run))
     for cluster in (setup.east, setup.west):
         cluster.report_all()
     end_all(setup)
@@ -300,9 +312,21 @@ def test_a_job_that_waits_for_recovery_can_be_cancelled(tmp_path):
 
 
 def test_a_job_whose_cluster_is_not_found_is_given_up_after_a_while(tmp_path, monkeypatch):
-    monkeypatch.setattr("emulator.broker.service.PATIENCE_HOST_S", 0.2)
+    patience: list[tuple[float, Callable[[], None]]] = []
+
+    def timer(host_s: float, function: Callable[..., None], args: tuple[object, ...] = ()) -> SimpleNamespace:
+        patience.append((host_s, partial(function, *args)))
+        return SimpleNamespace(start=lambda: None)
+
+    monkeypatch.setattr("emulator.broker.service.threading", SimpleNamespace(Thread=threading.Thread, Timer=timer))
     job = interrupted(tmp_path)
+    patience.clear()
     setup = Unfound(tmp_path)
+    setup.until(lambda: patience and setup.broker.unreachable() == ["west"])
+    assert setup.broker.job(job).state is JobState.RUNNING
+    ((host_s, give_up),) = patience
+    assert host_s == PATIENCE_HOST_S
+    give_up()
     setup.until_state(job, JobState.FAILED)
     assert "cluster 'west' was not found" in setup.broker.job(job).reason
     setup.broker.close()
