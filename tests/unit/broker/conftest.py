@@ -19,6 +19,13 @@ def every_reading_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("emulator.broker.readings.MOST_AGE_HOST_S", 600.0)
 
 
+@pytest.fixture(autouse=True)
+def every_answer_of_a_policy_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the broker wait for a policy's process, however long this host takes; the limit of its CPU stays."""
+    monkeypatch.setattr("emulator.broker.policy_process.START_LIMIT_HOST_S", 600.0)
+    monkeypatch.setattr("emulator.broker.policy_process.WALL_LIMIT_HOST_S", 600.0)
+
+
 @pytest.fixture
 def setup(tmp_path: Path) -> Iterator[BrokerSetup]:
     """Yield a broker that runs until the test ends."""

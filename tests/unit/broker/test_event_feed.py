@@ -47,7 +47,7 @@ def test_text_within_an_event_cannot_end_a_stream_or_begin_a_line(journal):
 
 def test_a_waiter_is_woken_by_an_event_of_the_run(journal):
     async def wait() -> list[dict]:
-        page = asyncio.create_task(events_page(journal, 1, 0, host_wait_s=10))
+        page = asyncio.create_task(events_page(journal, 1, 0, host_wait_s=600))
         await asyncio.sleep(0.05)
         await asyncio.to_thread(journal.append, 2, EventKind.RUN_STARTED, 0)
         await asyncio.sleep(0.05)
