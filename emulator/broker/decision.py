@@ -94,7 +94,7 @@ def decide_all(run: Run, events: Sequence[SchedulingEvent], state: SystemState) 
             return decisions, str(error)
         except Exception as error:
             log.exception("run %d: the testbed's own deciders failed", run.id)
-            return decisions, _defect(run, error)
+            return decisions, defect(run, error)
         decisions.append(decision)
         for answer in decision.answers:
             if isinstance(answer, Start):
@@ -102,7 +102,7 @@ def decide_all(run: Run, events: Sequence[SchedulingEvent], state: SystemState) 
     return decisions, ""
 
 
-def _defect(run: Run, error: Exception) -> str:
+def defect(run: Run, error: Exception) -> str:
     """Return the sentence about a defect in the testbed's own queue or policy."""
     kind, (first, *_) = type(error).__name__, [*str(error).splitlines(), ""]
     return DEFECT.format(queue=run.request.queue, policy=run.request.policy, kind=kind, error=first)

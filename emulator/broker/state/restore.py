@@ -8,16 +8,19 @@ own failed: all jobs that waited in it have failed with the reason. Nothing is w
 
 from __future__ import annotations
 
+import collections
 import itertools
 import logging
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Iterator, Sequence
 
 from emulator.broker.deciding import deciding
+from emulator.broker.decision import defect
 from emulator.broker.state.jobs import LiveJob
 from emulator.broker.state.journal import Journal, StoredRun
 from emulator.broker.state.runs import Run
 from emulator.model.clock import EmulatedClock, boot_identity
-from emulator.model.errors import InvalidInput
+from emulator.model.errors import InvalidInput, JournalFailed
 from emulator.model.job import JobState, Timeline
 from emulator.model.placement import Component, Placement
 from emulator.model.topology import Topology
@@ -103,13 +106,19 @@ def _restore_run(kept: StoredRun, topology: Topology) -> Run:
 
 
 def _replay_decisions(run: Run, journal: Journal, topology: Topology) -> None:
+    """Have the deciders of `run` make its decisions again; if they fail, the run has failed, and not the broker."""
     ended: dict[int, JobView] = {}
     decisions = _read_decisions(journal.since_snapshot(run.id), run, ended)
-    first = next(decisions, None)
-    if first is not None and first.snapshot is not None:
-        run.deciders.restore(dict(first.snapshot))
-    sizes = [cluster.processors for cluster in topology.clusters]
-    replayed = replay(itertools.chain([first] if first else [], decisions), run.deciders, sizes)
+    try:
+        _make_again(decisions, run, [cluster.processors for cluster in topology.clusters])
+    except (sqlite3.Error, JournalFailed):
+        raise
+    except InvalidInput as error:
+        run.failure = str(error)
+    except Exception as error:
+        log.exception("run %d: the testbed's own deciders could not be restored", run.id)
+        run.failure = defect(run, error)
+    collections.deque(decisions, maxlen=0)  # what follows the failure, such as the run's ending, counts
     run.undecided_departures = tuple(
         Departure(view.id, placement)
         for view in ended.values()
@@ -117,7 +126,13 @@ def _replay_decisions(run: Run, journal: Journal, topology: Topology) -> None:
     )
     if run.failure and run.id == DEFAULT_RUN:
         _begin_again(run, topology)
-        return
+
+
+def _make_again(decisions: Iterator[Decision], run: Run, sizes: Sequence[int]) -> None:
+    first = next(decisions, None)
+    if first is not None and first.snapshot is not None:
+        run.deciders.restore(dict(first.snapshot))
+    replayed = replay(itertools.chain([first] if first else [], decisions), run.deciders, sizes)
     for difference in replayed.differences[:1]:
         log.warning(
             "run %d: decision %d made again differs in its %s: %s was recorded, %s came of it",

@@ -168,6 +168,23 @@ def test_a_run_goes_on_after_its_broker_was_killed_and_every_decision_is_made_ag
     again.close()
 
 
+def test_a_queue_that_cannot_be_restored_fails_its_run_and_the_broker_starts(tmp_path):
+    setup = BrokerSetup(tmp_path)
+    setup.east.others = setup.west.others = 8
+    restored = 'self._jobs = [recalled(job) for job in snapshot["jobs"]]'
+    assert restored in SMALLEST_FIRST
+    run = under(setup, SMALLEST_FIRST.replace(restored, "1 / 0"), **OWN_QUEUE)
+    job = setup.submit(6, run=run)
+    setup.until(lambda: recorded_decisions(setup, run))
+    kill(setup)
+    again = BrokerSetup(tmp_path)
+    again.until_state(job, JobState.FAILED)
+    assert "restore raised ZeroDivisionError" in again.broker.job(job).reason
+    again.broker.end_run(run)
+    again.until_state(again.submit(4), JobState.STARTING)
+    again.close()
+
+
 def test_a_policy_that_cannot_be_made_again_fails_its_run_and_the_broker_starts(tmp_path, monkeypatch):
     setup = BrokerSetup(tmp_path)
     setup.east.others = setup.west.others = 8

@@ -267,6 +267,27 @@ def test_the_default_run_begins_again_after_a_defect_when_the_broker_does(tmp_pa
     again.close()
 
 
+def test_a_queue_of_the_testbed_that_cannot_be_restored_fails_its_run_and_not_the_broker(tmp_path, monkeypatch):
+    setup = BrokerSetup(tmp_path)
+    setup.east.others = setup.west.others = 8
+    outside = setup.submit(4)
+    setup.until(lambda: setup.broker.queue()[0].placement_tries > 0)
+    setup.broker.cancel(outside)
+    setup.until_state(outside, JobState.CANCELLED)
+    run = setup.broker.begin_run(RunRequest(name="r")).id
+    setup.broker.start_run(run)
+    job = setup.submit(4, run=run)
+    setup.until(lambda: setup.broker.queue()[0].placement_tries > 0)
+    kill(setup)
+    monkeypatch.setattr(PlacementQueue, "restore", lambda self, snapshot: 1 / 0)
+    again = BrokerSetup(tmp_path)
+    again.until_state(job, JobState.FAILED)
+    assert "raised ZeroDivisionError (division by zero), a defect of the testbed" in again.broker.job(job).reason
+    again.broker.end_run(run)
+    finish_all(again, [again.submit(4)])
+    again.close()
+
+
 def interrupted(folder: Path) -> int:
     """A job that ran on both clusters when its broker was killed."""
     setup = BrokerSetup(folder)
