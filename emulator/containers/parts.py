@@ -124,6 +124,9 @@ def _with_health(
     else:
         script = CLUSTER_HEALTH if part.role == CLUSTER else ROUTER_HEALTH
         faults = _script_faults(container, script, patience_host_s)
+        if not faults and part.role == CLUSTER:
+            _, listed = container.exec_run(["ip", "-4", "-o", "address", "show"])
+            faults = lacking_addresses(part, listed.decode(errors="replace"))
     if faults:
         try:
             container.reload()
@@ -145,6 +148,19 @@ def attached_addresses(attributes: Mapping[str, Any], networks: Mapping[str, str
         if address and networks.get(name) == settings.get("NetworkID"):
             addresses[name] = str(address)
     return addresses
+
+
+def lacking_addresses(part: RenderedPart, listed: str) -> tuple[str, ...]:
+    """Return a fault for each address that no interface of a part has, as `ip -4 -o address show` lists them.
+
+    The engine may say that a container is attached to a network and have given it no address there.
+    """
+    held = {word.partition("/")[0] for line in listed.splitlines() for word in line.split()[3:4]}
+    return tuple(
+        f"has no interface with {address} on {network}"
+        for network, address in part.addresses.items()
+        if address not in held
+    )
 
 
 def _script_faults(container: Container, script: str, patience_host_s: float) -> tuple[str, ...]:

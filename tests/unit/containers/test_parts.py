@@ -10,7 +10,7 @@ from emulator.containers.compose import ImageReferences, Rendering, render
 from emulator.containers.inspection import faults_of
 from emulator.containers.mending import FoundPart
 from emulator.containers.names import PartNames
-from emulator.containers.parts import FoundParts, attached_addresses, rendered_parts
+from emulator.containers.parts import FoundParts, attached_addresses, lacking_addresses, rendered_parts
 from emulator.model.catalogue import topology_named
 from emulator.model.documents import parse_document
 from emulator.model.topology import Topology
@@ -108,3 +108,11 @@ def test_status_has_a_sentence_for_each_fault() -> None:
         "The container lab-wan is paused.",
         "The container lab-broker is not on lab-control.",
     ]
+
+
+def test_an_address_that_no_interface_has_is_a_fault_whatever_the_engine_says() -> None:
+    delft = next(part for part in rendered_parts(document(topology_named("mini"))) if part.name == "lab-delft")
+    control = "2: eth0    inet 10.111.0.11/17 brd 10.111.127.255 scope global eth0\n"
+    site = "3: eth1    inet 10.111.129.10/24 scope global eth1\n"
+    assert lacking_addresses(delft, control + site) == ()
+    assert lacking_addresses(delft, control) == ("has no interface with 10.111.129.10 on lab-site-delft",)
