@@ -57,13 +57,6 @@ class Parts:
     def disconnect(self, part: str, network: str) -> None:
         self.client.networks.get(f"{self.testbed}-{network}").disconnect(f"{self.testbed}-{part}", force=True)
 
-    def take_address(self, cluster: str) -> None:
-        container = self.container(cluster)
-        script = 'ip -4 address flush dev "$(ip -4 -o route get "$0" | sed -n "s/.* dev \\([^ ]*\\).*/\\1/p")"'
-        broker = self.container("broker").attrs["NetworkSettings"]["Networks"][f"{self.testbed}-control"]["IPAddress"]
-        code, said = container.exec_run(["sh", "-c", script, broker], privileged=True)
-        assert code == 0, said
-
     def stop_all(self) -> None:
         for container in engine.containers_of(self.client, self.testbed):
             container.stop(timeout=2)
@@ -112,9 +105,6 @@ RARE: dict[str, Fault] = {
     "router paused": lambda parts: parts.container("wan").pause(),
     "broker paused": lambda parts: parts.container("broker").pause(),
     "cluster restarted by hand, so that its links are gone": lambda parts: parts.container("east").restart(timeout=2),
-    "address taken from a cluster's interface, of which the engine knows nothing": lambda parts: parts.take_address(
-        "east"
-    ),
     "cluster has another address": lambda parts: parts.attach_with_another_address("east", "control"),
     "networks deleted": Parts.delete_networks,
     "networks deleted while all is stopped": lambda parts: (parts.stop_all(), parts.delete_networks())[0],
