@@ -34,6 +34,13 @@ LOG_FILE: Final = "jobs.swf"
 GRID_LOG_FILE: Final = "jobs.gwf"
 COMPONENTS_FILE: Final = "components.csv"
 
+InterconnectOption = Annotated[
+    WhichInterconnect | None,
+    typer.Option(
+        help="The interconnect inside clusters; by default single-cluster for a job in one, else coallocated."
+    ),
+]
+
 
 class Exchange(StrEnum):
     """The way in which the Poisson application exchanges borders."""
@@ -59,12 +66,7 @@ def export(
     processors: Annotated[int, typer.Option(help="Its processors.")] = 16,
     clusters: Annotated[int, typer.Option(help="The clusters that it is spread over, in equal components.")] = 1,
     on: Annotated[str | None, typer.Option(help="The names of these clusters, in order, joined by commas.")] = None,
-    interconnect: Annotated[
-        WhichInterconnect | None,
-        typer.Option(
-            help="The interconnect inside clusters; by default single-cluster for a job in one, else coallocated."
-        ),
-    ] = None,
+    interconnect: InterconnectOption = None,
     exchange: Annotated[Exchange, typer.Option(help="Borders one after another, or all at once.")] = Exchange.STEPS,
     iterations: Annotated[int, typer.Option(help="Iterations to predict.")] = DEFAULT_ITERATIONS,
     out: Annotated[

@@ -9,7 +9,7 @@ import typer
 from apps.grid import equal_components
 from apps.registry import application_named
 from emulator.cli.completion import topologies
-from emulator.cli.export import Exchange
+from emulator.cli.export import Exchange, InterconnectOption
 from emulator.cli.options import JsonOption
 from emulator.cli.tables import show_rows
 from emulator.fidelity.iteration.accuracy import computing_share
@@ -40,12 +40,7 @@ def predict(
     topology: Annotated[
         str, typer.Option(help="A topology's name in compose/, or a YAML file.", autocompletion=topologies)
     ] = DEFAULT_TOPOLOGY,
-    interconnect: Annotated[
-        WhichInterconnect | None,
-        typer.Option(
-            help="The interconnect inside clusters; by default single-cluster for a job in one, else coallocated."
-        ),
-    ] = None,
+    interconnect: InterconnectOption = None,
     processors_per_node: Annotated[
         int | None, typer.Option(min=1, help="Processors of each node that the job gets; else as the topology says.")
     ] = None,
