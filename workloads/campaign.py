@@ -30,8 +30,8 @@ from emulator.model.request import RequestKind
 from emulator.model.rules import StatedRules
 from emulator.model.scheduling import Scanning, Sources, StatedClaiming, StatedScheduling
 from emulator.model.topology import Name
-from emulator.policies.names import policy_name, queue_name
-from emulator.policies.registry import custom_file, default_policy
+from emulator.policies.names import custom_file, policy_name, queue_name
+from emulator.policies.registry import default_policy
 from workloads.distributions import Exponential
 from workloads.job_choices import InputFiles, JobChoice, UniformService
 

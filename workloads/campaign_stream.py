@@ -65,10 +65,20 @@ def campaign_jobs(campaign: Campaign, topology: Topology, seed: int) -> Campaign
 
 
 def campaign_files(campaign: Campaign, topology: Topology, seed: int) -> dict[str, InputFile]:
-    """Return the input files of all jobs of `campaign` under `seed`, by logical name; empty if its jobs read none."""
+    """Return the input files of all jobs of `campaign` under `seed`, by logical name; empty if its jobs read none.
+
+    Raises:
+        InvalidInput: if a file has more replicas than there are clusters.
+    """
     input_files = campaign.input_files
     if input_files is None:
         return {}
+    most, clusters = max(input_files.replicas), len(topology.clusters)
+    if most > clusters:
+        raise InvalidInput(
+            f"Campaign {campaign.name!r}: {most} replicas of a file are at {most} different clusters, and "
+            f"{topology.name!r} has {clusters} (--replicas {clusters} is the most)."
+        )
     sizes, replicas, sites = (stream(seed, name) for name in ("file size", "replicas", "file sites"))
     alphabetical = sorted(range(len(topology.clusters)), key=lambda index: topology.clusters[index].name)
     drawn = [_file(input_files, alphabetical, sizes, replicas, sites) for _ in range(campaign.jobs)]
@@ -86,6 +96,6 @@ def _file(
     sites: numpy.random.Generator,
 ) -> InputFile:
     size_bytes = input_files.sizes_bytes[int(sizes.integers(len(input_files.sizes_bytes)))]
-    number = min(input_files.replicas[int(replicas.integers(len(input_files.replicas)))], len(alphabetical))
+    number = input_files.replicas[int(replicas.integers(len(input_files.replicas)))]
     chosen = set(sites.permutation(len(alphabetical))[:number].tolist())
     return InputFile(tuple(site for site in alphabetical if site in chosen), float(size_bytes))

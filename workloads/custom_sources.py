@@ -6,7 +6,7 @@ from pathlib import Path
 
 from emulator.model.errors import InvalidInput
 from emulator.policies.custom_code import source_at
-from emulator.policies.registry import custom_file
+from emulator.policies.names import custom_file
 from workloads.campaign import Campaign
 
 

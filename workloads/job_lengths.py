@@ -50,6 +50,18 @@ def with_lengths(arrivals: Sequence[Arrival], campaign: Campaign, topology: Topo
     ]
 
 
+def with_once_divided(arrivals: Sequence[Arrival], campaign: Campaign) -> list[Arrival]:
+    """Return `arrivals` of `campaign` where what jobs pass on once is divided by the time scale, as in a live run."""
+    found: list[Arrival] = []
+    for arrival in arrivals:
+        job = arrival.specification
+        if job.kind is JobKind.MPI:
+            divided = _once_divided(application_named(job.application), job.arguments, campaign.time_scale)
+            job = job.model_copy(update={"arguments": divided})
+        found.append(arrival.model_copy(update={"specification": job}))
+    return found
+
+
 class _Lengths:
     """The lengths that jobs get; equal problems on equally many processors are predicted once."""
 

@@ -1,4 +1,4 @@
-"""The load generator, a headless locust program that submits the jobs of a schedule to the broker as they arrive.
+"""The load generator, a locust program that submits the jobs of a schedule to the broker as they arrive.
 
 A few users share one queue of arrivals. Each takes the next arrival, sleeps until its time and submits it, so that a
 slow answer does not delay the next submission. Each submission has a key and is repeated if the broker does not answer;
@@ -37,6 +37,7 @@ _run = int(os.environ["TESTBED_RUN"])
 _waiting: deque[tuple[int, Arrival]] = deque(enumerate(read_schedule(Path(os.environ["TESTBED_SCHEDULE"])), start=1))
 _unsubmitted = len(_waiting)
 _clock: EmulatedClock | None = None
+_ending = False
 
 
 @events.test_start.add_listener  # type: ignore[untyped-decorator]
@@ -51,6 +52,13 @@ def start_clock(environment: LocustEnvironment, **_: Any) -> None:
     gevent.spawn(_end_when_orphaned, environment, os.getppid())
     if run.host_origin_s is not None:
         _clock = EmulatedClock(Dilation(run.request.dilation), run.host_origin_s)
+
+
+@events.test_stop.add_listener  # type: ignore[untyped-decorator]
+def refuse_to_stop(environment: LocustEnvironment, **_: Any) -> None:
+    """End the load generator with an error if it is stopped on its page before everything is submitted."""
+    if not _ending:
+        _give_up(environment, TestbedError("The load generator was stopped on its page."))
 
 
 class Submitter(User):
@@ -97,20 +105,28 @@ def _end_when_orphaned(environment: LocustEnvironment, parent: int) -> None:
     """Stop submitting when the campaign process that started this one has ended."""
     while os.getppid() == parent:
         gevent.sleep(_HOST_LOOK_ROUND_S)
-    if environment.runner is not None:
-        environment.runner.quit()
+    _end(environment)
 
 
 def _count_one(environment: LocustEnvironment) -> None:
     global _unsubmitted
     _unsubmitted -= 1
-    if _unsubmitted == 0 and environment.runner is not None:
-        gevent.spawn(environment.runner.quit)
+    if _unsubmitted == 0:
+        _end(environment)
 
 
 def _give_up(environment: LocustEnvironment, error: TestbedError) -> None:
     """End the load generator, because a campaign must not lack a job."""
     print(f"testbed: {error}", file=sys.stderr)
     environment.process_exit_code = EXIT_NOT_SUBMITTED
+    _end(environment)
+
+
+def _end(environment: LocustEnvironment) -> None:
+    """End locust, and its page if it shows one."""
+    global _ending
+    _ending = True
     if environment.runner is not None:
         gevent.spawn(environment.runner.quit)
+    if environment.web_ui is not None:
+        gevent.spawn(environment.web_ui.stop)

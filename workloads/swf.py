@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,7 +82,7 @@ _KINDS: Final = tuple(get_type_hints(SwfRecord).values())
 
 
 def read_swf(path: Path) -> SwfLog:
-    """Read the log in the file at `path`, which is gzipped if its name ends in ``.gz``.
+    """Read the log in the file at `path`, which is gzipped if its name ends in ``.gz``, whatever its case.
 
     Raises:
         InvalidInput: if the file cannot be read or a line is not a record; the message names the file, the line and the
@@ -117,10 +118,10 @@ def write_swf(header: Iterable[str], records: Iterable[SwfRecord], path: Path) -
 
 def _text_lines(path: Path) -> Iterator[str]:
     try:
-        with (gzip.open(path, "rt", encoding="utf-8", errors="replace") if path.suffix == ".gz" else
+        with (gzip.open(path, "rt", encoding="utf-8", errors="replace") if path.suffix.lower() == ".gz" else
               path.open(encoding="utf-8", errors="replace")) as text:  # fmt: skip
             yield from text
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise InvalidInput(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error}).") from error
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from emulator.model.errors import InvalidInput
+from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.request import JobRequest, RequestKind
 from emulator.model.stream import StreamJob
 from workloads.distributions import stream
@@ -64,7 +64,9 @@ def swf_jobs(
         try:
             check(job)
         except InvalidInput as error:
-            raise InvalidInput(f"{path}, line {line}: {error}") from error
+            too_large = component_limit is None and isinstance(error, ImpossibleRequest)
+            remedy = " (--component-limit splits large jobs)" if too_large else ""
+            raise InvalidInput(f"{path}, line {line}: {error}{remedy}") from error
         jobs.append(job)
     if not jobs:
         raise InvalidInput(f"{path}: holds no job that could be simulated.")

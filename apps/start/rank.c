@@ -8,6 +8,9 @@
  *
  * Without mpirun, or alone on a node, it becomes the Python program itself.
  *
+ * The Python is the one that the environment variable TESTBED_PYTHON names, by its path or as it is found on PATH; else
+ * /usr/bin/python3.
+ *
  * The message: a header line "ARGUMENTS BYTES\n", padded to HEADER_BYTES, with the streams attached; then BYTES bytes of
  * strings, each ended by a zero: the arguments, the working directory, the environment. The answer: the rank's status
  * as wait(2) gives it, in 4 bytes of this host.
@@ -32,6 +35,7 @@
 #include <unistd.h>
 
 #define PYTHON "/usr/bin/python3"
+#define PYTHON_VARIABLE "TESTBED_PYTHON"
 #define HEADER_BYTES 64
 #define STREAMS 3
 #define BACKLOG 1024
@@ -70,18 +74,32 @@ static void fail(const char *what)
     exit(EXIT_FAILED);
 }
 
+static char *python(void)
+{
+    char *named = getenv(PYTHON_VARIABLE);
+    return named != NULL && *named != 0 ? named : PYTHON;
+}
+
+/* Become Python with these words, the first of which names it. */
+static void become_python(char **words)
+{
+    char what[SENTENCE_BYTES];
+    execvp(words[0], words);
+    snprintf(what, sizeof what, "%s does not run", words[0]);
+    fail(what);
+}
+
 /* Run the rank in this process, as if mpirun had started Python itself. */
 static void run_plainly(int argc, char **argv)
 {
     char **words = calloc((size_t)argc + 3, sizeof *words);
     if (words == NULL)
         fail("no memory for its arguments");
-    words[0] = "python3";
+    words[0] = python();
     words[1] = "-m";
     words[2] = "apps";
     memcpy(words + 3, argv + 1, (size_t)argc * sizeof *words);
-    execv(PYTHON, words);
-    fail(PYTHON " does not run");
+    become_python(words);
 }
 
 /* Find the socket at which the ranks of this job meet on this node; return 0 if there is none. */
@@ -106,7 +124,7 @@ static void become_parent(int listener, int life, int argc, char **argv)
     char **words = calloc((size_t)argc + 7, sizeof *words);
     if (words == NULL)
         fail("no memory for its parent's arguments");
-    words[0] = PYTHON;
+    words[0] = python();
     words[1] = "-m";
     words[2] = "apps.start.parent";
     words[3] = listener_text;
@@ -115,8 +133,7 @@ static void become_parent(int listener, int life, int argc, char **argv)
     /* The parent needs none of these; the ranks, which look like it to ps, write their command over its own. */
     memcpy(words + 6, argv + 1, (size_t)argc * sizeof *words);
     setpgid(0, 0);
-    execv(PYTHON, words);
-    fail(PYTHON " does not run");
+    become_python(words);
 }
 
 static void start_parent(int listener, int argc, char **argv)

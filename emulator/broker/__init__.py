@@ -6,6 +6,7 @@ submissions   submitted jobs are checked and recorded, all that wait in one tran
 scheduling    the discipline is asked about each event, and its answers are carried out
 decision      one decision: the clusters' occupancy becomes the policy's state
 deciding      who decides in a run; a researcher's own policy has a process (`policy_process`, `policy_worker`)
+foreign_json  what ranks and policies send, as far as an event can hold it
 readings      how full the clusters are, read on threads of their own
 pending       the events that wait for readings before they are decided on
 capacity      which processors came free without a departure, while jobs wait

@@ -9,7 +9,7 @@ from emulator.model.topology import Topology
 from emulator.model.views import RunRequest
 from emulator.policies.admission import Admitting
 from emulator.policies.factory import DecisionMaker, check_live, deciders
-from emulator.policies.registry import custom_file
+from emulator.policies.names import custom_file
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from emulator.broker.state.jobs import LiveJob
 from emulator.broker.state.runs import Run
 from emulator.model.errors import InvalidInput
 from emulator.model.topology import Topology
+from emulator.model.views import DEFAULT_RUN
 from emulator.policies.answer_checks import check_answers
 from emulator.policies.decisions import SNAPSHOT_EVERY, Decision
 from emulator.policies.protocols import Scan, SchedulingEvent, Start
@@ -23,6 +24,7 @@ DEFECT = (
     "Queue {queue!r} with policy {policy!r} raised {kind} ({error}), a defect of the testbed: `testbed logs broker` "
     "shows where, please report it."
 )
+AGAIN = " Run 0 begins again, with an empty queue, when the next job is submitted to it."
 
 
 def system_state(
@@ -102,10 +104,20 @@ def decide_all(run: Run, events: Sequence[SchedulingEvent], state: SystemState) 
     return decisions, ""
 
 
+def waiting_in(run: Run) -> tuple[list[int], str]:
+    """Return the jobs that the run's discipline says wait, and the reason if asking it failed."""
+    try:
+        return list(run.discipline.waiting()), ""
+    except Exception as error:
+        log.exception("run %d: the testbed's own discipline failed", run.id)
+        return [], defect(run, error)
+
+
 def defect(run: Run, error: Exception) -> str:
     """Return the sentence about a defect in the testbed's own queue or policy."""
     kind, (first, *_) = type(error).__name__, [*str(error).splitlines(), ""]
-    return DEFECT.format(queue=run.request.queue, policy=run.request.policy, kind=kind, error=first)
+    sentence = DEFECT.format(queue=run.request.queue, policy=run.request.policy, kind=kind, error=first)
+    return sentence + AGAIN if run.id == DEFAULT_RUN else sentence
 
 
 def _with(run: Run, start: Start, state: SystemState) -> SystemState:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import emulator
+from emulator.broker.foreign_json import check_depth, parse_foreign
 from emulator.broker.policy_worker import POLICY_USER
 from emulator.model.errors import ImpossibleRequest, InvalidInput, PolicyFailed, UnknownName
 from emulator.model.placement import Placement
@@ -27,9 +28,9 @@ from emulator.model.views import RunRequest
 from emulator.policies.custom_answers import plain_answers, plain_timestamp_s
 from emulator.policies.decisions import event_record, recorded_answer, state_record
 from emulator.policies.factory import accepting_fixed
+from emulator.policies.names import custom_file
 from emulator.policies.protocols import PlacementPolicy, Reject, SchedulingEvent, Start, WaitingJob
 from emulator.policies.queues.snapshot_codec import remembered
-from emulator.policies.registry import custom_file
 from emulator.policies.state import SystemState
 
 Value = TypeVar("Value")
@@ -229,7 +230,7 @@ class OwnDeciders:
     def snapshot(self) -> dict[str, Any]:
         """Return all internal state that the next decision depends on, as plain values for `restore`."""
         return self._process.read(
-            self._process.ask("a snapshot", do="snapshot"), lambda answer: dict(answer["snapshot"])
+            self._process.ask("a snapshot", do="snapshot"), lambda answer: _storable(dict(answer["snapshot"]))
         )
 
     def restore(self, snapshot: dict[str, Any]) -> None:
@@ -345,13 +346,15 @@ def _cpu_s(pid: int) -> float:
 
 
 def _object(answer: Mapping[str, Any]) -> dict[str, Any]:
-    try:
-        value = json.loads(answer["line"])
-    except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
+    value = parse_foreign(answer["line"], may_be_infinite=True)
     if not isinstance(value, dict):
         raise TypeError("it is no object")
     return value
+
+
+def _storable(snapshot: dict[str, Any]) -> dict[str, Any]:
+    check_depth(snapshot)
+    return snapshot
 
 
 def _sentence(text: str) -> str:

@@ -68,8 +68,7 @@ class Recovery:
             self._scheduling.catch_up(run)
             if run.failure:
                 continue
-            jobs_wait = bool(run.discipline.waiting()) and not run.is_scanned
-            run.poller.reset(len(self._topology.clusters), jobs_wait=jobs_wait)
+            run.poller.reset(len(self._topology.clusters), jobs_wait=run.jobs_wait and not run.is_scanned)
 
     def cluster_found(self, cluster: str) -> None:
         """Settle the jobs that waited for `cluster` only; it answers, and holds nothing in our name."""

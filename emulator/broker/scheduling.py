@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 
-from emulator.broker.decision import decide_all, nothing_idle, system_state
+from emulator.broker.decision import decide_all, defect, nothing_idle, system_state, waiting_in
 from emulator.broker.files.replicas import Replicas
 from emulator.broker.jobs.reports import Ended
 from emulator.broker.jobs.supervisor import JobSupervisor
@@ -23,7 +23,7 @@ from emulator.broker.state.recording import EventRecorder
 from emulator.broker.state.restore import restore_decisions
 from emulator.broker.state.runs import Run
 from emulator.clusters.protocol import LocalResourceManager
-from emulator.model.errors import JournalFailed
+from emulator.model.errors import InvalidInput, JournalFailed
 from emulator.model.job import JobState
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
@@ -100,10 +100,11 @@ class Scheduling:
         """
         if run.is_behind:
             return
-        if run.failure:
-            self.changes.do_in_time(partial(self._fail_waiting, run))
+        known, failure = ([], run.failure) if run.failure else waiting_in(run)
+        if failure:
+            self.changes.do_in_time(partial(self._fail, run, failure))
             return
-        waiting = set(run.discipline.waiting())
+        waiting = set(known)
         gone = [Withdrawal(number) for number in sorted(waiting) if not run.has_queued(number)]
         if gone:
             self._decide_on(run, gone, nothing_idle(self._topology, run.now_s()))
@@ -127,7 +128,7 @@ class Scheduling:
         if not run.is_ending:
             self.catch_up(run)
             if not run.failure and not run.is_behind:
-                run.poller.reset(len(self._topology.clusters), jobs_wait=bool(run.discipline.waiting()))
+                run.poller.reset(len(self._topology.clusters), jobs_wait=run.jobs_wait)
 
     def decide_arrivals(self, run: Run, jobs: Sequence[LiveJob]) -> None:
         """Have the discipline asked about jobs that arrived together, one after another, at one reading."""
@@ -273,14 +274,17 @@ class Scheduling:
         """Decide on `events` one after another, and carry out the answers.
 
         Answers and their effects are recorded in one transaction, so that no answer is known without its effect. If it
-        fails, nothing was decided: the run is behind until its discipline is restored.
+        fails, nothing was decided: the run is behind until its discipline is restored. If they cannot be recorded or
+        carried out at all, the run fails.
         """
         if run.failure:
-            self.changes.do_in_time(partial(self._fail_waiting, run))
+            self.changes.do_in_time(partial(self._fail, run, run.failure))
             return
         before, decisions = run.decisions, list[Decision]()
         try:
-            decisions, failure = decide_all(run, self._without_lost_files(run, events), state)
+            current, failure = self._without_lost_files(run, events)
+            if not failure:
+                decisions, failure = decide_all(run, current, state)
             placed = self._record(run, decisions, failure, state.time_s)
         except JournalFailed as error:
             log.warning("run %d: what was decided is undone: %s", run.id, error)
@@ -288,19 +292,29 @@ class Scheduling:
             for answer in _answers(decisions):
                 run.jobs[answer.job_id].answered = False
             return
+        except Exception as error:
+            log.exception("run %d: what was decided cannot be carried out", run.id)
+            failure = str(error) if isinstance(error, InvalidInput) else defect(run, error)
+            self.changes.do_in_time(partial(self._fail, run, failure))
+            return
         for job in placed:
             self.supervisor.launch(run, job)
 
-    def _without_lost_files(self, run: Run, events: Sequence[SchedulingEvent]) -> list[SchedulingEvent]:
-        """Fail the waiting jobs whose input file is not in the catalogue, before a policy is asked about them."""
-        lost = [number for number, name in run.waiting_files.items() if name not in self._replicas.catalogue]
+    def _without_lost_files(self, run: Run, events: Sequence[SchedulingEvent]) -> tuple[Sequence[SchedulingEvent], str]:
+        """Fail the waiting jobs whose input file is not in the catalogue, before a policy is asked about them.
+
+        Returns the events that are left, and the reason if the run's discipline failed.
+        """
+        lost = {number for number, name in run.waiting_files.items() if name not in self._replicas.catalogue}
         if not lost:
-            return list(events)
+            return events, ""
+        waiting, failure = waiting_in(run)
         withdrawn = {event.job_id for event in events if isinstance(event, Withdrawal)}
-        gone = [Withdrawal(number) for number in run.discipline.waiting() if number in lost and number not in withdrawn]
+        gone = [Withdrawal(number) for number in waiting if number in lost and number not in withdrawn]
         for number in lost:
             self._fail_without_file(run, run.jobs[number])
-        return [*gone, *(event for event in events if not (isinstance(event, Arrival) and event.job.id in lost))]
+        left = [event for event in events if not (isinstance(event, Arrival) and event.job.id in lost)]
+        return [*gone, *left], failure
 
     def _fail_without_file(self, run: Run, job: LiveJob) -> None:
         reason = f"Its input file {job.request.file!r} is at no site any more."
@@ -314,7 +328,7 @@ class Scheduling:
                 self.recorder.record(run, EventKind.DECISION, detail=decision_record(decision), time_s=decision.time_s)
             placed = self._apply(run, _answers(decisions), time_s)
             if failure:
-                self._fail_run(run, failure)
+                self._fail(run, failure)
         return placed
 
     def _apply(self, run: Run, answers: Sequence[Start | Reject], time_s: float) -> list[LiveJob]:
@@ -337,17 +351,21 @@ class Scheduling:
         job.claiming = ClaimingProcedure.begun(run.request.claiming, time_s, answer.placement.transfer_s)
         self.recorder.record(run, EventKind.PLACED, job)
 
-    def _fail_run(self, run: Run, failure: str) -> None:
-        """Fail the waiting jobs of a run whose discipline or policy failed; nothing is decided in it any more."""
-        run.failure = failure
-        self.changes.afterwards(run.close)
-        self.recorder.record(run, EventKind.POLICY_FAILED, detail={"reason": failure})
-        self._fail_waiting(run)
+    def _fail(self, run: Run, failure: str) -> None:
+        """Fail the waiting jobs of a run whose discipline or policy failed; nothing is decided in it any more.
 
-    def _fail_waiting(self, run: Run) -> None:
-        for job in run.unfinished:
-            if job.state is JobState.QUEUED:
-                self.supervisor.finish(run, job, Ended(JobState.FAILED, run.failure))
+        The failure of a run is recorded once.
+        """
+        with self.changes.transaction():
+            self.changes.keep(run)
+            run.failure = failure
+            if not run.failure_is_recorded:
+                run.failure_is_recorded = True
+                self.changes.afterwards(run.close)
+                self.recorder.record(run, EventKind.POLICY_FAILED, detail={"reason": failure})
+            for job in run.unfinished:
+                if job.state is JobState.QUEUED:
+                    self.supervisor.finish(run, job, Ended(JobState.FAILED, failure))
 
 
 def _answers(decisions: Sequence[Decision]) -> list[Start | Reject]:

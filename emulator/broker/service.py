@@ -30,7 +30,7 @@ from emulator.broker.status import BrokerHealth, cluster_views, waiting_jobs
 from emulator.broker.submissions import Submissions
 from emulator.clusters.file_server import FileServer
 from emulator.clusters.protocol import AllocationEvent, LocalResourceManager
-from emulator.model.errors import TestbedNotUp, UnknownName
+from emulator.model.errors import PolicyFailed, TestbedNotUp, UnknownName
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
 from emulator.model.views import ClusterView, EventKind, JobView, QueueEntryView, RunRequest, RunView, Submission
@@ -154,7 +154,13 @@ class Broker:
             raise
 
     def start_run(self, number: int) -> RunView:
-        """Set the run's clock to zero; from now on it takes jobs."""
+        """Set the run's clock to zero; from now on it takes jobs. To start a run twice is no error.
+
+        Raises:
+            UnknownName: if there is no such run.
+            TestbedNotUp: if it does not hold the testbed.
+            PolicyFailed: if its policy or queue could not be loaded again after a restart of the broker.
+        """
         return self._loop.call(partial(self._start_run, number))
 
     def end_run(self, number: int) -> RunView:
@@ -168,7 +174,10 @@ class Broker:
         deadline_host_s = time.monotonic() + END_TIMEOUT_HOST_S
         while self._loop.call(lambda: bool(self._registry.run(number).unfinished)):
             if time.monotonic() > deadline_host_s:
-                raise TestbedNotUp(f"Run {number} has jobs that did not end within {END_TIMEOUT_HOST_S:.0f} s.")
+                raise TestbedNotUp(
+                    f"Run {number} has jobs that did not end within {END_TIMEOUT_HOST_S:.0f} s (`testbed jobs` shows "
+                    "them): end it again with `testbed campaign stop`."
+                )
             time.sleep(END_POLL_HOST_S)
         return self._loop.call(lambda: self._cancellation.end_run(number).view())
 
@@ -259,6 +268,10 @@ class Broker:
 
     def _start_run(self, number: int) -> RunView:
         run = self._registry.current_run(number)
+        if run.clock is not None:
+            return run.view()
+        if run.failure:
+            raise PolicyFailed(run.failure)
         with self._scheduling.changes.transaction():
             self._scheduling.changes.keep(run)
             clock = run.start()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +18,14 @@ from emulator.campaigns.simulated_background import controlled_background
 from emulator.campaigns.simulated_run import NamedJob
 from emulator.fidelity.background import SETTLING_S, BandWatch
 from emulator.model.errors import InvalidInput
-from emulator.model.records import FORMAT_VERSION, MANIFEST_FILE, SCHEDULE_FILE, RunKind, RunProgress
+from emulator.model.records import (
+    FORMAT_VERSION,
+    MANIFEST_FILE,
+    SCHEDULE_FILE,
+    BackgroundRow,
+    RunKind,
+    RunProgress,
+)
 from emulator.model.stream import StreamJob
 from emulator.model.times import Times
 from emulator.model.topology import Middleware, Topology
@@ -148,8 +155,10 @@ def _named(arrival: Arrival) -> NamedJob:
 
 
 def _recorded_middleware(run: RunRecords) -> Middleware:
-    """Return the mean overhead of the run's jobs, whose topology states none."""
-    overheads_s = [job.overhead_s for job in run.jobs if job.overhead_s is not None]
+    """Return the mean overhead of the run's jobs, whose topology states none; the simulator adds file transfers."""
+    overheads_s = [
+        max(0.0, job.overhead_s - (job.estimated_transfer_s or 0.0)) for job in run.jobs if job.overhead_s is not None
+    ]
     return Middleware(base_s=statistics.fmean(overheads_s)) if overheads_s else NO_OVERHEAD
 
 
@@ -165,10 +174,19 @@ def _background(run: RunRecords, campaign: Campaign) -> tuple[OtherUsers | None,
     unknown = next((row.cluster for row in run.background if row.cluster not in index), None)
     if unknown is not None:
         raise InvalidInput(f"{run.path}: background.csv: there is no cluster {unknown!r} in the run's topology.")
-    series = [
-        BackgroundChange(row.time_s, index[row.cluster], row.dummy_processors, row.local_processors)
-        for row in run.background
-    ]
     watch = BandWatch(background.of(topology.processors), background.void_after_s, SETTLING_S / campaign.time_scale)
-    ordered = sorted(series, key=lambda change: change.time_s)
-    return ReplayedBackground(ordered, len(topology.clusters), watch), "as recorded"
+    return ReplayedBackground(_changes(run.background, index), len(topology.clusters), watch), "as recorded"
+
+
+def _changes(rows: Sequence[BackgroundRow], index: Mapping[str, int]) -> list[BackgroundChange]:
+    """Return the changes that `rows` record, in order of time.
+
+    A later row of a cluster replaces the one before it. Reports of clusters take their time, so it may name an earlier
+    timestamp: then it holds from that of the row before it.
+    """
+    latest_s: dict[str, float] = {}
+    found: list[BackgroundChange] = []
+    for row in rows:
+        time_s = latest_s[row.cluster] = max(row.time_s, latest_s.get(row.cluster, row.time_s))
+        found.append(BackgroundChange(time_s, index[row.cluster], row.dummy_processors, row.local_processors))
+    return sorted(found, key=lambda change: change.time_s)

@@ -12,10 +12,13 @@ from pathlib import Path
 from apps.registry import check_program
 from emulator.campaigns.background import BackgroundAboveBand, background_held, check_local_users
 from emulator.campaigns.dilation import CampaignDilation, chosen_dilation
-from emulator.campaigns.load_generator import LoadGenerator
+from emulator.campaigns.load_generator import LoadGenerator, check_page_port
+from emulator.model.catalogue import topology_named
 from emulator.model.clock import Dilation
+from emulator.model.documents import validate
 from emulator.model.errors import InvalidInput, RunFailed
 from emulator.model.job import JobKind, JobSpecification
+from emulator.model.project import DOCUMENT_SUFFIXES
 from emulator.model.records import SCHEDULE_FILE, RunKind
 from emulator.model.topology import Topology
 from emulator.model.views import RunRequest, RunView
@@ -47,12 +50,19 @@ def planned(testbed: Testbed, campaign: Campaign, seed: int) -> list[Arrival]:
             of their kind.
         UnknownName: if there is no such policy, or no such application.
     """
-    if campaign.topology.lower() != testbed.topology.name:
+    if _stated_topology(campaign) != testbed.topology.name:
         raise InvalidInput(
             f"Campaign {campaign.name!r} is for topology {campaign.topology!r}, but {testbed.topology.name!r} runs "
             f"(take it down with `testbed down`, then `testbed up --topology {campaign.topology}`)."
         )
     return arrivals_on(testbed.topology, campaign, seed)
+
+
+def _stated_topology(campaign: Campaign) -> str:
+    """Return the name of the topology that `campaign` states by its name or by the path of its file."""
+    if Path(campaign.topology).suffix.lower() in DOCUMENT_SUFFIXES:
+        return topology_named(campaign.topology).name
+    return campaign.topology.lower()
 
 
 def arrivals_on(topology: Topology, campaign: Campaign, seed: int) -> list[Arrival]:
@@ -106,14 +116,16 @@ def run_campaign(
     tried: bool = False,
     even_if_hopeless: bool = False,
     repeat_void: int = 0,
+    locust_port: int | None = None,
 ) -> Path:
     """Run `campaign` on `testbed`, record it in the directory `path`, and return the directory of what counts.
 
     If its dilation is to be `tried`, pilots of its most demanding jobs choose it. If its background load makes it void,
     it is ended and repeated with other local jobs up to `repeat_void` times, in directories `path-2`, `path-3`, ...
+    The load generator shows its own page at `locust_port` of the loopback, if that is given.
 
     Raises:
-        InvalidInput: if the campaign cannot run on this testbed, or `path` is taken.
+        InvalidInput: if the campaign cannot run on this testbed, or `path` or the port is taken.
         Hopeless: if this host cannot hold it, unless it is to run `even_if_hopeless`.
         TestbedBusy: if another run holds the testbed.
         RunFailed: if it ended early; what had finished is recorded.
@@ -121,24 +133,22 @@ def run_campaign(
     paths = [path, *(path.with_name(f"{path.name}-{number}") for number in range(2, repeat_void + 2))]
     for each in paths:
         check_free(each)
+    if locust_port is not None:
+        check_page_port(locust_port)
     arrivals = planned(testbed, campaign, seed)
+    _run_request(campaign, seed)
     if campaign.background is not None:
         check_local_users(testbed)
     with real_time_if_failed(testbed):
         choice = chosen_dilation(
-            testbed,
-            campaign,
-            arrivals,
-            seed,
-            path / PILOTS_FOLDER,
-            report_progress,
-            tried=tried,
-            even_if_hopeless=even_if_hopeless,
-        )
+            testbed, campaign, arrivals, seed, path / PILOTS_FOLDER, report_progress,
+            tried=tried, even_if_hopeless=even_if_hopeless,
+        )  # fmt: skip
         chosen = campaign.changed(dilation=choice.dilation)
         for attempt, each in enumerate(paths, start=1):
             try:
-                _run(testbed, chosen, arrivals, seed, each, report_progress, choice, attempt, len(paths) - attempt)
+                repeats_left = len(paths) - attempt
+                _run(testbed, chosen, arrivals, seed, each, report_progress, choice, attempt, repeats_left, locust_port)
                 break
             except BackgroundAboveBand as void:
                 report_progress(ProgressReport("repeating the campaign", remark=str(void)))
@@ -155,23 +165,9 @@ def _run(
     choice: CampaignDilation,
     attempt: int,
     repeats_left: int,
+    locust_port: int | None,
 ) -> None:
-    request = RunRequest(
-        name=campaign.name,
-        dilation=campaign.dilation,
-        policy=campaign.policy,
-        queue=campaign.queue,
-        scan_interval_s=campaign.scanning.interval_s,
-        adaptive_scans=campaign.adaptive_scans,
-        tries_threshold=campaign.tries_threshold,
-        scans_at_departures=campaign.scans_at_departures,
-        quota=campaign.quota,
-        rules=campaign.rules,
-        claiming=campaign.claiming.divided(campaign.time_scale),
-        time_scale=campaign.time_scale,
-        seed=seed,
-        sources=campaign.sources,
-    )
+    request = _run_request(campaign, seed)
     manifest = begun_manifest(testbed, RunKind.CAMPAIGN, request, campaign.model_dump(mode="json"), len(arrivals))
     manifest = manifest.model_copy(update={"plan": choice.record()})
     arrivals_s = {name: arrival.arrival_s for arrival in arrivals if (name := arrival.specification.file) is not None}
@@ -191,8 +187,33 @@ def _run(
             background_held(testbed, campaign, seed, recorder, attempt, repeats_left > 0) as check_background,
         ):
             kept = (check_background, input_files.check)
-            _run_schedule(testbed, run, recorder, len(arrivals), report_progress, kept)
+            _run_schedule(testbed, run, recorder, len(arrivals), report_progress, kept, locust_port)
         conclude(testbed, run, recorder, checks, len(arrivals))
+
+
+def _run_request(campaign: Campaign, seed: int) -> RunRequest:
+    """Return what the broker is asked for.
+
+    Raises:
+        InvalidInput: if the time scale takes one of the campaign's times out of its range.
+    """
+    stated = {
+        "name": campaign.name,
+        "dilation": campaign.dilation,
+        "policy": campaign.policy,
+        "queue": campaign.queue,
+        "scan_interval_s": campaign.scanning.interval_s,
+        "adaptive_scans": campaign.adaptive_scans,
+        "tries_threshold": campaign.tries_threshold,
+        "scans_at_departures": campaign.scans_at_departures,
+        "quota": campaign.quota,
+        "rules": campaign.rules,
+        "claiming": campaign.claiming.divided(campaign.time_scale),
+        "time_scale": campaign.time_scale,
+        "seed": seed,
+        "sources": campaign.sources,
+    }
+    return validate(stated, RunRequest, source=f"campaign {campaign.name} at time scale {campaign.time_scale:g}")
 
 
 def _run_schedule(
@@ -202,9 +223,11 @@ def _run_schedule(
     expected: int,
     report_progress: ReportProgress,
     kept: Sequence[Callable[[], None]],
+    locust_port: int | None,
 ) -> None:
     """Have the schedule submitted, and follow its jobs until the last has ended; make the checks `kept` meanwhile."""
-    with LoadGenerator(testbed.client, run.id, recorder.directory.path / SCHEDULE_FILE, expected) as load:
+    schedule_file = recorder.directory.path / SCHEDULE_FILE
+    with LoadGenerator(testbed.client, run.id, schedule_file, expected, locust_port) as load:
 
         def done() -> bool:
             for check in kept:

@@ -17,7 +17,7 @@ from emulator.planning.planned_jobs import UNSTATED_ITERATIONS
 from emulator.simulator.runtime import FactorTable, OneFactor, RuntimeModel, RuntimeOfJobs
 from workloads.campaign import Campaign
 from workloads.campaign_stream import InputFile, campaign_files, campaign_jobs
-from workloads.job_lengths import with_lengths
+from workloads.job_lengths import with_lengths, with_once_divided
 from workloads.schedule import Arrival, admitted, home_queues, schedule
 
 STATED: Final = "stated"
@@ -49,7 +49,8 @@ def timed_jobs(campaign: Campaign, topology: Topology, seed: int, factors: Facto
         drawn = campaign_jobs(campaign, topology, seed)
         if table is None:
             return TimedJobs(drawn.jobs, drawn.files, 1.0 if factors is None else factors)
-        stated = JobTimes(topology, _by_number(schedule(campaign, seed)), stated=True, table=table)
+        specifications = _by_number(with_once_divided(schedule(campaign, seed), campaign))
+        stated = JobTimes(topology, specifications, stated=True, table=table)
         return TimedJobs(drawn.jobs, drawn.files, stated, {"times": STATED})
     # As long as those of a live run.
     arrivals = with_lengths(schedule(campaign, seed), campaign, topology, seed)

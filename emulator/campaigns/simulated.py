@@ -6,7 +6,8 @@ middleware by default, as in the published simulations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping, Sized
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -140,6 +141,7 @@ def simulate_prepared(
             subject.background.keep_changes()
     seed = options.seed if subject.seed is None else subject.seed
     jobs = subject.jobs
+    check_warm_up(jobs, options)
     if options.estimate_factor is not None:
         jobs = with_estimates(jobs, options.estimate_factor, seed)
     with nullcontext() if jobs_out is None else written_whole(jobs_out) as lines:
@@ -162,6 +164,13 @@ def simulate_prepared(
     if out is not None:
         _write(out, subject, seed, result)
     return result
+
+
+def check_warm_up(jobs: Iterable[StreamJob], options: SimulationOptions) -> None:
+    """Raise `InvalidInput` if the warm-up leaves no job to be counted."""
+    number = len(jobs) if isinstance(jobs, Sized) else options.jobs or DEFAULT_STREAM_JOBS
+    if 0 < number <= options.warm_up_jobs:
+        raise InvalidInput(f"--warm-up: must be less than the {number} jobs, not {options.warm_up_jobs}.")
 
 
 def _write(out: Path, subject: SimulatedWorkload, seed: int, result: SimulationResult) -> None:
@@ -357,8 +366,10 @@ def _from_campaign(source: str, options: SimulationOptions) -> SimulatedWorkload
 
 def _from_study(workload: StudyWorkload, options: SimulationOptions) -> SimulatedWorkload:
     _refuse(options, "the stream of a study", "band", "replicas", "component_limit")
-    if options.load is None or not options.load > 0:
-        raise InvalidInput(f"--load: the stream {workload.name!r} needs a gross utilization, for instance --load 0.85.")
+    if options.load is None or not 0 < options.load < math.inf:
+        instead = "" if options.load is None else f", not {options.load:g}"
+        needed = f"the stream {workload.name!r} needs a gross utilization, for instance --load 0.85"
+        raise InvalidInput(f"--load: {needed}{instead}.")
     topology, queue = _topology(options, GENERATED_FROM), options.queue or "gs"
     sizes = [cluster.processors for cluster in topology.clusters]
     return SimulatedWorkload(

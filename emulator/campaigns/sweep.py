@@ -185,7 +185,9 @@ def run_sweep(testbed: Testbed, path: Path, sweep: Sweep, report_progress: Repor
     check_sweep(testbed, sweep)
     with own_process(path):
         for number, run in enumerate(sweep.runs, start=1):
-            if _status(path / run.folder, run, sweep.repeat_void, busy=False).state is RunState.COMPLETE:
+            found = _status(path / run.folder, run, sweep.repeat_void, busy=False)
+            if found.state is RunState.COMPLETE:
+                sweep = _of_dilation(path, sweep, found.path)
                 continue
             remark = f"Run {number} of {len(sweep.runs)}: {run.campaign.name}, {run.campaign.policy}, seed {run.seed}"
             report_progress(ProgressReport("starting the next run", remark=remark))
@@ -238,8 +240,13 @@ def _run_next(testbed: Testbed, path: Path, sweep: Sweep, run: SweepRun, report_
             testbed, campaign, seed=run.seed, path=folder, report_progress=report_progress,
             tried=sweep.dilation is None, even_if_hopeless=sweep.even_if_hopeless, repeat_void=sweep.repeat_void,
         )  # fmt: skip
+    return _of_dilation(path, sweep, counted)
+
+
+def _of_dilation(path: Path, sweep: Sweep, complete: Path) -> Sweep:
+    """Return `sweep` with the dilation of its run that is `complete`, unless it has one; keep it in its folder."""
     if sweep.dilation is None:
-        sweep = sweep.model_copy(update={"dilation": read_manifest(counted).dilation})
+        sweep = sweep.model_copy(update={"dilation": read_manifest(complete).dilation})
         _write(path, sweep)
     return sweep
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final
 
 from emulator.model.errors import InvalidInput, TestbedBusy
+from emulator.model.process_lock import ProcessLock, is_locked
 from emulator.model.project import PROJECT_ROOT
-from emulator.runs.writer import ProcessLock, is_locked
 
 LOG_FILE: Final = "sweep.log"
 PROCESS_FILE: Final = "sweep.pid"

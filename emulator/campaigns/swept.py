@@ -20,6 +20,7 @@ from typing import Final
 from emulator.campaigns.simulated import (
     SimulatedWorkload,
     SimulationOptions,
+    check_warm_up,
     factors_named,
     prepared,
     simulate_prepared,
@@ -30,8 +31,8 @@ from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput, UnknownName
 from emulator.model.project import CAMPAIGNS, DOCUMENT_SUFFIXES, locate
 from emulator.model.stream import StreamJob
-from emulator.policies.names import policy_name, queue_name
-from emulator.policies.registry import custom_file, default_policy
+from emulator.policies.names import custom_file, policy_name, queue_name
+from emulator.policies.registry import default_policy
 from emulator.simulator.runtime import FactorTable
 from emulator.simulator.simulation import admission
 from emulator.simulator.study_streams import study_workloads
@@ -74,11 +75,9 @@ class SweepRequest:
     def __post_init__(self) -> None:
         if self.seeds < 1:
             raise InvalidInput(f"--seeds: must be at least 1, not {self.seeds}.")
-        policies = [name and policy_name(name) for name in self.policies]
-        queues = [name and queue_name(name) for name in self.queues]
-        for option, values in (("--policies", policies), ("--queues", queues), ("--loads", self.loads)):
-            if len(set(values)) < len(values):
-                raise InvalidInput(f"{option}: names something twice.")
+        _refuse_repeated("--policies", [policy_name(name) for name in self.policies if name])
+        _refuse_repeated("--queues", [queue_name(name) for name in self.queues if name])
+        _refuse_repeated("--loads", [load for load in self.loads if load is not None])
         if None in self.loads and self.workload.lower() in study_workloads():
             raise InvalidInput(
                 f"--loads: the stream {self.workload!r} needs gross utilizations, for instance --loads 0.5:0.9:0.1."
@@ -104,7 +103,8 @@ class SweepRequest:
         found: dict[tuple[str | None, str | None], tuple[str, str]] = {}
         for policy in self.policies:
             for queue in self.queues:
-                subject, _ = self._case(policy, queue, self.loads[0], 0, "").prepared()
+                subject, options = self._case(policy, queue, self.loads[0], 0, "").prepared()
+                check_warm_up(subject.jobs, options)
                 checked = admission(subject.topology, subject.queue, subject.policy, subject.quota)
                 for job in islice(subject.jobs, CHECKED_JOBS):
                     checked.check(job)
@@ -234,6 +234,12 @@ def sweep_workload(request: SweepRequest, sweep: Sweep) -> list[SweepCell]:
     ]
 
 
+def _refuse_repeated(option: str, values: Sequence[object]) -> None:
+    for at, value in enumerate(values):
+        if value in values[:at]:
+            raise InvalidInput(f"{option}: names {value} twice; leave one of them out.")
+
+
 def at_load(jobs: Sequence[StreamJob], processors: int, load: float) -> tuple[StreamJob, ...]:
     """Return `jobs` at other arrivals, at which their work is that share of what `processors` can do.
 
@@ -290,12 +296,14 @@ def _fingerprint(request: SweepRequest) -> str:
     """Return a hash of the files that the simulations read, so that changed files give other cases."""
     digest = hashlib.sha256()
     workload = _located("campaign", request.workload, CAMPAIGNS)
-    topology, named = request.topology, (*request.policies, *request.queues)
+    topology, named, log = request.topology, (*request.policies, *request.queues), None
     if workload.suffix.lower() in DOCUMENT_SUFFIXES:
         campaign = campaign_named(request.workload)
         named = (*named, campaign.policy, campaign.queue)
         topology = topology or (campaign.topology if request.clusters is None else None)
-    own = [custom_file(name) for name in named if name is not None]
+        background = campaign.under_band(request.band).background
+        log = None if background is None else background.log
+    own = [*(custom_file(name) for name in named if name is not None), log]
     files = [workload, *(Path(file) for file in dict.fromkeys(own) if file is not None)]
     if request.factors is not None:
         files.append(Path(request.factors))

@@ -31,7 +31,7 @@ def start(
     band: Annotated[str, typer.Option(metavar="LOW-HIGH", help="Band of the load in percent of all processors.")],
     scope: Annotated[Scope, typer.Option(help="Where the lower end holds.", case_sensitive=False)] = Scope.SYSTEM,
     local_jobs: Annotated[
-        Path | None, typer.Option(metavar="FILE.swf", help="A log of local users' jobs. [none]")
+        Path | None, typer.Option(metavar="FILE.swf", help="A log of local users' jobs.", show_default="none")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
     name: NameOption = DEFAULT_NAME,

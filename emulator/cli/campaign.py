@@ -15,6 +15,7 @@ from emulator.cli.campaign_options import (
     CampaignArgument,
     CampaignDilationOption,
     JobsOption,
+    LocustPageOption,
     NumericsOption,
     PolicyOption,
     QueueOption,
@@ -63,6 +64,7 @@ def run(
     replicas: ReplicasOption = None,
     numerics: NumericsOption = None,
     repeat_void: RepeatVoidOption = 0,
+    locust_page: LocustPageOption = None,
     require: RequireOption = Judgement.SUSPECT,
     out: OutOption = None,
     name: NameOption = DEFAULT_NAME,
@@ -87,7 +89,7 @@ def run(
     with testbed_named(name) as testbed, run_progress() as report_progress:
         path = run_campaign(
             testbed, chosen, seed=seed, path=path, report_progress=report_progress, tried=requested is None,
-            even_if_hopeless=even_if_hopeless, repeat_void=repeat_void,
+            even_if_hopeless=even_if_hopeless, repeat_void=repeat_void, locust_port=locust_page,
         )  # fmt: skip
     verdicts = show_run_directories([path], as_json=as_json)
     print(f"Records: {path}", file=sys.stderr)

@@ -53,15 +53,28 @@ ScanAtDeparturesOption = Annotated[
 CampaignDilationOption = Annotated[
     str | None,
     typer.Option(
-        metavar="K|auto", help="Host seconds per emulated second; auto: found by pilots. [the campaign's, or auto]"
+        metavar="K|auto",
+        help="Host seconds per emulated second; auto: found by pilots.",
+        show_default="the campaign's, or auto",
     ),
 ]
 TimeScaleOption = Annotated[
     float | None,
-    typer.Option(metavar="S", help="Divides iterations, times and files, not the links. [the campaign's, or 1]"),
+    typer.Option(
+        metavar="S", help="Divides iterations, times and files, not the links.", show_default="the campaign's, or 1"
+    ),
 ]
 RepeatVoidOption = Annotated[
     int, typer.Option(metavar="N", min=0, max=10, help="Repeat it up to N times if its background load makes it void.")
+]
+LocustPageOption = Annotated[
+    int | None,
+    typer.Option(
+        metavar="PORT",
+        min=1,
+        max=65535,
+        help="Show locust's own page at this port of the loopback, and keep its report.",
+    ),
 ]
 BandOption = Annotated[
     str | None,
@@ -69,11 +82,15 @@ BandOption = Annotated[
 ]
 ReplicasOption = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, help="Replicas of every input file, at different sites. [the campaign's]"),
+    typer.Option(
+        metavar="N", min=1, help="Replicas of every input file, at different sites.", show_default="the campaign's"
+    ),
 ]
 NumericsOption = Annotated[
     str | None,
-    typer.Option(metavar="real|sampled", help="sampled: most iterations take their time without computing. [real]"),
+    typer.Option(
+        metavar="real|sampled", help="sampled: most iterations take their time without computing.", show_default="real"
+    ),
 ]
 JobsOption = Annotated[int | None, typer.Option(help="Number of jobs, instead of the campaign's.")]
 

@@ -45,7 +45,9 @@ SweepArgument = Annotated[
 ]
 PoliciesOption = Annotated[
     str,
-    typer.Option(help="Placement policies, joined by commas. [the campaign's]", autocompletion=completion.policies),
+    typer.Option(
+        help="Placement policies, joined by commas.", show_default="the campaign's", autocompletion=completion.policies
+    ),
 ]
 SeedsOption = Annotated[str, typer.Option(help="Seeds, such as 1-3 or 1,5.")]
 DetachOption = Annotated[bool, typer.Option("--detach", help="Run it in a process of its own, and return at once.")]
@@ -220,9 +222,9 @@ def _recorded(directory: Path) -> tuple[list[dict[str, object]], bool]:
     """Return how far the runs in `directory` are, and whether nothing more will happen there."""
     from emulator.campaigns import sweep as sweeps
     from emulator.campaigns.sweep_process import is_running
+    from emulator.model.process_lock import is_locked
     from emulator.model.records import JobRow, RunProgress
-    from emulator.runs.run_directory import read_manifest, read_rows
-    from emulator.runs.writer import WRITING, is_locked
+    from emulator.runs.run_directory import WRITING, read_manifest, read_rows
 
     if sweeps.is_sweep(directory):
         going = is_running(directory)

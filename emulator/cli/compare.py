@@ -16,6 +16,7 @@ from emulator.cli.tables import show_rows
 from emulator.reports.compared_runs import Comparison, compare
 from emulator.reports.comparison_tables import (
     comparison_object,
+    left_out_in_words,
     placement_table,
     placements_in_words,
     quantity_table,
@@ -66,6 +67,8 @@ def compare_runs(
 
 def _show(comparison: Comparison, title: str, *, every_job: bool) -> None:
     show_rows(quantity_table(comparison), as_json=False, title=title)
+    if left_out := left_out_in_words(comparison):
+        print(left_out)
     if every_job:
         show_rows(shown_jobs(comparison), as_json=False, title="Jobs: live, and how much longer or later as simulated")
     print(placements_in_words(comparison))

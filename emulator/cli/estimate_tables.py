@@ -31,5 +31,5 @@ def show_estimates(matrix: Matrix, topology: Topology, *, as_json: bool) -> None
         show_rows(rows, as_json=True)
         return
     show_rows(rows, as_json=False, title=f"About how long it takes on {topology.name}: nothing is run")
-    pilots = "" if matrix.dilation is not None else f", and pilots of {len(layout.problems)} problems"
+    pilots = "" if matrix.dilation is not None else f", and pilots for each of its problems ({len(layout.problems)})"
     print(f"About {max(1, round(host_s / 60))} min in all, with checks of the links{pilots}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from types import FrameType
-from typing import Annotated, Final
+from typing import Annotated, Final, NoReturn
 
 import typer
 
@@ -81,16 +81,24 @@ def main() -> None:
         say(f"testbed: {error}", to_error=True)
         sys.exit(EXIT_VERDICT if isinstance(error, VerdictTooLow) else EXIT_FAILED)
     except KeyboardInterrupt:
-        sys.exit(EXIT_INTERRUPTED)
+        _exit_interrupted(interrupts)
     except SystemExit:
         if interrupts.seen:
-            sys.exit(EXIT_INTERRUPTED)
+            _exit_interrupted(interrupts)
         raise
     except Exception as error:
         if not _is_docker_failure(error):
             raise
         say(f"testbed: Docker failed in mid-work: {error} (look at `testbed status`).", to_error=True)
         sys.exit(EXIT_FAILED)
+
+
+def _exit_interrupted(interrupts: _Interrupts) -> NoReturn:
+    left = (
+        "things are left as they were: see `testbed status`" if interrupts.seen > 2 else "what was begun is cleaned up"
+    )
+    print(f"testbed: interrupted; {left}.", file=sys.stderr)
+    sys.exit(EXIT_INTERRUPTED)
 
 
 def _is_docker_failure(error: Exception) -> bool:

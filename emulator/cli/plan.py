@@ -99,7 +99,7 @@ def _matrix(matrix: Matrix, topology: str | None) -> PlannedRun:
 
 def _show(run: PlannedRun, shown: Plan, floor: float, *, as_json: bool) -> None:
     if as_json:
-        show_rows([_described(shown, floor)], as_json=True)
+        show_rows([_described(run, shown, floor)], as_json=True)
         return
     if len(run.jobs) <= _MOST_JOBS:
         show_rows(_job_rows(run, shown), as_json=False, title=f"Jobs at dilation {shown.dilation:g}")
@@ -114,7 +114,7 @@ def _show(run: PlannedRun, shown: Plan, floor: float, *, as_json: bool) -> None:
     print(f"Binding at dilation {shown.dilation:g}: {shown.binding.name}")
 
 
-def _described(shown: Plan, floor: float) -> dict[str, object]:
+def _described(run: PlannedRun, shown: Plan, floor: float) -> dict[str, object]:
     return {
         "dilation": shown.dilation,
         "least_dilation": floor,
@@ -125,6 +125,16 @@ def _described(shown: Plan, floor: float) -> dict[str, object]:
         "disk_bytes": shown.disk_bytes,
         "host_duration_s": shown.host_duration_s,
         "constraints": {constraint.name: constraint.share for constraint in shown.constraints},
+        "jobs": [
+            {
+                "name": job.name,
+                "iteration_s": job.iteration_s,
+                "iterations": job.iterations,
+                "runtime_s": job.runtime_s,
+                "host_run_s": host_run_s(job, Dilation(shown.dilation)),
+            }
+            for job in run.jobs
+        ],
     }
 
 

@@ -65,6 +65,9 @@ def predict(
         application_named(application).name, grid, _parts(system, processors, split, on), interconnect,
         processors_per_node, {} if exchange is None else {"exchange": exchange.value},
     )  # fmt: skip
+    most = min(system.cluster(name).processors_per_node for name in job.clusters)
+    if processors_per_node is not None and processors_per_node > most:
+        raise InvalidInput(f"--processors-per-node: the nodes of {system.name} have {most}, not {processors_per_node}.")
     objection = application_named(application).objection(grid, processors, job.arguments)
     if objection is not None:
         raise InvalidInput(objection)
@@ -89,12 +92,23 @@ def _parts(topology: Topology, processors: int, split: str | None, on: str | Non
     if on is not None:
         names = [named_among("cluster", name.strip(), topology.cluster_names) for name in on.split(",")]
     if len(names) < len(sizes):
-        raise ImpossibleRequest(f"{len(sizes)} parts need as many clusters, but only {len(names)} are there.")
+        raise ImpossibleRequest(
+            f"--split: {len(sizes)} parts need as many clusters, but only {len(names)} are there; make fewer parts, "
+            "or name more clusters with --on."
+        )
+    if on is not None and len(names) > len(sizes):
+        raise InvalidInput(
+            f"--on: names {len(names)} clusters, but --split makes {len(sizes)} of the job's parts: name a cluster for "
+            f"each part, or divide the job with --split {len(names)}."
+        )
     parts = tuple(zip(names, sizes, strict=False))
     for name in dict.fromkeys(names):
         asked = sum(size for cluster, size in parts if cluster == name)
         if asked > topology.cluster(name).processors:
-            raise ImpossibleRequest(f"{name} has {topology.cluster(name).processors} processors, not {asked}.")
+            raise ImpossibleRequest(
+                f"{name} has {topology.cluster(name).processors} processors, not {asked}; make smaller parts with "
+                "--split, or name larger clusters with --on."
+            )
     return parts
 
 
@@ -107,7 +121,9 @@ def _sizes(processors: int, split: str | None) -> tuple[int, ...]:
         raise InvalidInput(f"--split: must be sizes such as 24,16,8, not {split!r}.") from None
     if len(sizes) == 1 and sizes[0] != processors:
         return equal_components(processors, sizes[0])
-    if min(sizes) < 1 or sum(sizes) != processors:
+    if min(sizes) < 1:
+        raise InvalidInput(f"--split: every part has at least 1 processor, not {min(sizes)}.")
+    if sum(sizes) != processors:
         raise InvalidInput(f"--split: {split} does not add up to {processors} processors.")
     return sizes
 

@@ -32,7 +32,9 @@ PolicyOption = Annotated[
 ]
 RuleOption = Annotated[str, typer.Option(help="How a processor is shared: quantum, linux, spinning, dcs, ccs.")]
 TopologyOption = Annotated[str, typer.Option(help="Topology with single-processor nodes whose memory is stated.")]
-MplOption = Annotated[int | None, typer.Option("--mpl", help="Most parallel jobs on a node. [the composition's]")]
+MplOption = Annotated[
+    int | None, typer.Option("--mpl", help="Most parallel jobs on a node.", show_default="the composition's")
+]
 ContractOption = Annotated[
     float, typer.Option(help="Percent of a node that parallel jobs may have while local users work there.")
 ]
@@ -50,7 +52,7 @@ EstimateOption = Annotated[
 ComponentsOption = Annotated[
     int, typer.Option(help="Equal components, on any clusters, into which jobs of SIT and DIT are split.")
 ]
-JobsOption = Annotated[int | None, typer.Option(help="Number of jobs of SIT and DIT. [90]")]
+JobsOption = Annotated[int | None, typer.Option(help="Number of jobs of SIT and DIT.", show_default="90")]
 JobsOutOption = Annotated[Path | None, typer.Option(help="Where to write the outcome of each job (JSON lines).")]
 SeedOption = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]
 

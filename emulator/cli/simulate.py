@@ -14,7 +14,7 @@ from emulator.cli.options import JsonOption, SeedOption
 from emulator.cli.simulation_options import FactorsOption, GeneratedOption, JobsOption, WarmUpOption
 from emulator.model.errors import InvalidInput
 from emulator.model.times import Times
-from emulator.policies.names import POLICY_CHOICES, QUEUE_CHOICES
+from emulator.policies.names import POLICY_CHOICES, QUEUE_CHOICES, check_policy_name, check_queue_name
 
 if TYPE_CHECKING:
     from emulator.campaigns.simulated import SimulatedWorkload, SimulationOptions
@@ -32,7 +32,10 @@ WorkloadArgument = Annotated[
 ]
 PolicyOption = Annotated[str | None, typer.Option(help=f"Placement policy: {POLICY_CHOICES}.", autocompletion=policies)]
 QueueOption = Annotated[str | None, typer.Option(help=f"Queue discipline: {QUEUE_CHOICES}.", autocompletion=queues)]
-QuotaOption = Annotated[float | None, typer.Option(help="Share of each cluster that jobs may fill. [all of it]")]
+QuotaOption = Annotated[
+    float | None,
+    typer.Option(help="Share of each cluster that jobs may fill.", show_default="the campaign's, or all of it"),
+]
 TopologyOption = Annotated[
     str | None, typer.Option(help="Topology: a name (`testbed list topologies`) or a file.", autocompletion=topologies)
 ]
@@ -41,7 +44,9 @@ GridOption = Annotated[
 ]
 EstimateFactorOption = Annotated[
     float | None,
-    typer.Option(help="Draw the users' estimates: the execution time times 1 to this factor. [those of the jobs]"),
+    typer.Option(
+        help="Draw the users' estimates: the execution time times 1 to this factor.", show_default="those of the jobs"
+    ),
 ]
 BandOption = Annotated[
     str | None,
@@ -66,7 +71,9 @@ LikeOption = Annotated[
 ]
 TimesOption = Annotated[
     Times | None,
-    typer.Option(help="With --like: execution times by the model, or those that the run measured. [model]"),
+    typer.Option(
+        help="With --like: execution times by the model, or those that the run measured.", show_default="model"
+    ),
 ]
 
 
@@ -105,6 +112,10 @@ def simulate(
     Example: testbed simulate jobs.jsonl --queue ls-do --topology four-by-32 --jobs-out outcomes.jsonl
     """
     _check_subject(context, workload, like)
+    if policy is not None:
+        check_policy_name(policy)
+    if queue is not None:
+        check_queue_name(queue)
     compile_simulator()
     from emulator.campaigns.simulated import SimulationOptions, factors_named, prepared, simulate_prepared
     from emulator.cli.simulation_tables import show_simulation

@@ -32,10 +32,11 @@ def register(app: typer.Typer) -> None:
 def study(
     name: Annotated[str, typer.Argument(help="The study; `list` names them all, `all` runs them all.")],
     jobs: Annotated[
-        int | None, typer.Option(help=f"Arrivals in each simulation. [{DEFAULT_JOBS}, or {FINITE}]")
+        int | None, typer.Option(help="Arrivals in each simulation.", show_default=f"{DEFAULT_JOBS}, or {FINITE}")
     ] = None,
     replications: Annotated[
-        int | None, typer.Option(help=f"Replications of each simulation. [{DEFAULT_REPLICATIONS}, or {FINITE}]")
+        int | None,
+        typer.Option(help="Replications of each simulation.", show_default=f"{DEFAULT_REPLICATIONS}, or {FINITE}"),
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Processes; by default one per processor.")] = None,
     scheduler: Annotated[str | None, typer.Option(help="A dask scheduler elsewhere, host:port.")] = None,

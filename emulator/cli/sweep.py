@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Final
@@ -16,6 +17,8 @@ from emulator.cli.options import JsonOption, make_folder
 from emulator.cli.progress import sweep_progress
 from emulator.cli.simulation_options import FactorsOption, GeneratedOption, JobsOption, WarmUpOption
 from emulator.cli.tables import show_rows
+from emulator.model.errors import InvalidInput
+from emulator.policies.names import check_policy_name, check_queue_name
 
 OUTCOMES_FILE: Final = "outcomes.jsonl"
 ALIKE: Final = (
@@ -27,14 +30,20 @@ SHOWN: Final = {"response_s": "response (s)", "wait_s": "wait (s)", "gross_utili
 WorkloadArgument = Annotated[
     str, typer.Argument(help="A campaign, a job list, a log, or a study's stream.", autocompletion=workloads)
 ]
-PoliciesOption = Annotated[str | None, typer.Option(help="Placement policies, joined by commas. [the workload's]")]
-QueuesOption = Annotated[str | None, typer.Option(help="Queue disciplines, joined by commas. [the workload's]")]
+PoliciesOption = Annotated[
+    str | None, typer.Option(help="Placement policies, joined by commas.", show_default="the workload's")
+]
+QueuesOption = Annotated[
+    str | None, typer.Option(help="Queue disciplines, joined by commas.", show_default="the workload's")
+]
 LoadsOption = Annotated[
-    str | None, typer.Option(metavar="LIST|FROM:TO:STEP", help="Loads, such as 0.5:0.95:0.05. [the workload's]")
+    str | None,
+    typer.Option(metavar="LIST|FROM:TO:STEP", help="Loads, such as 0.5:0.95:0.05.", show_default="the workload's"),
 ]
 SeedsOption = Annotated[int, typer.Option(help="Simulations of each cell: seeds 0, 1, ...")]
 TopologyOption = Annotated[
-    str | None, typer.Option(help="Topology: a name or a file. [the workload's]", autocompletion=topologies)
+    str | None,
+    typer.Option(help="Topology: a name or a file.", show_default="the workload's", autocompletion=topologies),
 ]
 QuotaOption = Annotated[float | None, typer.Option(help="Share of each cluster that jobs may fill.")]
 BandOption = Annotated[str | None, typer.Option(help="Band of a campaign's background load in percent, or none.")]
@@ -72,18 +81,19 @@ def sweep(
 
     Example: testbed sweep W1 --policies wf,cm,fcm --loads 0.5:0.95:0.05 --seeds 30 --out runs/w1-sweep
     """
+    named, queued = _names(policies, check_policy_name), _names(queues, check_queue_name)
     compile_simulator()
     from emulator.campaigns.swept import SweepRequest, parsed_loads, sweep_workload
     from emulator.reports.sweep_files import cell_rows, write_sweep
     from emulator.simulator.sweep import Sweep, Workforce
 
     request = SweepRequest(
-        workload, _names(policies), _names(queues), parsed_loads(loads), seeds, topology, clusters, jobs, quota, band,
+        workload, named, queued, parsed_loads(loads), seeds, topology, clusters, jobs, quota, band,
         extension_factors, grid, warm_up,
     )  # fmt: skip
     request.names()
     force = Workforce(workers, scheduler)
-    folder = make_folder(out or Path("runs") / f"sweep-{Path(workload).stem}-{datetime.now():%Y%m%d-%H%M%S}")
+    folder = _folder(out or Path("runs") / f"sweep-{Path(workload).stem}-{datetime.now():%Y%m%d-%H%M%S}")
     with force.assembled() as client, sweep_progress("sweep") as report_progress:
         found = Sweep(client, folder / OUTCOMES_FILE, report_progress)
         cells = sweep_workload(request, found)
@@ -100,9 +110,23 @@ def sweep(
     print(f"Results: {folder}", file=sys.stderr)
 
 
-def _names(text: str | None) -> tuple[str | None, ...]:
-    """Return the names in a list joined by commas; without a list, the choice of the workload."""
+def _folder(path: Path) -> Path:
+    """Make the folder of the results, or find that of an earlier sweep.
+
+    Raises:
+        InvalidInput: if it cannot be made, or holds something else, which the results would be mixed with.
+    """
+    folder = make_folder(path)
+    if any(folder.iterdir()) and not (folder / OUTCOMES_FILE).is_file():
+        raise InvalidInput(f"{folder}: is not empty, and holds no sweep to go on with (choose another with --out).")
+    return folder
+
+
+def _names(text: str | None, check: Callable[[str], None]) -> tuple[str | None, ...]:
+    """Return the checked names in a list joined by commas; without a list, the choice of the workload."""
     named = tuple(filter(None, (part.strip() for part in (text or "").split(","))))
+    for name in named:
+        check(name)
     return named or (None,)
 
 

@@ -37,18 +37,19 @@ FILE_PROGRAMS: Final = ("rsync", "openssl", "sha256sum")
 INSTALL: Final = "docs/real-clusters.md says how to install it"
 
 RANK_PYTHON: Final = "/usr/bin/python3"
-"""The Python that `start-rank` starts (apps/start/rank.c), whatever the path."""
+PYTHON_VARIABLE: Final = "TESTBED_PYTHON"
+"""`start-rank` (apps/start/rank.c) starts the Python that this variable names, else `RANK_PYTHON`."""
 
 PYTHON_IMPORTS: Final = (
     (
         "numpy",
         "import numpy; print(numpy.__version__)",
-        f"install numpy for the Python that ranks use, {RANK_PYTHON} ({INSTALL})",
+        f"install numpy for that Python, or name another one by {PYTHON_VARIABLE} in ssh.setup ({INSTALL})",
     ),
     (
         "mpi4py",
         "import mpi4py; mpi4py.rc.initialize = False; from mpi4py import MPI; print(mpi4py.__version__)",
-        f"install mpi4py for the Python that ranks use, {RANK_PYTHON} ({INSTALL})",
+        f"install mpi4py for that Python, or name another one by {PYTHON_VARIABLE} in ssh.setup ({INSTALL})",
     ),
     ("applications", 'import apps.start.parent; print("found")', f"put them on PYTHONPATH by ssh.setup ({INSTALL})"),
 )
@@ -135,9 +136,15 @@ class _Questions:
             yield Finding(program, bool(found), found or "not found", remedy, needed=True)
         version = self._output_prepared("mpirun --version | head -1")
         yield Finding("Open MPI", bool(version), version or "none", f"install Open MPI 4.1 ({INSTALL})", needed=True)
+        yield from self._imports()
+
+    def _imports(self) -> Iterator[Finding]:
+        """Check what the Python of ranks must be able to import."""
+        python = f'"${{{PYTHON_VARIABLE}:-{RANK_PYTHON}}}"'
+        named = self._output_prepared(f"echo {python}")
         for name, code, remedy in PYTHON_IMPORTS:
-            said = self._output_prepared(f"cd / && {RANK_PYTHON} -c '{code}'")
-            yield Finding(name, bool(said), said or f"cannot be imported by {RANK_PYTHON}", remedy, needed=True)
+            said = self._output_prepared(f"cd / && {python} -c '{code}'")
+            yield Finding(name, bool(said), said or f"cannot be imported by {named}", remedy, needed=True)
 
     def files(self) -> Finding:
         """Check that files can be made and transferred there for jobs that read them."""

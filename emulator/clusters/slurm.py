@@ -182,6 +182,10 @@ class SlurmCluster:
                 reason = f"Cluster {self.cluster!r} closed the connection that carries its events."
             except ClusterUnreachable as error:
                 reason = str(error)
+            except Exception as error:
+                # A watcher that ended here would never find its cluster again.
+                log.exception("cluster %s could not be followed", self.cluster)
+                reason = f"Cluster {self.cluster!r} could not be followed ({error!r})."
             if self._closing.is_set():
                 return
             if failures == len(RECONNECT_HOST_S) and reachable:

@@ -24,6 +24,7 @@ Part: TypeAlias = Container | Network | Volume
 CONNECT_WITHIN_HOST_S: Final = 120
 POOL_SIZE: Final = 64
 """Connections kept open: one per container in which a command runs at the same time."""
+READ_ATTEMPTS: Final = 3
 
 
 def connect() -> docker.DockerClient:
@@ -38,6 +39,22 @@ def connect() -> docker.DockerClient:
     except (docker.errors.DockerException, OSError) as error:
         raise EngineUnavailable(_why_unavailable(str(error))) from error
     return client
+
+
+def read_output(container: Container, command: Sequence[str]) -> tuple[int, str]:
+    """Run a command that always prints something and may be repeated; return its exit code and what it prints.
+
+    Docker sometimes loses all output of a command that ends quickly. The command is then run again; what it prints is
+    empty if it is lost each time.
+
+    Raises:
+        docker.errors.APIError: if the container does not run.
+    """
+    for _ in range(READ_ATTEMPTS):
+        code, output = container.exec_run(list(command))
+        if output:
+            break
+    return code, (output or b"").decode(errors="replace")
 
 
 def _why_unavailable(reported: str) -> str:

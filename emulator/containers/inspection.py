@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import docker
 import docker.errors
 
+from emulator.containers import engine
 from emulator.containers.mending import RenderedPart, attachments_for
 from emulator.containers.parts import FoundParts, find_parts, rendered_document, rendered_parts
 from emulator.containers.readiness import degraded, silent, unreached
@@ -116,12 +116,12 @@ def _cluster(
 def _idle(client: docker.DockerClient, container: str) -> int | None:
     """Return the idle processors that Slurm counts, or None if it does not answer."""
     try:
-        answer: Any = client.containers.get(container).exec_run(["sinfo", "--noheader", "--format=%C"])
+        code, printed = engine.read_output(client.containers.get(container), ["sinfo", "--noheader", "--format=%C"])
     except docker.errors.APIError:
         return None
-    if answer.exit_code != 0:
+    if code != 0 or not printed:
         return None
-    return sum(int(line.split("/")[1]) for line in answer.output.decode().split())
+    return sum(int(line.split("/")[1]) for line in printed.split())
 
 
 def _wide_area(client: docker.DockerClient, testbed: TestbedState) -> tuple[str | None, float | None, str | None]:

@@ -8,20 +8,20 @@ holder.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import socket
 import struct
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 
 import docker
 from docker.errors import DockerException
 
 from emulator.containers.state import TestbedState, state_folder
 from emulator.model.errors import TestbedBusy, TestbedNotUp
+from emulator.model.process_lock import ProcessLock, is_locked
 
 PROGRAM: Final = ("bash", "/usr/local/lib/testbed/local-users.sh")
 LOCK_FILE: Final = "background.lock"
@@ -41,7 +41,7 @@ class ContainerLocalUsers:
         self._name = testbed.record.name
         self._containers = {cluster.name: cluster.container for cluster in testbed.record.clusters}
         self._programs: dict[str, _Program] = {}
-        self._lock: IO[str] | None = None
+        self._lock: ProcessLock | None = None
 
     def open(self, on_line: Callable[[str, str | None], None]) -> None:
         """Begin without a job, and report starts and ends of jobs to `on_line`, from other threads.
@@ -84,7 +84,7 @@ class ContainerLocalUsers:
                 self._clear(self._containers[cluster])
         self._programs.clear()
         if self._lock is not None:
-            self._lock.close()
+            self._lock.release()
             self._lock = None
 
     def clear(self) -> None:
@@ -92,9 +92,11 @@ class ContainerLocalUsers:
         lock = _locked(self._name)
         if lock is None:
             return
-        with lock:
+        try:
             for container in self._containers.values():
                 self._clear(container)
+        finally:
+            lock.release()
 
     def _clear(self, container: str) -> None:
         # A container that does not run has no jobs, and Slurm forgets them when it starts again.
@@ -177,28 +179,15 @@ def lock_file(name: str) -> Path:
 def holder(name: str) -> int | None:
     """Return the process id of the holder of the background load of the testbed `name`; None if there is none."""
     file = lock_file(name)
-    if not file.is_file():
-        return None
-    with file.open() as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return int(handle.read() or 0)
-    return None
+    return int(file.read_text(encoding="utf-8") or 0) if is_locked(file) else None
 
 
-def _locked(name: str) -> IO[str] | None:
-    """Return the locked file with this process id inside; None if another process holds it."""
-    handle = lock_file(name).open("a+")
+def _locked(name: str) -> ProcessLock | None:
+    """Return the lock of this process; None if another process holds it."""
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return ProcessLock(lock_file(name), str(os.getpid()), waits=False)
     except BlockingIOError:
-        handle.close()
         return None
-    handle.truncate(0)
-    handle.write(str(os.getpid()))
-    handle.flush()
-    return handle
 
 
 def _named(cluster: str, on_line: Callable[[str, str | None], None]) -> Callable[[str | None], None]:

@@ -15,7 +15,7 @@ import docker
 import docker.errors
 import yaml
 
-from emulator.containers import keys
+from emulator.containers import engine, keys
 from emulator.containers.compose import MOUNTED_AT, ImageReferences, Rendering, broker_settings, render
 from emulator.containers.hosts.host_files import host_document
 from emulator.containers.progress import Observer, ProgressStep
@@ -107,12 +107,12 @@ def _recovered(client: docker.DockerClient, testbed: TestbedState, file: str) ->
         return False
     container, source = copy
     try:
-        code, content = client.containers.get(container).exec_run(["cat", source])
+        code, content = engine.read_output(client.containers.get(container), ["cat", source])
     except docker.errors.APIError:
         return False
     if code != 0 or not content:
         return False
-    write_secret(path, content)
+    write_secret(path, content.encode())
     if file.endswith(("known_hosts", "authorized_keys")):
         path.chmod(0o644)
     return True

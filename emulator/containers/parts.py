@@ -125,8 +125,8 @@ def _with_health(
         script = CLUSTER_HEALTH if part.role == CLUSTER else ROUTER_HEALTH
         faults = _script_faults(container, script, patience_host_s)
         if not faults and part.role == CLUSTER:
-            _, listed = container.exec_run(["ip", "-4", "-o", "address", "show"])
-            faults = lacking_addresses(part, listed.decode(errors="replace"))
+            _, listed = engine.read_output(container, ["ip", "-4", "-o", "address", "show"])
+            faults = lacking_addresses(part, listed) if listed else ()
     if faults:
         try:
             container.reload()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
+from functools import cache
 from typing import Any, Final
 
 import docker
@@ -91,11 +92,17 @@ def _named_by_health(api_url: str, key: str) -> list[str] | None:
 
 def _health(api_url: str) -> dict[str, Any]:
     try:
-        # No proxy of the user's environment leads to this host's loopback.
-        answer = httpx.get(f"{api_url}/v1/health", timeout=_ANSWER_WITHIN_HOST_S, trust_env=False).json()
+        answer = _http().get(f"{api_url}/v1/health").json()
     except (httpx.HTTPError, ValueError):
         return {}
     return answer if isinstance(answer, dict) else {}
+
+
+@cache
+def _http() -> httpx.Client:
+    """Return one client for all questions, because making one takes longer than an answer."""
+    # No proxy of the user's environment leads to this host's loopback.
+    return httpx.Client(timeout=_ANSWER_WITHIN_HOST_S, trust_env=False)
 
 
 def held_dilation(testbed: TestbedState) -> Dilation | None:

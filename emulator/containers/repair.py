@@ -33,9 +33,8 @@ from emulator.model.documents import document_text
 from emulator.model.errors import TestbedAlreadyUp, TestbedNotUp, WideAreaUnfaithful
 from emulator.model.topology import Topology
 
-_PERMIT: Final = (
-    "ip -4 route show type prohibit | while read -r _ host _; do ip route del prohibit $host && echo $host; done"
-)
+_PROHIBITED: Final = "echo prohibited:; ip -4 route show type prohibit"
+_PERMIT: Final = "for host; do ip route del prohibit $host; done"
 _PROHIBIT: Final = "ip route del default; for host; do ip route replace prohibit $host; done"
 _STAGE: Final = "mending"
 _TURNS: Final = 6
@@ -177,7 +176,8 @@ def _attach(client: docker.DockerClient, action: Action) -> None:
     The engine gives no address beside a route that prohibits the host, as those of a cluster that runs do: they are
     taken away meanwhile.
     """
-    prohibited = _routes_changed(client, action, _PERMIT)
+    prohibited = _prohibited_hosts(client, action)
+    _change_routes(client, action, _PERMIT, prohibited)
     try:
         with contextlib.suppress(docker.errors.APIError):  # if it was not attached at all
             client.api.disconnect_container_from_network(action.part.name, action.network, force=True)
@@ -185,16 +185,22 @@ def _attach(client: docker.DockerClient, action: Action) -> None:
             action.part.name, action.network, ipv4_address=action.address, aliases=[action.part.service]
         )
     finally:
-        if prohibited:
-            _routes_changed(client, action, f"set -- {' '.join(prohibited)}; {_PROHIBIT}")
+        _change_routes(client, action, _PROHIBIT, prohibited)
 
 
-def _routes_changed(client: docker.DockerClient, action: Action, script: str) -> list[str]:
-    """Run `script` in the container of a part and return the words that it prints; none if the container is stopped."""
+def _prohibited_hosts(client: docker.DockerClient, action: Action) -> list[str]:
+    """Return the hosts that the routes of a part prohibit; none if its container is stopped."""
     with contextlib.suppress(docker.errors.APIError):
-        _, printed = client.containers.get(action.part.name).exec_run(["sh", "-c", script], stderr=False)
-        return str((printed or b"").decode()).split()
+        _, printed = engine.read_output(client.containers.get(action.part.name), ["sh", "-c", _PROHIBITED])
+        return [line.split()[1] for line in printed.splitlines() if line.startswith("prohibit ")]
     return []
+
+
+def _change_routes(client: docker.DockerClient, action: Action, script: str, hosts: Sequence[str]) -> None:
+    """Run `script` for `hosts` in the container of a part, unless there are none or it is stopped."""
+    if hosts:
+        with contextlib.suppress(docker.errors.APIError):
+            client.containers.get(action.part.name).exec_run(["sh", "-c", script, "sh", *hosts])
 
 
 def _remove(client: docker.DockerClient, part: RenderedPart) -> list[str]:

@@ -12,7 +12,6 @@ $XDG_STATE_HOME/multicluster-testbed/NAME/
 
 from __future__ import annotations
 
-import fcntl
 import os
 import secrets
 import shutil
@@ -29,6 +28,7 @@ from emulator.containers.names import PartNames
 from emulator.hosts.inventory import Host, HostInventory
 from emulator.model.documents import DocumentModel, read_document
 from emulator.model.errors import InvalidInput, TestbedBusy, TestbedNotUp
+from emulator.model.process_lock import ProcessLock
 from emulator.model.topology import Topology
 
 RECORD_FILE: Final = "testbed.json"
@@ -313,11 +313,13 @@ def exclusive(purpose: str, *, wait: bool) -> Iterator[None]:
         TestbedBusy: if another process holds it and `wait` is false.
     """
     state_root().mkdir(parents=True, exist_ok=True)
-    with (state_root() / f"{purpose}.lock").open("w") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise TestbedBusy(
-                f"Another `testbed up` or `testbed down` of {purpose!r} is at work (wait until it ends)."
-            ) from error
+    try:
+        lock = ProcessLock(state_root() / f"{purpose}.lock", waits=wait)
+    except BlockingIOError as error:
+        raise TestbedBusy(
+            f"Another `testbed up` or `testbed down` of {purpose!r} is at work (wait until it ends)."
+        ) from error
+    try:
         yield
+    finally:
+        lock.release()

@@ -59,7 +59,7 @@ def _run(
     layout, dilation = control_run.layout(problems), Dilation(control_run.larger_by * factor)
     session = Session(control_run.matrix(matrix), layout, dilation, next_attempt(folder), control_run.control)
     if (folder / MANIFEST_FILE).is_file():
-        session = replace(session, finished=read_attempts(folder).finished(layout, matrix.repeat))
+        session = replace(session, finished=read_attempts(folder).finished(layout, matrix.repeat, dilation))
     if not session.jobs:
         return SessionRuns({name: tuple(jobs) for name, jobs in session.finished.items()})
     return session.run(testbed, report_progress)

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from emulator.measurement.control_runs import ProblemsByDilation
 from emulator.model.clock import Dilation
+from emulator.model.records import RunProgress
 from emulator.model.topology import Topology
 from emulator.planning.choices import DilationChoice, estimates
 from emulator.runs.cell_sessions import Session, SessionRuns
 from emulator.runs.holding import Testbed
 from emulator.runs.matrix import Cell, Layout, Matrix, Problem
 from emulator.runs.progress import ProgressReport, ReportProgress
-from emulator.runs.recording import Finished
 from emulator.runs.resuming import Earlier
 from emulator.runs.run_directory import next_attempt
 
@@ -43,6 +43,8 @@ class DilationSessions:
             RunFailed: if the testbed was lost, or no job of a session finished.
         """
         waiting = dict(self.choices)
+        # What earlier attempts found of the links counts against the whole, also if more is run now.
+        self._made = [] if self.earlier is None else [SessionRuns({}, self.earlier.checks)]
         while waiting:
             dilation = min(choice.dilation for choice in waiting.values())
             now = [choice for choice in waiting.values() if choice.dilation == dilation]
@@ -57,27 +59,22 @@ class DilationSessions:
     def _session(
         self, choices: Sequence[DilationChoice], dilation: float, report_progress: ReportProgress, *, more_follow: bool
     ) -> SessionRuns:
-        layout = Layout(tuple(choice.cells for choice in choices), ())
+        layout, earlier = Layout(tuple(choice.cells for choice in choices), ()), self.earlier
+        records = next_attempt(self.path)
         session = Session(
             self.matrix,
             layout,
             Dilation(dilation),
-            next_attempt(self.path),
-            finished=self._finished(layout, dilation),
+            records,
+            finished={} if earlier is None else earlier.finished(layout, self.matrix.repeat, Dilation(dilation)),
             may_raise=lambda problem: self.choices[problem].may_raise,
             every_run_counts=self.every_run_counts,
+            # The measurement's own manifest: it is complete once the factors are written.
+            progress=RunProgress.INCOMPLETE if records == self.path else RunProgress.COMPLETE,
         )
         if session.jobs == 0:
-            checks = () if self.earlier is None else self.earlier.checks
-            return SessionRuns({name: tuple(jobs) for name, jobs in session.finished.items()}, checks)
+            return SessionRuns({name: tuple(jobs) for name, jobs in session.finished.items()})
         return session.run(self.testbed, report_progress, more_follow=more_follow)
-
-    def _finished(self, layout: Layout, dilation: float) -> Finished:
-        """Return the jobs of earlier attempts at this dilation."""
-        if self.earlier is None:
-            return {}
-        finished = self.earlier.finished(layout, self.matrix.repeat)
-        return {name: [job for job in jobs if job.dilation == dilation] for name, jobs in finished.items()}
 
 
 def known_choices(layout: Layout, earlier: Earlier) -> dict[Problem, DilationChoice]:

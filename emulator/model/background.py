@@ -67,7 +67,7 @@ class UniformLengths(DocumentModel):
 
     def divided(self, time_scale: float) -> UniformLengths:
         """Return the same with its times divided by `time_scale`."""
-        return UniformLengths(low_s=self.low_s / time_scale, high_s=self.high_s / time_scale)
+        return self.model_copy(update={"low_s": self.low_s / time_scale, "high_s": self.high_s / time_scale})
 
     def of(self, share: float) -> float:
         """Return the length at `share` of the range, from 0 to 1."""
@@ -97,8 +97,8 @@ class LocalStream(DocumentModel):
 
     def divided(self, time_scale: float) -> LocalStream:
         """Return the same with its times divided by `time_scale`."""
-        interarrival = MeanInterarrival(mean_s=self.interarrival.mean_s / time_scale)
-        return LocalStream(interarrival=interarrival, sizes=self.sizes, lengths=self.lengths.divided(time_scale))
+        interarrival = self.interarrival.model_copy(update={"mean_s": self.interarrival.mean_s / time_scale})
+        return self.model_copy(update={"interarrival": interarrival, "lengths": self.lengths.divided(time_scale)})
 
 
 def _none_or_log(text: str) -> str:

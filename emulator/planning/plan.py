@@ -147,8 +147,8 @@ def plan(run: PlannedRun, dilation: Dilation, resources: Resources) -> Plan:
         Constraint(name, least / dilation.factor, 1.0) for name, least in _least_dilations(run, resources).items()
     ]
     constraints += [
-        Constraint("memory", memory_bytes / resources.memory_bytes, FULLEST, 1.0),
-        Constraint("disk", disk_bytes / resources.disk_bytes, FULLEST, 1.0),
+        Constraint("memory", memory_bytes / max(1, resources.memory_bytes), FULLEST, 1.0),
+        Constraint("disk", disk_bytes / max(1, resources.disk_bytes), FULLEST, 1.0),
     ]
     return Plan(dilation.factor, tuple(constraints), memory_bytes, disk_bytes, host_duration_s(run, dilation))
 

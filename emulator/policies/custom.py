@@ -35,6 +35,11 @@ def _call(name: str, method: str, work: Callable[[], Answer]) -> Answer:
         raise failed(name, method, error) from error
 
 
+def _plain_snapshot(snapshot: Any) -> dict[str, Any]:
+    """Return what a record gives back of a snapshot; JSON has no infinity, which would come back as None."""
+    return dict(json.loads(json.dumps(snapshot, allow_nan=False)))
+
+
 def _listed(state: SystemState) -> SystemState:
     """Return `state` without an index of the idle processors, which changes after the decision; users may keep it."""
     return state if state.room is None else state.with_idle(state.idle)
@@ -143,7 +148,7 @@ class CustomDiscipline:
         Raises:
             PolicyFailed: if the discipline raises an exception, or the state cannot be written as JSON.
         """
-        return _call(self._name, "snapshot", lambda: dict(json.loads(json.dumps(self._discipline.snapshot()))))
+        return _call(self._name, "snapshot", lambda: _plain_snapshot(self._discipline.snapshot()))
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Restore the state that `snapshot` describes.

@@ -19,6 +19,7 @@ def plain_placement(placement: Any) -> Placement | None:
 
     Raises:
         TypeError: if `placement` is neither a placement nor None, or holds a value that is not a number.
+        ValueError: if its transfers do not take a finite time of at least 0 s.
     """
     if placement is None:
         return None
@@ -32,7 +33,7 @@ def plain_placement(placement: Any) -> Placement | None:
             ]
         ),
         _indices(placement.file_sites),
-        _finite(placement.transfer_s),
+        _duration_s(placement.transfer_s),
         frozenset([(index(cluster), index(site)) for cluster, site in placement.learned]),
     )
 
@@ -69,6 +70,13 @@ def _plain_answer(answer: Any) -> Start | Reject:
 
 def _indices(values: Iterable[Any]) -> tuple[int, ...]:
     return tuple([index(value) for value in values])
+
+
+def _duration_s(value: Any) -> float:
+    duration_s = _finite(value)
+    if duration_s < 0.0:
+        raise ValueError(f"a transfer takes at least 0 s, not {duration_s!r}")
+    return duration_s
 
 
 def _finite(value: Any) -> float:

@@ -15,7 +15,7 @@ from numpy.random import Generator
 
 from emulator.model.errors import InvalidInput, UnknownName
 from emulator.model.scheduling import Scanning
-from emulator.policies.names import ON_ONE_CLUSTER, policy_name, queue_name
+from emulator.policies.names import ON_ONE_CLUSTER, custom_file, is_entry_point, policy_name, queue_name
 from emulator.policies.placement.fixed import AcceptingFixed, needs_running_jobs
 from emulator.policies.placement.quota import Quota
 from emulator.policies.protocols import PlacementPolicy, QueueDiscipline, Reject, SchedulingEvent, Start
@@ -23,8 +23,6 @@ from emulator.policies.registry import (
     PLACEMENT_POLICIES,
     QUEUE_DISCIPLINES,
     SCANNING_DISCIPLINES,
-    custom_file,
-    is_entry_point,
     placement_policy,
     queue_discipline,
 )

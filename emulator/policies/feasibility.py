@@ -56,7 +56,9 @@ class Feasibility:
         """
         if not self.could_start(job, surroundings):
             within = f" within a quota of {self._policy.share:g}" if isinstance(self._policy, Quota) else ""
-            queue = "" if job.queue is None else f" from queue {job.queue}"
+            local = ("has_local_queues", "has_local_queues_only")
+            at_home = any(getattr(self._discipline, name, False) for name in local)
+            queue = f" from queue {job.queue}" if at_home and job.queue is not None else ""
             raise ImpossibleRequest(
                 f"Job {job.id}: components: {list(components)} can never be placed on clusters of "
                 f"{list(self._idle.idle)} processors{within}{queue}."

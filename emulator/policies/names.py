@@ -6,9 +6,17 @@ policies themselves; a unit test compares the two.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
 
+from emulator.model.errors import UnknownName
 from emulator.model.names import spelled
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+ENTRY_POINTS: Final = "multicluster_testbed.policies"
+"""The group in which an installed package declares policies and disciplines of its own."""
 
 POLICIES: Final = {
     "wf": "worst fit: each component goes where most processors are idle; clusters may repeat",
@@ -56,3 +64,38 @@ def policy_name(name: str) -> str:
 def queue_name(name: str) -> str:
     """Return the name of the discipline that `name` means, whatever its case; `name` itself if it is a user's own."""
     return spelled(name, QUEUES) or name
+
+
+def custom_file(name: str) -> str | None:
+    """Return the file part of `name` (``mypolicy.py`` of ``mypolicy.py:Mine``), or None if it names no file."""
+    path, colon, _ = name.rpartition(":")
+    return path if colon and path.endswith(".py") else None
+
+
+def is_entry_point(name: str) -> bool:
+    """Return whether a package that is installed here declares a policy or discipline called `name`."""
+    return bool(entry_points_called(name))
+
+
+def entry_points_called(name: str) -> list[EntryPoint]:
+    """Return the policies and disciplines called `name` that packages installed here declare."""
+    from importlib.metadata import entry_points  # only for a name that is not the testbed's: it takes a while to load
+
+    return [point for point in entry_points(group=ENTRY_POINTS) if point.name == name]
+
+
+def check_policy_name(name: str) -> None:
+    """Raise `UnknownName` unless a placement policy may be called `name`; a user's own is not loaded."""
+    _check("policy", name, POLICIES)
+
+
+def check_queue_name(name: str) -> None:
+    """Raise `UnknownName` unless a queue discipline may be called `name`; a user's own is not loaded."""
+    _check("queue", name, QUEUES)
+
+
+def _check(kind: str, name: str, known: Iterable[str]) -> None:
+    if name.endswith(".py"):
+        raise UnknownName(f"The {kind} {name!r} is a file without a class: name its class too, as {name}:CLASS.")
+    if spelled(name, known) is None and custom_file(name) is None and not is_entry_point(name):
+        raise UnknownName.among(kind, name, sorted(known))

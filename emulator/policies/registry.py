@@ -1,23 +1,29 @@
 """Policies and disciplines by the names used on the command line and in the API, including a researcher's own.
 
 A name is one of those listed here (capital letters do not count), a class in a file (``mypolicy.py:Mine``), or an
-entry point that an installed package declares in the group `ENTRY_POINTS`. If `sources` are given, files are looked up
-by name in `sources` only. The broker and replay therefore load the code that a run's request contains, never a file on
-their own disk.
+entry point that an installed package declares. If `sources` are given, files are looked up by name in `sources` only.
+The broker and replay therefore load the code that a run's request contains, never a file on their own disk.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
-from emulator.model.errors import InvalidInput, UnknownName
+from emulator.model.errors import InvalidInput
 from emulator.model.scheduling import Scanning
 from emulator.policies.custom import CustomDiscipline, CustomPolicy
 from emulator.policies.custom_code import RAISED, module_of, said, source_at
-from emulator.policies.names import policy_name, queue_name
+from emulator.policies.names import (
+    check_policy_name,
+    check_queue_name,
+    custom_file,
+    entry_points_called,
+    policy_name,
+    queue_name,
+)
 from emulator.policies.placement.by_kind import ByKind
 from emulator.policies.placement.close_to_files import CloseToFiles
 from emulator.policies.placement.cluster_minimization import ClusterMinimization
@@ -41,8 +47,6 @@ from emulator.policies.queues.local_schedulers import (
     LocalSchedulersReleased,
 )
 from emulator.policies.queues.placement_queue import PlacementQueue
-
-ENTRY_POINTS = "multicluster_testbed.policies"
 
 PLACEMENT_POLICIES: dict[str, Callable[[], PlacementPolicy]] = {
     "wf": WorstFit,
@@ -90,17 +94,6 @@ def default_policy(discipline: str) -> str:
     return DEFAULT_POLICY.get(queue_name(discipline), "wf-distinct")
 
 
-def custom_file(name: str) -> str | None:
-    """Return the file part of `name` (``mypolicy.py`` of ``mypolicy.py:Mine``), or None if it names no file."""
-    path, colon, _ = name.rpartition(":")
-    return path if colon and path.endswith(".py") else None
-
-
-def is_entry_point(name: str) -> bool:
-    """Return whether a package that is installed here declares a policy or discipline called `name`."""
-    return any(point.name == name for point in entry_points(group=ENTRY_POINTS))
-
-
 def placement_policy(name: str, sources: Mapping[str, str] | None = None) -> PlacementPolicy:
     """Return the placement policy named `name`, which may be a class in a file or an entry point.
 
@@ -111,10 +104,8 @@ def placement_policy(name: str, sources: Mapping[str, str] | None = None) -> Pla
     make = PLACEMENT_POLICIES.get(policy_name(name))
     if make is not None:
         return make()
-    policy = _custom(name, sources, "place", "accepts")
-    if policy is None:
-        raise UnknownName.among("policy", name, sorted(PLACEMENT_POLICIES))
-    return CustomPolicy(name, policy)
+    check_policy_name(name)
+    return CustomPolicy(name, _custom(name, sources, "place", "accepts"))
 
 
 def queue_discipline(name: str, scanning: Scanning, sources: Mapping[str, str] | None = None) -> QueueDiscipline:
@@ -127,10 +118,8 @@ def queue_discipline(name: str, scanning: Scanning, sources: Mapping[str, str] |
     make = QUEUE_DISCIPLINES.get(queue_name(name))
     if make is not None:
         return make(scanning)
-    discipline = _custom(name, sources, "decide", "next_scan_s", "waiting", "snapshot", "restore")
-    if discipline is None:
-        raise UnknownName.among("queue", name, sorted(QUEUE_DISCIPLINES))
-    return CustomDiscipline(name, discipline)
+    check_queue_name(name)
+    return CustomDiscipline(name, _custom(name, sources, "decide", "next_scan_s", "waiting", "snapshot", "restore"))
 
 
 def _custom(name: str, sources: Mapping[str, str] | None, *needed: str) -> Any:
@@ -140,10 +129,7 @@ def _custom(name: str, sources: Mapping[str, str] | None, *needed: str) -> Any:
         if found is None:
             raise InvalidInput(f"{file}: there is no class {class_name!r} in this file.")
     else:
-        points = [point for point in entry_points(group=ENTRY_POINTS) if point.name == name]
-        if not points:
-            return None
-        found = _loaded(points[0])
+        found = _loaded(entry_points_called(name)[0])
     return _made(name, found, needed)
 
 

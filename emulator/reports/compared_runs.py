@@ -7,7 +7,7 @@ are matched by name. Everything is worked out from records; nothing depends on w
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -78,7 +78,7 @@ class ComparedJob:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A live run beside one other run."""
+    """A live run beside one other run; `finished` jobs did so in each run, and only their times are compared."""
 
     live: RunRecords
     simulated: RunRecords
@@ -86,6 +86,7 @@ class Comparison:
     quantities: tuple[Quantity, ...]
     placements: PlacementDifferences
     live_runs: int
+    finished: int
 
 
 def compare(live: RunRecords, simulated: RunRecords, repeats: Sequence[RunRecords] = ()) -> Comparison:
@@ -96,6 +97,7 @@ def compare(live: RunRecords, simulated: RunRecords, repeats: Sequence[RunRecord
     """
     for run in (live, simulated, *repeats):
         _check_whole(run)
+    _check_sides(live, simulated, repeats)
     for other in (simulated, *repeats):
         _check_same_schedule(live, other)
     same = {job.name: job for job in simulated.jobs}
@@ -103,14 +105,16 @@ def compare(live: RunRecords, simulated: RunRecords, repeats: Sequence[RunRecord
         ComparedJob(job.job, job.name, job, same[job.name])
         for job in sorted(live.jobs, key=lambda job: (_arrival_s(job), job.job))
     )
-    measured = [_measured(run) for run in (live, *repeats)]
-    found = _measured(simulated)
+    names = set.intersection(*(_finished(run) for run in (live, simulated, *repeats)))
+    measured = [_measured(run, names) for run in (live, *repeats)]
+    found = _measured(simulated, names)
     quantities = tuple(
         Quantity(*key, value, found[key], _spread([run[key] for run in measured if key in run]))
         for key, value in measured[0].items()
         if key in found
     )
-    return Comparison(live, simulated, jobs, quantities, placement_differences(live, simulated), len(measured))
+    placements = placement_differences(live, simulated)
+    return Comparison(live, simulated, jobs, quantities, placements, len(measured), len(names))
 
 
 def _check_whole(run: RunRecords) -> None:
@@ -127,6 +131,18 @@ def _check_whole(run: RunRecords) -> None:
             f"{run.path}: was cut short ({len(run.jobs)} of {manifest.jobs} jobs are in it, {manifest.progress.value}) "
             "and cannot be compared: run it again."
         )
+
+
+def _check_sides(live: RunRecords, simulated: RunRecords, repeats: Sequence[RunRecords]) -> None:
+    """Refuse runs in the wrong places: an error would be relative to the simulation, a spread not that of live runs."""
+    if live.manifest.kind is RunKind.SIMULATION and simulated.manifest.kind is RunKind.CAMPAIGN:
+        raise InvalidInput(f"{live.path}: is a simulation, and {simulated.path} a live run: name the live run first.")
+    for repeat in repeats:
+        if repeat.manifest.kind is not live.manifest.kind:
+            raise InvalidInput(
+                f"--live: {repeat.path} is a {repeat.manifest.kind.value}, and {live.path} a "
+                f"{live.manifest.kind.value}: name live runs there."
+            )
 
 
 def _check_same_schedule(live: RunRecords, other: RunRecords) -> None:
@@ -147,6 +163,11 @@ def _check_same_schedule(live: RunRecords, other: RunRecords) -> None:
             f"{other.path}: has time scale {other.manifest.time_scale:g}, and {live.path} has "
             f"{live.manifest.time_scale:g}: compare runs of one time scale."
         )
+    if _clusters(live) != _clusters(other):
+        raise InvalidInput(
+            f"{other.path}: ran on other clusters ({other.manifest.topology.name}) than {live.path} "
+            f"({live.manifest.topology.name}): compare runs of one topology."
+        )
     mine, theirs = _schedule(live), _schedule(other)
     if mine.keys() != theirs.keys():
         odd = sorted(mine.keys() ^ theirs.keys())[0]
@@ -157,6 +178,10 @@ def _check_same_schedule(live: RunRecords, other: RunRecords) -> None:
             raise InvalidInput(
                 f"{other.path}: has another schedule than {live.path}: job {name!r} differs in its arrival or request."
             )
+
+
+def _clusters(run: RunRecords) -> list[tuple[str, int]]:
+    return [(cluster.name, cluster.processors) for cluster in run.manifest.topology.clusters]
 
 
 def _schedule(run: RunRecords) -> dict[str, tuple[float, str, int, tuple[int, ...]]]:
@@ -175,12 +200,18 @@ def _arrival_s(job: JobRow) -> float:
     return job.submitted_s if job.intended_arrival_s is None else job.intended_arrival_s
 
 
-def _measured(run: RunRecords) -> dict[tuple[str, str], float]:
-    """Return every quantity of a run, by name and statistic."""
+def _finished(run: RunRecords) -> set[str]:
+    """Return the names of the jobs that finished."""
+    return {job.name for job in run.jobs if job.state == JobState.FINISHED}
+
+
+def _measured(run: RunRecords, names: Collection[str]) -> dict[tuple[str, str], float]:
+    """Return every quantity of a run, by name and statistic; times are those of the jobs with `names`."""
     finished = [job for job in run.jobs if job.state == JobState.FINISHED]
+    compared = [job for job in finished if job.name in names]
     found: dict[tuple[str, str], float] = {}
     for column, name in TIMES.items():
-        values = sorted_times(finished, column)
+        values = sorted_times(compared, column)
         if values:
             for statistic, share in STATISTICS.items():
                 value = statistics.fmean(values) if share is None else quantile(values, share)

@@ -63,6 +63,14 @@ def placement_table(comparison: Comparison) -> list[dict[str, str]]:
     ]
 
 
+def left_out_in_words(comparison: Comparison) -> str:
+    """Return how many jobs the times are without, because they did not finish in every run; empty if there are none."""
+    jobs = len(comparison.jobs)
+    if comparison.finished == jobs:
+        return ""
+    return f"Times are those of the {comparison.finished} of {jobs} jobs that finished in every run."
+
+
 def placements_in_words(comparison: Comparison) -> str:
     """Return how many placements differ, from which job on, and why."""
     placements = comparison.placements
@@ -82,6 +90,7 @@ def comparison_object(comparison: Comparison) -> dict[str, Any]:
         "simulated": str(comparison.simulated.path),
         "seed": comparison.live.manifest.seed,
         "live_runs": comparison.live_runs,
+        "finished": comparison.finished,
         "quantities": [
             {
                 "quantity": quantity.name, "statistic": quantity.statistic, "live": quantity.live,

@@ -35,7 +35,7 @@ h3 { font-size: 1.05rem; margin-bottom: 0.2rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 0.85rem; margin: 0.8rem 0; }
 th, td { text-align: left; vertical-align: top; padding: 0.2rem 0.7rem 0.2rem 0; border-bottom: 1px solid var(--line);
-  white-space: pre-line; overflow-wrap: anywhere; }
+  white-space: pre-line; }
 th { background: var(--soft); }
 figure { margin: 1.4rem 0; break-inside: avoid; }
 figure svg { width: 100%; height: auto; fill: currentColor; }

@@ -58,6 +58,7 @@ class BackgroundLoad:
     _jobs: dict[str, _Job] = field(default_factory=dict)
     _grid: list[int] = field(init=False)
     _rows: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+    _recorded_s: dict[int, float] = field(default_factory=dict)
     _asked: dict[tuple[int, int], frozenset[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -174,16 +175,17 @@ class BackgroundLoad:
         return BackgroundState(tuple(uses), tuple(dummies))
 
     def _record(self, time_s: float) -> None:
-        """Record a row for each cluster whose use changed."""
+        """Record a row for each cluster whose use changed; a cluster's rows never go back, though reports are late."""
         for cluster, size in enumerate(self._sizes):
             running = [job for job in self._jobs.values() if job.is_running and job.cluster == cluster]
             dummy, local = (sum(job.processors for job in running if job.account is account) for account in Account)
             use = (dummy, local, self._grid[cluster])
             if self._rows.get(cluster) != use:
                 self._rows[cluster] = use
+                self._recorded_s[cluster] = max(time_s, self._recorded_s.get(cluster, time_s))
                 self.on_change(
                     BackgroundRow(
-                        time_s=time_s,
+                        time_s=self._recorded_s[cluster],
                         cluster=self._names[cluster],
                         processors=size,
                         dummy_processors=dummy,

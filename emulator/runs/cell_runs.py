@@ -230,6 +230,9 @@ class _Turns:
         if step is Next.LARGER:
             self.raised.append(cell.problem)
             self.waiting = [other for other in self.waiting if other.problem != cell.problem]
+            # Cells that were given up are run again there, too.
+            for other in self._cells_of(cell.problem):
+                self.failures.pop(other.name, None)
             counted = _taken_out(self.finished, self._layout, cell.problem)
             self._repetitions.supersede([*counted, job], "its problem was measured at a larger dilation")
 

@@ -15,7 +15,7 @@ from emulator.fidelity.verdict import judge_links
 from emulator.model.clock import Dilation
 from emulator.model.documents import validate
 from emulator.model.evidence import LinkCheck
-from emulator.model.records import RunKind
+from emulator.model.records import RunKind, RunProgress
 from emulator.model.views import RunRequest
 from emulator.runs.cell_runs import CellRuns, run_in_turn, turns
 from emulator.runs.holding import Testbed, held
@@ -61,6 +61,7 @@ class Session:
 
     `finished` are jobs of earlier sessions; what is missing of `matrix.repeat` is run. `may_raise` tells whether a
     problem may be left to a session at a larger dilation. What is not valid is run again, unless `every_run_counts`.
+    `progress` is that of the records when it has ended: they are not complete if the measurement has more to write.
     """
 
     matrix: Matrix
@@ -71,6 +72,7 @@ class Session:
     finished: Finished = field(default_factory=dict)
     may_raise: Callable[[Problem], bool] = lambda problem: False
     every_run_counts: bool = False
+    progress: RunProgress = RunProgress.COMPLETE
 
     @property
     def jobs(self) -> int:
@@ -106,7 +108,7 @@ class Session:
                     self.may_raise,
                     every_run_counts=self.every_run_counts,
                 )
-            conclude(testbed_here, run, recorder, checks, self.jobs)
+            conclude(testbed_here, run, recorder, checks, self.jobs, self.progress)
         return self._judged(runs, tuple(checks))
 
     def _judged(self, runs: CellRuns, checks: tuple[LinkCheck, ...]) -> SessionRuns:

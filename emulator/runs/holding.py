@@ -20,12 +20,12 @@ from emulator.containers.wan.controls import Control
 from emulator.model.clock import REAL_TIME, Dilation
 from emulator.model.errors import TestbedError
 from emulator.model.evidence import LinkCheck
+from emulator.model.process_lock import ProcessLock, is_left
 from emulator.model.records import ImageRecord, LinkRow
 from emulator.model.topology import Topology
 from emulator.model.views import RunRequest, RunView
 from emulator.runs.local_users import LocalUsers
 from emulator.runs.telemetry import TelemetryFactory, unobserved
-from emulator.runs.writer import ProcessLock, is_left
 
 
 class WideArea(Protocol):

@@ -121,8 +121,15 @@ def evidence_gathered(testbed: Testbed, recorder: Recorder) -> Iterator[None]:
         yield
 
 
-def conclude(testbed: Testbed, run: RunView, recorder: Recorder, checks: list[LinkCheck], expected: int) -> Verdict:
-    """End the run, record its last events, judge it and complete its manifest; return the verdict."""
+def conclude(
+    testbed: Testbed,
+    run: RunView,
+    recorder: Recorder,
+    checks: list[LinkCheck],
+    expected: int,
+    progress: RunProgress = RunProgress.COMPLETE,
+) -> Verdict:
+    """End the run, record its last events, judge it and give its manifest that `progress`; return the verdict."""
     ended = testbed.client.end_run(run.id)
     record_rest(testbed, run.id, recorder)
     failed, cancelled = recorder.count(JobState.FAILED), recorder.count(JobState.CANCELLED)
@@ -130,7 +137,7 @@ def conclude(testbed: Testbed, run: RunView, recorder: Recorder, checks: list[Li
     measures = RunMeasures(tuple(checks), expected, failed, cancelled, background, strangers)
     verdict = judge_run(measures, list(recorder.verdicts.values()))
     recorder.directory.update_manifest({"host_origin_s": ended.host_origin_s})
-    _complete(recorder, RunProgress.COMPLETE, verdict)
+    _complete(recorder, progress, verdict)
     return verdict
 
 

@@ -127,6 +127,7 @@ class Recorder:
     _held: dict[int, JobView] = field(default_factory=dict)
     _wide_area: WideAreaUse = field(init=False)
     _usage: dict[str, _Usage] = field(default_factory=dict)
+    _usage_s: dict[str, float] = field(default_factory=dict)
     _background_processors: dict[str, int] = field(default_factory=dict)
     _usage_lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -231,14 +232,18 @@ class Recorder:
         return Verdict.worst_of([links, judge_real(real), judge_unwatched(unwatched), whole])
 
     def _write_usage(self, time_s: float) -> None:
-        """Write a row for each cluster whose use changed."""
+        """Write a row for each cluster whose use changed.
+
+        A cluster's timestamps never go back: news of the broker and of a background load come at different delays.
+        """
         with self._usage_lock:
             for cluster in self.topology.clusters:
                 before, usage = self._usage.get(cluster.name), self._usage_of(cluster.name)
                 if before == usage:
                     continue
                 self._usage[cluster.name] = usage
-                self.directory.append(_utilization_row(cluster, usage, time_s))
+                self._usage_s[cluster.name] = max(time_s, self._usage_s.get(cluster.name, time_s))
+                self.directory.append(_utilization_row(cluster, usage, self._usage_s[cluster.name]))
                 if self.background is not None and (before is None or before.claimed != usage.claimed):
                     self.background.note_grid(cluster.name, usage.claimed, time_s)
 

@@ -26,9 +26,15 @@ def replay_run(path: Path) -> Replay:
     """Make all decisions in the run directory at `path` again, and return how they differ from those recorded.
 
     Raises:
-        InvalidInput: if there is no run's directory, or its record is not one of decisions.
+        InvalidInput: if there is no run's directory, or its record is not one of decisions, or holds none.
     """
-    return _together([_replay_attempt(folder) for folder in attempts(path)])
+    found = _together([_replay_attempt(folder) for folder in attempts(path)])
+    if not found.decisions:
+        raise InvalidInput(
+            f"{path}: holds no decisions ({DECISIONS_FILE}), so nothing can be replayed; "
+            "name the directory of a live run with this file."
+        )
+    return found
 
 
 def _replay_attempt(folder: Path) -> Replay:

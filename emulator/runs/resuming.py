@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from emulator.fidelity.verdict import judge_links
+from emulator.model.clock import Dilation
 from emulator.model.documents import validate
 from emulator.model.errors import InvalidInput
 from emulator.model.evidence import LinkCheck
@@ -38,10 +39,11 @@ class Earlier:
     checks: tuple[LinkCheck, ...]
     plan: dict[str, Any] | None = None
 
-    def finished(self, layout: Layout, repeat: int) -> Finished:
-        """Return the finished jobs of each cell, at most `repeat`, with the specification that the cell has now."""
+    def finished(self, layout: Layout, repeat: int, dilation: Dilation) -> Finished:
+        """Return the finished jobs of each cell at `dilation`, at most `repeat`, with the specification it has now."""
+        here = [job for job in self.jobs if job.dilation == dilation.factor]
         return {
-            cell.name: [job for job in self.jobs if job.specification == cell.specification][:repeat]
+            cell.name: [job for job in here if job.specification == cell.specification][:repeat]
             for cell in layout.cells
         }
 

@@ -27,6 +27,7 @@ from emulator.model.cell_rows import (
 )
 from emulator.model.errors import InvalidInput
 from emulator.model.faults import first_fault
+from emulator.model.process_lock import ProcessLock
 from emulator.model.records import (
     DECISIONS_FILE,
     MANIFEST_FILE,
@@ -41,9 +42,11 @@ from emulator.model.records import (
 )
 from emulator.model.rows import Row
 from emulator.model.views import EventView
-from emulator.runs.writer import WRITING, ProcessLock
 
 AnyRow = TypeVar("AnyRow", bound=Row)
+
+WRITING: Final = ".writing"
+"""The file in a run's directory that is locked by the process that writes there."""
 
 PILOTS_FOLDER: Final = "pilots"
 """The folder of a run's pilots: they are made before the run begins, and are not part of it."""
@@ -244,8 +247,8 @@ def read_rows(directory: Path, row_type: type[AnyRow]) -> list[AnyRow]:
     path = directory / ROW_FILES[row_type]
     if not path.is_file():
         return []
-    text = path.read_text(encoding="utf-8")
-    whole = text[: text.rfind("\n") + 1]
+    content = path.read_bytes()
+    whole = content[: content.rfind(b"\n") + 1].decode()
     try:
         return [row_type.from_cells(cells) for cells in csv.DictReader(io.StringIO(whole, newline=""))]
     except ValidationError as error:

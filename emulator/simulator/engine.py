@@ -351,10 +351,10 @@ class Engine:
         observations.window_open = False
 
     def _check_nobody_waits(self) -> None:
-        waiting = self._discipline.waiting()
-        if waiting:
+        # The engine's own jobs, because a user's discipline may say that none wait.
+        if self._jobs:
             raise ImpossibleRequest(
-                f"Job {waiting[0]} still waits though nothing runs and nothing more will happen: "
+                f"Job {next(iter(self._jobs))} still waits though nothing runs and nothing more will happen: "
                 "the discipline or the policy never starts it."
             )
 

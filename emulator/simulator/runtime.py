@@ -124,8 +124,9 @@ class FactorTable:
             processors += component.processors
         time = self._times.get((application, processors, clusters))
         if time is None:
+            named = repr(application) if application else "a job that names no application"
             raise UnknownName(
-                f"The extension factors say nothing of {application!r} on {processors} processors over {clusters} "
+                f"The extension factors say nothing of {named} on {processors} processors over {clusters} "
                 "clusters: measure it, or give one factor for all jobs."
             )
         return service_s * time.spread / time.single

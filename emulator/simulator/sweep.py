@@ -83,7 +83,11 @@ class Workforce:
         number = self.workers or len(os.sched_getaffinity(0))
         with (
             LocalCluster(  # type: ignore[no-untyped-call]
-                n_workers=number, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
+                n_workers=number,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address="127.0.0.1:0",
+                silence_logs=logging.CRITICAL,
             ) as cluster,
             Client(cluster) as client,  # type: ignore[no-untyped-call]
         ):

@@ -34,6 +34,8 @@ STEADY_HOST_S = 10.0
 """A daemon that ran this long is started again at once when it ends; else after a pause that doubles."""
 SHORTEST_PAUSE_HOST_S = 0.2
 LONGEST_PAUSE_HOST_S = 5.0
+RUN_PROGRAM = ("/bin/sh", "-c", 'exec "$0" "$@"')
+"""A shell that becomes the program. Where the program is missing, it ends, and is started again like any daemon."""
 
 SLURM_CONF = """\
 ClusterName={cluster}
@@ -135,7 +137,8 @@ class Daemons:
 
     def __init__(self) -> None:
         self._commands: dict[str, tuple[Sequence[str], Mapping[str, object]]] = {}
-        self._names: dict[int, str] = {}
+        # A process object that is thrown away takes the end of its process with it, so each is kept until that ends.
+        self._running: dict[int, tuple[str, subprocess.Popen[bytes]]] = {}
         self._started_host_s: dict[str, float] = {}
         self._pauses_host_s: dict[str, float] = {}
 
@@ -152,16 +155,18 @@ class Daemons:
     def await_end(self) -> None:
         """Wait until a child process ends; if it is a daemon, start it again."""
         pid, status = os.wait()
-        name = self._names.pop(pid, None)
-        if name is None:
+        if pid not in self._running:
             return
+        name, process = self._running.pop(pid)
+        process.returncode = os.waitstatus_to_exitcode(status)
         print(f"{name} ended ({status}); it is started again")
         time.sleep(self._pause_host_s(name))
         command, options = self._commands[name]
         self._launch(name, command, options)
 
     def _launch(self, name: str, command: Sequence[str], options: Mapping[str, object]) -> None:
-        self._names[subprocess.Popen(command, **options).pid] = name
+        process = subprocess.Popen([*RUN_PROGRAM, *command], **options)
+        self._running[process.pid] = (name, process)
         self._started_host_s[name] = time.monotonic()
 
     def _pause_host_s(self, name: str) -> float:

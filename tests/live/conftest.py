@@ -117,11 +117,17 @@ def paced_grid(mini: CommandLine) -> Iterator[Grid]:
 @contextmanager
 def jobs_of(testbed: CommandLine) -> Iterator[Grid]:
     """Yield the jobs of a testbed, and cancel those that still run afterwards."""
-    state = testbed_state(testbed.name)
-    with BrokerClient(state.api_url, state.token) as client:
+    with broker_of(testbed) as client:
         grid = Grid(testbed, client)
         yield grid
+    with broker_of(testbed) as grid.client:  # the test may have made the token anew
         grid.end_all()
+
+
+def broker_of(testbed: CommandLine) -> BrokerClient:
+    """Return a client of a testbed's broker, with the token that it has now."""
+    state = testbed_state(testbed.name)
+    return BrokerClient(state.api_url, state.token)
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from emulator.model.errors import TestbedError
 from emulator.model.job import JobSpecification, JobState
 from emulator.model.views import JobView, Submission
 from tests.live.command_line import CommandLine
+from tests.live.container_shell import output_in
 
 ENDLESS = {"grid": 100, "iterations": 10_000_000}
 SHORT = {"grid": 100, "iterations": 20}
@@ -85,7 +86,7 @@ class Grid:
     def at(self, cluster: str, command: str, user: str = "") -> str:
         """Run a command in a shell in the cluster's container, as root or as `user`; return its output."""
         container = engine.connect().containers.get(f"{self.testbed.name}-{cluster}")
-        return container.exec_run(["bash", "-c", command], user=user).output.decode().strip()
+        return output_in(container, command, user)
 
     def ranks_at(self, cluster: str) -> int:
         """Count the ranks of applications that run in a cluster."""

@@ -17,6 +17,8 @@ from pathlib import Path
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from emulator.containers import engine
+from tests.live.container_shell import output_in
 from tests.live.node_container import IMAGE
 
 NAME = "somebodys-cluster"
@@ -82,8 +84,7 @@ class SeparateCluster:
 
     def at(self, machine: str, command: str) -> str:
         """Run a command in a root shell on a machine; return its output."""
-        line = ["docker", "exec", f"{NAME}-{machine}", "bash", "-c", command]
-        return subprocess.run(line, capture_output=True, text=True, check=False).stdout.strip()
+        return output_in(engine.connect().containers.get(f"{NAME}-{machine}"), command)
 
     def let_in(self, public_key: str) -> None:
         """Add a key to the authorized keys of the user's account."""
@@ -95,7 +96,7 @@ class SeparateCluster:
 
     def ranks(self) -> dict[str, int]:
         """Count the ranks of applications on each machine."""
-        return {name: int(self.at(name, "pgrep -fc '^python3 -m apps' || true") or 0) for name in ("head", *NODES)}
+        return {name: int(self.at(name, "pgrep -fc '^python3 -m apps' || true")) for name in ("head", *NODES)}
 
 
 @contextmanager

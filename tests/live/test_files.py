@@ -20,6 +20,7 @@ from emulator.model.job import JobSpecification
 from emulator.model.views import JobView, RunRequest, Submission
 from emulator.runs.run_directory import read_run
 from tests.live.command_line import CommandLine
+from tests.live.container_shell import output_in
 from tests.live.grid import until
 
 RATE_MBIT = 20
@@ -51,7 +52,7 @@ class Sites:
 
     def at(self, site: str, command: str) -> str:
         container = engine.connect().containers.get(f"{self.name}-{site}")
-        return container.exec_run(["bash", "-c", command], user="researcher").output.decode().strip()
+        return output_in(container, command, "researcher")
 
     def held_at(self, site: str) -> list[str]:
         return self.at(site, f"ls /home/researcher/.testbed/files/{self.name}").split()

@@ -138,6 +138,7 @@ def test_an_interrupted_up_leaves_nothing(other: CommandLine, pair: str) -> None
                 break
         said = command.stderr.read()
     assert command.returncode == 130, said
+    assert said.endswith("testbed: interrupted; what was begun is cleaned up.\n")
     assert other.left_over() == []
 
 

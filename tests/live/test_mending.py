@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -95,6 +96,9 @@ FAULTS: dict[str, Fault] = {
 }  # fmt: skip
 """The faults of which each must be mended three times out of three."""
 
+SAVED_WITHIN_HOST_S = 6.0
+"""How long after a change Slurm has written its state. A `slurmctld` that is killed sooner forgets the allocation."""
+
 RARE: dict[str, Fault] = {
     "cluster and router killed": lambda parts: parts.kill("east", "wan"),
     "both clusters killed": lambda parts: parts.kill("east", "west"),
@@ -150,7 +154,8 @@ def job(grid: Grid) -> Iterator[int]:
     grid.client.register_file(FileRegistration(name="input", size_bytes=100_000, sites=("east",)))
     finished = grid.finished(grid.submit(2, 2, clusters=list(CLUSTERS), arguments=SHORT)).id
     yield finished
-    grid.client.remove_file("input")
+    with jobs_of(grid.testbed) as now:  # the test may have made the token anew
+        now.client.remove_file("input")
 
 
 def mended(grid: Grid, job: int, fault: Callable[[], None]) -> Outcome:
@@ -245,8 +250,9 @@ def test_files_of_the_state_that_are_lost_are_restored(
 
 @pytest.mark.long
 def test_a_job_that_runs_outlives_its_slurmctld_and_slurmd(grid: Grid, parts: Parts) -> None:
-    job = grid.submit(2, 2, clusters=list(CLUSTERS), arguments={"grid": 100, "iterations": 1500})
+    job = grid.submit(2, 2, clusters=list(CLUSTERS), arguments={"grid": 100, "iterations": 4000})
     until(lambda: grid.job(job).state == "running")
+    time.sleep(SAVED_WITHIN_HOST_S)
     parts.end_daemon("east", "slurmctld -D")
     parts.end_daemon("west", "slurmd -D -N n1")
     grid.finished(job)

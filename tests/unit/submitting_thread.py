@@ -22,7 +22,9 @@ from workloads.schedule import read_schedule
 class SubmittingThread:
     """Submits a schedule at its times, with the interface of the load generator."""
 
-    def __init__(self, client: BrokerClient, run: int, schedule_file: Path, jobs: int) -> None:
+    def __init__(
+        self, client: BrokerClient, run: int, schedule_file: Path, jobs: int, page_port: int | None = None
+    ) -> None:
         self._client, self._run, self._file = client, run, schedule_file
         self._ended = threading.Event()
         self._refusal: TestbedError | None = None

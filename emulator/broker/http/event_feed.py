@@ -35,12 +35,18 @@ async def events_page(journal: Journal, run: int, after: int, host_wait_s: float
 
 
 async def event_stream(journal: Journal, run: int, after: int) -> AsyncIterator[str]:
-    """Yield server-sent events of `run` above `after`, with sequence numbers as ids, until the run has ended."""
+    """Yield server-sent events of `run` above `after`, with sequence numbers as ids, until the run has ended.
+
+    A client that has all events of a run that has ended gets an end, not a stream that never does.
+    """
     yield "retry: 1000\n\n"
     with _watch(journal) as changed:
         while True:
             changed.clear()
+            has_ended = await run_in_threadpool(journal.has_ended, run)
             rows = await run_in_threadpool(journal.read_json, run, after)
+            if has_ended and not rows:
+                return
             for after, body in rows:
                 yield f"id: {after}\ndata: {body}\n\n"
                 if _LAST_KIND in body[:_KIND_WITHIN]:

@@ -1,7 +1,7 @@
 """JSON that means the same to every reader.
 
-Python's reader accepts NaN, infinities, numbers of any size, duplicate keys and any depth. This one refuses them, and
-names the field.
+Python's reader accepts NaN, infinities, numbers of any size, duplicate keys, any depth, and halves of characters, which
+no file can hold. This one refuses them, and names the field.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ def parse_strictly(body: bytes) -> Any:
     except json.JSONDecodeError as error:
         raise InvalidInput(f"body: not JSON: {error.msg} (line {error.lineno}, column {error.colno}).") from error
     _check(value, (), DEEPEST)
+    if "\\u" in text:  # only an escape can be half a character
+        _check_characters(value, ())
     return value
 
 
@@ -65,6 +67,18 @@ def _check(value: Any, path: tuple[str, ...], depth: int) -> None:
         raise InvalidInput(f"{_where(path)}: not a number that JSON has, or too large for a 64-bit one.")
     elif isinstance(value, int) and abs(value) > LARGEST_NUMBER:
         raise InvalidInput(f"{_where(path)}: too large; an integer may be {LARGEST_NUMBER} (2^53) at most.")
+
+
+def _check_characters(value: Any, path: tuple[str, ...]) -> None:
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise InvalidInput(f"{_where(path)}: must be text of whole characters, not {_name(value)!r}.") from None
+    elif isinstance(value, dict | list):
+        for key, member in value.items() if isinstance(value, dict) else enumerate(value):
+            _check_characters(str(key), path)
+            _check_characters(member, (*path, str(key)))
 
 
 def _where(path: tuple[str, ...]) -> str:

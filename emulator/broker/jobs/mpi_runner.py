@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from emulator.broker.foreign_json import check_depth, parse_foreign
 from emulator.broker.jobs.claiming_try import ClaimingTry
 from emulator.broker.jobs.mpirun_script import leading_part, start_script
 from emulator.broker.jobs.outputs import JobOutput
@@ -103,10 +103,8 @@ def _parse_message(line: str) -> object:
     if not line.startswith("{") or len(line) > LARGEST_MESSAGE:
         return None
     try:
-        return json.loads(line, parse_constant=_refuse)
-    except (ValueError, RecursionError):
+        message = parse_foreign(line)
+        check_depth(message)
+    except ValueError:
         return None
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
+    return message

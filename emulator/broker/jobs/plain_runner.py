@@ -24,10 +24,11 @@ from emulator.broker.jobs.runner import EARLY_END_HOST_S, early_end_reason, firs
 from emulator.clusters.protocol import LocalResourceManager, Part, RunningProgram
 from emulator.model.job import JobState
 
+# With a decimal comma in the cluster's locale, awk might read no fractions, or print one that is no number to sleep.
 SCRIPT = """#!/bin/bash
 export TESTBED_JOB={label} TESTBED_PART={part}
 say() {{ printf '%s %s %s\\n' {mark} "$1" "$(date +%s.%N)"; }}
-sleep "$(awk -v now="$(date +%s.%N)" -v most={host_wait_s} \
+sleep "$(LC_ALL=C awk -v now="$(date +%s.%N)" -v most={host_wait_s} \
     'BEGIN {{ s = {host_start_timestamp_s} - now; if (s > most) s = most; print (s > 0 ? s : 0) }}')"
 say began
 env -- {command}

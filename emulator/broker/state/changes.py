@@ -27,7 +27,9 @@ RETRY_HOST_S: Final = 0.5
 """Host seconds from one attempt to write a journal that failed to the next."""
 
 Action = Callable[[], object]
-_KEPT_OF_RUN: Final = ("clock", "state", "decisions", "failure", "is_ending", "undecided_departures")
+_KEPT_OF_RUN: Final = (
+    "clock", "state", "decisions", "failure", "failure_is_recorded", "is_ending", "undecided_departures",
+)  # fmt: skip
 
 
 class Changes:

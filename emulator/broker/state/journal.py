@@ -169,6 +169,12 @@ class Journal:
         with self.transaction():
             self._database.execute("UPDATE runs SET ended = 1 WHERE run = ?", (run,))
 
+    def has_ended(self, run: int) -> bool:
+        """Return whether `run` has ended, so that no event of it will come."""
+        with self._changed:
+            row = self._database.execute("SELECT ended FROM runs WHERE run = ?", (run,)).fetchone()
+        return row is not None and bool(row[0])
+
     def runs(self) -> list[StoredRun]:
         """Get every run that was begun, in order."""
         query = "SELECT run, request, host_origin_s, ended, host_monotonic_origin_s, boot FROM runs ORDER BY run"

@@ -53,7 +53,7 @@ class RunRegistry:
         return run
 
     def run_accepting_jobs(self, number: int) -> Run:
-        """Get the run of that number, which must take jobs.
+        """Get the run of that number, which must take jobs; the default run begins again if its deciders failed.
 
         Raises:
             UnknownName: if there is none.
@@ -67,6 +67,8 @@ class RunRegistry:
             raise TestbedNotUp(f"Run {number} is being ended, so it takes no jobs.")
         if run.state is not RunState.RUNNING:
             raise TestbedNotUp(f"Run {number} is {run.state.value}, so it takes no jobs.")
+        if run.failure and run is self.default_run:
+            run.begin_again(deciding(run.request, self._topology))
         return run
 
     @property

@@ -41,7 +41,7 @@ def restore_runs(journal: Journal, topology: Topology) -> dict[int, Run]:
             run = runs[event.run]
             run.add(_restore_after_event(event.kind, event.job, run, topology))
     for run in runs.values():
-        if run.state is RunState.RUNNING and not run.failure:
+        if run.state is RunState.RUNNING:
             _replay_decisions(run, journal, topology)
     return runs
 
@@ -106,11 +106,15 @@ def _restore_run(kept: StoredRun, topology: Topology) -> Run:
 
 
 def _replay_decisions(run: Run, journal: Journal, topology: Topology) -> None:
-    """Have the deciders of `run` make its decisions again; if they fail, the run has failed, and not the broker."""
+    """Have the deciders of `run` make its decisions again; if they fail, the run has failed, and not the broker.
+
+    Of a run that has failed before, only its end is read.
+    """
     ended: dict[int, JobView] = {}
     decisions = _read_decisions(journal.since_snapshot(run.id), run, ended)
     try:
-        _make_again(decisions, run, [cluster.processors for cluster in topology.clusters])
+        if not run.failure:
+            _make_again(decisions, run, [cluster.processors for cluster in topology.clusters])
     except (sqlite3.Error, JournalFailed):
         raise
     except InvalidInput as error:
@@ -125,7 +129,8 @@ def _replay_decisions(run: Run, journal: Journal, topology: Topology) -> None:
         if (placement := _restore_placement(view, topology)) is not None
     )
     if run.failure and run.id == DEFAULT_RUN:
-        _begin_again(run, topology)
+        log.warning("run %d begins again, its deciders had failed: %s", run.id, run.failure)
+        run.begin_again(deciding(run.request, topology))
 
 
 def _make_again(decisions: Iterator[Decision], run: Run, sizes: Sequence[int]) -> None:
@@ -140,13 +145,6 @@ def _make_again(decisions: Iterator[Decision], run: Run, sizes: Sequence[int]) -
         )  # fmt: skip
 
 
-def _begin_again(run: Run, topology: Topology) -> None:
-    """Have the default run, whose deciders failed, decided on by new ones, which know of no job yet."""
-    log.warning("run %d begins again, its deciders had failed: %s", run.id, run.failure)
-    run.failure, run.undecided_departures = "", ()
-    run.decide_anew(deciding(run.request, topology))
-
-
 def _read_decisions(events: Iterator[EventView], run: Run, ended: dict[int, JobView]) -> Iterator[Decision]:
     """Yield the decisions among `events`; in the end `ended` holds placed jobs that ended without a departure.
 
@@ -154,7 +152,7 @@ def _read_decisions(events: Iterator[EventView], run: Run, ended: dict[int, JobV
     """
     for event in events:
         if event.kind is EventKind.POLICY_FAILED:
-            run.failure = str(event.detail.get("reason", ""))
+            run.failure, run.failure_is_recorded = str(event.detail.get("reason", "")), True
         elif event.kind is EventKind.RUN_ENDING:
             run.is_ending = run.is_ending or run.id != DEFAULT_RUN
         elif event.kind is EventKind.DECISION:

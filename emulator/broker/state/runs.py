@@ -29,9 +29,10 @@ class Run:
     """A run's clock, discipline, policy and jobs; `waiting_files` holds the input files of waiting jobs.
 
     Nothing is decided in it any more once `failure` holds the reason why its discipline or policy failed, or while
-    `is_ending`. Without `deciding` nothing ever is: the run has ended, or its deciders could not be made again. While
-    `is_behind`, its discipline knows of a decision that did not become durable. `undecided_departures` holds departures
-    that were not decided on: while the run was ending, or right before the broker was killed.
+    `is_ending`; `failure_is_recorded` says whether the journal holds that reason. Without `deciding` nothing ever is:
+    the run has ended, or its deciders could not be made again. While `is_behind`, its discipline knows of a decision
+    that did not become durable. `undecided_departures` holds departures that were not decided on: while the run was
+    ending, or right before the broker was killed.
 
     Raises:
         InvalidInput: if the dilation is invalid.
@@ -47,6 +48,7 @@ class Run:
         self.jobs: dict[int, LiveJob] = {}
         self.decisions = 0
         self.failure = ""
+        self.failure_is_recorded = False
         self.is_ending = False
         self.is_behind = False
         self.poller = CapacityPoller()
@@ -98,6 +100,12 @@ class Run:
         self.close()
         self._deciding = deciding
 
+    def begin_again(self, deciding: Deciding) -> None:
+        """Forget a failure, and have everything decided by `deciding` from now on, with a snapshot at first."""
+        self.failure, self.failure_is_recorded, self.undecided_departures, self.decisions = "", False, (), 0
+        self.poller = CapacityPoller()
+        self.decide_anew(deciding)
+
     def note_decision(self, decision: Decision) -> None:
         """Count a decision, and have the poller take note of it."""
         self.decisions += 1
@@ -144,6 +152,11 @@ class Run:
         return job.request.processors if job and job.state is JobState.QUEUED and not job.answered else None
 
     @property
+    def jobs_wait(self) -> bool:
+        """Whether a job waits in its queue."""
+        return any(job.state is JobState.QUEUED for job in self.jobs.values())
+
+    @property
     def unfinished(self) -> list[LiveJob]:
         """The jobs that have not ended."""
         return [job for job in self.jobs.values() if not job.state.final]
@@ -155,8 +168,8 @@ class Run:
 
     @property
     def needs_running_jobs(self) -> bool:
-        """Whether the discipline or the policy reads the running jobs and their estimated ends."""
-        return self.deciders.needs_running_jobs
+        """Whether the discipline or the policy reads the running jobs and their estimated ends; false without any."""
+        return self._deciding is not None and self._deciding.deciders.needs_running_jobs
 
     def running(self) -> tuple[RunningJob, ...]:
         """Return the placed jobs with their estimated ends; nothing if neither discipline nor policy reads them."""

@@ -10,12 +10,11 @@ from docker.errors import APIError, NotFound
 from docker.models.containers import Container
 
 from emulator.containers.addresses import AddressPlan
+from emulator.containers.engine import READ_ATTEMPTS
 from emulator.containers.names import PartNames
 from emulator.containers.readiness import is_running
 from emulator.containers.state import TestbedState
 from emulator.model.errors import TestbedNotUp, WideAreaUnfaithful
-
-_READ_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ class WanHandle:
             TestbedNotUp: if the container does not run.
             WideAreaUnfaithful: if the command fails, or repeatedly prints nothing.
         """
-        for _ in range(_READ_ATTEMPTS):
+        for _ in range(READ_ATTEMPTS):
             output = self.execute(container, command, environment)
             if output.strip():
                 return output

@@ -101,16 +101,16 @@ def delay_streams(topology: Topology, pairs: Sequence[Pair], packets: int) -> li
     ]
 
 
-def both_ways(dilated: DilatedTopology, turns: Sequence[Sequence[Pair]], *, flood: bool) -> list[Stream]:
-    """Return streams for each turn's (disjoint) pairs, both ways at once: flooded, or at half of what they carry.
+def in_turns(dilated: DilatedTopology, turns: Sequence[Sequence[Pair]], *, flood: bool) -> list[Stream]:
+    """Return a stream for each pair of each turn: flooded, or at half of what it carries.
 
-    Turns follow one another. The streams of a pair (a, b) are a to b, then b to a.
+    The pairs of a turn send at once, the turns one after another.
     """
     streams: list[Stream] = []
     begin_s = 0.0
     for turn in turns:
         ends_s = begin_s
-        for source, target in directions(turn):
+        for source, target in turn:
             rate_mbit = (
                 FLOOD * dilated.up(source).host_rate_mbit
                 if flood
@@ -149,29 +149,24 @@ def lesser_rate_mbit(dilated: DilatedTopology, source: str, target: str) -> floa
     return LESSER * min(link, dilated.topology.cluster(source).access_link.up_mbit)
 
 
-def directions(turn: Sequence[Pair]) -> list[Pair]:
-    """Return both directions of each pair."""
-    return [direction for a, b in turn for direction in ((a, b), (b, a))]
-
-
 def turns_of_disjoint_pairs(clusters: Sequence[str], at_once: int) -> list[list[Pair]]:
-    """Return every unordered pair once, in turns (of a round-robin tournament) of at most `at_once` disjoint pairs."""
+    """Return every pair of clusters once, both ways in one turn (of a round-robin tournament).
+
+    At most `at_once` pairs are in a turn, and no cluster is in two of them.
+    """
     ring: list[str | None] = [*clusters, *([None] if len(clusters) % 2 else [])]
     turns: list[list[Pair]] = []
     for _ in range(len(ring) - 1):
         meetings = [(ring[i], ring[-1 - i]) for i in range(len(ring) // 2)]
         pairs = [(a, b) for a, b in meetings if a is not None and b is not None]
-        turns += [pairs[i : i + at_once] for i in range(0, len(pairs), at_once)]
+        turns += [_both_ways(pairs[i : i + at_once]) for i in range(0, len(pairs), at_once)]
         ring = [ring[0], ring[-1], *ring[1:-1]]
     return turns
 
 
-def turns_of_neighbours(clusters: Sequence[str]) -> list[list[Pair]]:
-    """Return turns in which every cluster is in at least one pair: one turn, or two if their number is odd."""
-    if len(clusters) < 2:
-        return []
-    pairs = [(clusters[i], clusters[i + 1]) for i in range(0, len(clusters) - 1, 2)]
-    return [pairs, [(clusters[-1], clusters[0])]] if len(clusters) % 2 else [pairs]
+def circle(clusters: Sequence[str]) -> list[Pair]:
+    """Return pairs in which every cluster sends to one other and receives from one; none if there is only one."""
+    return list(zip(clusters, [*clusters[1:], clusters[0]], strict=True)) if len(clusters) > 1 else []
 
 
 def triples_into_each(clusters: Sequence[str]) -> list[Triple]:
@@ -180,6 +175,10 @@ def triples_into_each(clusters: Sequence[str]) -> list[Triple]:
     if count < 3:
         return []
     return [(clusters[(i + 1) % count], clusters[(i + 2) % count], clusters[i]) for i in range(count)]
+
+
+def _both_ways(pairs: Sequence[Pair]) -> list[Pair]:
+    return [direction for a, b in pairs for direction in ((a, b), (b, a))]
 
 
 def _full_frames(

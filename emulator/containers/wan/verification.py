@@ -29,14 +29,13 @@ from emulator.containers.wan.rounds import (
     DilatedTopology,
     Pair,
     Triple,
-    both_ways,
+    circle,
     delay_streams,
-    directions,
     drain_s,
+    in_turns,
     lesser_rate_mbit,
     triples_into_each,
     turns_of_disjoint_pairs,
-    turns_of_neighbours,
     two_into_one,
 )
 from emulator.containers.wan.router import Backend, Router
@@ -170,7 +169,7 @@ class Verification:
         turns = turns_of_disjoint_pairs(self.topology.cluster_names, 1)
         if not turns:
             return True
-        fastest = max(turns, key=lambda turn: sum(dilated.carried_mbit(a, b) for a, b in directions(turn)))
+        fastest = max(turns, key=lambda turn: sum(dilated.carried_mbit(a, b) for a, b in turn))
         return any(
             all(measurement.within for measurement in self._flood(dilation, [fastest])[0])
             for _ in range(CARRYING_ATTEMPTS)
@@ -195,8 +194,12 @@ class Verification:
         return self._flooded(dilation, turns_of_disjoint_pairs(self.topology.cluster_names, 1))
 
     def rates_of_links(self, dilation: Dilation) -> list[LinkMeasurement]:
-        """Measure the rate of every access link in both directions, disjoint pairs at once."""
-        return self._flooded(dilation, turns_of_neighbours(self.topology.cluster_names))
+        """Measure the rate of every access link in both directions, all at once.
+
+        Each pair shows the lesser of its sender's uplink and its receiver's downlink.
+        """
+        pairs = circle(self.topology.cluster_names)
+        return self._flooded(dilation, [pairs] if pairs else [])
 
     def losses(self, dilation: Dilation) -> list[LinkMeasurement]:
         """Measure what every ordered pair loses at half its rate, two disjoint pairs at a time."""
@@ -204,10 +207,9 @@ class Verification:
         def measure(turns: Sequence[Sequence[Pair]]) -> list[list[LinkMeasurement]]:
             dilated = self.program(dilation)
             self._report("measuring losses at half load")
-            arrivals = iter(self._carry_out(dilated, both_ways(dilated, turns, flood=False)))
+            arrivals = iter(self._carry_out(dilated, in_turns(dilated, turns, flood=False)))
             return [
-                [loss_measurement(a, b, self.topology.path(a, b), next(arrivals)) for a, b in directions(turn)]
-                for turn in turns
+                [loss_measurement(a, b, self.topology.path(a, b), next(arrivals)) for a, b in turn] for turn in turns
             ]
 
         return self._repeated(turns_of_disjoint_pairs(self.topology.cluster_names, 2), measure)
@@ -228,20 +230,20 @@ class Verification:
 
     def _flooded(self, dilation: Dilation, turns: Sequence[Sequence[Pair]]) -> list[LinkMeasurement]:
         def measure(turns: Sequence[Sequence[Pair]]) -> list[list[LinkMeasurement]]:
-            self._report(f"measuring rates of {sum(map(len, turns))} pairs, both directions at once")
+            self._report(f"measuring rates of {sum(map(len, turns))} pairs")
             return self._flood(dilation, turns)
 
         return self._repeated(turns, measure)
 
     def _flood(self, dilation: Dilation, turns: Sequence[Sequence[Pair]]) -> list[list[LinkMeasurement]]:
         dilated = self.program(dilation)
-        arrivals = iter(self._carry_out(dilated, both_ways(dilated, turns, flood=True)))
+        arrivals = iter(self._carry_out(dilated, in_turns(dilated, turns, flood=True)))
         return [
             [
                 rate_measurement(
                     a, b, Quantity.RATE, dilated.carried_mbit(a, b), next(arrivals).host_rate_mbit, dilation
                 )
-                for a, b in directions(turn)
+                for a, b in turn
             ]
             for turn in turns
         ]

@@ -190,6 +190,8 @@ class _Fitting:
             error = math.hypot(MODEL_ERROR, RUN_ERROR / math.sqrt(row.runs))
             iterations.append(math.log(each.iteration_s / row.iteration_s) / error)
             known = row.border_exchange_s
+            if known is not None and each.border_exchange_s <= 0:
+                raise InvalidInput(f"{row.shown}: border_exchange_s: such a job exchanges no borders; leave it out.")
             borders.append(
                 0.0 if known is None else math.log(each.border_exchange_s * row.iterations / known) / BORDER_ERROR
             )

@@ -59,6 +59,8 @@ class TableRow(DocumentModel):
             sizes = tuple(int(size) for size in self.clusters.split(","))
         except ValueError:
             raise ValueError(f"clusters: must be a number or sizes such as 24,16,8, not {self.clusters!r}") from None
+        if min(sizes) < 1:
+            raise ValueError(f"clusters: sizes must be at least 1, not {self.clusters!r}")
         if len(sizes) > 1:
             return sizes
         try:

@@ -7,7 +7,7 @@ import pytest
 
 from emulator.broker.http.event_feed import event_stream, events_page
 from emulator.broker.state.journal import Journal
-from emulator.model.views import EventKind
+from emulator.model.views import EventKind, RunRequest
 
 
 @pytest.fixture
@@ -37,6 +37,14 @@ def test_a_stream_resumes_after_the_event_it_is_told(journal):
     journal.append(1, EventKind.RUN_STARTED, time_s=0)
     journal.append(1, EventKind.RUN_ENDED, time_s=1)
     assert [text.splitlines()[0] for text in asyncio.run(_all(journal, 1))[1:]] == ["id: 2"]
+
+
+def test_who_has_all_events_of_a_run_that_has_ended_gets_the_end_of_the_stream(journal):
+    journal.store_run(1, RunRequest(name="r"))
+    with journal.transaction():
+        journal.store_end(1)
+        last = journal.append(1, EventKind.RUN_ENDED, time_s=1).sequence
+    assert asyncio.run(asyncio.wait_for(_all(journal, last), timeout=60)) == ["retry: 1000\n\n"]
 
 
 def test_text_within_an_event_cannot_end_a_stream_or_begin_a_line(journal):

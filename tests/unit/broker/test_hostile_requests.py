@@ -90,6 +90,7 @@ def test_a_wrong_type_is_refused_by_the_name_of_its_field(api, name, value):
         ('{"specification": ' + '{"a":' * 30 + "1" + "}" * 31, "nested deeper"),
         ('{"a\\nb": NaN}', "a\\nb"),
         ('{"\\ud800": 1}', "not '\\ud800'"),
+        ('{"specification": {"name": "a\\ud800"}}', "specification.name: must be text of whole characters"),
         (b'{"specification": "\xff"}', "UTF-8"),
         ("{", "not JSON"),
         ("[]", "body"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -195,6 +196,7 @@ def test_what_cannot_be_used_takes_no_hold_of_the_testbed(setup, stated, error, 
         {"mine.py": "#" * (LARGEST_SOURCE_BYTES + 1)},
         {"mine.py": "é" * (LARGEST_SOURCE_BYTES // 2 + 1)},
         {f"{number}.py": "" for number in range(9)},
+        {"mine.py": BEST_FIT, "other.py": "\ud800"},
         {"mine.py": 3},
         "mine.py",
         {"mine.py": "class Mine: ..."},
@@ -203,7 +205,7 @@ def test_what_cannot_be_used_takes_no_hold_of_the_testbed(setup, stated, error, 
 def test_over_http_what_cannot_be_meant_is_a_422(setup, sources):
     client = TestClient(create_app(setup.broker, setup.journal, "secret"), raise_server_exceptions=False)
     body = {"name": "r", "policy": NAME, "sources": sources}
-    answer = client.post("/v1/runs", json=body, headers={"Authorization": "Bearer secret"})
+    answer = client.post("/v1/runs", content=json.dumps(body), headers={"Authorization": "Bearer secret"})
     assert answer.status_code == 422
     assert answer.json()["error"].endswith(".")
     assert setup.broker.current_run() is None

@@ -41,6 +41,16 @@ def run(command, host_start_timestamp_s=None, **more) -> subprocess.CompletedPro
     return subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=30, check=False, **more)
 
 
+def test_the_wait_for_the_start_does_not_depend_on_the_locale(tmp_path):
+    awk = tmp_path / "awk"
+    awk.write_text('#!/bin/bash\n[ "$LC_ALL" = C ] && PATH=${PATH#*:} exec awk "$@"\necho 0,1\n')
+    awk.chmod(0o755)
+    began_s = time.time()
+    ended = run(["true"], began_s + 1.0, env={"PATH": f"{tmp_path}:{os.environ['PATH']}", "LC_ALL": "de_DE.UTF-8"})
+    began = float(ended.stdout.split()[2])
+    assert began - began_s >= 1.0
+
+
 def test_the_job_has_started_when_every_process_has_and_finished_when_every_one_has_ended(setup):
     job = submitted(setup, 6, 5)
     until_asked(setup)

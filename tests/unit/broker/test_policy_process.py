@@ -62,6 +62,16 @@ def reason_of_second_job(setup: BrokerSetup, run: int) -> str:
             "its answer cannot be used (TypeError: it is no object)",
         ),
         (placing("raise ValueError('\\x1b[31m' + 'x' * 5000)"), OWN_POLICY, "place raised ValueError"),
+        (
+            placing("return Placement((Component(0, 2),), transfer_s=-1.0)"),
+            OWN_POLICY,
+            "a transfer takes at least 0 s, not -1.0",
+        ),
+        (
+            deciding(decide="return [Reject(event.job.id, chr(0xD800), 1)]"),
+            OWN_QUEUE,
+            "its answer cannot be used (ValueError: ",
+        ),
     ],
 )  # fmt: skip
 def test_whatever_a_policy_does_ends_its_run_in_one_sentence(setup, source, stated, sentence):

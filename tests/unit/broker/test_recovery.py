@@ -21,13 +21,11 @@ from emulator.clusters.protocol import AllocationEventKind
 from emulator.model.job import JobState
 from emulator.model.views import EventKind, JobView, RunRequest, RunState, Submission
 from emulator.policies.protocols import Arrival
-from emulator.policies.queues.placement_queue import PlacementQueue
 from tests.unit.broker.broker_setup import (
     SIZE_BYTES,
     BrokerSetup,
     BrokerSetupWithFiles,
     check_replay,
-    finish_all,
     kill,
     recorded_decisions,
 )
@@ -188,7 +186,7 @@ def come_back(folder: Path, views: dict[int, JobView], run: int, request: RunReq
         end_all(setup)
         for number, view in views.items():
             ended = setup.broker.job(number)
-            started_again = any(f"{run}-{number}" in script for script in setup.east.scripts + setup.west.scripts)
+            started_again = any(f"-{run}-{number}-" in script for script in setup.east.scripts + setup.west.scripts)
             if view.state in MAYBE_STARTED:
                 assert "not run twice" in ended.reason
             assert not (started_again and (view.state.final or view.state in MAYBE_STARTED))
@@ -231,61 +229,6 @@ def test_a_run_that_was_being_prepared_is_still_held_and_one_that_ended_is_not(t
     assert again.broker.start_run(held).state is RunState.RUNNING
     assert again.broker.end_run(ended).state is RunState.ENDED
     again.broker.close()
-
-
-def test_the_default_run_begins_again_after_a_defect_when_the_broker_does(tmp_path, monkeypatch):
-    setup = BrokerSetup(tmp_path)
-    setup.east.others = setup.west.others = 8
-    waiting = setup.submit(4)
-    setup.until(lambda: setup.broker.queue()[0].placement_tries > 0)
-    monkeypatch.setattr(PlacementQueue, "decide", lambda *asked: {}["a defect"])
-    asked = [waiting, setup.submit(2)]
-    for job in asked:
-        setup.until_state(job, JobState.FAILED)
-    asked.append(setup.submit(2))
-    setup.until_state(asked[-1], JobState.FAILED)
-    reasons = {setup.broker.job(job).reason for job in asked}
-    assert len(reasons) == 1
-    assert "a defect of the testbed" in next(iter(reasons))
-    kill(setup)
-    monkeypatch.undo()
-    for _ in range(2):  # the second finds the failure, too, because nothing has been decided since
-        setup = BrokerSetup(tmp_path)
-        assert setup.broker.queue() == []
-        kill(setup)
-    setup = BrokerSetup(tmp_path)
-    finish_all(setup, [setup.submit(4, 4)])
-    setup.east.others = setup.west.others = 8
-    left = setup.submit(3)
-    setup.until(lambda: setup.broker.queue()[0].placement_tries > 0)
-    kill(setup)
-    again = BrokerSetup(tmp_path)
-    assert [each.job for each in again.broker.queue()] == [left]
-    finish_all(again, [again.submit(2)])
-    assert {again.broker.job(job).reason for job in asked} == reasons
-    assert again.kinds().count(EventKind.POLICY_FAILED) == 1
-    again.close()
-
-
-def test_a_queue_of_the_testbed_that_cannot_be_restored_fails_its_run_and_not_the_broker(tmp_path, monkeypatch):
-    setup = BrokerSetup(tmp_path)
-    setup.east.others = setup.west.others = 8
-    outside = setup.submit(4)
-    setup.until(lambda: setup.broker.queue()[0].placement_tries > 0)
-    setup.broker.cancel(outside)
-    setup.until_state(outside, JobState.CANCELLED)
-    run = setup.broker.begin_run(RunRequest(name="r")).id
-    setup.broker.start_run(run)
-    job = setup.submit(4, run=run)
-    setup.until(lambda: setup.broker.queue()[0].placement_tries > 0)
-    kill(setup)
-    monkeypatch.setattr(PlacementQueue, "restore", lambda self, snapshot: 1 / 0)
-    again = BrokerSetup(tmp_path)
-    again.until_state(job, JobState.FAILED)
-    assert "raised ZeroDivisionError (division by zero), a defect of the testbed" in again.broker.job(job).reason
-    again.broker.end_run(run)
-    finish_all(again, [again.submit(4)])
-    again.close()
 
 
 def interrupted(folder: Path) -> int:

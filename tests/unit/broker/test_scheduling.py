@@ -21,7 +21,14 @@ from emulator.policies.protocols import Arrival
 from emulator.policies.queues.placement_queue import PlacementQueue
 from emulator.policies.registry import PLACEMENT_POLICIES, QUEUE_DISCIPLINES, SCANNING_DISCIPLINES
 from emulator.policies.replay import replay
-from tests.unit.broker.broker_setup import BrokerSetup, begin_fast_run, finish_all, recorded_decisions, recorded_request
+from tests.unit.broker.broker_setup import (
+    BrokerSetup,
+    BrokerSetupWithFiles,
+    begin_fast_run,
+    finish_all,
+    recorded_decisions,
+    recorded_request,
+)
 
 DISCIPLINES = [name for name in QUEUE_DISCIPLINES if name not in ON_ONE_CLUSTER]
 POLICIES = [name for name in PLACEMENT_POLICIES if name not in ON_ONE_CLUSTER]
@@ -129,6 +136,35 @@ def test_a_defect_in_the_question_for_the_next_scan_fails_the_run_in_a_sentence(
     setup.east.others = 0
     after = begin_fast_run(setup)
     finish_all(setup, [setup.submit(4, run=after)])
+
+
+def test_a_defect_in_the_question_for_the_waiting_jobs_fails_the_run_in_a_sentence(tmp_path, monkeypatch):
+    setup = BrokerSetupWithFiles(tmp_path)
+    setup.east.others = setup.west.others = 8
+    setup.register("input")
+    run = setup.begin()
+    other, reader = setup.submit(4, run=run), setup.submit(4, run=run, file="input")
+    setup.until(lambda: len(setup.broker.queue()) == 2 and recorded_decisions(setup, run))
+    monkeypatch.setattr(PlacementQueue, "waiting", lambda self: raise_a_defect())
+    setup.broker._loop.call(lambda: setup.broker._replicas.catalogue.remove("input"))
+    setup.submit(4, run=run)
+    setup.until_state(other, JobState.FAILED)
+    assert "raised ZeroDivisionError (a defect), a defect of the testbed" in setup.broker.job(other).reason
+    assert setup.broker.job(reader).state is JobState.FAILED
+    assert setup.kinds(run).count(EventKind.POLICY_FAILED) == 1
+    setup.broker.end_run(run)
+    setup.close()
+
+
+def test_what_was_decided_and_cannot_be_carried_out_fails_the_run_in_a_sentence(setup, monkeypatch):
+    monkeypatch.setattr("emulator.broker.scheduling.decision_record", lambda decision: raise_a_defect())
+    run = begin_fast_run(setup)
+    job = setup.submit(4, run=run)
+    setup.until_state(job, JobState.FAILED)
+    assert "raised ZeroDivisionError (a defect), a defect of the testbed" in setup.broker.job(job).reason
+    assert setup.kinds(run).count(EventKind.POLICY_FAILED) == 1
+    setup.broker.end_run(run)
+    assert setup.nothing_is_held
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -177,6 +177,12 @@ def test_one_run_holds_the_testbed_and_the_default_run_waits(setup):
     assert setup.kinds(run.id)[-1] is EventKind.RUN_ENDED
 
 
+def test_to_start_a_run_twice_is_no_error_and_starts_it_once(setup):
+    run = setup.broker.begin_run(RunRequest(name="r")).id
+    assert setup.broker.start_run(run) == setup.broker.start_run(run)
+    assert setup.kinds(run) == [EventKind.RUN_STARTED]
+
+
 def test_a_run_cannot_begin_while_a_job_outside_of_runs_is_unfinished(setup):
     job = setup.submit(4)
     with pytest.raises(TestbedBusy, match="await them first, or `testbed cancel` them"):
@@ -291,6 +297,9 @@ def test_a_job_that_has_ended_leaves_the_memory_and_is_still_shown(setup):
         '{"event": "result", "record": "' + "x" * 2_000_000 + '"}',
         "[" * 100_000,
         "{" * 100_000,
+        '{"event": "result", "record": {"name": "\\ud800"}}',
+        '{"event": "failed", "reason": "half a character: \\udc80"}',
+        '{"event": "result", "record": ' + '{"deep": ' * 150 + "1" + "}" * 151,
     ],
 )
 def test_what_ranks_write_instead_of_a_report_is_output(setup, line):

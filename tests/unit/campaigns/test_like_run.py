@@ -17,7 +17,7 @@ from emulator.model.errors import InvalidInput
 from emulator.model.placement import Component, Placement
 from emulator.model.processor import processor_named
 from emulator.model.project import CAMPAIGNS
-from emulator.model.records import JobRow, RunKind, RunProgress
+from emulator.model.records import BackgroundRow, JobRow, RunKind, RunProgress
 from emulator.model.times import Times
 from emulator.reports.compared_runs import compare
 from emulator.runs.run_directory import read_manifest, read_rows, read_run, replace_manifest, replace_rows
@@ -72,6 +72,20 @@ def test_a_recorded_background_load_holds_the_same_processors_again(tmp_path):
     assert found.simulated.manifest.simulated["background"] == "as recorded"
 
 
+def test_a_change_that_was_reported_late_is_not_undone_by_the_one_before_it(tmp_path):
+    live = live_run(tmp_path / "live", "W1", jobs=5)
+    rows = [
+        BackgroundRow(
+            time_s=time_s, cluster="delft", processors=64, dummy_processors=held, local_processors=0, grid_processors=0
+        )
+        for time_s, held in ((0.0, 0), (10.5, 4), (10.2, 48))
+    ]
+    replace_rows(live, BackgroundRow, rows)
+    again(live, tmp_path / "again")
+    replayed = [row for row in read_rows(tmp_path / "again", BackgroundRow) if row.cluster == "delft"]
+    assert replayed[-1].dummy_processors == 48
+
+
 def test_execution_times_of_the_run_are_the_means_of_each_problem_over_the_same_parts(tmp_path):
     live = live_run(tmp_path / "live", jobs=12)
     jobs = [row.model_copy(update={"execution_time_s": 2 * row.execution_time_s}) for row in read_rows(live, JobRow)]
@@ -109,6 +123,18 @@ def test_the_overhead_of_a_run_whose_topology_states_none_is_the_mean_that_was_r
     after = [job.overhead_s for job in read_rows(tmp_path / "again", JobRow)]
     assert after == [pytest.approx(sum(overheads) / len(overheads))] * 10
     assert "mean of the live run" in read_manifest(tmp_path / "again").simulated["middleware"]
+
+
+def test_file_transfers_are_no_part_of_the_recorded_overhead_since_they_are_simulated_too(tmp_path):
+    live = live_run(tmp_path / "live", jobs=10)
+    changed(live, topology=read_manifest(live).topology.model_copy(update={"middleware": None}))
+    without_files = like_run(live).middleware
+    rows = [
+        row.model_copy(update={"overhead_s": row.overhead_s + 30.0, "estimated_transfer_s": 30.0})
+        for row in read_rows(live, JobRow)
+    ]
+    replace_rows(live, JobRow, rows)
+    assert like_run(live).middleware.base_s == pytest.approx(without_files.base_s)
 
 
 @pytest.mark.parametrize(
@@ -186,6 +212,25 @@ def test_a_campaign_with_stated_times_takes_factors_that_a_table_lacks_from_the_
     laplace = {job.id for job in subject.jobs if job.application == "laplace" and job.request.processors == 36}
     placement = Placement((Component(0, 20), Component(1, 16)))
     assert subject.times.execution_of_s(min(laplace), placement, 100.0) == 150.0
+
+
+def test_a_factor_that_a_table_lacks_is_that_of_jobs_divided_by_the_time_scale_as_live_ones_are(tmp_path):
+    table, campaign = tmp_path / "factors.csv", tmp_path / "scaled.yaml"
+    table.write_text("application,processors,clusters,extension_factor,verdict\nlaplace,36,2,1.5,valid\n")
+    campaign.write_text((CAMPAIGNS / "W1.yaml").read_text() + "time_scale: 10\n")
+    subject, _ = simulate_workload(str(campaign), SimulationOptions(jobs=20, runtime=read_factors(table)))
+    stated = campaign_named(str(campaign)).changed(jobs=20)
+    arrivals = with_lengths(schedule(stated, 0), stated, subject.topology, 0)
+    heat, job = next(
+        (number, arrival.specification)
+        for number, arrival in enumerate(arrivals, start=1)
+        if arrival.specification.application == "heat"
+    )
+    live = JobTimes(subject.topology, {heat: job})
+    placement = Placement(tuple(Component(cluster, size) for cluster, size in enumerate(job.components)))
+    service_s = live.service_s(job)
+    factors = [times.execution_of_s(heat, placement, service_s) / service_s for times in (subject.times, live)]
+    assert factors[0] == pytest.approx(factors[1], rel=1e-6)
 
 
 def test_components_in_one_cluster_are_predicted_together_as_their_ranks_are_started():

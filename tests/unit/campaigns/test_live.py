@@ -16,6 +16,7 @@ from emulator.model.catalogue import topology_named
 from emulator.model.clock import REAL_TIME
 from emulator.model.errors import ImpossibleRequest, InvalidInput, RunFailed, TestbedBusy, UnknownName
 from emulator.model.files import FileRegistration
+from emulator.model.project import TOPOLOGIES
 from emulator.model.records import RunProgress
 from emulator.model.views import EventKind, RunRequest
 from emulator.runs.holding import Testbed
@@ -32,6 +33,13 @@ CAMPAIGN = campaign_named("first").changed(jobs=6, dilation=0.02)
 
 def run(testbed, path, campaign=CAMPAIGN):
     return run_campaign(testbed, campaign, seed=1, path=path, report_progress=lambda progress: None)
+
+
+def test_a_time_scale_with_days_between_scans_is_refused_in_a_sentence(testbed, broker, tmp_path):
+    with pytest.raises(InvalidInput, match=r"^campaign first at time scale 1e-05: scan_interval_s: .*\.$"):
+        run(testbed, tmp_path / "run", CAMPAIGN.changed(time_scale=1e-5))
+    assert not broker.held
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_lost_cluster_ends_the_campaign_and_keeps_what_had_finished(testbed, broker, wide_area, stopped, tmp_path):
@@ -88,6 +96,13 @@ def test_what_can_be_known_to_be_wrong_is_said_before_anything_is_touched(testbe
     assert broker.runs == []
     assert wide_area.programmed == []
     assert not (tmp_path / "run").exists()
+
+
+def test_a_campaign_may_state_its_topology_by_the_path_of_the_file_as_in_a_simulation(testbed, tmp_path):
+    stated = CAMPAIGN.changed(topology=str(TOPOLOGIES / "mini.yaml"))
+    assert len(planned(testbed, stated, 1)) == len(planned(testbed, CAMPAIGN, 1))
+    with pytest.raises(InvalidInput, match="but 'mini' runs"):
+        planned(testbed, CAMPAIGN.changed(topology=str(TOPOLOGIES / "das2.yaml")), 1)
 
 
 def test_only_one_run_holds_the_testbed(testbed, broker, wide_area, tmp_path):

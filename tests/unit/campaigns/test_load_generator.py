@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import socket
 
+import httpx
 import psutil
 import pytest
 
 from emulator.campaigns.live import run_campaign
-from emulator.model.errors import RunFailed
+from emulator.model.errors import InvalidInput, RunFailed
 from emulator.model.records import RunProgress
 from emulator.runs.run_directory import read_run
 from workloads.campaign import campaign_named
@@ -17,8 +19,15 @@ from workloads.schedule import schedule
 CAMPAIGN = campaign_named("first").changed(jobs=6, dilation=0.02)
 
 
-def run(testbed, path, report_progress=lambda progress: None):
-    return run_campaign(testbed, CAMPAIGN, seed=1, path=path, report_progress=report_progress)
+def run(testbed, path, report_progress=lambda progress: None, **options):
+    return run_campaign(testbed, CAMPAIGN, seed=1, path=path, report_progress=report_progress, **options)
+
+
+@pytest.fixture
+def port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def load_generators() -> list[psutil.Process]:
@@ -71,3 +80,38 @@ def test_an_interrupt_gives_the_testbed_back(testbed, broker, wide_area, tmp_pat
     assert wide_area.programmed[-1] == 1.0
     assert load_generators() == []
     assert read_run(tmp_path / "run").manifest.verdict_reasons == ("the run was interrupted",)
+
+
+def test_its_own_page_is_shown_on_request_and_its_report_is_kept(testbed, broker, wide_area, tmp_path, port):
+    pages: list[str] = []
+
+    def look(progress):
+        if progress.submitted and not pages:
+            pages.append(httpx.get(f"http://127.0.0.1:{port}/", trust_env=False).text)
+
+    run(testbed, tmp_path / "run", look, locust_port=port)
+    assert "Locust" in pages[0]
+    assert "/v1/jobs" in (tmp_path / "run" / "locust.html").read_text()
+    assert len(read_run(tmp_path / "run").jobs) == CAMPAIGN.jobs
+    assert load_generators() == []
+
+
+def test_a_campaign_that_is_stopped_on_that_page_lacks_jobs_and_says_so(testbed, broker, wide_area, tmp_path, port):
+    answers: list[httpx.Response] = []
+
+    def stop(progress):
+        if progress.submitted and not answers:
+            answers.append(httpx.post(f"http://127.0.0.1:{port}/stop", trust_env=False))
+
+    later = CAMPAIGN.changed(dilation=0.2)
+    with pytest.raises(RunFailed, match=r"stopped on its page"):
+        run_campaign(testbed, later, seed=1, path=tmp_path / "run", report_progress=stop, locust_port=port)
+    assert not broker.held
+    assert load_generators() == []
+
+
+def test_a_port_in_use_is_refused_before_the_testbed_is_held(testbed, broker, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(InvalidInput, match="choose another"):
+        run(testbed, tmp_path / "run", locust_port=taken.getsockname()[1])
+    assert not broker.held
+    assert not (tmp_path / "run").exists()

@@ -62,7 +62,7 @@ def test_only_one_background_load_at_a_time_and_its_holder_is_known():
     assert local_users.holder(NAME) == os.getpid()
     with pytest.raises(TestbedBusy, match="runs on the testbed 'double' already"):
         standing.start(NAME, BACKGROUND, 0)
-    lock.close()
+    lock.release()
     assert local_users.holder(NAME) is None
 
 
@@ -72,7 +72,7 @@ def test_a_campaigns_load_is_not_stopped_as_a_standing_one(folder):
     lock = local_users._locked(NAME)
     with pytest.raises(TestbedBusy, match="is a campaign's and ends with it"):
         standing.stop(NAME)
-    lock.close()
+    lock.release()
 
 
 def test_the_status_of_a_process_that_died_counts_as_none(folder):

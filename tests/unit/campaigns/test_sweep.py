@@ -87,6 +87,15 @@ def test_an_interrupted_sweep_runs_what_is_left_and_keeps_what_was_interrupted(t
     assert read_manifest(path / "wf-1") == begun
 
 
+def test_a_sweep_takes_its_dilation_from_a_complete_run_if_it_was_killed_before_noting_it(testbed, tmp_path):
+    path = tmp_path / "sweep"
+    sweep = begin_sweep(path, sweep_of(CAMPAIGN, ["wf", "cm"], [2]))
+    run_campaign(testbed, CAMPAIGN.changed(dilation=0.02), seed=2, path=path / "wf-2", report_progress=silent)
+    found = run_sweep(testbed, path, sweep, silent)
+    assert [read_manifest(each.path).dilation for each in found] == [0.02, 0.02]
+    assert read_sweep(path).dilation == 0.02
+
+
 def test_a_sweep_of_a_campaign_with_choices_reads_back_equal(tmp_path):
     sweep = sweep_of(campaign_named("W1"), ["wf", "fcm"], [1, 3])
     assert begin_sweep(tmp_path / "sweep", sweep) == sweep

@@ -8,10 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
+from typer.testing import CliRunner
 
 from emulator import compiled
 from emulator.cli import compiling
+from emulator.cli.main import app
 from emulator.cli.study import DEFAULT_JOBS, DEFAULT_REPLICATIONS
+from emulator.model.errors import UnknownName
 from emulator.simulator import compile as compiler
 from emulator.studies.simulation_study import Scale
 
@@ -90,3 +93,13 @@ def test_two_processes_at_once_compile_once(tmp_path, monkeypatch):
 
 def test_the_options_of_study_default_to_its_scale():
     assert Scale() == Scale(DEFAULT_JOBS, DEFAULT_REPLICATIONS)
+
+
+@pytest.mark.parametrize("verb", ["simulate", "sweep"])
+@pytest.mark.parametrize(("option", "name"), [("policy", "wff"), ("queue", "eassy")])
+def test_a_mistyped_name_is_said_before_anything_is_compiled(fresh, verb, option, name):
+    spelled = {"policy": "policies", "queue": "queues"}[option] if verb == "sweep" else option
+    refused = CliRunner().invoke(app, [verb, "first", f"--{spelled}", name])
+    assert isinstance(refused.exception, UnknownName)
+    assert f"There is no {option} '{name}'" in str(refused.exception)
+    assert fresh.commands == []

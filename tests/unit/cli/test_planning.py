@@ -27,6 +27,8 @@ def test_without_arguments_the_default_measurement_is_planned_at_the_dilation_th
     assert found["dilation"] >= found["least_dilation"]
     assert found["host_duration_s"] > 0
     assert set(found["constraints"]) >= {"cores", "memory", "disk"}
+    assert [job["name"] for job in found["jobs"]] == [f"poisson-400-on-16-over-{clusters}" for clusters in (1, 2, 4)]
+    assert all(job["runtime_s"] == pytest.approx(job["iterations"] * job["iteration_s"]) for job in found["jobs"])
 
 
 def test_at_a_stated_dilation_it_says_what_binds_and_how_long_it_takes(call):

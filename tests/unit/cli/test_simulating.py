@@ -77,6 +77,9 @@ def test_extension_factors_are_a_number_or_a_table(jobs: str, factors: str, resp
         (("--topology", "none.yaml"), "none.yaml"),
         (("--jobs-out", "/nowhere/out.jsonl"), "/nowhere/out.jsonl"),
         (("--warm-up", "-1"), "--warm-up"),
+        (("--warm-up", "9"), "--warm-up: must be less than the"),
+        (("--policy", "mine.py"), "'mine.py' is a file without a class: name its class too, as mine.py:CLASS"),
+        (("--queue", "mine.py"), "name its class too, as mine.py:CLASS"),
     ],
 )
 def test_what_cannot_be_meant_is_one_sentence(jobs: str, arguments: tuple[str, ...], sentence: str) -> None:
@@ -94,6 +97,23 @@ def test_doubtful_records_of_a_log_go_to_standard_error(tmp_path: Path) -> None:
     assert json.loads(result.stdout)["jobs_finished"] == 1
     assert "log.swf, line 1: run_s" in result.stderr
     assert "more doubtful records" in result.stderr
+
+
+def test_a_job_too_large_for_every_cluster_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "log.swf"
+    path.write_text("1 0 -1 100 40 -1 -1 40 200 -1 1 1 1 1 1 -1 -1 -1\n", encoding="utf-8")
+    error = run("simulate", str(path), "--queue", "gs").exception
+    assert "on clusters of [16, 16, 16, 16] processors. (--component-limit splits large jobs)" in str(error)
+    assert "from queue" in str(run("simulate", str(path), "--queue", "ls-do").exception)
+    assert run("simulate", str(path), "--queue", "gs", "--component-limit", "16").exit_code == 0
+
+
+def test_a_job_without_an_application_is_not_called_an_empty_name(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.jsonl"
+    path.write_text(JOB.replace(', "application": "poisson"', ""), encoding="utf-8")
+    factors = ("--queue", "gs", "--extension-factors", str(EXECUTION_TIMES_FILE))
+    error = run("simulate", str(path), *factors).exception
+    assert "say nothing of a job that names no application on 16 processors" in str(error)
 
 
 def test_the_studies_are_listed() -> None:
@@ -122,6 +142,9 @@ def test_an_unknown_study_is_named(tmp_path: Path) -> None:
         (("first", "--clusters", "4x0"), "--clusters: must be such as 1024x32"),
         (("first", "--clusters", "99999x4"), "--clusters: at most 65536 clusters"),
         (("W1", "--clusters", "2x16"), "72|64|36"),
+        (("50-25-25-0", "--load", "-0.4"), "for instance --load 0.85, not -0.4"),
+        (("50-25-25-0", "--load", "inf"), "for instance --load 0.85, not inf"),
+        (("50-25-25-0", "--load", "0.4", "--jobs", "9", "--warm-up", "9"), "--warm-up: must be less than the 9 jobs"),
     ],
 )
 def test_what_is_simulated_must_be_clear(arguments: tuple[str, ...], sentence: str) -> None:
@@ -156,6 +179,30 @@ def test_a_sweep_leaves_tables_and_a_figure(tmp_path: Path) -> None:
     assert len((out / "simulations.csv").read_text().splitlines()) == 9
 
 
+def test_a_sweep_is_not_mixed_with_other_files(jobs: str, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "cells.csv").write_text("mine\n")
+    error = run("sweep", jobs, "--seeds", "1", "--workers", "1", "--out", str(tmp_path / "out")).exception
+    assert "holds no sweep to go on with (choose another with --out)" in str(error)
+    assert (tmp_path / "out" / "cells.csv").read_text() == "mine\n"
+
+
+def test_a_policy_that_fails_in_a_sweep_is_one_sentence(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The workers of dask would print a traceback of their own."""
+    mine = tmp_path / "mine.py"
+    mine.write_text(
+        "from emulator.policies.placement.worst_fit import WorstFit\n"
+        "class Late:\n"
+        "    accepts = WorstFit.accepts\n"
+        "    def place(self, request, state):\n"
+        "        return WorstFit().place(request, state) if state.time_s < 100 else 1 / 0\n"
+    )
+    options = ("--jobs", "9", "--seeds", "1", "--workers", "1", "--out", str(tmp_path / "out"))
+    error = run("sweep", "W2", "--policies", f"{mine}:Late", *options).exception
+    assert "place raised ZeroDivisionError" in str(error)
+    assert "Traceback" not in capfd.readouterr().err
+
+
 def test_a_sweep_of_a_list_of_jobs_says_that_seeds_vary_nothing(tmp_path: Path) -> None:
     jobs = tmp_path / "jobs.jsonl"
     jobs.write_text('{"id": 1, "arrival_s": 2, "service_s": 3, "components": [4], "queue": 0}\n')
@@ -170,7 +217,8 @@ def test_a_sweep_of_a_list_of_jobs_says_that_seeds_vary_nothing(tmp_path: Path) 
     [
         (("--loads", "high"), "--loads: must be such as"),
         (("--seeds", "0"), "--seeds: must be at least 1"),
-        (("--policies", "wf,wf"), "--policies: names something twice"),
+        (("--policies", "wf,wf"), "--policies: names wf twice"),
+        (("--warm-up", "5"), "--warm-up: must be less than the 5 jobs, not 5"),
         (("--workers", "0"), "--workers: must be at least 1"),
         (("--extension-factors", "none.csv"), "none.csv"),
     ],

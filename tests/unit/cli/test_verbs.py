@@ -47,6 +47,20 @@ def test_the_help_of_an_option_says_which_number_or_time_it_means(name):
     assert [text for text in helps if re.search(r"\bso (many|much|long)\b", text)] == []
 
 
+def commands(command) -> Iterator[object]:
+    """Yield `command` and the commands below it."""
+    yield command
+    for below in getattr(command, "commands", {}).values():
+        yield from commands(below)
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_no_help_has_words_in_brackets_which_rich_takes_for_markup_and_swallows(name):
+    verb = load_verb(name)
+    helps = [getattr(part, "help", None) or "" for part in (*commands(verb), *options(verb))]
+    assert [text for text in helps if re.search(r"\[[a-z#/@]", text)] == []
+
+
 @pytest.mark.parametrize("words", [["-h"], ["status", "-h"], ["campaign", "run", "-h"]])
 def test_h_is_help(words):
     shown = CliRunner().invoke(app, words)

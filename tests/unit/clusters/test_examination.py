@@ -82,6 +82,32 @@ def test_what_ranks_import_must_be_importable_by_their_python(tmp_path, monkeypa
 def test_the_python_that_is_asked_is_the_one_that_starts_ranks():
     source = (PROJECT_ROOT / "apps" / "start" / "rank.c").read_text(encoding="utf-8")
     assert f'#define PYTHON "{examination.RANK_PYTHON}"' in source
+    assert f'#define PYTHON_VARIABLE "{examination.PYTHON_VARIABLE}"' in source
+
+
+def test_the_setup_may_name_another_python_for_ranks(tmp_path):
+    modules = importing(tmp_path / "modules", "none")
+    setup = f"export PYTHONPATH={modules} TESTBED_PYTHON={sys.executable}"
+    findings = found_by(questions_to(installed(tmp_path / "path"), setup))
+    assert [findings[name].ok for name in ("numpy", "mpi4py", "applications")] == [True] * 3
+    setup = f"export PYTHONPATH={modules} TESTBED_PYTHON=/none/python3"
+    missing = found_by(questions_to(installed(tmp_path / "path"), setup))["numpy"]
+    assert (missing.ok, missing.found) == (False, "cannot be imported by /none/python3")
+    assert "TESTBED_PYTHON" in missing.remedy
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+def test_start_rank_starts_the_python_that_the_environment_names(tmp_path):
+    start_rank = tmp_path / "start-rank"
+    source = PROJECT_ROOT / "apps" / "start" / "rank.c"
+    subprocess.run(["cc", "-o", start_rank, source], check=True)
+    (installed(tmp_path / "path", "python") / "python").write_text('#!/bin/sh\necho "$0 $*"\n')
+    python = tmp_path / "path" / "python"
+    for named in (str(python), "python"):
+        environment = {"PATH": f"{tmp_path / 'path'}:/usr/bin:/bin", "TESTBED_PYTHON": named}
+        line = [start_rank, "poisson", "--grid", "4"]
+        said = subprocess.run(line, env=environment, capture_output=True, text=True, check=True).stdout
+        assert said == f"{python} -m apps poisson --grid 4\n"
 
 
 @pytest.mark.parametrize("lacking", FILE_PROGRAMS)

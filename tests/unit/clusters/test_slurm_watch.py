@@ -36,6 +36,7 @@ class Watched:
         self.reports: queue.Queue[bool] = queue.Queue()
         self.events: queue.Queue[AllocationEvent] = queue.Queue()
         self.lost_again = 0
+        self.refusals: list[Exception] = []
         self.failure: Exception = ClusterUnreachable("It stopped answering.")
         watched = self
 
@@ -44,6 +45,8 @@ class Watched:
                 pass
 
             def open_program(self, command: str, script: str | None = "") -> Stream:
+                if watched.refusals:
+                    raise watched.refusals.pop()
                 stream = Stream()
                 watched.streams.put(stream)
                 return stream
@@ -91,6 +94,13 @@ def test_a_cluster_that_cannot_be_taken_up_when_it_is_found_is_looked_for_again(
     watched.streams.get(timeout=WITHIN_HOST_S).said.put("claimed 12.5 t.0-1.0-das 7")
     event = AllocationEvent(AllocationEventKind.CLAIMED, "0-1.0-das", "7", 12.5)
     assert watched.events.get(timeout=WITHIN_HOST_S) == event
+
+
+@pytest.mark.parametrize("failure", [ClusterUnreachable("It does not answer."), ValueError("no key of any kind")])
+def test_a_connection_that_cannot_be_made_is_tried_again_whatever_the_reason(watched, failure):
+    watched.refusals = [failure, failure]
+    watched.begin()
+    assert watched.reports.get(timeout=WITHIN_HOST_S)
 
 
 def ended_in_turn(watched: Watched, connections: int) -> None:

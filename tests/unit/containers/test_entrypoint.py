@@ -53,6 +53,22 @@ def test_a_daemon_that_ran_for_long_is_started_again_at_once(
     assert pauses == [0.0]
 
 
+def test_a_daemon_whose_program_is_missing_is_started_as_soon_as_it_is_back(
+    entrypoint: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(entrypoint.time, "sleep", pauses.append)
+    daemons, program, file = entrypoint.Daemons(), tmp_path / "munged", tmp_path / "started"
+    daemons.start("munged", [str(program)])
+    while not pauses:  # another child of this process may end first
+        daemons.await_end()
+    program.write_text(f"#!/bin/sh\necho started >>{file}\n")
+    program.chmod(0o755)
+    while len(pauses) < 3:
+        daemons.await_end()
+    assert file.read_text().startswith("started\n")
+
+
 def test_no_route_leads_out_of_the_testbed_nor_to_the_host(entrypoint: ModuleType) -> None:
     routes = [
         {"dst": "default", "gateway": "10.111.0.1", "dev": "eth0", "flags": []},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations
+from itertools import permutations
 
 import pytest
 
@@ -19,10 +19,10 @@ from emulator.containers.wan.measurements import (
 )
 from emulator.containers.wan.rounds import (
     DilatedTopology,
-    both_ways,
+    circle,
+    in_turns,
     triples_into_each,
     turns_of_disjoint_pairs,
-    turns_of_neighbours,
     two_into_one,
 )
 from emulator.containers.wan.router import Backend
@@ -98,28 +98,33 @@ def test_a_report_is_ok_only_without_failures_and_without_differences() -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 15])
 @pytest.mark.parametrize("at_once", [1, 2])
-def test_every_pair_meets_once_and_nobody_meets_two_at_a_time(count: int, at_once: int) -> None:
+def test_every_pair_meets_once_both_ways_and_no_cluster_meets_two_at_a_time(count: int, at_once: int) -> None:
     names = [f"c{i}" for i in range(count)]
     turns = turns_of_disjoint_pairs(names, at_once)
-    assert sorted(tuple(sorted(pair)) for turn in turns for pair in turn) == sorted(
-        tuple(sorted(pair)) for pair in combinations(names, 2)
-    )
+    assert sorted(pair for turn in turns for pair in turn) == sorted(permutations(names, 2))
     for turn in turns:
-        present = [name for pair in turn for name in pair]
-        assert len(turn) <= at_once
-        assert len(present) == len(set(present))
+        sources = [source for source, _ in turn]
+        assert len(turn) <= 2 * at_once
+        assert len(sources) == len(set(sources))
+        assert {(target, source) for source, target in turn} == set(turn)
 
 
 @pytest.mark.parametrize("count", [2, 3, 4, 5])
-def test_the_short_form_reaches_every_access_link(count: int) -> None:
+def test_the_short_form_fills_every_access_link_in_both_directions_at_once(count: int) -> None:
     names = [f"c{i}" for i in range(count)]
-    assert {name for turn in turns_of_neighbours(names) for pair in turn for name in pair} == set(names)
+    pairs = circle(names)
+    assert sorted(source for source, _ in pairs) == sorted(target for _, target in pairs) == names
+    assert all(source != target for source, target in pairs)
+
+
+def test_one_cluster_alone_has_no_link_to_fill() -> None:
+    assert circle(["c0"]) == []
 
 
 def test_turns_begin_when_the_queues_of_the_turn_before_have_drained() -> None:
     dilated = DilatedTopology.at(MINI, Dilation(8), AddressPlan(150))
     turns = turns_of_disjoint_pairs(MINI.cluster_names, 1)
-    streams = both_ways(dilated, turns, flood=True)
+    streams = in_turns(dilated, turns, flood=True)
     for before, after in zip(streams[::2], streams[2::2], strict=False):
         queue_s = 96896 * 8 / 2.5e6
         assert after.host_begin_s >= before.host_end_s + 2 * queue_s

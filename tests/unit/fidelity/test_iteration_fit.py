@@ -112,6 +112,12 @@ def test_numbers_that_a_table_does_not_decide_stay_as_stated_and_are_named():
     assert delay.value == pytest.approx(0.00078, rel=0.01)
 
 
+def test_border_exchange_of_a_job_without_borders_is_refused_by_its_row():
+    row = {"grid": 100, "processors": 1, "iterations": 1, "runtime_s": 1.0, "border_exchange_s": 0.1}
+    with pytest.raises(InvalidInput, match=r"poisson 100 on 1 \(all\): border_exchange_s: such a job exchanges no"):
+        fit(SHIPPED["ten-runs"], table_of([row]))
+
+
 def test_numbers_that_cannot_be_told_apart_are_named():
     # With one number of processes a long delay and much spread are the same.
     rows = [
@@ -153,6 +159,7 @@ def test_a_known_system_is_found_again():
         ("grid,processors,iterations\n100,16,1\n", "row 1: runtime_s: this key is missing"),
         ("grid,processors,iterations,runtime_s,clusters\n100,16,1,1,3\n", "cannot be divided equally over 3"),
         ('grid,processors,iterations,runtime_s,clusters\n100,16,1,1,"8,4"\n', "does not divide 16 processors"),
+        ('grid,processors,iterations,runtime_s,clusters\n100,16,1,1,"24,-8"\n', "sizes must be at least 1"),
         ("grid,processors,iterations,runtime_s,clusters\n100,16,1,1,8,8\n", "more values than there are columns"),
         ("grid,processors,iterations,runtime_s\n100,16,1,-1\n", "runtime_s: must be greater than 0"),
     ],

@@ -14,8 +14,9 @@ from emulator.model.errors import InvalidInput, RunFailed
 from emulator.model.job import JobState
 from emulator.model.records import RunProgress
 from emulator.model.views import EventKind, JobView
-from emulator.runs.matrix import Matrix
+from emulator.runs.matrix import Matrix, lay_out
 from emulator.runs.progress import ProgressReport
+from emulator.runs.resuming import read_attempts
 from emulator.runs.run_directory import read_manifest, read_run
 
 K = 8.0
@@ -145,6 +146,13 @@ def test_what_was_interrupted_between_two_controls_is_resumed_there(testbed, bro
 def fail(broker, job: JobView) -> None:
     failed = job.model_copy(update={"state": JobState.FAILED, "reason": "No memory."})
     broker.append(EventKind.FAILED, 1.0, failed)
+
+
+def test_jobs_of_a_control_count_at_the_dilation_they_had_and_at_no_other(testbed, emulated, tmp_path):
+    measure(testbed, MATRIX, tmp_path / "run", silent)
+    earlier, layout = read_attempts(tmp_path / "run" / "control-larger-dilation"), lay_out(MATRIX, testbed.topology)
+    assert {len(jobs) for jobs in earlier.finished(layout, 2, Dilation(2 * K)).values()} == {2}
+    assert not any(earlier.finished(layout, 2, Dilation(4 * K)).values())
 
 
 def test_a_factor_of_which_a_control_failed_has_no_parts_and_the_others_have(

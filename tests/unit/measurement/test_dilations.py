@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from emulator.measurement.extension import measure, resume
+from emulator.model.job import JobState
 from emulator.model.records import PilotRow, RunProgress
+from emulator.model.views import EventKind, JobView
 from emulator.runs.matrix import Matrix
 from emulator.runs.progress import ProgressReport
 from emulator.runs.run_directory import read_rows, read_run
@@ -98,6 +100,28 @@ def test_a_problem_that_stays_late_is_measured_whole_at_a_larger_dilation(testbe
     assert len(records.jobs) == 4
     assert {row.dilation for row in records.superseded} < {0.5, 1.0, 2.0}
     assert "raised to 4" in records.manifest.plan["problems"][0]["how"]
+
+
+def test_a_cell_that_failed_before_its_problem_was_raised_is_no_failure_once_it_ran(
+    testbed, broker, wide_area, tmp_path
+):
+    late_below(broker, 4.0, wide_area)
+    finish = broker.finish
+
+    def fail_over_four(job: JobView) -> None:
+        is_pilot = "pilots" in broker.runs[-1].request.name
+        if len(job.specification.components) == 4 and not is_pilot and wide_area.programmed[-1] < 4.0:
+            failed = job.model_copy(update={"state": JobState.FAILED, "reason": "No memory."})
+            broker.append(EventKind.FAILED, 1.0, failed)
+        else:
+            finish(job)
+
+    broker.on_submit = fail_over_four
+    matrix = MATRIX.model_copy(update={"grids": (400,), "clusters": (1, 4, 2)})
+    measured = measure(testbed, matrix, tmp_path / "run", silent)
+    assert {(cell.row.clusters, cell.row.n) for cell in measured.cells} == {(1, 2), (2, 2), (4, 2)}
+    assert (measured.failures, measured.verdict.judgement) == ((), "valid")
+    assert read_run(tmp_path / "run").manifest.progress is RunProgress.COMPLETE
 
 
 def test_a_dilation_is_raised_twice_at_most_and_then_the_reasons_stand(testbed, broker, wide_area, tmp_path):

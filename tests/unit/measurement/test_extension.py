@@ -11,14 +11,15 @@ from typer.testing import CliRunner
 
 from emulator.cli.main import app
 from emulator.measurement.extension import measure, resume
-from emulator.model.errors import InvalidInput, RunFailed
+from emulator.model.clock import REAL_TIME, Dilation
+from emulator.model.errors import InvalidInput, RunFailed, WideAreaUnfaithful
 from emulator.model.evidence import LinkCheck, LinkFault
 from emulator.model.job import JobState
 from emulator.model.records import RunProgress
 from emulator.model.views import EventKind
 from emulator.runs.matrix import Matrix
 from emulator.runs.progress import ProgressReport
-from emulator.runs.run_directory import read_run
+from emulator.runs.run_directory import read_manifest, read_run
 from emulator.simulator.runtime_tables import read_factors
 
 MATRIX = Matrix(
@@ -219,6 +220,27 @@ def test_what_an_interrupted_measurement_lacks_is_run_when_it_is_resumed(testbed
     assert not broker.held
 
 
+def test_a_measurement_whose_links_cannot_be_given_back_is_resumed_for_its_factors(
+    testbed, broker, wide_area, monkeypatch, tmp_path
+):
+    program = wide_area.program
+
+    def fail_at_real_time(dilation: Dilation) -> str:
+        if dilation == REAL_TIME:
+            raise WideAreaUnfaithful("The router does not answer.")
+        return program(dilation)
+
+    monkeypatch.setattr(wide_area, "program", fail_at_real_time)
+    with pytest.raises(WideAreaUnfaithful):
+        measure(testbed, MATRIX, tmp_path / "run", silent)
+    assert read_manifest(tmp_path / "run").progress is RunProgress.INCOMPLETE
+    monkeypatch.undo()
+    runs = len(broker.runs)
+    measured = resume(testbed, tmp_path / "run", silent)
+    assert (len(broker.runs), [cell.row.n for cell in measured.cells]) == (runs, [3, 3, 3])
+    assert read_manifest(tmp_path / "run").progress is RunProgress.COMPLETE
+
+
 def test_a_measurement_may_be_interrupted_more_than_once(testbed, tmp_path):
     with pytest.raises(Stopped):
         measure(testbed, MATRIX, tmp_path / "run", stopping_after(2))
@@ -256,6 +278,17 @@ def test_a_bad_link_of_an_earlier_attempt_is_not_forgotten(testbed, wide_area, t
     wide_area.check_made = LinkCheck("before")
     measured = resume(testbed, tmp_path / "run", silent)
     assert [cell.row.verdict for cell in measured.cells] == ["valid", "void", "void"]
+
+
+def test_the_verdict_on_a_resumed_whole_holds_the_link_checks_of_earlier_attempts(testbed, wide_area, tmp_path):
+    matrix = MATRIX.model_copy(update={"clusters": (1,), "repeat": 2})
+    wide_area.check_made = LinkCheck("before", (LinkFault("rate from delft to leiden", 0.3, "delft", "leiden"),))
+    with pytest.raises(Stopped):
+        measure(testbed, matrix, tmp_path / "run", stopping_after(1))
+    wide_area.check_made = LinkCheck("before")
+    measured = resume(testbed, tmp_path / "run", silent)
+    assert measured.verdict.judgement == "void"
+    assert "rate from delft to leiden" in measured.verdict.reasons[0]
 
 
 def test_only_an_unfinished_measurement_on_the_same_topology_is_resumed(testbed, broker, tmp_path):

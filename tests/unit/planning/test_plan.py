@@ -61,6 +61,11 @@ def test_starting_ranks_must_fit_into_the_middleware_s_time():
     assert floor_dilation(run_of(replace(JOB, iteration_s=1.0), overhead_s=0.5), ROOM) == 4.0
 
 
+def test_a_full_disk_holds_no_run_at_any_dilation():
+    found = plan(run_of(JOB), Dilation(8.0), replace(ROOM, disk_bytes=0))
+    assert [constraint.name for constraint in found.impossible] == ["disk"]
+
+
 def test_what_needs_more_memory_than_there_is_is_impossible_at_any_dilation():
     shown = plan(run_of(replace(JOB, grid_bytes=10**10)), Dilation(8.0), ROOM)
     assert [constraint.name for constraint in shown.impossible] == ["memory"]

@@ -13,10 +13,10 @@ from emulator.model.errors import InvalidInput, PolicyFailed, UnknownName
 from emulator.model.placement import Component, Placement
 from emulator.model.request import JobRequest, RequestKind
 from emulator.model.scheduling import Scanning
-from emulator.policies import registry
 from emulator.policies.answer_checks import check_answers, take
 from emulator.policies.custom_answers import plain_answers
 from emulator.policies.factory import check_live, deciders, discipline_generator
+from emulator.policies.names import ENTRY_POINTS
 from emulator.policies.protocols import Arrival, Reject, Scan, Start, WaitingJob
 from emulator.policies.registry import placement_policy, queue_discipline
 from emulator.policies.state import SystemState
@@ -119,8 +119,8 @@ def test_where_sources_are_given_no_file_of_the_disk_is_read(tmp_path):
 
 @pytest.mark.parametrize("kind", ["policy", "queue"])
 def test_an_entry_point_is_refused_live_with_the_remedy(monkeypatch, kind):
-    point = EntryPoint("theirs", "nowhere:Theirs", registry.ENTRY_POINTS)
-    monkeypatch.setattr(registry, "entry_points", lambda group: [point])
+    point = EntryPoint("theirs", "nowhere:Theirs", ENTRY_POINTS)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [point])
     named = {"queue": "gs", "policy": "wf", kind: "theirs"}
     with pytest.raises(InvalidInput, match=rf"^{kind}: 'theirs' is an entry point .* \(`--{kind} FILE\.py:CLASS`\)"):
         check_live(**named, sources={}, clusters=4)
@@ -134,7 +134,7 @@ def installed(tmp_path, monkeypatch):
         information = tmp_path / "their_policies-1.0.dist-info"
         information.mkdir()
         (information / "METADATA").write_text("Metadata-Version: 2.1\nName: their-policies\nVersion: 1.0\n")
-        (information / "entry_points.txt").write_text(f"[{registry.ENTRY_POINTS}]\ntheirs = {value}\n")
+        (information / "entry_points.txt").write_text(f"[{ENTRY_POINTS}]\ntheirs = {value}\n")
         (tmp_path / "their_module.py").write_text(source)
         monkeypatch.syspath_prepend(tmp_path)
 
@@ -183,6 +183,13 @@ def test_a_scan_is_wanted_at_a_moment(timestamp):
     )
     with pytest.raises(PolicyFailed, match="next_scan_s raised"):
         discipline.next_scan_s()
+
+
+def test_a_snapshot_that_a_record_could_not_give_back_is_refused():
+    source = SMALLEST_FIRST.replace("[remembered(job) for job in self._jobs]", "[float('inf')]")
+    made = deciders(NAME, "wf", Scanning(), 0, {"mine.py": source})
+    with pytest.raises(PolicyFailed, match="snapshot raised ValueError: Out of range float"):
+        made.snapshot()
 
 
 def test_a_snapshot_is_plain():

@@ -10,10 +10,17 @@ from typing import Any
 
 import pytest
 
+from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
 from emulator.model.records import RunKind, RunProgress
-from emulator.reports.compared_runs import compare
-from emulator.reports.comparison_tables import comparison_object, placements_in_words, quantity_table, shown_jobs
+from emulator.reports.compared_runs import TIMES, compare
+from emulator.reports.comparison_tables import (
+    comparison_object,
+    left_out_in_words,
+    placements_in_words,
+    quantity_table,
+    shown_jobs,
+)
 from emulator.reports.figures.figure import data_csv
 from emulator.reports.figures.overlaid import overlaid
 from emulator.runs.run_directory import RunRecords, read_run
@@ -81,6 +88,20 @@ def test_an_error_is_seen_beside_the_spread_of_live_runs(live):
     assert (row["error"], row["live runs' spread"], row["within it"]) == ("+8.00%", "10.00%", "yes")
 
 
+def test_times_are_compared_over_the_jobs_that_finished_in_every_run(live):
+    longest = max(live.jobs, key=lambda job: job.execution_time_s)
+    failed = {"state": "failed", "started_s": None, "wait_time_s": None, "execution_time_s": None,
+              "response_time_s": None, "finished_s": None}  # fmt: skip
+    broken = replace(
+        live, jobs=[job.model_copy(update=failed) if job.name == longest.name else job for job in live.jobs]
+    )
+    found = compare(broken, live)
+    times = [quantity for quantity in found.quantities if quantity.name in TIMES.values()]
+    assert {quantity.error for quantity in times} == {0.0}
+    assert left_out_in_words(found) == "Times are those of the 19 of 20 jobs that finished in every run."
+    assert (comparison_object(found)["finished"], left_out_in_words(compare(live, live))) == (19, "")
+
+
 def test_without_repeats_the_spread_is_unknown(live):
     assert {quantity.spread for quantity in compare(live, live).quantities} == {None}
 
@@ -126,6 +147,15 @@ def test_components_of_one_size_may_change_places(live):
     assert compare(live, replace(live, components=swapped)).placements.different == ()
 
 
+def test_runs_in_each_others_places_are_refused(live):
+    simulated = changed(live, kind=RunKind.SIMULATION)
+    assert compare(live, simulated).live is live
+    with pytest.raises(InvalidInput, match=r"other: is a simulation, and .*live a live run: name the live run first"):
+        compare(simulated, live)
+    with pytest.raises(InvalidInput, match=r"--live: other is a simulation, and .*live a campaign: name live runs"):
+        compare(live, simulated, [simulated])
+
+
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
@@ -141,6 +171,12 @@ def test_components_of_one_size_may_change_places(live):
 def test_a_run_that_cannot_be_compared_is_refused_in_a_sentence(live, changes, sentence):
     with pytest.raises(InvalidInput, match=sentence):
         compare(live, changed(live, **changes))
+
+
+def test_a_run_on_other_clusters_is_refused(live):
+    other = changed(live, topology=topology_named("das2"))
+    with pytest.raises(InvalidInput, match=r"other: ran on other clusters \(das2\) than .* of one topology"):
+        compare(live, other)
 
 
 @pytest.mark.parametrize("changes", [{"intended_arrival_s": 1e6}, {"application": "poisson"}, {"components": (1, 2)}])

@@ -132,6 +132,16 @@ def test_a_row_is_written_for_each_change_of_a_cluster_and_for_no_other():
     ]
 
 
+def test_the_rows_of_a_cluster_never_go_back_when_a_report_comes_late():
+    driven = Driven()
+    driven.load.advance(0.0)
+    driven.load.note_grid(AMSTERDAM, 2, 10.5)
+    driven.settle(10.2)
+    times_s = [row.time_s for row in driven.rows if row.cluster == AMSTERDAM]
+    assert len(times_s) > 1
+    assert times_s == sorted(times_s)
+
+
 def test_the_share_in_the_band_is_that_of_what_runs():
     driven = Driven()
     driven.load.advance(0.0)

@@ -12,17 +12,17 @@ import pytest
 
 from emulator.cli import campaign_sweep
 from emulator.client import BrokerClient
+from emulator.model.process_lock import ProcessLock, is_left, is_locked
 from emulator.model.project import PROJECT_ROOT
 from emulator.model.views import RunRequest
 from emulator.runs import container_testbed
 from emulator.runs.holding import held
-from emulator.runs.writer import ProcessLock, is_left, is_locked
 
 REQUEST = RunRequest(name="mine", dilation=2)
 LOCKING = """
 import sys, time
 from pathlib import Path
-from emulator.runs.writer import ProcessLock
+from emulator.model.process_lock import ProcessLock
 lock = ProcessLock(Path(sys.argv[1]), "7")
 print("locked", flush=True)
 time.sleep(60)

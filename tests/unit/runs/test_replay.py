@@ -113,6 +113,9 @@ def test_a_torn_last_line_is_left_out_and_a_broken_one_is_named(testbed, process
 def test_what_is_no_run_or_lacks_its_request_is_refused_in_one_sentence(testbed, processors, tmp_path):
     with pytest.raises(InvalidInput, match=r"is no run's directory"):
         replay_run(tmp_path)
+    write(testbed, tmp_path / "undecided", events(processors)[:1])
+    with pytest.raises(InvalidInput, match=r"undecided: holds no decisions .*name the directory of a live run"):
+        replay_run(tmp_path / "undecided")
     write(testbed, tmp_path / "run", events(processors)[1:])
     with pytest.raises(InvalidInput, match="holds decisions, but not the request of their run"):
         replay_run(tmp_path / "run")

@@ -89,6 +89,22 @@ def test_a_simulation_ends_with_the_grids_last_job_though_local_jobs_arrive_for_
     assert starts([job(1, 7, 20, (8, 8))], background) == {1: 7}
 
 
+def test_a_discipline_that_hides_its_waiting_jobs_does_not_simulate_other_users_for_ever():
+    class Forgetful:
+        def decide(self, event, state, policy, rng):
+            return []
+
+        def next_scan_s(self):
+            return None
+
+        def waiting(self):
+            return []
+
+    for background in (load(band=[0.2, 0.3], dummy=LONG), None):
+        with pytest.raises(ImpossibleRequest, match="Job 1 still waits"):
+            simulate([job(1, 0, 5, (4,))], clusters=CLUSTERS, queue=Forgetful, background=background)
+
+
 def test_a_job_for_which_other_users_never_leave_room_is_said_to_wait_for_ever():
     with pytest.raises(ImpossibleRequest, match="Job 1 still waits"):
         starts([job(1, 100, 5, (32,) * 4)], load(band=[0.3, 0.4], dummy=LONG))

@@ -9,7 +9,7 @@ import pytest
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
 from workloads.campaign import Campaign, campaign_named
-from workloads.campaign_stream import campaign_jobs
+from workloads.campaign_stream import campaign_files, campaign_jobs
 from workloads.schedule import schedule
 
 MANY = 6000
@@ -52,6 +52,12 @@ def test_every_file_has_the_same_number_of_replicas_at_different_sites(replicas:
     assert {len(file.sites) for file in files} == {replicas or 1}
     assert all(len(set(file.sites)) == len(file.sites) for file in files)
     assert {file.size_bytes for file in files} == {2e9, 4e9, 6e9}
+
+
+def test_more_replicas_than_clusters_are_refused() -> None:
+    campaign = campaign_named("W30").changed(jobs=5).replicated(20)
+    with pytest.raises(InvalidInput, match=r"20 replicas .* 'das2-2006' has 5 \(--replicas 5 is the most\)"):
+        campaign_files(campaign, topology_named("das2-2006"), 1)
 
 
 def test_replicas_are_refused_where_jobs_read_no_files() -> None:

@@ -86,3 +86,12 @@ def test_a_log_that_cannot_be_used_is_refused_in_a_sentence(tmp_path, lines, sai
 def test_a_log_that_is_not_there_is_named():
     with pytest.raises(InvalidInput, match=r"missing\.swf: cannot be read"):
         local_jobs(load("missing.swf"), DAS2, seed=1)
+
+
+def test_a_time_scale_far_below_one_lengthens_a_load_beyond_what_may_be_stated():
+    stated = {"interarrival": {"mean_s": 600}, "sizes": [4], "lengths": {"low_s": 60, "high_s": 900}}
+    background = validate({"band": [0.15, 0.2], "local_jobs": stated}, Background, source="background")
+    divided = background.divided(1e-5)
+    assert divided.dummy.lengths.high_s == pytest.approx(6e7)
+    assert divided.local_jobs.interarrival.mean_s == pytest.approx(6e7)
+    assert divided.local_jobs.lengths.high_s == pytest.approx(9e7)

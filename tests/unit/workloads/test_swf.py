@@ -48,6 +48,15 @@ def test_a_gzipped_log_reads_like_a_plain_one(tmp_path: Path) -> None:
     assert read_swf(tmp_path / "log.swf.gz").records == read_swf(written(tmp_path, LINE)).records
 
 
+def test_a_gzipped_log_may_have_a_name_of_another_case_and_a_damaged_one_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "LOG.SWF.GZ").write_bytes(gzip.compress(LINE.encode()))
+    assert read_swf(tmp_path / "LOG.SWF.GZ").records == read_swf(written(tmp_path, LINE)).records
+    whole = gzip.compress(LINE.encode())
+    (tmp_path / "damaged.swf.gz").write_bytes(whole[:10] + b"\xff" * 8 + whole[18:])
+    with pytest.raises(InvalidInput, match=r"damaged\.swf\.gz: cannot be read"):
+        read_swf(tmp_path / "damaged.swf.gz")
+
+
 WHOLE = st.integers(-1, 10**6)
 SECONDS = st.one_of(WHOLE, st.floats(-1, 1e6))
 

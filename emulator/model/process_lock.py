@@ -8,8 +8,6 @@ import time
 from pathlib import Path
 from typing import Final, Self, TextIO
 
-WRITING: Final = ".writing"
-"""The file in a run's directory that is locked by the process that writes there."""
 _TRIES: Final = 10
 _HOST_BETWEEN_TRIES_S: Final = 0.05
 
