@@ -224,19 +224,34 @@ def route_sites() -> None:
 
 def close_network() -> None:
     """Remove the routes out of the testbed's networks and to the host, which Docker makes at every start."""
-    listed = subprocess.run(["ip", "-4", "-json", "route", "show"], capture_output=True, text=True, check=True)
-    for arguments in closing_routes(json.loads(listed.stdout)):
-        subprocess.run(["ip", "route", *arguments], check=True)
+    wait_until(network_is_closed, "the closed network")
+
+
+def network_is_closed() -> bool:
+    """Return whether no route led out of the testbed's networks, nor to the host; else close those that do.
+
+    Docker may change routes between the listing and a command, so a command may fail; the next listing shows what is left.
+    """
+    listed = subprocess.run(["ip", "-4", "-json", "route", "show"], capture_output=True, text=True, check=False)
+    if listed.returncode != 0 or not listed.stdout.strip():
+        return False
+    commands = closing_routes(json.loads(listed.stdout))
+    for arguments in commands:
+        subprocess.run(["ip", "route", *arguments], check=False)
+    return not commands
 
 
 def closing_routes(routes: Sequence[Mapping[str, object]]) -> list[list[str]]:
     """Return what `ip route` must do: delete default routes, and prohibit the host, the first address of a network."""
+    prohibited = {str(route["dst"]) for route in routes if route.get("type") == "prohibit"}
     words = []
     for route in routes:
         if route["dst"] == "default":
             words.append(["del", "default", "dev", str(route["dev"])])
         elif route.get("scope") == "link":
-            words.append(["replace", "prohibit", f"{ipaddress.ip_network(str(route['dst']))[1]}/32"])
+            host = str(ipaddress.ip_network(str(route["dst"]))[1])
+            if host not in prohibited:
+                words.append(["replace", "prohibit", f"{host}/32"])
     return words
 
 

@@ -1,6 +1,7 @@
 """The entry point of a cluster's container starts daemons again when they end, ever more slowly if they keep ending."""
 
 import importlib.util
+import os
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -81,3 +82,24 @@ def test_no_route_leads_out_of_the_testbed_nor_to_the_host(entrypoint: ModuleTyp
         ["replace", "prohibit", "10.111.0.1/32"],
         ["replace", "prohibit", "10.111.128.1/32"],
     ]
+    closed = [*routes[1:], *({"type": "prohibit", "dst": f"10.111.{site}.1", "flags": []} for site in (0, 128))]
+    assert entrypoint.closing_routes(closed) == []
+
+
+def test_routes_that_docker_changes_meanwhile_are_closed_all_the_same(
+    entrypoint: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # The first listing shows a default route on eth0 that has moved to eth1 when it is removed.
+    (tmp_path / "routes").write_text('[{"dst": "default", "dev": "eth0"}]')
+    (tmp_path / "ip").write_text(
+        f"""#!/bin/sh
+        if [ "$2" = -json ]; then cat {tmp_path}/routes; exit; fi
+        echo "$@" >> {tmp_path}/log
+        case "$*" in *eth0) echo '[{{"dst": "default", "dev": "eth1"}}]' > {tmp_path}/routes; exit 2;; esac
+        echo '[]' > {tmp_path}/routes
+        """
+    )
+    (tmp_path / "ip").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    entrypoint.close_network()
+    assert (tmp_path / "log").read_text() == "route del default dev eth0\nroute del default dev eth1\n"
