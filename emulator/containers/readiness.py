@@ -13,6 +13,7 @@ import httpx
 from docker.models.containers import Container
 
 from emulator.containers.state import TestbedState
+from emulator.containers.progress import Observer, ProgressStep
 from emulator.model.clock import Dilation
 from emulator.model.errors import ClusterUnreachable, TestbedNotUp, Unauthorized
 from emulator.model.proof import requiring_proof
@@ -42,6 +43,27 @@ def await_file(client: docker.DockerClient, name: str, file: str) -> None:
         code = None
     if code != 0:
         raise ClusterUnreachable(f"The container {name} did not become ready: {last_words(client, name)}.")
+
+
+def await_file_again(client: docker.DockerClient, name: str, file: str, observe: Observer) -> None:
+    """Do as `await_file` does, but start a container that ends first once more.
+
+    The engine starts many containers at once, and under load it sometimes fails one of them.
+
+    Raises:
+        ClusterUnreachable: if the container ends twice, does not start again, or takes too long.
+    """
+    try:
+        await_file(client, name, file)
+    except ClusterUnreachable as error:
+        if is_running(client, name):
+            raise
+        observe(ProgressStep("again", f"{str(error).rstrip('.')}; it is started again"))
+        try:
+            client.containers.get(name).start()
+        except docker.errors.APIError as refusal:
+            raise error from refusal
+        await_file(client, name, file)
 
 
 def await_broker(client: docker.DockerClient, name: str, api_url: str, real: Collection[str] = ()) -> None:

@@ -26,7 +26,7 @@ from emulator.containers.hosts.starting import start_containers
 from emulator.containers.mounted_files import write_rendered
 from emulator.containers.names import USER, PartNames
 from emulator.containers.progress import Observer, ProgressStep, ignore
-from emulator.containers.readiness import CLUSTER_READY, ROUTER_READY, await_file, await_testbed_broker
+from emulator.containers.readiness import CLUSTER_READY, ROUTER_READY, await_file, await_file_again, await_testbed_broker
 from emulator.containers.repair import find_existing, mend
 from emulator.containers.state import ClusterRecord, TestbedRecord, TestbedSpec, TestbedState
 from emulator.containers.wan.handle import wan_handle
@@ -213,6 +213,7 @@ def _make_ready(client: Client, testbed: TestbedState, observe: Observer) -> Ver
 
     waits: list[Callable[[], Verification | None]] = [begin_when_routing]
     for cluster in testbed.record.clusters:
-        waits.append(partial(ready, cluster.container, partial(await_file, client, cluster.container, CLUSTER_READY)))
+        wait = partial(await_file_again, client, cluster.container, CLUSTER_READY, observe)
+        waits.append(partial(ready, cluster.container, wait))
     waits.append(partial(ready, testbed.names.broker, partial(await_testbed_broker, client, testbed)))
     return run_concurrently(waits)[0]

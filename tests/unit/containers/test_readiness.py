@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
+import docker.errors
 import pytest
 
 from emulator.containers import readiness
-from emulator.containers.readiness import await_broker, degraded, silent, unreached
-from emulator.model.errors import TestbedNotUp
+from emulator.containers.progress import ignore
+from emulator.containers.readiness import await_broker, await_file_again, degraded, silent, unreached
+from emulator.model.errors import ClusterUnreachable, TestbedNotUp
 
 NO_ENGINE: Any = None
 
@@ -76,3 +78,48 @@ def test_a_real_cluster_is_waited_for_a_while_and_an_emulated_one_to_the_end(
     monkeypatch.setattr(readiness, "READY_WITHIN_HOST_S", 0.5)
     with pytest.raises(TestbedNotUp, match="did not become ready"):
         await_broker(NO_ENGINE, "broker", url, real=["das"])
+
+
+class FailingContainer:
+    """A container that ends `failures` times before its file appears; a double of the engine's."""
+
+    def __init__(self, failures: int) -> None:
+        self.failures, self.starts = failures, 1
+
+    @property
+    def status(self) -> str:
+        return "exited" if self.starts <= self.failures else "running"
+
+    def exec_run(self, command: list[str]) -> tuple[int, bytes]:
+        if self.status == "exited":
+            raise docker.errors.APIError("is not running")
+        return 0, b""
+
+    def start(self) -> None:
+        self.starts += 1
+
+    def logs(self, tail: int) -> bytes:
+        return b"no address\n"
+
+
+class OneContainer:
+    """An engine with one container; a double."""
+
+    def __init__(self, container: FailingContainer) -> None:
+        self.containers = self
+        self.container = container
+
+    def get(self, name: str) -> FailingContainer:
+        return self.container
+
+
+def test_a_container_that_ends_before_it_is_ready_is_started_once_more() -> None:
+    said: list[str] = []
+    container = FailingContainer(failures=1)
+    client: Any = OneContainer(container)
+    await_file_again(client, "delft", "/ready", lambda step: said.append(step.detail))
+    assert container.starts == 2
+    assert said == ["The container delft did not become ready: no address; it is started again"]
+    client = OneContainer(FailingContainer(failures=2))
+    with pytest.raises(ClusterUnreachable, match="no address"):
+        await_file_again(client, "delft", "/ready", ignore)
