@@ -217,13 +217,25 @@ class BrokerClient:
         return _many(content, EventView)
 
     def follow(self, run: int = DEFAULT_RUN, *, after: int = 0) -> Iterator[EventView]:
-        """Yield every event of `run` above `after` as it comes, until the run has ended."""
+        """Yield every event of `run` above `after` as it comes, until the run has ended; none if it has before `after`."""
+        host_wait_s = HOST_LONG_POLL_S
         while True:
-            for event in self.events(run, after=after):
+            page = self.events(run, after=after, host_wait_s=host_wait_s)
+            for event in page:
                 after = event.sequence
                 yield event
                 if event.kind is EventKind.RUN_ENDED:
                     return
+            if not page and host_wait_s == 0.0:
+                return
+            # A run that has ended sends no more: what came right before its end is read once more.
+            host_wait_s = 0.0 if not page and not self._may_go_on(run) else HOST_LONG_POLL_S
+
+    def _may_go_on(self, run: int) -> bool:
+        if run == DEFAULT_RUN:
+            return True
+        held = self.current_run()
+        return held is not None and held.id == run
 
     def _send(
         self,

@@ -11,7 +11,9 @@ from emulator.cli.compiling import compile_simulator
 from emulator.cli.completion import policies, queues, runs, topologies, workloads
 from emulator.cli.matrix_options import given_options
 from emulator.cli.options import JsonOption, SeedOption
+from emulator.cli.required_verdict import RequireOption, check_required
 from emulator.cli.simulation_options import FactorsOption, GeneratedOption, JobsOption, WarmUpOption
+from emulator.fidelity.judgement import Judgement
 from emulator.model.errors import InvalidInput
 from emulator.model.times import Times
 from emulator.policies.names import POLICY_CHOICES, QUEUE_CHOICES, check_policy_name, check_queue_name
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from emulator.campaigns.simulated import SimulatedWorkload, SimulationOptions
 
 LIKE_OPTIONS: Final = frozenset(
-    {"like", "times", "extension_factors", "grid", "estimate_factor", "warm_up", "jobs_out", "out", "as_json"}
+    {"like", "times", "extension_factors", "grid", "estimate_factor", "warm_up", "jobs_out", "out", "require", "as_json"}
 )
 """The options that mean something for a simulation like a run."""
 
@@ -105,6 +107,7 @@ def simulate(
     jobs_out: JobsOutOption = None,
     out: RunOutOption = None,
     seed: SeedOption = 0,
+    require: RequireOption = Judgement.SUSPECT,
     as_json: JsonOption = False,
 ) -> None:
     """Simulate a workload under a placement policy and a queue discipline, or what a live run did (--like).
@@ -127,7 +130,7 @@ def simulate(
     )  # fmt: skip
     subject = prepared(workload, options) if workload is not None else _like(like, times, options)
     result = simulate_prepared(subject, options, jobs_out, out)
-    show_simulation(subject, result, as_json=as_json)
+    check_required(require, [show_simulation(subject, result, as_json=as_json)])
 
 
 def _check_subject(context: typer.Context, workload: str | None, like: Path | None) -> None:

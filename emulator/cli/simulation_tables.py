@@ -23,14 +23,15 @@ from workloads.swf import Remark
 _SHOWN_REMARKS: Final = 10
 
 
-def show_simulation(subject: SimulatedWorkload, result: SimulationResult, *, as_json: bool) -> None:
-    """Print a simulation: the remarks on its workload on stderr, then its statistics."""
+def show_simulation(subject: SimulatedWorkload, result: SimulationResult, *, as_json: bool) -> Judgement:
+    """Print a simulation, the remarks on its workload on stderr and then its statistics; return the verdict on it."""
     show_remarks(subject.name, subject.remarks)
     _say_where_times_come_from(subject)
     if as_json:
         print(json.dumps(statistics_object(subject, result), indent=2, allow_nan=False))
     else:
         show_rows(statistics_rows(subject, result), as_json=False, title=f"Simulation of {subject.name}")
+    return judged(result.statistics.jobs_arrived, result).judgement
 
 
 def _say_where_times_come_from(subject: SimulatedWorkload) -> None:

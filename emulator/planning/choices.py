@@ -27,7 +27,7 @@ from emulator.runs.matrix import Cell, Layout, Matrix, Problem
 from emulator.runs.progress import ReportProgress
 
 FEWEST_ITERATIONS: Final = 20
-HOST_RUN_AIM_S: Final = 10.0
+HOST_RUN_AIM_S: Final = 6.0
 """The most host seconds for which the slowest cell of a problem iterates if no length is asked for."""
 
 
@@ -131,13 +131,19 @@ def estimates(
 
 
 def _subject(matrix: Matrix, cells: Sequence[Cell], topology: Topology, resources: Resources) -> Subject:
-    """Return the problem of `cells` with a trial of each that is not synchronized, unless all are.
+    """Return the problem of `cells` with trials over the fewest and the most clusters; synchronized cells if all are.
 
-    Without a wide area, as in control runs, an iteration is shorter: then pilots start where that likely suffices.
+    In one cluster an iteration is shortest, over the most clusters most of it crosses the wide area; all other cells
+    lie between these, and their runs are judged in any case. Without a wide area, as in control runs, an iteration is shorter: then pilots start where that likely suffices.
     """
     plain = [cell for cell in cells if not cell.synchronized] or list(cells)
     run = planned_cells(plain, topology)
-    trials = tuple(_trial(cell, job) for cell, job in zip(plain, run.jobs, strict=True))
+    counts = [cell.clusters for cell in plain]
+    trials = tuple(
+        _trial(cell, job)
+        for cell, job in zip(plain, run.jobs, strict=True)
+        if cell.clusters in (min(counts), max(counts))
+    )
     floor = floor_dilation(run, resources)
     if matrix.attribute:
         without = Control.WITHOUT_WIDE_AREA.of(topology, Dilation(floor))

@@ -55,6 +55,7 @@ INDEXED_FROM: Final = 32
 """The number of clusters from which on the idle processors have an index."""
 LONGEST_STANDSTILL_S: Final = 30 * 86_400.0
 """If under a background load no job runs and none arrives for this time, those that wait will never start."""
+NOTHING_HAPPENS: Final = "nothing runs and nothing more will happen: the discipline or the policy never starts it"
 
 
 class FinishedJob(NamedTuple):
@@ -172,7 +173,7 @@ class Engine:
                 self._scan_queue(scan_s, arrival_s)
             else:
                 break
-        self._check_nobody_waits()
+        self._check_nobody_waits(NOTHING_HAPPENS)
         return True
 
     def _advance_background(self, background: OtherUsers, time_s: float, no_more_arrive: bool) -> None:
@@ -201,7 +202,10 @@ class Engine:
     def _check_progress(self, time_s: float, no_more_arrive: bool) -> None:
         """Raise an error if only other users' jobs have run for too long: what waits will never start."""
         if no_more_arrive and not self._running and time_s > self._changed_s + LONGEST_STANDSTILL_S:
-            self._check_nobody_waits()
+            self._check_nobody_waits(
+                "only jobs of the background load have run for long: it does not fit beside this load (a lower --band, "
+                "or a smaller job, does)"
+            )
 
     def _waiting(self) -> int:
         observations = self._observations
@@ -262,7 +266,7 @@ class Engine:
             return
         change_s = self._next_change_s(arrival_s)
         if change_s == NEVER:
-            self._check_nobody_waits()
+            self._check_nobody_waits(NOTHING_HAPPENS)
             return
         self._check_progress(scan_s, arrival_s == NEVER)
         if self._placement_queue is not None:
@@ -350,13 +354,10 @@ class Engine:
             observations.note_occupied(job.form.processors, job.start_s, min(time_s, finish_s), net_share)
         observations.window_open = False
 
-    def _check_nobody_waits(self) -> None:
+    def _check_nobody_waits(self, why: str) -> None:
         # The engine's own jobs, because a user's discipline may say that none wait.
         if self._jobs:
-            raise ImpossibleRequest(
-                f"Job {next(iter(self._jobs))} still waits though nothing runs and nothing more will happen: "
-                "the discipline or the policy never starts it."
-            )
+            raise ImpossibleRequest(f"Job {next(iter(self._jobs))} still waits though {why}.")
 
 
 def _finished(job: SimulatedJob, placement: Placement) -> FinishedJob:

@@ -29,6 +29,8 @@ SSHD_CONFIGURATION = Path(__file__).with_name("sshd_config")
 READY = Path("/run/testbed/ready")
 USER = "researcher"
 FIRST_SLURMD_PORT = 17001
+LISTENS = "0A"
+"""The state of a listening socket in /proc/net/tcp."""
 READY_WITHIN_HOST_S = 120.0
 STEADY_HOST_S = 10.0
 """A daemon that ran this long is started again at once when it ends; else after a pause that doubles."""
@@ -201,6 +203,18 @@ def answers(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
+def all_listen(nodes: int) -> bool:
+    """Return whether the slurmd of every virtual node listens; found without starting a program."""
+    ports = range(FIRST_SLURMD_PORT, FIRST_SLURMD_PORT + nodes)
+    return listening_ports(Path("/proc/net/tcp").read_text()).issuperset(ports)
+
+
+def listening_ports(table: str) -> set[int]:
+    """Return the ports of the kernel's table of sockets that are listened on."""
+    sockets = (line.split() for line in table.splitlines()[1:])
+    return {int(fields[1].rpartition(":")[2], 16) for fields in sockets if fields[3] == LISTENS}
+
+
 def all_idle(nodes: int) -> bool:
     """Return whether all virtual nodes are registered and idle."""
     listed = subprocess.run(["sinfo", "-h", "-N", "-o", "%t"], capture_output=True, text=True, check=False)
@@ -284,8 +298,9 @@ def main() -> None:
     prepare_munge()
     prepare_ssh()
     daemons = start_daemons(nodes)
-    # The pause is long because each check starts a program while all other clusters start too.
-    wait_until(lambda: all_idle(nodes), "Slurm", pause_host_s=0.3)
+    # Asking Slurm starts a program, while all other clusters start too: it is asked when the answer may be yes.
+    wait_until(lambda: all_listen(nodes), "slurmd")
+    wait_until(lambda: all_idle(nodes), "Slurm", pause_host_s=0.2)
     wait_until(lambda: answers(22), "sshd")
     READY.parent.mkdir(exist_ok=True)
     READY.touch()

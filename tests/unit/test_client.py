@@ -46,6 +46,15 @@ def test_following_ends_with_the_run(testbed: Testbed):
     assert [event.kind.value for event in testbed.client.follow(run.id)] == ["run-started", "run-ended"]
 
 
+def test_following_a_run_beyond_its_end_ends(testbed: Testbed, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("emulator.client.HOST_LONG_POLL_S", 0.1)
+    run = testbed.client.take_run(RunRequest(name="run"))
+    testbed.client.start_run(run.id)
+    testbed.client.end_run(run.id)
+    last = [event.sequence for event in testbed.client.follow(run.id)][-1]
+    assert list(testbed.client.follow(run.id, after=last)) == []
+
+
 class Impostor:
     """A program on the broker's port that answers every request with `answer`, and keeps what it was sent."""
 

@@ -7,6 +7,7 @@ Bodies are the models of `emulator.model.views`; an error is an `ErrorView` with
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, FastAPI, Header, Path, Query, Request, Response
@@ -21,6 +22,7 @@ from emulator.broker.http.files import files_router
 from emulator.broker.http.limits import RequestLimits, TokenRequired, refusal
 from emulator.broker.http.metrics import Metrics
 from emulator.broker.http.page import SESSIONS_PATH, LivePage, add_page_files, page_router
+from emulator.broker.http.slow_work import SlowWork
 from emulator.broker.service import Broker
 from emulator.broker.state.journal import Journal
 from emulator.model.errors import (
@@ -115,7 +117,9 @@ def create_app(
         redirect_slashes=False,  # a redirect would lead to whatever host the request names
     )
     _add_error_answers(app)
-    for routes in (_runs(broker), _jobs(broker), _views(broker), _events(broker, journal), files_router(broker.files)):
+    slow = SlowWork()
+    files = files_router(broker.files, slow)
+    for routes in (_runs(broker, slow), _jobs(broker), _views(broker, slow), _events(broker, journal), files):
         app.include_router(routes, responses=ERRORS)
     app.include_router(page_router(page, broker, journal, testbed), responses=ERRORS)
     add_page_files(app, page)
@@ -154,13 +158,13 @@ def _add_open_pages(app: FastAPI, broker: Broker, metrics: Metrics, token: str) 
         return Response(metrics.text(broker.readings(), broker.malformed_events()), media_type=metrics.media_type)
 
 
-def _runs(broker: Broker) -> APIRouter:
+def _runs(broker: Broker, slow: SlowWork) -> APIRouter:
     routes = APIRouter()
 
     @routes.post("/v1/runs", status_code=201)
-    def begin_run(request: RunRequest) -> RunView:
+    async def begin_run(request: RunRequest) -> RunView:
         """Begin a run, which then holds the testbed; only one run can."""
-        return broker.begin_run(request)
+        return await slow(partial(broker.begin_run, request))
 
     @routes.post("/v1/runs/{number}/start")
     def start_run(number: RunNumber) -> RunView:
@@ -168,9 +172,9 @@ def _runs(broker: Broker) -> APIRouter:
         return broker.start_run(number)
 
     @routes.post("/v1/runs/{number}/end")
-    def end_run(number: RunNumber) -> RunView:
+    async def end_run(number: RunNumber) -> RunView:
         """Cancel unfinished jobs and release the testbed; to end a run twice is no error."""
-        return broker.end_run(number)
+        return await slow(partial(broker.end_run, number))
 
     @routes.get("/v1/runs/current")
     def current_run() -> RunView:
@@ -220,7 +224,7 @@ def _jobs(broker: Broker) -> APIRouter:
     return routes
 
 
-def _views(broker: Broker) -> APIRouter:
+def _views(broker: Broker, slow: SlowWork) -> APIRouter:
     routes = APIRouter()
 
     @routes.get("/v1/queue")
@@ -229,9 +233,9 @@ def _views(broker: Broker) -> APIRouter:
         return broker.queue()
 
     @routes.get("/v1/clusters")
-    def clusters() -> list[ClusterView]:
+    async def clusters() -> list[ClusterView]:
         """Get the clusters as their local resource managers report them now."""
-        return broker.clusters()
+        return await slow(broker.clusters)
 
     return routes
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Path
 
 from emulator.broker.files.registry import FileRegistry
+from emulator.broker.http.slow_work import SlowWork
 from emulator.model.files import FILE_NAME_PATTERN, BandwidthView, FileRegistration, FileView
 
 FileInPath = Annotated[str, Path(pattern=FILE_NAME_PATTERN)]
 
 
-def files_router(files: FileRegistry) -> APIRouter:
+def files_router(files: FileRegistry, slow: SlowWork) -> APIRouter:
     """Create the routes of files, version 1."""
     router = APIRouter(prefix="/v1")
 
@@ -22,9 +24,9 @@ def files_router(files: FileRegistry) -> APIRouter:
         return files.files()
 
     @router.post("/files", status_code=201)
-    def register_file(registration: FileRegistration) -> FileView:
+    async def register_file(registration: FileRegistration) -> FileView:
         """Make a file at its sites and enter it into the catalogue; answers when it is there."""
-        return files.register(registration)
+        return await slow(partial(files.register, registration))
 
     @router.get("/files/{name}")
     def show_file(name: FileInPath) -> FileView:
@@ -32,9 +34,9 @@ def files_router(files: FileRegistry) -> APIRouter:
         return files.file(name)
 
     @router.delete("/files/{name}", status_code=204)
-    def remove_file(name: FileInPath) -> None:
+    async def remove_file(name: FileInPath) -> None:
         """Remove a file and all its replicas, unless a job that has not ended needs it."""
-        files.remove(name)
+        await slow(partial(files.remove, name))
 
     @router.get("/bandwidths")
     def list_bandwidths() -> list[BandwidthView]:

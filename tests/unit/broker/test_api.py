@@ -1,5 +1,9 @@
 """The API: a token in front, and every refusal one sentence with its kind."""
 
+import asyncio
+import threading
+
+import httpx
 import pytest
 from fastapi.testclient import TestClient
 
@@ -118,3 +122,21 @@ def test_a_second_run_is_a_conflict(api):
 def test_an_oversized_body_is_refused_unread(api):
     answer = api.post("/v1/jobs", content=b"x" * 1_000_001, headers={"content-type": "application/json"})
     assert answer.status_code == 413
+
+
+def test_requests_that_wait_for_clusters_do_not_hold_up_the_others(setup, monkeypatch):
+    may_answer = threading.Event()
+    monkeypatch.setattr(setup.broker, "clusters", lambda: may_answer.wait(60.0) and [])
+    app = create_app(setup.broker, setup.journal, "right")
+
+    async def ask() -> list[int]:
+        transport = httpx.ASGITransport(app)
+        headers = {"authorization": "Bearer right"}
+        async with httpx.AsyncClient(transport=transport, base_url="http://testbed", headers=headers) as client:
+            waiting = [asyncio.create_task(client.get("/v1/clusters")) for _ in range(60)]
+            await asyncio.sleep(0.1)
+            others = [await asyncio.wait_for(client.get(path), 30.0) for path in ("/v1/queue", "/v1/jobs")]
+            may_answer.set()
+            return [answer.status_code for answer in (*others, *await asyncio.gather(*waiting))]
+
+    assert asyncio.run(ask()) == [200] * 62

@@ -18,7 +18,7 @@ from schemathesis.specs.openapi.checks import (
 from emulator.broker.http.api import create_app
 from tests.unit.broker.broker_setup import BrokerSetup
 
-BOUNDED = settings(deadline=None, suppress_health_check=list(HealthCheck))
+BOUNDED = settings(suppress_health_check=list(HealthCheck))
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 
 

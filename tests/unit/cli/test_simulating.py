@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from emulator.cli.main import app
-from emulator.model.errors import TestbedError
+from emulator.model.errors import TestbedError, VerdictTooLow
 from emulator.model.project import CAMPAIGNS
 from workloads.application_mixes import EXECUTION_TIMES_FILE
 
@@ -52,6 +52,8 @@ def test_a_simulation_has_its_verdict_with_it(jobs: str, tmp_path: Path) -> None
     above = json.loads(run("simulate", str(loaded), "--jobs", "20", "--json").stdout)
     assert above["verdict"] == "void"
     assert "background load above its band" in above["verdict_reasons"][0]
+    assert isinstance(run("simulate", str(loaded), "--jobs", "20").exception, VerdictTooLow)
+    assert run("simulate", str(loaded), "--jobs", "20", "--require", "void").exit_code == 0
 
 
 def test_the_policy_follows_the_queue_unless_named(jobs: str) -> None:

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import socket
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -103,3 +104,13 @@ def test_routes_that_docker_changes_meanwhile_are_closed_all_the_same(
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     entrypoint.close_network()
     assert (tmp_path / "log").read_text() == "route del default dev eth0\nroute del default dev eth1\n"
+
+
+def test_ports_that_are_listened_on_are_read_from_the_kernels_table(entrypoint: ModuleType) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        listening = entrypoint.listening_ports(Path("/proc/net/tcp").read_text())
+        port = server.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            assert client.getsockname()[1] not in entrypoint.listening_ports(Path("/proc/net/tcp").read_text())
+    assert port in listening
+    assert port not in entrypoint.listening_ports(Path("/proc/net/tcp").read_text())

@@ -106,7 +106,7 @@ def test_a_discipline_that_hides_its_waiting_jobs_does_not_simulate_other_users_
 
 
 def test_a_job_for_which_other_users_never_leave_room_is_said_to_wait_for_ever():
-    with pytest.raises(ImpossibleRequest, match="Job 1 still waits"):
+    with pytest.raises(ImpossibleRequest, match="Job 1 still waits though only jobs of the background load"):
         starts([job(1, 100, 5, (32,) * 4)], load(band=[0.3, 0.4], dummy=LONG))
 
 
