@@ -30,15 +30,14 @@ import os, sqlite3
 journal = sqlite3.connect("{JOURNAL_FOLDER}/journal.sqlite", timeout=5)
 journal.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 journal.close()
-free = os.statvfs("{JOURNAL_FOLDER}")
-with open("{JOURNAL_FOLDER}/filler", "wb") as filler:
-    os.posix_fallocate(filler.fileno(), 0, max(1, (free.f_bfree - 1) * free.f_frsize))
-    try:
-        while True:
-            filler.seek(0, 2)
-            os.write(filler.fileno(), b"x" * 512)
-    except OSError:
-        pass
+with open("{JOURNAL_FOLDER}/filler", "wb", buffering=0) as filler:
+    for block in (b"x" * 65536, b"x" * 512):
+        try:
+            while True:
+                filler.seek(0, 2)
+                filler.write(block)
+        except OSError:
+            pass
 """
 LOCK = f"""
 import sqlite3, time
