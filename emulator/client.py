@@ -217,7 +217,7 @@ class BrokerClient:
         return _many(content, EventView)
 
     def follow(self, run: int = DEFAULT_RUN, *, after: int = 0) -> Iterator[EventView]:
-        """Yield every event of `run` above `after` as it comes, until the run has ended; none if it has before `after`."""
+        """Yield every event of `run` above `after` as it comes, until the run has ended."""
         host_wait_s = HOST_LONG_POLL_S
         while True:
             page = self.events(run, after=after, host_wait_s=host_wait_s)

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from emulator.campaigns.simulated import SimulatedWorkload, SimulationOptions
 
 LIKE_OPTIONS: Final = frozenset(
-    {"like", "times", "extension_factors", "grid", "estimate_factor", "warm_up", "jobs_out", "out", "require", "as_json"}
+    {"like", "times", "extension_factors", "grid", "estimate_factor", "warm_up"}
+    | {"jobs_out", "out", "require", "as_json"}
 )
 """The options that mean something for a simulation like a run."""
 

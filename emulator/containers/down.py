@@ -103,6 +103,7 @@ def remove_parts(client: Client, name: str, observe: Observer) -> bool:
         EngineUnavailable: if a part is still there after a minute.
     """
     has_lost = isinstance(client, HostEngines) and bool(client.lost)
+    observe = _once_each(observe)
     found, give_up = False, time.monotonic() + (_KEPT_WITHIN_HOST_S if has_lost else _REMOVE_WITHIN_HOST_S)
     while True:
         parts = [part for kind, listed in _LISTED_BY_KIND for part in _remove_kind(client, name, kind, listed, observe)]
@@ -119,6 +120,18 @@ def remove_parts(client: Client, name: str, observe: Observer) -> bool:
                     "engine, and take the testbed down again)."
                 )
             time.sleep(_LOOK_EVERY_HOST_S)
+
+
+def _once_each(observe: Observer) -> Observer:
+    """Return an observer that passes no step on twice: what stays is looked at twice a second."""
+    said: set[ProgressStep] = set()
+
+    def say(step: ProgressStep) -> None:
+        if step not in said:
+            said.add(step)
+            observe(step)
+
+    return say
 
 
 @dataclass(frozen=True, slots=True)

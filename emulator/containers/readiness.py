@@ -12,8 +12,8 @@ import docker.errors
 import httpx
 from docker.models.containers import Container
 
-from emulator.containers.state import TestbedState
 from emulator.containers.progress import Observer, ProgressStep
+from emulator.containers.state import TestbedState
 from emulator.model.clock import Dilation
 from emulator.model.errors import ClusterUnreachable, TestbedNotUp, Unauthorized
 from emulator.model.proof import requiring_proof

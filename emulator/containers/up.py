@@ -26,7 +26,13 @@ from emulator.containers.hosts.starting import start_containers
 from emulator.containers.mounted_files import write_rendered
 from emulator.containers.names import USER, PartNames
 from emulator.containers.progress import Observer, ProgressStep, ignore
-from emulator.containers.readiness import CLUSTER_READY, ROUTER_READY, await_file, await_file_again, await_testbed_broker
+from emulator.containers.readiness import (
+    CLUSTER_READY,
+    ROUTER_READY,
+    await_file,
+    await_file_again,
+    await_testbed_broker,
+)
 from emulator.containers.repair import find_existing, mend
 from emulator.containers.state import ClusterRecord, TestbedRecord, TestbedSpec, TestbedState
 from emulator.containers.wan.handle import wan_handle

@@ -134,7 +134,8 @@ def _subject(matrix: Matrix, cells: Sequence[Cell], topology: Topology, resource
     """Return the problem of `cells` with trials over the fewest and the most clusters; synchronized cells if all are.
 
     In one cluster an iteration is shortest, over the most clusters most of it crosses the wide area; all other cells
-    lie between these, and their runs are judged in any case. Without a wide area, as in control runs, an iteration is shorter: then pilots start where that likely suffices.
+    lie between these, and their runs are judged in any case. Without a wide area, as in control runs, an iteration is
+    shorter: then pilots start where that likely suffices.
     """
     plain = [cell for cell in cells if not cell.synchronized] or list(cells)
     run = planned_cells(plain, topology)

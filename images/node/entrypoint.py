@@ -17,11 +17,14 @@ import pwd
 import resource
 import secrets
 import shutil
+import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 KEYS = Path("/etc/testbed/keys")
@@ -29,6 +32,9 @@ SSHD_CONFIGURATION = Path(__file__).with_name("sshd_config")
 READY = Path("/run/testbed/ready")
 USER = "researcher"
 FIRST_SLURMD_PORT = 17001
+CLOCK_LOOK_HOST_S = 1.0
+CLOCK_STEP_S = 5.0
+"""The wall clock counts as set if it has moved by more than this against the monotonic clock since the last look."""
 LISTENS = "0A"
 """The state of a listening socket in /proc/net/tcp."""
 READY_WITHIN_HOST_S = 120.0
@@ -154,6 +160,13 @@ class Daemons:
         while True:
             self.await_end()
 
+    def end(self, name: str) -> None:
+        """End a daemon, which is then started again; any thread may call this."""
+        for pid, (running, _) in list(self._running.items()):
+            if running == name:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGTERM)
+
     def await_end(self) -> None:
         """Wait until a child process ends; if it is a daemon, start it again."""
         pid, status = os.wait()
@@ -177,6 +190,21 @@ class Daemons:
         pause_host_s = 0.0 if was_steady else self._pauses_host_s.get(name, SHORTEST_PAUSE_HOST_S)
         self._pauses_host_s[name] = min(LONGEST_PAUSE_HOST_S, max(SHORTEST_PAUSE_HOST_S, 2 * pause_host_s))
         return pause_host_s
+
+
+def watch_clock(daemons: Daemons) -> None:
+    """Start slurmctld again whenever the wall clock is set.
+
+    It does what is due by that clock: once the clock was set back, it starts no waiting job and shows old numbers of
+    idle processors until the clock has caught up. Started again it finds its jobs.
+    """
+    ahead_s = time.time() - time.monotonic()
+    while True:
+        time.sleep(CLOCK_LOOK_HOST_S)
+        before_s, ahead_s = ahead_s, time.time() - time.monotonic()
+        if abs(ahead_s - before_s) > CLOCK_STEP_S:
+            print(f"the clock was set by {ahead_s - before_s:.0f} s")
+            daemons.end("slurmctld")
 
 
 def start_daemons(nodes: int) -> Daemons:
@@ -244,7 +272,7 @@ def close_network() -> None:
 def network_is_closed() -> bool:
     """Return whether no route led out of the testbed's networks, nor to the host; else close those that do.
 
-    Docker may change routes between the listing and a command, so a command may fail; the next listing shows what is left.
+    Docker may change routes between the listing and a command, which then fails; the next listing shows what is left.
     """
     listed = subprocess.run(["ip", "-4", "-json", "route", "show"], capture_output=True, text=True, check=False)
     if listed.returncode != 0 or not listed.stdout.strip():
@@ -305,6 +333,7 @@ def main() -> None:
     READY.parent.mkdir(exist_ok=True)
     READY.touch()
     print("ready")
+    threading.Thread(target=watch_clock, args=(daemons,), daemon=True).start()
     daemons.watch()
 
 

@@ -66,8 +66,16 @@ class DilatedTopology:
         """Return the one-way delay from `source` to `target` on the host."""
         return self.dilation.host_duration_s(self.topology.path(source, target).delay_s)
 
+    def link_mbit(self, source: str, target: str) -> float:
+        """Return the emulated rate of the slower of the two access links from `source` to `target`."""
+        up, down = (
+            self.topology.cluster(source).access_link.up_mbit,
+            self.topology.cluster(target).access_link.down_mbit,
+        )
+        return min(up, down)
+
     def carried_mbit(self, source: str, target: str) -> float:
-        """Return the emulated rate at which `source` alone can fill the path to `target`."""
+        """Return the emulated rate at which `source` alone can fill the path to `target`, on which packets are lost."""
         up = self.topology.cluster(source).access_link.up_mbit * (1 - self.topology.path(source, target).loss)
         return min(up, self.topology.cluster(target).access_link.down_mbit)
 
@@ -101,13 +109,14 @@ def delay_streams(topology: Topology, pairs: Sequence[Pair], packets: int) -> li
     ]
 
 
-def in_turns(dilated: DilatedTopology, turns: Sequence[Sequence[Pair]], *, flood: bool) -> list[Stream]:
-    """Return a stream for each pair of each turn: flooded, or at half of what it carries.
+def in_turns(
+    dilated: DilatedTopology, turns: Sequence[Sequence[Pair]], *, flood: bool, begin_s: float = 0.0
+) -> list[Stream]:
+    """Return a stream for each pair of each turn from `begin_s` on: flooded, or at half of what it carries.
 
     The pairs of a turn send at once, the turns one after another.
     """
     streams: list[Stream] = []
-    begin_s = 0.0
     for turn in turns:
         ends_s = begin_s
         for source, target in turn:

@@ -65,7 +65,8 @@ Item = TypeVar("Item")
 class Verification:
     """A verification of `topology` at `dilation`, with the present program and the number of repetitions.
 
-    Access links are `shared` by all traffic, except in control runs.
+    Access links are `shared` by all traffic, except in control runs. `own` holds what small packets took on each path
+    without its delay, until it is used.
     """
 
     handle: WanHandle
@@ -77,6 +78,7 @@ class Verification:
     repetitions: int = 0
     backend: Backend | None = None
     programmed: tuple[Dilation, bool] | None = None
+    own: dict[Pair, Arrival] = field(default_factory=dict)
 
     def program(self, dilation: Dilation, *, with_delays: bool = True) -> DilatedTopology:
         """Program the wide area unless it is so already; the access links only where the dilation changes."""
@@ -116,19 +118,25 @@ class Verification:
         """Measure the delay of every ordered pair, from medians with the delays set and without."""
 
         def measure(pairs: Sequence[Pair]) -> list[list[LinkMeasurement]]:
-            streams = delay_streams(self.topology, pairs, packets)
-            dilated = self.program(self.dilation, with_delays=False)
-            self._report("measuring the delay of the path itself")
-            own = self._carry_out(dilated, streams)
-            self.program(self.dilation)
+            own = self._own_delays(pairs, packets)
+            dilated = self.program(self.dilation)
             self._report(f"measuring the delay of {len(pairs)} paths")
-            delayed = self._carry_out(dilated, streams)
+            delayed = self._carry_out(dilated, delay_streams(self.topology, pairs, packets))
             return [
                 [delay_measurement(a, b, self.topology.path(a, b), set_.host_delay_s, bare.host_delay_s, self.dilation)]
                 for (a, b), set_, bare in zip(pairs, delayed, own, strict=True)
             ]
 
         return self._repeated(self.topology.ordered_pairs, measure)
+
+    def _own_delays(self, pairs: Sequence[Pair], packets: int) -> list[Arrival]:
+        """Return what packets took on `pairs` without delays: as found with the links, measured again in a repeat."""
+        known = [self.own.pop(pair) for pair in pairs if pair in self.own]
+        if len(known) == len(pairs):
+            return known
+        dilated = self.program(self.dilation, with_delays=False)
+        self._report("measuring the delay of the path itself")
+        return self._carry_out(dilated, delay_streams(self.topology, pairs, packets))
 
     def loaded(self) -> tuple[Dilation, list[LinkMeasurement]]:
         """Measure full and half-full links at the smallest dilation at which the router keeps up; return both.
@@ -180,26 +188,44 @@ class Verification:
         total_mbit = sum(cluster.access_link.up_mbit for cluster in self.topology.clusters)
         return power_of_two_not_below(Dilation(max(self.dilation.factor, total_mbit / LIGHT_HOST_LOAD_MBIT)))
 
-    def light(self) -> tuple[Dilation, list[LinkMeasurement]]:
-        """Measure every access link's rate at the light dilation, or at twice that if the router is too busy for it."""
+    def light(self, packets: int) -> tuple[Dilation, list[LinkMeasurement]]:
+        """Measure every access link's rate at the light dilation, or at twice that if the router is too busy for it.
+
+        The first round also finds, with `packets` a path, what they take without delays.
+        """
         dilation = self.light_dilation()
-        measurements = self.rates_of_links(dilation)
+        measurements = self.rates_of_links(dilation, packets)
         if all(measurement.within for measurement in measurements):
             return dilation, measurements
         twice = Dilation(2 * dilation.factor)
-        return twice, self.rates_of_links(twice)
+        return twice, self.rates_of_links(twice, packets)
 
     def rates(self, dilation: Dilation) -> list[LinkMeasurement]:
         """Measure the rate of every ordered pair while the opposite direction is as busy, one pair at a time."""
         return self._flooded(dilation, turns_of_disjoint_pairs(self.topology.cluster_names, 1))
 
-    def rates_of_links(self, dilation: Dilation) -> list[LinkMeasurement]:
-        """Measure the rate of every access link in both directions, all at once.
+    def rates_of_links(self, dilation: Dilation, packets: int) -> list[LinkMeasurement]:
+        """Measure the rate of every access link in both directions, all at once, without delays and losses of paths.
 
         Each pair shows the lesser of its sender's uplink and its receiver's downlink.
         """
+        paths = self.topology.ordered_pairs
+
+        def measure(turns: Sequence[Sequence[Pair]]) -> list[list[LinkMeasurement]]:
+            dilated = self.program(dilation, with_delays=False)
+            self._report(f"measuring rates of {sum(map(len, turns))} pairs")
+            before = [] if self.own else delay_streams(self.topology, paths, packets)
+            begin_s = max((stream.host_end_s for stream in before), default=0.0)
+            arrivals = self._carry_out(dilated, [*before, *in_turns(dilated, turns, flood=True, begin_s=begin_s)])
+            self.own.update(zip(paths, arrivals[: len(before)], strict=False))
+            floods = iter(arrivals[len(before) :])
+            return [
+                [_rate(a, b, dilated.link_mbit(a, b), next(floods).host_rate_mbit, dilation) for a, b in turn]
+                for turn in turns
+            ]
+
         pairs = circle(self.topology.cluster_names)
-        return self._flooded(dilation, [pairs] if pairs else [])
+        return self._repeated([pairs] if pairs else [], measure)
 
     def losses(self, dilation: Dilation) -> list[LinkMeasurement]:
         """Measure what every ordered pair loses at half its rate, two disjoint pairs at a time."""
@@ -239,12 +265,7 @@ class Verification:
         dilated = self.program(dilation)
         arrivals = iter(self._carry_out(dilated, in_turns(dilated, turns, flood=True)))
         return [
-            [
-                rate_measurement(
-                    a, b, Quantity.RATE, dilated.carried_mbit(a, b), next(arrivals).host_rate_mbit, dilation
-                )
-                for a, b in turn
-            ]
+            [_rate(a, b, dilated.carried_mbit(a, b), next(arrivals).host_rate_mbit, dilation) for a, b in turn]
             for turn in turns
         ]
 
@@ -268,6 +289,10 @@ class Verification:
 
     def _report(self, detail: str) -> None:
         self.observe(ProgressStep("wide area", detail))
+
+
+def _rate(a: str, b: str, asked_mbit: float, host_rate_mbit: float, dilation: Dilation) -> LinkMeasurement:
+    return rate_measurement(a, b, Quantity.RATE, asked_mbit, host_rate_mbit, dilation)
 
 
 def shared_link(dilated: DilatedTopology, triple: Triple, flood: Arrival, lesser: Arrival) -> list[LinkMeasurement]:

@@ -57,7 +57,7 @@ def begin_check(
 ) -> Verification:
     """Program the wide area for what `check_wide_area` measures first, and return the check that has begun."""
     check = Verification(handle, topology, dilation, observe, shared=shared)
-    check.program(check.light_dilation())
+    check.program(check.light_dilation(), with_delays=False)
     return check
 
 
@@ -83,7 +83,7 @@ def check_wide_area(
         WideAreaUnfaithful: if the wide area cannot be programmed or measured at all.
     """
     verification = begun or Verification(handle, topology, dilation, observe, shared=shared)
-    rate_dilation, measurements = verification.light()
+    rate_dilation, measurements = verification.light(DELAY_PACKETS_SHORT)
     carried = rate_dilation == dilation and all(measurement.within for measurement in measurements)
     carries_asked = not carrying or carried or verification.carries(dilation)
     measurements += verification.delays(DELAY_PACKETS_SHORT)

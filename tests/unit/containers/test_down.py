@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import docker.errors
 import pytest
 
 from emulator.containers import down
@@ -23,3 +26,23 @@ def test_a_testbed_that_cannot_be_taken_down_keeps_no_other(monkeypatch: pytest.
     with pytest.raises(EngineUnavailable, match=r"first could not be removed\."):
         down.take_all_down()
     assert tried == ["first", "second", "last"]
+
+
+class StuckNetwork:
+    """A network that the engine does not remove; a double."""
+
+    name = "lab-control"
+
+    def remove(self) -> None:
+        raise docker.errors.APIError("refused", explanation="network lab-control has active endpoints")
+
+
+def test_a_part_that_stays_is_said_once_and_named_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    engine: Any = None
+    monkeypatch.setattr(down, "_LISTED_BY_KIND", (("networks", lambda client, name: [StuckNetwork()]),))
+    monkeypatch.setattr(down, "_REMOVE_WITHIN_HOST_S", 0.1)
+    monkeypatch.setattr(down, "_LOOK_EVERY_HOST_S", 0.01)
+    with pytest.raises(EngineUnavailable, match=r"lab-control could not be removed: .* active endpoints \(restart"):
+        down.remove_parts(engine, "lab", lambda step: said.append(step.detail))
+    assert said == ["1 networks of lab"]

@@ -4,8 +4,9 @@ import importlib.util
 import os
 import socket
 import sys
+import time
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -114,3 +115,48 @@ def test_ports_that_are_listened_on_are_read_from_the_kernels_table(entrypoint: 
             assert client.getsockname()[1] not in entrypoint.listening_ports(Path("/proc/net/tcp").read_text())
     assert port in listening
     assert port not in entrypoint.listening_ports(Path("/proc/net/tcp").read_text())
+
+
+def test_slurmctld_is_ended_when_the_clock_is_set_either_way_and_not_while_it_runs_on(
+    entrypoint: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Over(Exception):
+        """The looks are over."""
+
+    wall_s = iter([1000.0, 1001.0, 1002.4, 4602.4, 4603.4, 1003.4, 1004.4])
+    host_s = iter([10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0])
+    looks = iter(range(6))
+    ended: list[str] = []
+
+    class Ended:
+        def end(self, name: str) -> None:
+            ended.append(name)
+
+    def sleep(host_s: float) -> None:
+        if next(looks, None) is None:
+            raise Over
+
+    monkeypatch.setattr(
+        entrypoint, "time", SimpleNamespace(time=wall_s.__next__, monotonic=host_s.__next__, sleep=sleep)
+    )
+    with pytest.raises(Over):
+        entrypoint.watch_clock(Ended())
+    assert ended == ["slurmctld", "slurmctld"]
+
+
+def test_a_daemon_that_is_ended_is_started_again(
+    entrypoint: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    daemons = entrypoint.Daemons()
+    started = tmp_path / "started"
+    daemons.start(
+        "daemon", [sys.executable, "-c", f"open({str(started)!r}, 'a').write('x'); import time; time.sleep(60)"]
+    )
+    for text in ("x", "xx"):
+        while not started.exists() or started.read_text() != text:
+            time.sleep(0.01)
+        daemons.end("daemon")
+        # Each call waits for one child of this process, which may be one of another test.
+        while text == "x" and "daemon ended" not in capsys.readouterr().out:
+            daemons.await_end()
+    os.wait()
