@@ -61,31 +61,31 @@ def summarize(records: RunRecords) -> Summary:
         failed=sum(1 for job in records.jobs if job.state == JobState.FAILED),
         cancelled=sum(1 for job in records.jobs if job.state == JobState.CANCELLED),
         times={column: _mean_time(finished, column) for column in TIMES},
-        utilization=gross_utilization(records.utilization, _last_finish_s(finished)) if is_stream else None,
+        utilization=_utilization(records, finished) if is_stream else None,
         late_phase_share=_late_phase_share(finished),
         factors=tuple(factors_by_clusters(finished)),
     )
 
 
-def gross_utilization(rows: Sequence[UtilizationRow], until_s: float | None) -> float | None:
-    """Return the share of all processor time from second zero to `until_s` in which jobs executed.
+def gross_utilization(rows: Sequence[UtilizationRow], until_s: float | None, from_s: float = 0.0) -> float | None:
+    """Return the share of all processor time from `from_s`, the first arrival, to `until_s` in which jobs executed.
 
     Communication over the wide area counts as use, as in "Scheduling Policies for Processor Coallocation in
     Multicluster Systems" defines gross utilization.
     """
-    if not rows or not until_s:
+    if not rows or until_s is None or until_s <= from_s:
         return None
     by_cluster: dict[str, list[UtilizationRow]] = defaultdict(list)
     for row in rows:
         by_cluster[row.cluster].append(row)
-    used = sum(_executing_processor_s(changes, until_s) for changes in by_cluster.values())
-    return used / (sum(changes[0].processors for changes in by_cluster.values()) * until_s)
+    used = sum(_executing_processor_s(changes, from_s, until_s) for changes in by_cluster.values())
+    return used / (sum(changes[0].processors for changes in by_cluster.values()) * (until_s - from_s))
 
 
-def _executing_processor_s(changes: Sequence[UtilizationRow], until_s: float) -> float:
+def _executing_processor_s(changes: Sequence[UtilizationRow], from_s: float, until_s: float) -> float:
     ends_s = [row.time_s for row in changes[1:]] + [until_s]
     return sum(
-        row.executing_processors * max(0.0, min(end_s, until_s) - max(0.0, row.time_s))
+        row.executing_processors * max(0.0, min(end_s, until_s) - max(from_s, row.time_s))
         for row, end_s in zip(changes, ends_s, strict=True)
     )
 
@@ -115,6 +115,11 @@ def _present(jobs: Sequence[JobRow], column: str) -> list[float]:
 def _mean_time(jobs: Sequence[JobRow], column: str) -> Estimate | None:
     times_s = _present(jobs, column)
     return mean(times_s) if times_s else None
+
+
+def _utilization(records: RunRecords, finished: Sequence[JobRow]) -> float | None:
+    from_s = min((job.submitted_s for job in records.jobs), default=0.0)
+    return gross_utilization(records.utilization, _last_finish_s(finished), from_s)
 
 
 def _last_finish_s(jobs: Sequence[JobRow]) -> float | None:

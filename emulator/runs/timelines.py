@@ -81,6 +81,16 @@ class Timelines:
         ]
         return max(times, default=0.0)
 
+    @cached_property
+    def first_arrival_s(self) -> float:
+        """When the first job was submitted."""
+        return min((job.submitted_s for job in self.jobs), default=0.0)
+
+    @property
+    def shown_from_s(self) -> float:
+        """Where figures begin: at second zero, or where the first job arrives if more time passes before than after."""
+        return self.first_arrival_s if self.first_arrival_s > self.end_s / 2 else 0.0
+
     @property
     def sizes(self) -> dict[str, int]:
         """The processors of each cluster, in the topology's order."""
@@ -142,14 +152,16 @@ def utilization_split(run: Timelines) -> Steps:
     )
 
 
-def mean_shares(run: Timelines, split: Steps, begin_s: float = 0.0, end_s: float | None = None) -> dict[str, float]:
-    """Return the mean share of all processors in each kind of use, by default until the last job finished."""
+def mean_shares(
+    run: Timelines, split: Steps, begin_s: float | None = None, end_s: float | None = None
+) -> dict[str, float]:
+    """Return the mean share of all processors in each kind of use, by default from first arrival to last finish."""
     last_s = max((job.finished_s for job in run.jobs if job.finished_s is not None), default=run.end_s)
+    from_s = run.first_arrival_s if begin_s is None else begin_s
     until_s = last_s if end_s is None else end_s
     processors = sum(run.sizes.values())
     return {
-        part: mean_between(split.times_s, values, begin_s, until_s) / processors
-        for part, values in split.values.items()
+        part: mean_between(split.times_s, values, from_s, until_s) / processors for part, values in split.values.items()
     }
 
 

@@ -38,7 +38,7 @@ def queue_lengths(runs: Sequence[ReportedRun]) -> ReportFigure:
 
 def _in_words(run: ReportedRun, queue: Steps) -> str:
     values = queue.values[WAITING]
-    mean = mean_between(queue.times_s, values, 0.0, run.end_s)
+    mean = mean_between(queue.times_s, values, run.first_arrival_s, run.end_s)
     return f"{run.label}: {mean:.2f} in the mean, at most {int(max(values, default=0))}."
 
 
@@ -52,7 +52,7 @@ def _draw(runs: Sequence[ReportedRun], queues: dict[str, Steps]) -> Figure:
             color=COLOURS[place % len(COLOURS)], linestyle=LINES[place % len(LINES)], linewidth=1.1,
         )  # fmt: skip
     axis.set_ylim(bottom=0)
-    axis.set_xlim(left=0)
+    axis.set_xlim(left=min(run.shown_from_s for run in runs))
     few_ticks(axis.yaxis, 6, whole=True)
     axis.set_ylabel("waiting jobs")
     axis.set_xlabel("emulated time (s)")

@@ -46,6 +46,12 @@ def test_gross_utilization_is_executing_processor_time_over_all_processor_time()
     assert gross_utilization(rows, until_s=20) == pytest.approx((10 * 5 + 5 * 12) / (20 * 20))
     assert gross_utilization([], until_s=20) is None
     assert gross_utilization(rows, until_s=None) is None
+    assert gross_utilization(rows, until_s=20, from_s=20) is None
+
+
+def test_gross_utilization_does_not_count_the_time_before_the_first_arrival():
+    rows = [usage(0, "a", 0), usage(105, "a", 10), usage(110, "a", 0)]
+    assert gross_utilization(rows, until_s=120, from_s=100) == pytest.approx(10 * 5 / (10 * 20))
 
 
 def test_factors_compare_only_equal_jobs():
