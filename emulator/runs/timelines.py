@@ -101,7 +101,10 @@ class Timelines:
         """The band, in shares of all processors, in which the background load was to be; None if it had none."""
         stated = self.records.manifest.workload.get("background")
         band = stated.get("band") if isinstance(stated, dict) else None
-        return (float(band[0]), float(band[1])) if isinstance(band, list | tuple) and len(band) == 2 else None
+        if not isinstance(band, list | tuple) or len(band) != 2:
+            return None
+        low, high = band
+        return (float(low), float(high)) if isinstance(low, int | float) and isinstance(high, int | float) else None
 
 
 def read_timelines(path: Path) -> Timelines:

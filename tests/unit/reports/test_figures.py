@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -180,6 +181,20 @@ def test_factors_are_the_measured_ones_and_those_among_the_jobs(run, figures):
     assert [float(row["extension_factor"]) for row in rows[1:]] == [
         factor.factor.value for factor in run.summary.factors
     ]
+
+
+@pytest.mark.parametrize("band", [["a", "b"], [0.1], None, [0.1, None]])
+def test_a_band_that_holds_no_numbers_is_none(run, band):
+    manifest = run.records.manifest.model_copy(update={"workload": {"background": {"band": band}}})
+    assert replace(run, records=replace(run.records, manifest=manifest)).band is None
+
+
+def test_figures_of_a_log_that_begins_late_begin_with_its_first_job(run):
+    assert run.shown_from_s == 0.0
+    ends_s = {1.5e6: 1e6, 3e6: 0.0}
+    for end_s, expected_s in ends_s.items():
+        jobs = [job.model_copy(update={"submitted_s": 1e6, "finished_s": end_s}) for job in run.jobs]
+        assert replace(run, jobs=jobs).shown_from_s == expected_s
 
 
 def test_the_share_in_the_band_leaves_out_the_first_minute(run):
