@@ -220,7 +220,7 @@ def _measured(run: RunRecords, names: Collection[str]) -> dict[tuple[str, str], 
     last_s = max((job.finished_s for job in finished if job.finished_s is not None), default=None)
     if last_s is not None:
         found[MAKESPAN, ""] = last_s - first_s
-    utilization = gross_utilization(run.utilization, last_s, first_s)
+    utilization = gross_utilization(run.jobs, run.manifest.topology.processors, first_s, last_s)
     if utilization is not None:
         found[UTILIZATION, ""] = utilization
     return found

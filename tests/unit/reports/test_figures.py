@@ -19,6 +19,7 @@ from emulator.reports.figures.choice import figures_of_all, figures_of_run
 from emulator.reports.figures.drawing import drawn, svg_of, thinned, write_figures
 from emulator.reports.figures.figure import ReportFigure, data_csv, label
 from emulator.reports.figures.gantt import MOST_BARS, gantt
+from emulator.reports.figures.queue_length import queue_lengths
 from emulator.reports.figures.reported_run import ReportedRun, labels_of, reported_run
 from emulator.reports.figures.time_groups import quantile
 from emulator.reports.summary import gross_utilization
@@ -147,7 +148,7 @@ def test_utilization_is_the_sum_over_components_at_every_change(path, figures):
 def test_the_share_of_co_allocation_is_the_gross_utilization_of_the_record(run):
     last_s = max(job.finished_s or 0.0 for job in run.jobs)
     first_s = min(job.submitted_s for job in run.jobs)
-    expected = gross_utilization(run.records.utilization, last_s, first_s)
+    expected = gross_utilization(run.jobs, sum(run.sizes.values()), first_s, last_s)
     assert run.summary.utilization == expected
     assert mean_shares(run, utilization_split(run))["coallocation"] == pytest.approx(expected)
 
@@ -158,6 +159,12 @@ def test_the_queue_holds_the_jobs_between_submission_and_placement(path, figures
         time_s = float(row["time_s"])
         waiting = sum(float(job["submitted_s"]) <= time_s < float(job["placed_s"]) for job in jobs)
         assert int(row["waiting_jobs"]) == waiting
+
+
+def test_the_queue_says_how_many_of_its_jobs_were_never_placed(run):
+    assert "never placed" not in queue_lengths([run]).shows
+    left = run.jobs[0].model_copy(update={"placed_s": None})
+    assert "never placed (1) count until the end" in queue_lengths([replace(run, jobs=[left, *run.jobs[1:]])]).shows
 
 
 def test_groups_summarize_the_jobs_with_so_many_components_or_clusters(path, figures):
