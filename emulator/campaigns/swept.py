@@ -45,6 +45,9 @@ QUANTITIES: Final = (
 )  # fmt: skip
 """The quantities of which a sweep gives means and intervals over its seeds."""
 
+OUTCOMES_VERSION: Final = 2
+"""What the quantities of an outcome are and mean: raise it when that changes, so that stored ones are not taken."""
+
 MOST_LOADS: Final = 10_000
 CHECKED_JOBS: Final = 1_000
 """The number of jobs that are checked before the sweep begins."""
@@ -140,7 +143,8 @@ class WorkloadCase:
     @property
     def key(self) -> str:
         """All that the outcome depends on."""
-        return json.dumps({name: value for name, value in asdict(self).items() if value is not None}, sort_keys=True)
+        stated = {name: value for name, value in asdict(self).items() if value is not None}
+        return json.dumps({"outcomes": OUTCOMES_VERSION, **stated}, sort_keys=True)
 
     def prepared(self) -> tuple[SimulatedWorkload, SimulationOptions]:
         """Return the workload at this load, and the options of its simulation."""

@@ -77,6 +77,12 @@ def test_a_larger_load_waits_longer_and_every_seed_differs():
     assert len({case.key for case in cases}) == 6
 
 
+def test_outcomes_of_another_version_are_other_cases(monkeypatch):
+    key = request().cases()[0].key
+    monkeypatch.setattr("emulator.campaigns.swept.OUTCOMES_VERSION", 3)
+    assert request().cases()[0].key != key
+
+
 def test_a_changed_file_gives_other_cases(tmp_path):
     jobs = tmp_path / "jobs.jsonl"
     jobs.write_text('{"id": 1, "arrival_s": 2, "service_s": 3, "components": [4], "queue": 0}\n')
@@ -184,4 +190,4 @@ def _cells(asked: SweepRequest) -> list[SweepCell]:
 def test_a_case_holds_only_what_its_outcome_depends_on():
     case = request(loads=(None,), policies=(None,)).cases()[2]
     assert isinstance(case, WorkloadCase)
-    assert json.loads(case.key).keys() == {"workload", "seed", "jobs", "warm_up_jobs", "inputs"}
+    assert json.loads(case.key).keys() == {"outcomes", "workload", "seed", "jobs", "warm_up_jobs", "inputs"}
