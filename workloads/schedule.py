@@ -22,6 +22,7 @@ from emulator.model.topology import Topology
 from workloads.campaign import Campaign
 from workloads.distributions import stream, uniform_choices
 from workloads.job_choices import ChosenJob, chosen_jobs
+from workloads.json_lines import parsed_line, placed_lines
 
 _FILE: Final = "-file-"
 
@@ -128,11 +129,4 @@ def read_schedule(path: Path) -> list[Arrival]:
     Raises:
         InvalidInput: if the file cannot be read or a line is not an arrival.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise InvalidInput(f"{path}: cannot be read ({error.strerror or error}).") from error
-    try:
-        return [Arrival.model_validate_json(line) for line in lines]
-    except ValidationError as error:
-        raise InvalidInput(f"{path}: {first_fault(error)}") from error
+    return [parsed_line(line, Arrival, place) for _, place, line in placed_lines(path)]

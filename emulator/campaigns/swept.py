@@ -1,8 +1,8 @@
 """Sweeps of a workload over policies, queues, loads and seeds, as values that any worker can run.
 
 At another load the same jobs arrive at scaled times. The load of a campaign, a job list or a log is the work of all
-its jobs in one cluster, over what all processors can do until the last arrival; that of a study's stream is its gross
-utilization.
+its jobs in one cluster, over what all processors can do from the first arrival to the last; that of a study's stream is
+its gross utilization.
 """
 
 from __future__ import annotations
@@ -44,6 +44,9 @@ QUANTITIES: Final = (
     "net_utilization", "makespan_s",
 )  # fmt: skip
 """The quantities of which a sweep gives means and intervals over its seeds."""
+
+OUTCOMES_VERSION: Final = 2
+"""What the quantities of an outcome are and mean: raise it when that changes, so that stored ones are not taken."""
 
 MOST_LOADS: Final = 10_000
 CHECKED_JOBS: Final = 1_000
@@ -140,7 +143,8 @@ class WorkloadCase:
     @property
     def key(self) -> str:
         """All that the outcome depends on."""
-        return json.dumps({name: value for name, value in asdict(self).items() if value is not None}, sort_keys=True)
+        stated = {name: value for name, value in asdict(self).items() if value is not None}
+        return json.dumps({"outcomes": OUTCOMES_VERSION, **stated}, sort_keys=True)
 
     def prepared(self) -> tuple[SimulatedWorkload, SimulationOptions]:
         """Return the workload at this load, and the options of its simulation."""
@@ -248,13 +252,16 @@ def at_load(jobs: Sequence[StreamJob], processors: int, load: float) -> tuple[St
     """
     if not (math.isfinite(load) and load > 0):
         raise InvalidInput(f"--loads: must be positive numbers, not {load!r}.")
-    last_s = jobs[-1].arrival_s if jobs else 0.0
+    first_s = jobs[0].arrival_s if jobs else 0.0
+    period_s = jobs[-1].arrival_s - first_s if jobs else 0.0
     work_s = math.fsum(job.request.processors * job.service_s for job in jobs)
-    if last_s <= 0.0 or work_s <= 0.0:
+    if period_s <= 0.0 or work_s <= 0.0:
         raise InvalidInput("--loads: all jobs arrive at once or take no time, so that no load can be made of them.")
-    factor = work_s / (load * processors * last_s)
+    factor = work_s / (load * processors * period_s)
     return tuple(
-        StreamJob(job.id, job.arrival_s * factor, job.service_s, job.request, job.queue, job.application)
+        StreamJob(
+            job.id, first_s + (job.arrival_s - first_s) * factor, job.service_s, job.request, job.queue, job.application
+        )
         for job in jobs
     )  # fmt: skip
 

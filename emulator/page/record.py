@@ -94,7 +94,7 @@ def _early_ends(events: Path) -> dict[int, float]:
     ends: dict[int, float] = {}
     if not events.is_file():
         return ends
-    with events.open(encoding="utf-8") as lines:
+    with events.open(encoding="utf-8", errors="replace") as lines:
         for number, line in enumerate(lines, start=1):
             if any(kind in line[:_KIND_WITHIN] for kind in _EARLY) and line.endswith("\n"):
                 try:

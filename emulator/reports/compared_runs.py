@@ -216,10 +216,11 @@ def _measured(run: RunRecords, names: Collection[str]) -> dict[tuple[str, str], 
             for statistic, share in STATISTICS.items():
                 value = statistics.fmean(values) if share is None else quantile(values, share)
                 found[name, statistic] = value
+    first_s = min((_arrival_s(job) for job in run.jobs), default=0.0)
     last_s = max((job.finished_s for job in finished if job.finished_s is not None), default=None)
     if last_s is not None:
-        found[MAKESPAN, ""] = last_s - min(_arrival_s(job) for job in run.jobs)
-    utilization = gross_utilization(run.utilization, last_s)
+        found[MAKESPAN, ""] = last_s - first_s
+    utilization = gross_utilization(run.jobs, run.manifest.topology.processors, first_s, last_s)
     if utilization is not None:
         found[UTILIZATION, ""] = utilization
     return found

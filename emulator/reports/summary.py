@@ -7,13 +7,13 @@ several seeds say more than one long run.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from emulator.fidelity.intervals import Estimate, mean, ratio_of_means
 from emulator.model.job import JobState
-from emulator.model.records import JobRow, RunKind, UtilizationRow
+from emulator.model.records import JobRow, RunKind
 from emulator.runs.equal_jobs import but_for_its_length
 from emulator.runs.run_directory import RunRecords
 
@@ -61,33 +61,32 @@ def summarize(records: RunRecords) -> Summary:
         failed=sum(1 for job in records.jobs if job.state == JobState.FAILED),
         cancelled=sum(1 for job in records.jobs if job.state == JobState.CANCELLED),
         times={column: _mean_time(finished, column) for column in TIMES},
-        utilization=gross_utilization(records.utilization, _last_finish_s(finished)) if is_stream else None,
+        utilization=_utilization(records, finished) if is_stream else None,
         late_phase_share=_late_phase_share(finished),
         factors=tuple(factors_by_clusters(finished)),
     )
 
 
-def gross_utilization(rows: Sequence[UtilizationRow], until_s: float | None) -> float | None:
-    """Return the share of all processor time from second zero to `until_s` in which jobs executed.
+def gross_utilization(jobs: Iterable[JobRow], processors: int, from_s: float, until_s: float | None) -> float | None:
+    """Return the share of the time of all `processors` from the first arrival to `until_s` in which `jobs` executed.
 
+    A job executes from its start to its finish; one that had to be ended did until its processors were released.
     Communication over the wide area counts as use, as in "Scheduling Policies for Processor Coallocation in
     Multicluster Systems" defines gross utilization.
     """
-    if not rows or not until_s:
+    if until_s is None or until_s <= from_s:
         return None
-    by_cluster: dict[str, list[UtilizationRow]] = defaultdict(list)
-    for row in rows:
-        by_cluster[row.cluster].append(row)
-    used = sum(_executing_processor_s(changes, until_s) for changes in by_cluster.values())
-    return used / (sum(changes[0].processors for changes in by_cluster.values()) * until_s)
+    used_s = [
+        job.processors * (min(end_s, until_s) - max(begin_s, from_s)) for job, begin_s, end_s in _executions(jobs)
+    ]
+    return sum(max(0.0, of_job) for of_job in used_s) / (processors * (until_s - from_s)) if used_s else None
 
 
-def _executing_processor_s(changes: Sequence[UtilizationRow], until_s: float) -> float:
-    ends_s = [row.time_s for row in changes[1:]] + [until_s]
-    return sum(
-        row.executing_processors * max(0.0, min(end_s, until_s) - max(0.0, row.time_s))
-        for row, end_s in zip(changes, ends_s, strict=True)
-    )
+def _executions(jobs: Iterable[JobRow]) -> Iterator[tuple[JobRow, float, float]]:
+    for job in jobs:
+        end_s = job.released_s if job.finished_s is None else job.finished_s
+        if job.started_s is not None and end_s is not None:
+            yield job, job.started_s, end_s
 
 
 def factors_by_clusters(jobs: Sequence[JobRow]) -> list[FactorEstimate]:
@@ -115,6 +114,11 @@ def _present(jobs: Sequence[JobRow], column: str) -> list[float]:
 def _mean_time(jobs: Sequence[JobRow], column: str) -> Estimate | None:
     times_s = _present(jobs, column)
     return mean(times_s) if times_s else None
+
+
+def _utilization(records: RunRecords, finished: Sequence[JobRow]) -> float | None:
+    from_s = min((job.submitted_s for job in records.jobs), default=0.0)
+    return gross_utilization(records.jobs, records.manifest.topology.processors, from_s, _last_finish_s(finished))
 
 
 def _last_finish_s(jobs: Sequence[JobRow]) -> float | None:

@@ -49,8 +49,8 @@ def _replay_attempt(folder: Path) -> Replay:
 
 def _events(path: Path) -> Iterator[EventView]:
     """Return the events in the file at `path`; a torn last line is left out."""
-    text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    for number, line in enumerate(text.split("\n")[:-1], start=1):
+    content = path.read_bytes() if path.is_file() else b""
+    for number, line in enumerate(content.split(b"\n")[:-1], start=1):
         try:
             yield EventView.model_validate_json(line)
         except ValidationError as error:

@@ -179,7 +179,7 @@ def read_manifest(path: Path) -> Manifest:
     if not manifest.is_file():
         raise InvalidInput(f"{path}: is no run's directory (it has no {MANIFEST_FILE}).")
     try:
-        return Manifest.model_validate_json(manifest.read_text(encoding="utf-8"))
+        return Manifest.model_validate_json(manifest.read_bytes())
     except ValidationError as error:
         raise InvalidInput(f"{manifest}: {first_fault(error)}") from error
 
@@ -243,16 +243,40 @@ def read_run(path: Path) -> RunRecords:
 
 
 def read_rows(directory: Path, row_type: type[AnyRow]) -> list[AnyRow]:
-    """Read the rows of one type in a run's directory; columns are found by their header."""
+    """Read the rows of one type in a run's directory; columns are found by their header.
+
+    Raises:
+        InvalidInput: if a line is not such a row; the message names the file and the line.
+    """
     path = directory / ROW_FILES[row_type]
     if not path.is_file():
         return []
     content = path.read_bytes()
-    whole = content[: content.rfind(b"\n") + 1].decode()
+    rows: list[AnyRow] = []
+    lines = csv.reader(io.StringIO(_text(path, content[: content.rfind(b"\n") + 1]), newline=""))
     try:
-        return [row_type.from_cells(cells) for cells in csv.DictReader(io.StringIO(whole, newline=""))]
+        header = next(lines, [])
+        for cells in lines:
+            if cells:
+                _check_length(cells, header)
+                rows.append(row_type.from_cells(dict(zip(header, cells, strict=True))))
     except ValidationError as error:
-        raise InvalidInput(f"{path}: {first_fault(error)}") from error
+        raise InvalidInput(f"{path}, line {lines.line_num}: {first_fault(error)}") from error
+    except (csv.Error, InvalidInput) as error:
+        raise InvalidInput(f"{path}, line {lines.line_num}: {error}") from error
+    return rows
+
+
+def _text(path: Path, content: bytes) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{path}, byte {error.start}: is no text in UTF-8.") from error
+
+
+def _check_length(cells: Sequence[str], header: Sequence[str]) -> None:
+    if len(cells) != len(header):
+        raise InvalidInput(f"has {len(cells)} cells, and the header {len(header)} columns.")
 
 
 def _line(cells: list[str]) -> str:

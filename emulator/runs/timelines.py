@@ -81,6 +81,16 @@ class Timelines:
         ]
         return max(times, default=0.0)
 
+    @cached_property
+    def first_arrival_s(self) -> float:
+        """When the first job was submitted."""
+        return min((job.submitted_s for job in self.jobs), default=0.0)
+
+    @property
+    def shown_from_s(self) -> float:
+        """Where figures begin: at second zero, or where the first job arrives if more time passes before than after."""
+        return self.first_arrival_s if self.first_arrival_s > self.end_s / 2 else 0.0
+
     @property
     def sizes(self) -> dict[str, int]:
         """The processors of each cluster, in the topology's order."""
@@ -91,7 +101,10 @@ class Timelines:
         """The band, in shares of all processors, in which the background load was to be; None if it had none."""
         stated = self.records.manifest.workload.get("background")
         band = stated.get("band") if isinstance(stated, dict) else None
-        return (float(band[0]), float(band[1])) if isinstance(band, list | tuple) and len(band) == 2 else None
+        if not isinstance(band, list | tuple) or len(band) != 2:
+            return None
+        low, high = band
+        return (float(low), float(high)) if isinstance(low, int | float) and isinstance(high, int | float) else None
 
 
 def read_timelines(path: Path) -> Timelines:
@@ -142,14 +155,16 @@ def utilization_split(run: Timelines) -> Steps:
     )
 
 
-def mean_shares(run: Timelines, split: Steps, begin_s: float = 0.0, end_s: float | None = None) -> dict[str, float]:
-    """Return the mean share of all processors in each kind of use, by default until the last job finished."""
+def mean_shares(
+    run: Timelines, split: Steps, begin_s: float | None = None, end_s: float | None = None
+) -> dict[str, float]:
+    """Return the mean share of all processors in each kind of use, by default from first arrival to last finish."""
     last_s = max((job.finished_s for job in run.jobs if job.finished_s is not None), default=run.end_s)
+    from_s = run.first_arrival_s if begin_s is None else begin_s
     until_s = last_s if end_s is None else end_s
     processors = sum(run.sizes.values())
     return {
-        part: mean_between(split.times_s, values, begin_s, until_s) / processors
-        for part, values in split.values.items()
+        part: mean_between(split.times_s, values, from_s, until_s) / processors for part, values in split.values.items()
     }
 
 
@@ -163,9 +178,10 @@ def background_changes(uses: Sequence[BackgroundUse], kind: str | None = None) -
 
 
 def _executing(stay: Stay) -> Iterator[Change]:
-    if stay.started_s is not None and stay.finished_s is not None:
+    until_s = stay.released_s if stay.finished_s is None else stay.finished_s
+    if stay.started_s is not None and until_s is not None:
         yield stay.started_s, stay.processors
-        yield stay.finished_s, -stay.processors
+        yield until_s, -stay.processors
 
 
 def _wasted(stay: Stay) -> Iterator[Change]:

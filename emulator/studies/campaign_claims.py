@@ -24,11 +24,11 @@ def decided_claims(runs: Sequence[Timelines]) -> list[DecidedClaim]:
     """Return the claims with their decisions, in order; `at` is the kind of the runs that decided them.
 
     Raises:
-        InvalidInput: if two runs of one case have the same seed: as repeats they would count twice.
+        InvalidInput: if `objection` has one.
     """
-    repeated = repeated_case(runs)
-    if repeated is not None:
-        raise InvalidInput(repeated)
+    against = objection(runs)
+    if against is not None:
+        raise InvalidInput(against)
     decided: list[DecidedClaim] = []
     factors = [row for run in runs for row in run.records.extension_factors]
     kinds = list(dict.fromkeys(run.records.manifest.kind for run in runs))
@@ -37,6 +37,38 @@ def decided_claims(runs: Sequence[Timelines]) -> list[DecidedClaim]:
         found = (*placement_claims(of_kind, factors), *file_claims(of_kind))
         decided += [decide(claim, at=kind.value) for claim in found]
     return sorted(decided, key=lambda claim: claim.claim.id)
+
+
+def objection(runs: Sequence[Timelines]) -> str | None:
+    """Return why `runs` cannot decide claims together: repeats would count twice, unlike ones give no mean."""
+    return repeated_case(runs) or unlike_runs(runs)
+
+
+def unlike_runs(runs: Sequence[Timelines]) -> str | None:
+    """Return a sentence about two runs of published campaigns that differ in more than their case and seed."""
+    seen: dict[tuple[object, ...], tuple[Timelines, object]] = {}
+    for run in (CampaignRun(of_any) for of_any in runs):
+        manifest = run.timelines.records.manifest
+        if run.campaign not in PUBLISHED:
+            continue
+        kind, band = manifest.kind, run.timelines.band
+        is_further = run.is_heavy and run.campaign in (W30, W50)
+        held = "none" if band is None else f"{band[0]:.0%} to {band[1]:.0%}"
+        settings: dict[tuple[object, ...], object] = {
+            (kind, "time scale"): f"{manifest.time_scale:g}",
+            (kind, run.campaign, "queue"): manifest.queue,
+            (kind, run.campaign, "topology"): manifest.topology.name,
+            (kind, run.campaign, "number of jobs"): manifest.jobs,
+            **({} if is_further else {(kind, run.campaign, "background load"): held}),
+        }
+        for setting, value in settings.items():
+            first, expected = seen.setdefault(setting, (run.timelines, value))
+            if value != expected:
+                return (
+                    f"{run.timelines.records.path}: has {setting[-1]} {value}, and {first.records.path} has "
+                    f"{expected}: give runs that are alike but for their policy, replicas and seed."
+                )
+    return None
 
 
 def repeated_case(runs: Sequence[Timelines]) -> str | None:

@@ -34,6 +34,9 @@ BATCHES: Final = 10
 WARM_UP_SHARE: Final = 0.1
 """The share of the arrivals before which a run's utilization is not counted: it fills up."""
 
+HEAVY_BACKGROUNDS: Final = (0.5, 0.6)
+"""The background loads of the further runs of the Close-to-Files paper, which are cases of their own."""
+
 JobValue = Callable[[JobRow], float | None]
 
 
@@ -62,6 +65,12 @@ class CampaignRun:
     def is_void(self) -> bool:
         """Whether its figures cannot be trusted."""
         return self.timelines.records.manifest.verdict == Judgement.VOID
+
+    @property
+    def is_heavy(self) -> bool:
+        """Whether its band reaches the least of the heavy background loads."""
+        band = self.timelines.band
+        return band is not None and band[1] >= min(HEAVY_BACKGROUNDS)
 
     @property
     def replicas(self) -> int | None:

@@ -93,7 +93,7 @@ def _outcome(job: JobRow, workload: str, allocated: list[int]) -> dict[str, obje
         "requested_number_of_resources": job.processors,
         "requested_time": UNKNOWN,
         "success": int(job.state == JobState.FINISHED.value),
-        "final_state": _FINAL_STATES[job.state],
+        "final_state": _FINAL_STATES.get(job.state, "COMPLETED_FAILED"),
         "starting_time": job.started_s,
         "execution_time": execution_s,
         "finish_time": job.finished_s,
@@ -134,7 +134,7 @@ def _allocations(topology: Topology, jobs: Iterable[JobRow], parts: Mapping[int,
         while executing and executing[0][0] <= (job.started_s or 0.0):
             for cluster, processor in heapq.heappop(executing)[2]:
                 heapq.heappush(idle[cluster], processor)
-        taken = [(cluster, _lowest(idle[cluster], cluster, job)) for cluster in _places(parts[job.job])]
+        taken = [(cluster, _lowest(idle.get(cluster), cluster, job)) for cluster in _places(parts[job.job])]
         heapq.heappush(executing, (job.finished_s or 0.0, job.job, taken))
         allocated[job.job] = [processor for _, processor in taken]
     return allocated
@@ -146,7 +146,9 @@ def _places(parts: Parts) -> Iterable[str]:
         yield from [cluster] * size
 
 
-def _lowest(idle: list[int], cluster: str, job: JobRow) -> int:
+def _lowest(idle: list[int] | None, cluster: str, job: JobRow) -> int:
+    if idle is None:
+        raise InvalidInput(f"job {job.job}: executed on {cluster!r}, which is no cluster of the run's topology.")
     if not idle:
         raise InvalidInput(f"job {job.job}: more processors of {cluster} executed at a time than it has.")
     return heapq.heappop(idle)

@@ -74,7 +74,7 @@ def _draw(run: ReportedRun, shown: Steps) -> Figure:
         axis.axhspan(low, high, facecolor="none", edgecolor=GREY, hatch="....", linewidth=0, label="band")
         axis.axhline(low, color=GREY, linewidth=0.8)
         axis.axhline(high, color=GREY, linewidth=0.8)
-    axis.set_xlim(min(0.0, times_s[0]), run.end_s)
+    axis.set_xlim(run.shown_from_s or min(0.0, times_s[0]), run.end_s)
     axis.set_ylim(bottom=0)
     axis.set_ylabel("processors (%)")
     axis.set_xlabel("emulated time (s)")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from emulator.model.job import JobState
 from emulator.reports.compared_runs import TIMES, Comparison
 from emulator.reports.figures.drawing import COLOURS, LINES, few_ticks, one_legend, panels, thinned
 from emulator.reports.figures.figure import DataRow, ReportFigure, label
@@ -25,8 +26,8 @@ def overlaid(comparisons: Sequence[Comparison], labels: Sequence[str]) -> Report
     return ReportFigure(
         "live-and-simulated",
         "Live and simulated",
-        "Left: share of the jobs whose time is at most the one below. Right: by how much each job starts later as "
-        "simulated.",
+        "Left: of the jobs that finished in every run, the share whose time is at most the one below. Right: by how "
+        "much each job starts later as simulated.",
         overlaid_rows(comparisons, labels),
         lambda: _draw(comparisons, labels),
     )
@@ -45,9 +46,15 @@ def overlaid_rows(comparisons: Sequence[Comparison], labels: Sequence[str]) -> l
     ]  # fmt: skip
 
 
+def finished_in_all(runs: Sequence[Sequence[JobRow]]) -> list[list[JobRow]]:
+    """Return the jobs of each run that finished in all of them, by their names."""
+    names = set.intersection(*({job.name for job in jobs if job.state == JobState.FINISHED} for jobs in runs))
+    return [[job for job in jobs if job.name in names] for jobs in runs]
+
+
 def _draw(comparisons: Sequence[Comparison], labels: Sequence[str]) -> Figure:
     figure, axes = panels(2.7, 1, len(_CURVES) + 1)
-    runs = [comparisons[0].live.jobs, *(comparison.simulated.jobs for comparison in comparisons)]
+    runs = finished_in_all([comparisons[0].live.jobs, *(comparison.simulated.jobs for comparison in comparisons)])
     for axis, (column, text) in zip(axes, _CURVES.items(), strict=False):
         for place, jobs in enumerate(runs):
             _curve(axis, jobs, column, place, label(labels[place]))

@@ -31,6 +31,9 @@ def queue_lengths(runs: Sequence[ReportedRun]) -> ReportFigure:
         for time_s, value in zip(queue.times_s, queue.values[WAITING], strict=True)
     ]
     shows = "Jobs between submission and placement. " + " ".join(_in_words(run, queues[run.label]) for run in runs)
+    never = sum(job.placed_s is None for run in runs for job in run.jobs)
+    if never:
+        shows += f" Jobs that were never placed ({never}) count until the end, because no record says when they left."
     if any(len(queue.times_s) > MOST_STEPS for queue in queues.values()):
         shows += " Drawn as the largest number in short periods."
     return ReportFigure("queue-length", "Queue length", shows, rows, lambda: _draw(runs, queues))
@@ -38,7 +41,7 @@ def queue_lengths(runs: Sequence[ReportedRun]) -> ReportFigure:
 
 def _in_words(run: ReportedRun, queue: Steps) -> str:
     values = queue.values[WAITING]
-    mean = mean_between(queue.times_s, values, 0.0, run.end_s)
+    mean = mean_between(queue.times_s, values, run.first_arrival_s, run.end_s)
     return f"{run.label}: {mean:.2f} in the mean, at most {int(max(values, default=0))}."
 
 
@@ -52,7 +55,7 @@ def _draw(runs: Sequence[ReportedRun], queues: dict[str, Steps]) -> Figure:
             color=COLOURS[place % len(COLOURS)], linestyle=LINES[place % len(LINES)], linewidth=1.1,
         )  # fmt: skip
     axis.set_ylim(bottom=0)
-    axis.set_xlim(left=0)
+    axis.set_xlim(left=min(run.shown_from_s for run in runs))
     few_ticks(axis.yaxis, 6, whole=True)
     axis.set_ylabel("waiting jobs")
     axis.set_xlabel("emulated time (s)")

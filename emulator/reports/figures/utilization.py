@@ -34,7 +34,7 @@ def utilization(run: ReportedRun) -> ReportFigure | None:
     return ReportFigure(
         "utilization",
         "Utilization",
-        f"Share of all processors. Means until the last job finished: {means}.{thin}",
+        f"Share of all processors. Means from the first arrival until the last job finished: {means}.{thin}",
         utilization_rows(split),
         lambda: _draw(run, averaged(split, run.end_s, MOST_STEPS)),
     )
@@ -61,7 +61,7 @@ def _draw(run: ReportedRun, shown: Steps) -> Figure:
         hatch = "////" if part == PGT else None
         axis.fill_between(times_s, below, top, step="post", label=text, color=_COLOURS[part], hatch=hatch, linewidth=0)
         below = top
-    axis.set_xlim(min(0.0, times_s[0]), run.end_s)
+    axis.set_xlim(run.shown_from_s or min(0.0, times_s[0]), run.end_s)
     axis.set_ylim(0, max(100.0, *below))
     axis.set_ylabel("processors (%)")
     axis.set_xlabel("emulated time (s)")

@@ -12,6 +12,7 @@ from emulator.campaigns.simulated import SimulationOptions, prepared
 from emulator.campaigns.swept import SweepCell, SweepRequest, WorkloadCase, at_load, parsed_loads, sweep_workload
 from emulator.model.errors import ImpossibleRequest, InvalidInput, UnknownName
 from emulator.model.project import CAMPAIGNS, TOPOLOGIES
+from emulator.model.stream import StreamJob
 from emulator.reports.sweep_files import CELLS_FILE, SIMULATIONS_FILE, cell_rows, write_sweep
 from emulator.simulator.sweep import Sweep, Workforce
 
@@ -45,12 +46,22 @@ def test_what_are_no_loads_is_refused_in_a_sentence(text):
 
 
 @pytest.mark.parametrize("load", [0.3, 1.0, 1.7])
-def test_a_load_is_the_work_of_all_jobs_over_what_the_processors_can_do_until_the_last_arrival(load):
+def test_a_load_is_the_work_of_all_jobs_over_what_the_processors_can_do_between_arrivals(load):
     subject = prepared("W2", SimulationOptions(jobs=50, seed=5))
     jobs = at_load(tuple(subject.jobs), subject.topology.processors, load)
     work_s = sum(job.request.processors * job.service_s for job in jobs)
-    assert work_s / (subject.topology.processors * jobs[-1].arrival_s) == pytest.approx(load)
+    period_s = jobs[-1].arrival_s - jobs[0].arrival_s
+    assert work_s / (subject.topology.processors * period_s) == pytest.approx(load)
     assert [job.service_s for job in jobs] == [job.service_s for job in subject.jobs]
+
+
+def test_a_load_does_not_depend_on_when_a_log_begins():
+    jobs = tuple(prepared("W2", SimulationOptions(jobs=50, seed=5)).jobs)
+    later = tuple(
+        StreamJob(job.id, 1e6 + job.arrival_s, job.service_s, job.request, job.queue, job.application) for job in jobs
+    )
+    expected = [1e6 + job.arrival_s for job in at_load(jobs, 64, 0.7)]
+    assert [job.arrival_s for job in at_load(later, 64, 0.7)] == pytest.approx(expected)
 
 
 def test_jobs_that_arrive_at_once_have_no_load():
@@ -64,6 +75,12 @@ def test_a_larger_load_waits_longer_and_every_seed_differs():
     assert sum(found["wait_s"] for found in outcomes[:3]) < sum(found["wait_s"] for found in outcomes[3:])
     assert len({found["response_s"] for found in outcomes}) == 6
     assert len({case.key for case in cases}) == 6
+
+
+def test_outcomes_of_another_version_are_other_cases(monkeypatch):
+    key = request().cases()[0].key
+    monkeypatch.setattr("emulator.campaigns.swept.OUTCOMES_VERSION", 3)
+    assert request().cases()[0].key != key
 
 
 def test_a_changed_file_gives_other_cases(tmp_path):
@@ -173,4 +190,4 @@ def _cells(asked: SweepRequest) -> list[SweepCell]:
 def test_a_case_holds_only_what_its_outcome_depends_on():
     case = request(loads=(None,), policies=(None,)).cases()[2]
     assert isinstance(case, WorkloadCase)
-    assert json.loads(case.key).keys() == {"workload", "seed", "jobs", "warm_up_jobs", "inputs"}
+    assert json.loads(case.key).keys() == {"outcomes", "workload", "seed", "jobs", "warm_up_jobs", "inputs"}

@@ -80,6 +80,14 @@ def test_an_event_that_is_cut_short_is_one_sentence(tmp_path):
         page_record(run)
 
 
+def test_bytes_that_are_no_text_among_the_events_stop_nothing(tmp_path):
+    run = write_run(tmp_path / "run")
+    before = page_record(run)
+    with (run / "decisions.jsonl").open("ab") as events:
+        events.write(b"\xff\n")
+    assert page_record(run) == before
+
+
 def test_a_system_of_a_thousand_clusters_is_shown_without_its_million_paths():
     assert PageSystem.of(equal_clusters("32x4")).paths
     assert PageSystem.of(equal_clusters("1024x4")).paths == ()

@@ -22,7 +22,7 @@ from emulator.reports.comparison_tables import (
     shown_jobs,
 )
 from emulator.reports.figures.figure import data_csv
-from emulator.reports.figures.overlaid import overlaid
+from emulator.reports.figures.overlaid import finished_in_all, overlaid
 from emulator.runs.run_directory import RunRecords, read_run
 from tests.unit.reports.simulated_runs import simulated_run
 from tests.unit.reports.test_figures import assert_legible
@@ -203,6 +203,14 @@ def test_the_figure_holds_the_times_of_every_job(live):
     assert [row["simulated_started_s"] for row in figure.rows] == [row["live_started_s"] + 3 for row in figure.rows]
     assert data_csv(figure.rows).count("\n") == 21
     assert_legible(figure)
+
+
+def test_the_figure_draws_the_jobs_that_finished_in_every_run(live):
+    failed = live.jobs[3].model_copy(update={"state": "failed"})
+    mine, theirs = finished_in_all([live.jobs, [*live.jobs[:3], failed, *live.jobs[4:]]])
+    assert [job.name for job in mine] == [job.name for job in theirs]
+    assert failed.name not in {job.name for job in mine}
+    assert len(mine) == len(live.jobs) - 1
 
 
 def test_what_is_found_is_one_object_for_programs(live):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from emulator.reports.figures.choice import figures_of_all, figures_of_run
 from emulator.reports.figures.drawing import drawn, svg_of, thinned, write_figures
 from emulator.reports.figures.figure import ReportFigure, data_csv, label
 from emulator.reports.figures.gantt import MOST_BARS, gantt
+from emulator.reports.figures.queue_length import queue_lengths
 from emulator.reports.figures.reported_run import ReportedRun, labels_of, reported_run
 from emulator.reports.figures.time_groups import quantile
 from emulator.reports.summary import gross_utilization
@@ -145,7 +147,9 @@ def test_utilization_is_the_sum_over_components_at_every_change(path, figures):
 
 def test_the_share_of_co_allocation_is_the_gross_utilization_of_the_record(run):
     last_s = max(job.finished_s or 0.0 for job in run.jobs)
-    expected = gross_utilization(run.records.utilization, last_s)
+    first_s = min(job.submitted_s for job in run.jobs)
+    expected = gross_utilization(run.jobs, sum(run.sizes.values()), first_s, last_s)
+    assert run.summary.utilization == expected
     assert mean_shares(run, utilization_split(run))["coallocation"] == pytest.approx(expected)
 
 
@@ -155,6 +159,12 @@ def test_the_queue_holds_the_jobs_between_submission_and_placement(path, figures
         time_s = float(row["time_s"])
         waiting = sum(float(job["submitted_s"]) <= time_s < float(job["placed_s"]) for job in jobs)
         assert int(row["waiting_jobs"]) == waiting
+
+
+def test_the_queue_says_how_many_of_its_jobs_were_never_placed(run):
+    assert "never placed" not in queue_lengths([run]).shows
+    left = run.jobs[0].model_copy(update={"placed_s": None})
+    assert "never placed (1) count until the end" in queue_lengths([replace(run, jobs=[left, *run.jobs[1:]])]).shows
 
 
 def test_groups_summarize_the_jobs_with_so_many_components_or_clusters(path, figures):
@@ -178,6 +188,20 @@ def test_factors_are_the_measured_ones_and_those_among_the_jobs(run, figures):
     assert [float(row["extension_factor"]) for row in rows[1:]] == [
         factor.factor.value for factor in run.summary.factors
     ]
+
+
+@pytest.mark.parametrize("band", [["a", "b"], [0.1], None, [0.1, None]])
+def test_a_band_that_holds_no_numbers_is_none(run, band):
+    manifest = run.records.manifest.model_copy(update={"workload": {"background": {"band": band}}})
+    assert replace(run, records=replace(run.records, manifest=manifest)).band is None
+
+
+def test_figures_of_a_log_that_begins_late_begin_with_its_first_job(run):
+    assert run.shown_from_s == 0.0
+    ends_s = {1.5e6: 1e6, 3e6: 0.0}
+    for end_s, expected_s in ends_s.items():
+        jobs = [job.model_copy(update={"submitted_s": 1e6, "finished_s": end_s}) for job in run.jobs]
+        assert replace(run, jobs=jobs).shown_from_s == expected_s
 
 
 def test_the_share_in_the_band_leaves_out_the_first_minute(run):

@@ -169,6 +169,16 @@ def test_a_cluster_never_holds_more_than_it_has(tmp_path: Path) -> None:
         batsim_files(run_of(crowded, tmp_path))
 
 
+def test_a_cluster_that_the_topology_lacks_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="job 1: executed on 'nowhere', which is no cluster"):
+        batsim_files(run_of([row(1, 0, places={"nowhere": 4}, start_s=1)], tmp_path))
+
+
+def test_a_job_in_a_state_that_batsim_lacks_has_failed(tmp_path: Path) -> None:
+    found = outcomes(run_of([row(1, 0, places={"delft": 4}, start_s=1, state="starting")], tmp_path))["1"]
+    assert (found["success"], found["final_state"]) == ("0", "COMPLETED_FAILED")
+
+
 def test_a_run_without_jobs_is_no_log(tmp_path: Path) -> None:
     empty = run_of([], tmp_path)
     with pytest.raises(InvalidInput, match="no job that has ended"):

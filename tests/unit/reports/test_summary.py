@@ -8,16 +8,10 @@ import pytest
 
 from emulator.model.catalogue import topology_named
 from emulator.model.cell_rows import ExtensionFactorRow
-from emulator.model.records import JobRow, Manifest, RunKind, UtilizationRow
+from emulator.model.records import JobRow, Manifest, RunKind
 from emulator.reports.summary import factors_by_clusters, gross_utilization, summarize
 from emulator.reports.tables import factor_table, measured_factor_table, run_object, summary_table
 from emulator.runs.run_directory import RunDirectory, read_run
-
-
-def usage(time_s: float, cluster: str, executing: int) -> UtilizationRow:
-    return UtilizationRow(
-        time_s=time_s, cluster=cluster, processors=10, claimed_processors=executing, executing_processors=executing
-    )
 
 
 def job(number: int, clusters: int, runtime_s: float, **changes: object) -> JobRow:
@@ -42,10 +36,18 @@ def manifest(kind: RunKind = RunKind.CAMPAIGN) -> Manifest:
 
 
 def test_gross_utilization_is_executing_processor_time_over_all_processor_time():
-    rows = [usage(0, "a", 0), usage(0, "b", 0), usage(5, "a", 10), usage(10, "a", 0), usage(8, "b", 5)]
-    assert gross_utilization(rows, until_s=20) == pytest.approx((10 * 5 + 5 * 12) / (20 * 20))
-    assert gross_utilization([], until_s=20) is None
-    assert gross_utilization(rows, until_s=None) is None
+    jobs = [job(1, 1, 10.0), job(2, 1, 10.0, started_s=10.0, finished_s=30.0)]
+    assert gross_utilization(jobs, 16, 0.0, 20.0) == pytest.approx((8 * 10 + 8 * 10) / (16 * 20))
+    assert gross_utilization(jobs, 16, 10.0, 20.0) == pytest.approx((8 * 2 + 8 * 10) / (16 * 10))
+    assert gross_utilization([], 16, 0.0, 20.0) is None
+    assert gross_utilization(jobs, 16, 0.0, None) is None
+    assert gross_utilization(jobs, 16, 20.0, 20.0) is None
+
+
+def test_a_job_executes_until_its_finish_and_not_until_its_release():
+    assert gross_utilization([job(1, 1, 10.0, released_s=20.0)], 8, 2.0, 22.0) == pytest.approx(0.5)
+    ended = job(1, 1, 10.0, state="cancelled", finished_s=None, released_s=7.0)
+    assert gross_utilization([ended], 8, 2.0, 22.0) == pytest.approx(0.25)
 
 
 def test_factors_compare_only_equal_jobs():
@@ -79,8 +81,6 @@ def run(tmp_path: Path) -> Path:
         for row in (job(1, 1, 10.0), job(2, 2, 12.0), job(3, 2, 13.0)):
             directory.append(row)
         directory.append(job(4, 1, 0.0).model_copy(update={"state": "failed", "finished_s": None, "runtime_s": None}))
-        for change in (usage(0, "amsterdam", 0), usage(2, "amsterdam", 10)):
-            directory.append(change)
     return path
 
 
@@ -91,7 +91,7 @@ def test_a_summary_counts_every_job_once_and_averages_the_finished(run):
     assert execution is not None
     assert (execution.value, execution.n) == (pytest.approx(35 / 3), 3)
     assert summary.late_phase_share == pytest.approx(0.1)
-    assert summary.utilization == pytest.approx(13 / 15)
+    assert summary.utilization == pytest.approx(8 * (10 + 12 + 13) / (64 * 15))
 
 
 def test_several_runs_stand_side_by_side(run, tmp_path):

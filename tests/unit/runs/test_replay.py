@@ -105,6 +105,9 @@ def test_a_torn_last_line_is_left_out_and_a_broken_one_is_named(testbed, process
     whole = file.read_text()
     file.write_text(whole + '{"sequence": 9')
     assert replay_run(tmp_path / "run").differences == ()
+    file.write_bytes(whole.encode() + b"\xff\n")
+    with pytest.raises(InvalidInput, match=f"decisions.jsonl, line {len(whole.splitlines()) + 1}: "):
+        replay_run(tmp_path / "run")
     file.write_text(whole + "nothing\n")
     with pytest.raises(InvalidInput, match=f"decisions.jsonl, line {len(whole.splitlines()) + 1}: "):
         replay_run(tmp_path / "run")

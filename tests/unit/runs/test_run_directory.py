@@ -120,6 +120,34 @@ def test_a_torn_last_row_is_left_out(tmp_path, manifest):
     assert [row.time_s for row in read_rows(tmp_path / "run", UtilizationRow)] == [1]
 
 
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        (b"2,a,4,1\n", "utilization.csv, line 3: has 4 cells, and the header 8 columns"),
+        (b"2,a,4,1,0,,,,9\n", "utilization.csv, line 3: has 9 cells, and the header 8 columns"),
+        (b"nan,a,4,1,0,,,\n", "utilization.csv, line 3: time_s: must be a finite number"),
+        (b"2,\xff,4,1,0,,,\n", r"utilization.csv, byte \d+: is no text in UTF-8"),
+    ],
+)
+def test_a_damaged_row_is_refused_in_a_sentence_that_says_where_it_is(tmp_path, manifest, row, sentence):
+    with RunDirectory(tmp_path / "run", manifest) as directory:
+        directory.append(
+            UtilizationRow(time_s=1, cluster="a", processors=4, claimed_processors=1, executing_processors=0)
+        )
+    with (tmp_path / "run" / "utilization.csv").open("ab") as file:
+        file.write(row)
+    with pytest.raises(InvalidInput, match=sentence):
+        read_rows(tmp_path / "run", UtilizationRow)
+
+
+def test_a_manifest_that_is_no_text_is_refused(tmp_path, manifest):
+    with RunDirectory(tmp_path / "run", manifest):
+        pass
+    (tmp_path / "run" / "manifest.json").write_bytes(b"\xff\xfe{}")
+    with pytest.raises(InvalidInput, match=r"manifest\.json: "):
+        read_run(tmp_path / "run")
+
+
 def test_a_run_that_never_ended_is_void(tmp_path, manifest):
     with RunDirectory(tmp_path / "run", manifest):
         pass

@@ -120,6 +120,15 @@ def test_warm_up_is_left_out_by_arrivals_and_the_window_ends_with_the_last_one()
     assert statistics.makespan_s == 35.0
 
 
+def test_nothing_depends_on_when_the_first_job_arrives():
+    request = JobRequest(RequestKind.UNORDERED, (8,))
+    found = []
+    for first_s in (0.0, 1000.0):
+        jobs = [StreamJob(number, first_s + 10.0 * number, 5.0, request, 0) for number in range(4)]
+        found.append(simulate(jobs, clusters=[8], queue="gs").statistics)
+    assert found[0] == found[1]
+
+
 def test_local_and_global_times_and_those_of_each_queue():
     jobs = [
         StreamJob(0, 0.0, 4.0, JobRequest(RequestKind.UNORDERED, (8,)), 1),

@@ -169,6 +169,29 @@ def test_a_heavy_background_is_told_by_its_band(w50):
     assert any(says.startswith("W50, cf, background 50%, jobs waiting") for says in found)
 
 
+def test_a_heavy_background_is_a_case_of_its_own(w50):
+    usual = like(w50, workload={**FILES, "background": {"band": [0.3, 0.4]}})
+    heavy = like(w50, workload={**FILES, "background": {"band": [0.5, 0.55]}}, jobs=waits(3))
+    assert parts([usual, heavy], "C39") == parts([usual], "C39")
+    assert parts([usual, heavy], "C40") == parts([heavy], "C40")
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"queue": "gs"}, "has queue gs, and .* has placement"),
+        ({"jobs": 200}, "has number of jobs 200, and .* has 40"),
+        ({"time_scale": 10.0}, "has time scale 10, and .* has 1"),
+        ({"workload": {"background": {"band": [0.15, 0.2]}}}, "has background load 15% to 20%, and .* has none"),
+    ],
+)
+def test_runs_that_differ_in_more_than_their_case_decide_nothing_together(w1, changes, sentence):
+    other = like(w1, policy="cm", seed=2)
+    records = replace(other.records, manifest=other.records.manifest.model_copy(update=changes))
+    with pytest.raises(InvalidInput, match=sentence):
+        decided_claims([w1, replace(other, records=records)])
+
+
 def test_total_utilization_needs_a_background_load(w50):
     (open_part,) = (
         decision for says, decision in parts([w50], "C39").items() if says.startswith("W50, cf, 3 replicas, total")

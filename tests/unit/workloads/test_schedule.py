@@ -83,6 +83,22 @@ def test_a_written_schedule_reads_back_equal(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        (b'{"arrival_s": 1', "line 2: is no JSON object"),
+        (b'{"arrival_s": -1}', "line 2: arrival_s"),
+        (b"\xff", "is not text"),
+    ],
+)
+def test_a_damaged_schedule_is_refused_in_a_sentence(tmp_path: Path, line: bytes, sentence: str) -> None:
+    file = tmp_path / "schedule.jsonl"
+    write_schedule(schedule(FIRST, 9)[:1], file)
+    file.write_bytes(file.read_bytes() + line + b"\n")
+    with pytest.raises(InvalidInput, match=sentence):
+        read_schedule(file)
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("name: x\ntopologie: mini\n", "topologie"),
