@@ -219,7 +219,7 @@ def _measured(run: RunRecords, names: Collection[str]) -> dict[tuple[str, str], 
     last_s = max((job.finished_s for job in finished if job.finished_s is not None), default=None)
     if last_s is not None:
         found[MAKESPAN, ""] = last_s - min(_arrival_s(job) for job in run.jobs)
-    utilization = gross_utilization(run.utilization, last_s)
+    utilization = gross_utilization(run, last_s)
     if utilization is not None:
         found[UTILIZATION, ""] = utilization
     return found

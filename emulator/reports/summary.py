@@ -13,7 +13,7 @@ from typing import Final
 
 from emulator.fidelity.intervals import Estimate, mean, ratio_of_means
 from emulator.model.job import JobState
-from emulator.model.records import JobRow, RunKind, UtilizationRow
+from emulator.model.records import JobRow, RunKind
 from emulator.runs.equal_jobs import but_for_its_length
 from emulator.runs.run_directory import RunRecords
 
@@ -61,33 +61,28 @@ def summarize(records: RunRecords) -> Summary:
         failed=sum(1 for job in records.jobs if job.state == JobState.FAILED),
         cancelled=sum(1 for job in records.jobs if job.state == JobState.CANCELLED),
         times={column: _mean_time(finished, column) for column in TIMES},
-        utilization=gross_utilization(records.utilization, _last_finish_s(finished)) if is_stream else None,
+        utilization=gross_utilization(records, _last_finish_s(finished)) if is_stream else None,
         late_phase_share=_late_phase_share(finished),
         factors=tuple(factors_by_clusters(finished)),
     )
 
 
-def gross_utilization(rows: Sequence[UtilizationRow], until_s: float | None) -> float | None:
-    """Return the share of all processor time from second zero to `until_s` in which jobs executed.
+def gross_utilization(records: RunRecords, until_s: float | None) -> float | None:
+    """Return the share of all processor time from second zero to `until_s` in which the jobs of a run executed.
 
-    Communication over the wide area counts as use, as in "Scheduling Policies for Processor Coallocation in
-    Multicluster Systems" defines gross utilization.
+    Communication over the wide area counts as use, as "Scheduling Policies for Processor Coallocation in Multicluster
+    Systems" defines gross utilization. A job that did not finish executes until its processors are released.
     """
-    if not rows or not until_s:
+    if not until_s or not records.jobs:
         return None
-    by_cluster: dict[str, list[UtilizationRow]] = defaultdict(list)
-    for row in rows:
-        by_cluster[row.cluster].append(row)
-    used = sum(_executing_processor_s(changes, until_s) for changes in by_cluster.values())
-    return used / (sum(changes[0].processors for changes in by_cluster.values()) * until_s)
+    used = sum(job.processors * _executing_s(job, until_s) for job in records.jobs)
+    return used / (sum(cluster.processors for cluster in records.manifest.topology.clusters) * until_s)
 
 
-def _executing_processor_s(changes: Sequence[UtilizationRow], until_s: float) -> float:
-    ends_s = [row.time_s for row in changes[1:]] + [until_s]
-    return sum(
-        row.executing_processors * max(0.0, min(end_s, until_s) - max(0.0, row.time_s))
-        for row, end_s in zip(changes, ends_s, strict=True)
-    )
+def _executing_s(job: JobRow, until_s: float) -> float:
+    """Return how long a job executed until `until_s`."""
+    end_s = job.released_s if job.finished_s is None else job.finished_s
+    return 0.0 if job.started_s is None or end_s is None else max(0.0, min(end_s, until_s) - job.started_s)
 
 
 def factors_by_clusters(jobs: Sequence[JobRow]) -> list[FactorEstimate]:

@@ -163,9 +163,10 @@ def background_changes(uses: Sequence[BackgroundUse], kind: str | None = None) -
 
 
 def _executing(stay: Stay) -> Iterator[Change]:
-    if stay.started_s is not None and stay.finished_s is not None:
+    until_s = stay.released_s if stay.finished_s is None else stay.finished_s
+    if stay.started_s is not None and until_s is not None:
         yield stay.started_s, stay.processors
-        yield stay.finished_s, -stay.processors
+        yield until_s, -stay.processors
 
 
 def _wasted(stay: Stay) -> Iterator[Change]:

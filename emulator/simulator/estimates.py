@@ -51,9 +51,9 @@ class Statistics:
 
     `local` are the single-component jobs (the local queues of GP and LP), `global_` the multicomponent jobs (their
     global queue); `by_queue` is keyed by submission queue. Utilizations are shares of all processors from the first
-    counted arrival to the last arrival, `window_s` later; they are None if `window_s` is zero. `batch_response_s` holds
-    the means of consecutive batches of `batch_jobs` arrivals each. Every simulation of the same stream has the same
-    arrivals in each batch.
+    counted arrival to the last arrival, `window_s` later; they are None if `window_s` is zero. `makespan_s` is the time
+    from the first arrival, counted or not, to the last departure. `batch_response_s` holds the means of consecutive
+    batches of `batch_jobs` arrivals each. Every simulation of the same stream has the same arrivals in each batch.
     """
 
     jobs_arrived: int
@@ -108,7 +108,7 @@ def evaluate(kept: Observations, processors: int, ended_early: bool) -> Statisti
         gross_utilization=kept.gross_processor_s / capacity if capacity else None,
         net_utilization=kept.net_processor_s / capacity if capacity else None,
         window_s=window_s,
-        makespan_s=kept.last_departure_s,
+        makespan_s=kept.last_departure_s - kept.first_arrival_s if kept.finished else 0.0,
         waiting_at_last_arrival=kept.waiting_at_last_arrival,
         saturated=ended_early or _is_saturated(kept, means),
         batch_jobs=batches.batch_jobs,

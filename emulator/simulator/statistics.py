@@ -91,6 +91,7 @@ class Observations:
         self.single_component_batches = Batches()
         self.multicomponent_batches = Batches()
         self.counted_from_s: float = 0.0
+        self.first_arrival_s: float = 0.0
         self.last_arrival_s: float = 0.0
         self.last_departure_s: float = 0.0
         self.gross_processor_s: float = 0.0
@@ -101,6 +102,8 @@ class Observations:
     def note_arrival(self, time_s: float) -> int:
         """Note the arrival of a job, and return its number from 0."""
         number = self.arrived
+        if number == 0:
+            self.first_arrival_s = time_s
         if number == self.warm_up_jobs:
             self.counted_from_s = time_s
         self.arrived = number + 1

@@ -145,7 +145,7 @@ def test_utilization_is_the_sum_over_components_at_every_change(path, figures):
 
 def test_the_share_of_co_allocation_is_the_gross_utilization_of_the_record(run):
     last_s = max(job.finished_s or 0.0 for job in run.jobs)
-    expected = gross_utilization(run.records.utilization, last_s)
+    expected = gross_utilization(run.records, last_s)
     assert mean_shares(run, utilization_split(run))["coallocation"] == pytest.approx(expected)
 
 

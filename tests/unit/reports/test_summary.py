@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -41,11 +42,24 @@ def manifest(kind: RunKind = RunKind.CAMPAIGN) -> Manifest:
     )  # fmt: skip
 
 
-def test_gross_utilization_is_executing_processor_time_over_all_processor_time():
-    rows = [usage(0, "a", 0), usage(0, "b", 0), usage(5, "a", 10), usage(10, "a", 0), usage(8, "b", 5)]
-    assert gross_utilization(rows, until_s=20) == pytest.approx((10 * 5 + 5 * 12) / (20 * 20))
-    assert gross_utilization([], until_s=20) is None
-    assert gross_utilization(rows, until_s=None) is None
+def test_gross_utilization_is_executing_processor_time_over_all_processor_time(tmp_path):
+    """Of 64 processors: 8 for 10 s, 8 for 13 s of which 8 count, and 8 until a job that failed released them."""
+    path = tmp_path / "first-1"
+    with RunDirectory(path, manifest()) as directory:
+        for row in (job(1, 1, 10.0), job(2, 2, 13.0)):
+            directory.append(row)
+        directory.append(job(3, 1, 0.0, state="failed", finished_s=None, released_s=7.0))
+        directory.append(job(4, 1, 0.0, state="cancelled", started_s=None, finished_s=None))
+    records = read_run(path)
+    assert gross_utilization(records, until_s=10) == pytest.approx(8 * (8 + 8 + 5) / (64 * 10))
+    assert gross_utilization(records, until_s=20) == pytest.approx(8 * (10 + 13 + 5) / (64 * 20))
+    assert gross_utilization(records, until_s=None) is None
+    assert gross_utilization(replace(records, jobs=[]), until_s=20) is None
+
+
+def test_processors_that_are_released_late_do_not_count_as_executing(run):
+    """A live broker knows of an end only when all processes have ended, and rows of the clusters' use come then."""
+    assert summarize(read_run(run)).utilization == pytest.approx(8 * (10 + 12 + 13) / (64 * 15))
 
 
 def test_factors_compare_only_equal_jobs():
@@ -79,7 +93,7 @@ def run(tmp_path: Path) -> Path:
         for row in (job(1, 1, 10.0), job(2, 2, 12.0), job(3, 2, 13.0)):
             directory.append(row)
         directory.append(job(4, 1, 0.0).model_copy(update={"state": "failed", "finished_s": None, "runtime_s": None}))
-        for change in (usage(0, "amsterdam", 0), usage(2, "amsterdam", 10)):
+        for change in (usage(0, "amsterdam", 0), usage(2, "amsterdam", 10), usage(30, "amsterdam", 0)):
             directory.append(change)
     return path
 
@@ -91,7 +105,6 @@ def test_a_summary_counts_every_job_once_and_averages_the_finished(run):
     assert execution is not None
     assert (execution.value, execution.n) == (pytest.approx(35 / 3), 3)
     assert summary.late_phase_share == pytest.approx(0.1)
-    assert summary.utilization == pytest.approx(13 / 15)
 
 
 def test_several_runs_stand_side_by_side(run, tmp_path):

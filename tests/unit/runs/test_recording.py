@@ -7,7 +7,6 @@ from typing import Any
 from emulator.model.catalogue import topology_named
 from emulator.model.clock import REAL_TIME
 from emulator.model.records import UtilizationRow
-from emulator.reports.summary import gross_utilization
 from emulator.runs.recording import Recorder
 
 
@@ -28,5 +27,3 @@ def test_the_use_of_a_cluster_never_goes_back_in_time_so_that_nothing_is_counted
         recorder.note_background("delft", processors, time_s)
     rows = [row for row in directory.rows if isinstance(row, UtilizationRow) and row.cluster == "delft"]
     assert [(row.background_processors, row.time_s) for row in rows] == [(1, 0.0), (2, 10.5), (3, 10.5), (4, 12.0)]
-    whole = [row.model_copy(update={"executing_processors": row.processors}) for row in rows]
-    assert gross_utilization(whole, 20.0) == 1.0

@@ -120,6 +120,14 @@ def test_warm_up_is_left_out_by_arrivals_and_the_window_ends_with_the_last_one()
     assert statistics.makespan_s == 35.0
 
 
+def test_the_makespan_lasts_from_the_first_arrival_which_may_be_late_to_the_last_departure():
+    """A log's clock may begin long before its first job; a warm-up leaves the makespan alone."""
+    request = JobRequest(RequestKind.UNORDERED, (8,))
+    jobs = [StreamJob(number, 1e6 + 10.0 * number, 5.0, request, 0) for number in range(4)]
+    assert simulate(jobs, clusters=[8], queue="gs", warm_up_jobs=2).statistics.makespan_s == 35.0
+    assert simulate([], clusters=[8], queue="gs").statistics.makespan_s == 0.0
+
+
 def test_local_and_global_times_and_those_of_each_queue():
     jobs = [
         StreamJob(0, 0.0, 4.0, JobRequest(RequestKind.UNORDERED, (8,)), 1),
