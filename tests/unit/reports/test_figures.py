@@ -21,7 +21,7 @@ from emulator.reports.figures.gantt import MOST_BARS, gantt
 from emulator.reports.figures.reported_run import ReportedRun, labels_of, reported_run
 from emulator.reports.figures.time_groups import quantile
 from emulator.reports.summary import gross_utilization
-from emulator.runs.run_directory import replace_rows
+from emulator.runs.run_directory import read_rows, replace_rows
 from emulator.runs.steps import Steps, averaged, highest, mean_between, steps
 from emulator.runs.timelines import mean_shares, utilization_split
 from tests.unit.reports.simulated_runs import simulated_run
@@ -260,6 +260,19 @@ def test_runs_side_by_side_are_compared_by_the_same_jobs(path, run, tmp_path):
         assert float(row["difference_s"]) == pytest.approx(sum(differences) / len(differences))
     for figure in found.values():
         assert_legible(figure)
+
+
+def test_a_gantt_chart_of_jobs_that_took_no_time_is_drawn_without_a_warning(tmp_path, recwarn):
+    path = simulated_run(tmp_path / "run", jobs=1)
+    at_once = dict.fromkeys(("placed_s", "claimed_s", "started_s", "finished_s", "released_s"), 7.0)
+    for row_type in (JobRow, ComponentRow):
+        known = {name: value for name, value in at_once.items() if name in row_type.model_fields}
+        replace_rows(path, row_type, [row.model_copy(update=known) for row in read_rows(path, row_type)])
+    figure = gantt(reported_run(path))
+    assert figure is not None
+    low_s, high_s = drawn(figure).axes[0].get_xlim()
+    assert (low_s, high_s) == (7.0, 8.0)
+    assert [str(warning.message) for warning in recwarn] == []
 
 
 def test_a_large_gantt_chart_shows_the_longest_queue_and_says_what_it_leaves_out(tmp_path):
