@@ -149,6 +149,22 @@ def test_the_share_of_co_allocation_is_the_gross_utilization_of_the_record(run):
     assert mean_shares(run, utilization_split(run))["coallocation"] == pytest.approx(expected)
 
 
+def test_a_job_that_failed_executes_until_its_processors_are_released(tmp_path):
+    path = simulated_run(tmp_path / "run", jobs=5)
+    first, *others = read_rows(path, JobRow)
+    failed = first.model_copy(update={"state": "failed", "finished_s": None})
+    replace_rows(path, JobRow, [failed, *others])
+    run = reported_run(path)
+    last_s = max(job.finished_s or 0.0 for job in run.jobs)
+    with_it = gross_utilization(run.records, last_s)
+    assert with_it is not None
+    assert mean_shares(run, utilization_split(run))["coallocation"] == pytest.approx(with_it)
+    replace_rows(path, JobRow, others)
+    without_it = gross_utilization(reported_run(path).records, last_s)
+    assert without_it is not None
+    assert without_it < with_it
+
+
 def test_the_queue_holds_the_jobs_between_submission_and_placement(path, figures):
     jobs = recorded(path, "jobs.csv")
     for row in written(figures["queue-length"]):
