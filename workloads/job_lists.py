@@ -1,7 +1,8 @@
 """Job lists: files with one JSON object per line, for the jobs of a simulation and for their outcomes.
 
-Input: ``{"id": 1, "arrival_s": 0.5, "service_s": 12, "components": [8, 8], "queue": 0}``. ``queue`` may be missing if
-there is only one queue. ``application`` and ``estimate_s`` (the user's estimate, not the real time) may be added.
+Input: ``{"id": 1, "arrival_s": 0.5, "service_s": 12, "components": [8, 8], "queue": 0}``. Disciplines with a
+queue per cluster need ``queue``, others ignore it. ``application`` and ``estimate_s`` (the user's estimate, not the
+real time) may be added.
 Output: ``{"id": 1, "start_s": 0.5, "finish_s": 12.5, "clusters": [0, 1]}``, with the cluster of each component. The
 order of the lines does not matter: jobs are sorted by arrival, and at equal times by identity.
 """

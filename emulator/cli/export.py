@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -133,7 +134,7 @@ def _export_simgrid(source: str, stated: _Job, out: Path | None, as_json: bool) 
         print("With SimGrid (Debian: libsimgrid-dev), in that folder:")
         for command in commands(job):
             print(f"  {command}")
-        print(f"or both at once: sh {folder / COMMANDS_FILE}")
+        print(f"or both at once: sh {shlex.quote(str(folder / COMMANDS_FILE))}")
 
 
 def _export_swf(source: str, stated: _Job, out: Path | None, as_json: bool) -> None:

@@ -22,6 +22,7 @@ from emulator.model.topology import Topology
 from emulator.model.uncertainty import RelativeError
 
 DEFAULT_TOPOLOGY: Final = "das2-2003"
+DEFAULT_PROCESSORS: Final = 16
 
 
 def register(app: typer.Typer) -> None:
@@ -32,7 +33,9 @@ def register(app: typer.Typer) -> None:
 def predict(
     application: Annotated[str, typer.Option("--app", help="The application.")] = "poisson",
     grid: Annotated[int, typer.Option(min=1, help="Its grid points along a side.")] = 400,
-    processors: Annotated[int, typer.Option(min=1, help="Its processors.")] = 16,
+    processors: Annotated[
+        int | None, typer.Option(min=1, help="Its processors; by default those of all its parts, or 16.")
+    ] = None,
     split: Annotated[
         str | None, typer.Option(help="The sizes of its parts, such as 24,16,8; or a number of equal parts.")
     ] = None,
@@ -61,14 +64,15 @@ def predict(
     system = topology_named(topology)
     if system.processor.costs is None:
         raise InvalidInput(f"{system.name}: its processors are unpaced, so nothing is known of them.")
+    sizes = _sizes(processors, split)
     job = ModelJob(
-        application_named(application).name, grid, _parts(system, processors, split, on), interconnect,
+        application_named(application).name, grid, _parts(system, sizes, on), interconnect,
         processors_per_node, {} if exchange is None else {"exchange": exchange.value},
     )  # fmt: skip
     most = min(system.cluster(name).processors_per_node for name in job.clusters)
     if processors_per_node is not None and processors_per_node > most:
         raise InvalidInput(f"--processors-per-node: the nodes of {system.name} have {most}, not {processors_per_node}.")
-    objection = application_named(application).objection(grid, processors, job.arguments)
+    objection = application_named(application).objection(grid, job.processors, job.arguments)
     if objection is not None:
         raise InvalidInput(objection)
     row = _row(system, job, iterations)
@@ -80,14 +84,13 @@ def predict(
         print("No intervals: the topology states no uncertainty (`testbed calibrate --table` finds it).")
 
 
-def _parts(topology: Topology, processors: int, split: str | None, on: str | None) -> tuple[tuple[str, int], ...]:
-    """Return the parts of the job.
+def _parts(topology: Topology, sizes: tuple[int, ...], on: str | None) -> tuple[tuple[str, int], ...]:
+    """Return the parts of the job, each with its cluster.
 
     Raises:
-        InvalidInput: if the sizes do not add up.
+        InvalidInput: if there is no such cluster, or more are named than there are parts.
         ImpossibleRequest: if a cluster has fewer processors than its part, or there are too few clusters.
     """
-    sizes = _sizes(processors, split)
     names = list(topology.cluster_names)
     if on is not None:
         names = [named_among("cluster", name.strip(), topology.cluster_names) for name in on.split(",")]
@@ -112,18 +115,23 @@ def _parts(topology: Topology, processors: int, split: str | None, on: str | Non
     return parts
 
 
-def _sizes(processors: int, split: str | None) -> tuple[int, ...]:
+def _sizes(processors: int | None, split: str | None) -> tuple[int, ...]:
+    """Return the sizes of the job's parts; one number is how many equal parts there are.
+
+    Raises:
+        InvalidInput: if they are no sizes, do not add up, or are not equal where they should be.
+    """
     if split is None:
-        return (processors,)
+        return (DEFAULT_PROCESSORS if processors is None else processors,)
     try:
         sizes = tuple(int(size) for size in split.split(","))
     except ValueError:
         raise InvalidInput(f"--split: must be sizes such as 24,16,8, not {split!r}.") from None
-    if len(sizes) == 1 and sizes[0] != processors:
-        return equal_components(processors, sizes[0])
     if min(sizes) < 1:
         raise InvalidInput(f"--split: every part has at least 1 processor, not {min(sizes)}.")
-    if sum(sizes) != processors:
+    if len(sizes) == 1:
+        return equal_components(DEFAULT_PROCESSORS if processors is None else processors, sizes[0])
+    if processors is not None and sum(sizes) != processors:
         raise InvalidInput(f"--split: {split} does not add up to {processors} processors.")
     return sizes
 

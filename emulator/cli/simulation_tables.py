@@ -39,7 +39,8 @@ def _say_where_times_come_from(subject: SimulatedWorkload) -> None:
     times = subject.times
     if times is None:
         return
-    jobs = ", ".join(f"{number} jobs {source}" for source, number in times.jobs_by_source().items())
+    by_source = times.jobs_by_source().items()
+    jobs = ", ".join(f"{number} {'job' if number == 1 else 'jobs'} {source}" for source, number in by_source)
     print(f"Execution times: {jobs}.", file=sys.stderr)
     for application in times.assumed_lengths():
         print(

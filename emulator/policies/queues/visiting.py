@@ -145,9 +145,9 @@ class VisitingDiscipline:
             InvalidInput: if there is no such queue.
         """
         if job.queue is None or not 0 <= job.queue < self._clusters:
+            named = "names no queue" if job.queue is None else f"was submitted to queue {job.queue}"
             raise InvalidInput(
-                f"Job {job.id} was submitted to queue {job.queue}, but there is one queue per cluster: "
-                f"give it one from 0 to {self._clusters - 1}."
+                f"Job {job.id} {named}, but there is one queue per cluster: give it one from 0 to {self._clusters - 1}."
             )
         return job.queue
 

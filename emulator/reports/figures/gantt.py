@@ -104,7 +104,7 @@ def _draw(run: ReportedRun, rows: Sequence[DataRow]) -> Figure:
         axis.set_yticks([0, size])
         axis.set_ylabel(label(name), rotation=0, ha="right", va="center")
         axis.grid(visible=False, axis="y")
-    axes[-1].set_xlim(begin_s, end_s)
+    axes[-1].set_xlim(begin_s, end_s if end_s > begin_s else begin_s + 1.0)
     axes[-1].set_xlabel("emulated time (s)")
     return figure
 

@@ -43,6 +43,11 @@ def comment(folder: Path) -> str:
     return (folder / "platform.xml").read_text(encoding="utf-8").split("-->")[0]
 
 
+def test_the_command_that_is_shown_runs_in_a_folder_with_a_space(tmp_path: Path) -> None:
+    shown = run("das2", "--format", "simgrid", "--out", str(tmp_path / "my out")).stdout
+    assert f"sh '{tmp_path}/my out/predict.sh'" in shown
+
+
 def test_the_files_and_the_commands_are_named(tmp_path: Path) -> None:
     shown = run("das2", "--format", "simgrid", "--clusters", "2", "--out", str(tmp_path / "out")).stdout
     assert "smpicc " in shown

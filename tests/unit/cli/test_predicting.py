@@ -69,6 +69,20 @@ def test_the_factor_is_relative_to_one_cluster_over_its_own_interconnect(predict
     assert split["factor"] == pytest.approx(split["iteration_s"] / alone["iteration_s"])
 
 
+@pytest.mark.parametrize(
+    ("arguments", "split"),
+    [
+        (("--split", "24,16,8"), "24+16+8"),
+        (("--split", "4"), "4+4+4+4"),
+        (("--processors", "3", "--split", "3"), "1+1+1"),
+        (("--processors", "3"), "3"),
+        ((), "16"),
+    ],
+)
+def test_sizes_say_how_many_processors_there_are_and_one_number_how_many_parts(predict, arguments, split):
+    assert row_of(predict("--grid", "400", *arguments, "--json")[1])["split"] == split
+
+
 def test_people_get_milliseconds(predict):
     code, shown, _ = predict("--grid", "400", "--split", "8,8", "--iterations", "3814")
     assert code == 0
@@ -85,11 +99,12 @@ def test_without_uncertainty_there_are_no_intervals(predict):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--split", "8,4"), "--split: 8,4 does not add up to 16 processors"),
+        (("--processors", "16", "--split", "8,4"), "--split: 8,4 does not add up to 16 processors"),
         (("--split", "a,b"), "--split: must be sizes such as 24,16,8, not 'a,b'"),
         (("--split", "3"), "16 processes cannot be divided equally over 3 clusters"),
         (("--split", "8,8", "--on", "delft"), "2 parts need as many clusters, but only 1 are there"),
         (("--split", "8,8", "--on", "delft,rome"), "There is no cluster 'rome'"),
+        (("--split", "0"), "--split: every part has at least 1 processor, not 0"),
         (("--split", "16,0"), "--split: every part has at least 1 processor, not 0"),
         (("--on", "delft,utrecht"), "--on: names 2 clusters, but --split makes 1 of the job's parts"),
         (("--processors-per-node", "3"), "--processors-per-node: the nodes of das2-2003 have 2, not 3"),

@@ -160,6 +160,7 @@ def test_a_simulation_says_where_its_execution_times_come_from() -> None:
     result = run("simulate", "first", "--jobs", "5", "--json")
     assert json.loads(result.stdout)["times"] == {"predicted": 5}
     assert "Execution times: 5 jobs predicted." in result.stderr
+    assert "Execution times: 1 job predicted." in run("simulate", "first", "--jobs", "1").stderr
 
 
 def test_generated_clusters_carry_a_stream_at_the_load_that_is_asked_for() -> None:

@@ -240,10 +240,10 @@ def test_a_restored_discipline_decides_as_the_one_it_was_taken_from(name, jobs, 
 @pytest.mark.parametrize("name", ["ls-do", "gp", "lp-gf"])
 def test_a_job_without_a_queue_is_refused_where_queues_belong_to_clusters(name):
     scene = Scene(name)
-    for queue in (None, 4):
+    for queue, said in ((None, "names no queue"), (4, "was submitted to queue 4")):
         waiting = job(1, 0, 8)
         waiting.queue = queue
-        with pytest.raises(InvalidInput, match=f"Job 1 was submitted to queue {queue}"):
+        with pytest.raises(InvalidInput, match=f"Job 1 {said}"):
             scene.discipline.decide(Arrival(waiting), state_with(0, 0, 0, 0), POLICY, scene.rng)
 
 

@@ -222,7 +222,7 @@ def test_keeping_jobs_changes_nothing_and_gives_a_table():
         ),
         ([job(1, 0, 9, (8,)), job(1, 1, 1, (8,))], "Job 1: id: another job"),
         ([job(1, 0, 1, (8,), 4)], "Job 1 was submitted to queue 4"),
-        ([job(1, 0, 1, (8,), None)], "Job 1 was submitted to queue None"),
+        ([job(1, 0, 1, (8,), None)], "Job 1 names no queue, but there is one queue per cluster"),
     ],
 )
 def test_a_job_that_cannot_be_meant_is_refused_in_one_sentence(jobs, sentence):
