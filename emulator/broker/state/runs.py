@@ -60,7 +60,6 @@ class Run:
         """End the process of a researcher's own policy; nothing is decided any more."""
         if self._deciding is not None:
             self._deciding.close()
-            self._deciding = None
 
     def start(self) -> EmulatedClock:
         """Set the clock to zero now; a second call has no effect."""
