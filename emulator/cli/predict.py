@@ -69,12 +69,7 @@ def predict(
         application_named(application).name, grid, _parts(system, sizes, on), interconnect,
         processors_per_node, {} if exchange is None else {"exchange": exchange.value},
     )  # fmt: skip
-    most = min(system.cluster(name).processors_per_node for name in job.clusters)
-    if processors_per_node is not None and processors_per_node > most:
-        raise InvalidInput(f"--processors-per-node: the nodes of {system.name} have {most}, not {processors_per_node}.")
-    objection = application_named(application).objection(grid, job.processors, job.arguments)
-    if objection is not None:
-        raise InvalidInput(objection)
+    _check(system, job)
     row = _row(system, job, iterations)
     if as_json:
         show_rows([row], as_json=True)
@@ -82,6 +77,16 @@ def predict(
     show_rows([_shown(row)], as_json=False, title=f"By the model, on {row['clusters']} of {system.name}; milliseconds")
     if system.uncertainty is None:
         print("No intervals: the topology states no uncertainty (`testbed calibrate --table` finds it).")
+
+
+def _check(system: Topology, job: ModelJob) -> None:
+    """Raise `InvalidInput` if the nodes are too small for `job`, or its application cannot run it."""
+    most, asked = min(system.cluster(name).processors_per_node for name in job.clusters), job.processors_per_node
+    if asked is not None and asked > most:
+        raise InvalidInput(f"--processors-per-node: the nodes of {system.name} have {most}, not {asked}.")
+    objection = application_named(job.application).objection(job.grid, job.processors, job.arguments)
+    if objection is not None:
+        raise InvalidInput(objection)
 
 
 def _parts(topology: Topology, sizes: tuple[int, ...], on: str | None) -> tuple[tuple[str, int], ...]:
