@@ -68,11 +68,8 @@ class DilatedTopology:
 
     def link_mbit(self, source: str, target: str) -> float:
         """Return the emulated rate of the slower of the two access links from `source` to `target`."""
-        up, down = (
-            self.topology.cluster(source).access_link.up_mbit,
-            self.topology.cluster(target).access_link.down_mbit,
-        )
-        return min(up, down)
+        sending, receiving = self.topology.cluster(source), self.topology.cluster(target)
+        return min(sending.access_link.up_mbit, receiving.access_link.down_mbit)
 
     def carried_mbit(self, source: str, target: str) -> float:
         """Return the emulated rate at which `source` alone can fill the path to `target`, on which packets are lost."""
