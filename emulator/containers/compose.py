@@ -129,6 +129,8 @@ def cluster_service(rendering: Rendering, index: int, cluster: Cluster) -> dict[
         "cap_add": ["NET_ADMIN"],
         "sysctls": kernel_settings(rendering.topology),
         "shm_size": SHARED_MEMORY_BYTES,
+        # What lives only as long as the container, such as the scripts of jobs, which are executed there.
+        "tmpfs": ["/run:exec,size=64m"],
         "pids_limit": MAX_PROCESSES,
         **_memory_limit(cluster_memory_bytes(rendering, cluster)),
         "volumes": [

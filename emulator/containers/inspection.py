@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 import docker
@@ -63,14 +63,16 @@ class TestbedStatus:
 
 def inspect(client: docker.DockerClient, testbed: TestbedState, *, patient: bool = False) -> TestbedStatus:
     """Return the status of every part of a testbed; if `patient`, a part gets the time to become healthy first."""
-    found = find_parts(client, testbed, patient=patient)
-    states = {name: part.status for name, part in found.parts.items()}
+    emulated = testbed.record.clusters
+    with ThreadPoolExecutor(1 + len(emulated)) as pool:
+        finding = pool.submit(find_parts, client, testbed, patient=patient)
+        if patient:
+            wait([finding])
+        counting = {cluster.name: pool.submit(_idle, client, cluster.container) for cluster in emulated}
+    found = finding.result()
+    idle = {name: counted.result() for name, counted in counting.items()}
     lost = (unreached(testbed.api_url) or []) if testbed.topology.real_clusters else []
-    states |= {cluster.name: UNREACHED if cluster.name in lost else REAL for cluster in testbed.topology.real_clusters}
-    with ThreadPoolExecutor(len(testbed.topology.clusters)) as pool:
-        clusters = tuple(
-            pool.map(lambda cluster: _cluster(client, testbed, cluster, states), testbed.topology.clusters)
-        )
+    clusters = tuple(_cluster(testbed, cluster, found, idle, lost) for cluster in testbed.topology.clusters)
     faults = faults_of(rendered_parts(rendered_document(testbed)), found)
     backend, dilation, fault = _wide_area(client, testbed) if not faults else (None, None, None)
     faults += [fault] if fault else []
@@ -95,21 +97,20 @@ def faults_of(parts: Sequence[RenderedPart], found: FoundParts) -> list[str]:
 
 
 def _cluster(
-    client: docker.DockerClient, testbed: TestbedState, cluster: Cluster, states: Mapping[str, str]
+    testbed: TestbedState, cluster: Cluster, found: FoundParts, idle: Mapping[str, int | None], lost: Collection[str]
 ) -> ClusterStatus:
     if cluster.ssh is not None:
-        return ClusterStatus(
-            cluster.name, cluster.nodes, cluster.processors, None, cluster.ssh.address, states[cluster.name]
-        )
-    container = testbed.names.cluster(cluster.name)
-    container_state = states.get(container, "gone")
+        container, state = cluster.ssh.address, UNREACHED if cluster.name in lost else REAL
+    else:
+        container = testbed.names.cluster(cluster.name)
+        state = found.parts[container].status if container in found.parts else "gone"
     return ClusterStatus(
         name=cluster.name,
         nodes=cluster.nodes,
         processors=cluster.processors,
-        idle=_idle(client, container) if container_state == RUNNING else None,
+        idle=idle.get(cluster.name) if state == RUNNING else None,
         container=container,
-        container_state=container_state,
+        container_state=state,
     )
 
 
@@ -117,7 +118,7 @@ def _idle(client: docker.DockerClient, container: str) -> int | None:
     """Return the idle processors that Slurm counts, or None if it does not answer."""
     try:
         code, printed = engine.read_output(client.containers.get(container), ["sinfo", "--noheader", "--format=%C"])
-    except docker.errors.APIError:
+    except (docker.errors.APIError, TestbedError):
         return None
     if code != 0 or not printed:
         return None

@@ -35,10 +35,12 @@ def await_file(client: docker.DockerClient, name: str, file: str) -> None:
         ClusterUnreachable: if the container ends first or takes too long; with the last line that it printed.
     """
     turns = int(READY_WITHIN_HOST_S / _PAUSE_HOST_S)
-    loop = f"n={turns}; until [ -e {file} ]; do n=$((n-1)); [ $n -gt 0 ] || exit 1; sleep {_PAUSE_HOST_S}; done"
+    # Bash waits without starting a program for it: reading from a pipe into which nothing is written.
+    pause = f"read -rt {_PAUSE_HOST_S} -u 9 || true"
+    loop = f"n={turns}; exec 9<> <(:); until [ -e {file} ]; do n=$((n-1)); [ $n -gt 0 ] || exit 1; {pause}; done"
     try:
         container = client.containers.get(name)
-        code, _ = container.exec_run(["sh", "-c", loop])
+        code, _ = container.exec_run(["bash", "-c", loop])
     except docker.errors.APIError:
         code = None
     if code != 0:

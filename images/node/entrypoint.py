@@ -42,8 +42,8 @@ STEADY_HOST_S = 10.0
 """A daemon that ran this long is started again at once when it ends; else after a pause that doubles."""
 SHORTEST_PAUSE_HOST_S = 0.2
 LONGEST_PAUSE_HOST_S = 5.0
-RUN_PROGRAM = ("/bin/sh", "-c", 'exec "$0" "$@"')
-"""A shell that becomes the program. Where the program is missing, it ends, and is started again like any daemon."""
+MISSING = ("/bin/false",)
+"""What is started in place of a program that is missing: it ends, and is started again like any daemon."""
 
 SLURM_CONF = """\
 ClusterName={cluster}
@@ -54,7 +54,7 @@ CredType=cred/munge
 StateSaveLocation=/var/spool/slurmctld
 SlurmctldPidFile=/run/slurmctld.pid
 SlurmdPidFile=/run/slurmd.%n.pid
-SlurmdSpoolDir=/var/spool/slurmd.%n
+SlurmdSpoolDir=/run/slurmd.%n
 SlurmdLogFile=/var/log/slurm/slurmd.%n.log
 SlurmctldDebug=info
 SlurmdDebug=info
@@ -180,7 +180,11 @@ class Daemons:
         self._launch(name, command, options)
 
     def _launch(self, name: str, command: Sequence[str], options: Mapping[str, object]) -> None:
-        process = subprocess.Popen([*RUN_PROGRAM, *command], **options)
+        try:
+            process = subprocess.Popen(command, **options)
+        except OSError as error:
+            print(f"{name} cannot be started: {error}")
+            process = subprocess.Popen(MISSING)
         self._running[process.pid] = (name, process)
         self._started_host_s[name] = time.monotonic()
 
@@ -327,7 +331,7 @@ def main() -> None:
     prepare_ssh()
     daemons = start_daemons(nodes)
     # Asking Slurm starts a program, while all other clusters start too: it is asked when the answer may be yes.
-    wait_until(lambda: all_listen(nodes), "slurmd")
+    wait_until(lambda: all_listen(nodes), "slurmd", pause_host_s=0.2)
     wait_until(lambda: all_idle(nodes), "Slurm", pause_host_s=0.2)
     wait_until(lambda: answers(22), "sshd")
     READY.parent.mkdir(exist_ok=True)

@@ -9,23 +9,23 @@ export PATH
 mount -t proc none /proc
 mount -t sysfs none /sys 2>/dev/null
 mount -t hostfs -o /run/wan none /mnt
-modules=/usr/lib/uml/modules/$(uname -r)/kernel
+# Starting a program in the guest takes tens of milliseconds: so few are started, here and later.
 for module in net/sched/sch_netem net/sched/sch_prio net/sched/cls_u32 net/sched/sch_htb; do
-    insmod "$modules/$module.ko" || echo "The guest cannot load $module."
+    insmod /usr/lib/uml/modules/*/kernel/"$module.ko" || echo "The guest cannot load $module."
 done
 while read -r device address index; do
-    ip link set dev "$device" name "site$index"
-    ip addr add "$address" dev "site$index"
-    ip link set dev "site$index" up
-done </mnt/guest-interfaces
+    echo "link set dev $device name site$index"
+    echo "addr add $address dev site$index"
+    echo "link set dev site$index up"
+done </mnt/guest-interfaces >/mnt/interfaces.batch
+ip -batch /mnt/interfaces.batch
 echo 0 >/proc/sys/net/ipv4/conf/all/rp_filter
 echo 0 >/proc/sys/net/ipv4/conf/default/rp_filter
 echo 1 >/proc/sys/net/ipv4/ip_forward
 stty -echo 2>/dev/null
-touch /mnt/ready
+: >/mnt/ready
 while :; do
     while read -r number; do
-        # Starting a program in the guest takes tens of milliseconds, so only the script itself starts programs.
         ( . "/mnt/$number.sh" ) >"/mnt/$number.out" 2>&1
         echo $? >"/mnt/$number.status"
     done

@@ -49,6 +49,20 @@ commands
 {pinned_neighbours([(address, f"site{index}") for index, address in enumerate(program.cluster_addresses)])}"""
 
 
+def router_changes(program: RouterProgram) -> str:
+    """Return a shell script that changes every delay line of a router that has lines for the same paths already.
+
+    It starts one program where `router_script` starts several, and fails if a line is missing. Only for links that are
+    shared: a line that loses its rate would keep the old one.
+    """
+    changes = "\n".join(
+        f"qdisc change dev site{line.target_index} {_line(line, transmits=program.shared)}" for line in program.lines
+    )
+    return f"""tc -batch - <<'changes'
+{changes}
+changes"""
+
+
 def pinned_neighbours(neighbours: Sequence[tuple[str, str]]) -> str:
     """Return shell lines that resolve the hardware addresses of (address, device) pairs permanently, unless they are.
 
@@ -93,13 +107,17 @@ def router_commands(program: RouterProgram) -> list[str]:
         last = len(lines)
         commands.append(f"qdisc add {device} root handle 1: prio bands {last + 1} priomap {' '.join([str(last)] * 16)}")
         for band, line in enumerate(lines, start=1):
-            arguments = delay_arguments(line, transmits=program.shared)
-            commands.append(f"qdisc add {device} parent 1:{band:x} handle {line_handle(band):x}: {arguments}")
+            commands.append(f"qdisc add {device} {_line(line, transmits=program.shared)}")
             commands.append(
                 f"filter add {device} parent 1: protocol ip prio 1"
                 f" u32 match ip src {line.source_network} flowid 1:{band:x}"
             )
     return commands
+
+
+def _line(line: DelayLine, *, transmits: bool) -> str:
+    band = band_of(line)
+    return f"parent 1:{band:x} handle {line_handle(band):x}: {delay_arguments(line, transmits=transmits)}"
 
 
 def shaper_arguments(shaper: Shaper) -> str:

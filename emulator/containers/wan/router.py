@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from emulator.containers.wan.commands import router_script
+from emulator.containers.wan.commands import router_changes, router_script
 from emulator.containers.wan.handle import WanHandle
 from emulator.containers.wan.program import RouterProgram
 from emulator.model.errors import WideAreaUnfaithful
@@ -51,6 +51,18 @@ class Router:
             WideAreaUnfaithful: if the kernel refuses a command or does not answer.
         """
         self.run(router_script(program))
+
+    def change(self, program: RouterProgram) -> None:
+        """Program the delay lines of a router that was programmed for the same paths before; quicker than `apply`.
+
+        Raises:
+            WideAreaUnfaithful: if the kernel refuses a command or does not answer.
+        """
+        try:
+            self.run(router_changes(program))
+        except WideAreaUnfaithful:
+            # A line is missing, as after a restart of the router.
+            self.apply(program)
 
     def queues(self) -> list[dict[str, Any]]:
         """Return the queueing disciplines as tc reports them (``tc -j qdisc show``)."""

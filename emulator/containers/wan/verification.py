@@ -85,12 +85,18 @@ class Verification:
         before, self.programmed = self.programmed, None
         if before is None or before[0] != dilation:
             self.backend = program_wide_area(
-                self.handle, self.topology, dilation, with_delays=with_delays, shared=self.shared
+                self.handle,
+                self.topology,
+                dilation,
+                with_delays=with_delays,
+                shared=self.shared,
+                again=before is not None,
             )
         elif before[1] != with_delays:
             addresses = self.handle.addresses
             program = router_program(self.topology, dilation, addresses, with_delays=with_delays, shared=self.shared)
-            Router(self.handle).apply(program)
+            router = Router(self.handle)
+            (router.change if self.shared else router.apply)(program)
         self.programmed = (dilation, with_delays)
         return DilatedTopology.at(self.topology, dilation, self.handle.addresses)
 

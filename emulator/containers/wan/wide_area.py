@@ -38,13 +38,20 @@ class Programmed:
 
 
 def program_wide_area(
-    handle: WanHandle, topology: Topology, dilation: Dilation, *, with_delays: bool = True, shared: bool = True
+    handle: WanHandle,
+    topology: Topology,
+    dilation: Dilation,
+    *,
+    with_delays: bool = True,
+    shared: bool = True,
+    again: bool = False,
 ) -> Backend:
     """Program every access link and delay line for `dilation`, replacing what was there; the testbed should be idle.
 
     Waits until the router forwards (seconds after its start) and returns the kernel that forwards. With `with_delays`
     False, only the path's own delay is left, which `verify` measures. With `shared` False, every connection has the
-    rate of the access links that it crosses, for control runs.
+    rate of the access links that it crosses, for control runs. `again` says that the same topology was programmed
+    before, with links shared or not as now, which is quicker.
 
     Raises:
         TestbedNotUp: if a container does not run.
@@ -56,7 +63,7 @@ def program_wide_area(
     with ThreadPoolExecutor(max_workers=3) as pool:
         edges = pool.submit(apply_edges, handle, program.edges)
         backend = pool.submit(router.backend)
-        router.apply(program.router)
+        (router.change if again and shared else router.apply)(program.router)
         edges.result()
         return backend.result()
 
