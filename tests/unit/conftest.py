@@ -1,7 +1,7 @@
 """Settings of all unit tests: hypothesis sets no deadline, because the machine may be busy.
 
 By default hypothesis tries fewer examples than usual; ``--hypothesis-profile=long`` tries the usual number.
-``--hypothesis-profile=fuzz`` is for `tests/unit/broker/test_fuzz.py` alone: some 100,000 requests, none of which may
+``--hypothesis-profile=fuzz`` is for `tests/unit/broker/test_fuzz.py` alone: more than 100,000 requests, none of which may
 take 5 s.
 """
 
@@ -16,7 +16,7 @@ __all__ = ["broker", "stopped", "submitted_by_a_thread", "testbed", "wide_area"]
 
 settings.register_profile("gate", deadline=None, max_examples=25)
 settings.register_profile("long", deadline=None, max_examples=100)
-settings.register_profile("fuzz", deadline=5_000, max_examples=3_100)
+settings.register_profile("fuzz", deadline=5_000, max_examples=4_500)
 settings.load_profile("gate")
 
 # A shell starts background processes with interrupts ignored; tests of interrupts would then never end.

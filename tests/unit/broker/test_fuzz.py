@@ -29,9 +29,20 @@ def setup(tmp_path_factory):
     setup.close()
 
 
+class Counted:
+    """An application, and how many requests it has answered."""
+
+    def __init__(self, app):
+        self.app, self.requests = app, 0
+
+    async def __call__(self, scope, receive, send):
+        self.requests += scope["type"] == "http"
+        await self.app(scope, receive, send)
+
+
 @pytest.fixture(scope="module")
 def app(setup):
-    return create_app(setup.broker, setup.journal, "right")
+    return Counted(create_app(setup.broker, setup.journal, "right"))
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +137,8 @@ def test_bytes_that_mean_nothing_are_refused_in_one_sentence(api, body):
         assert is_one_clear_refusal(answer), answer.text
 
 
-def test_after_all_this_the_broker_still_takes_jobs(api, setup):
+def test_after_all_this_the_broker_still_takes_jobs(api, app, setup):
+    print(f"{app.requests} requests")
     run = setup.broker.current_run()
     if run is not None:
         setup.broker.end_run(run.id)
