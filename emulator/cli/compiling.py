@@ -7,8 +7,11 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from importlib.util import find_spec
+from multiprocessing import get_context
 from typing import Final
 
 from rich.console import Console
@@ -23,22 +26,38 @@ COMPILE_VARIABLE: Final = "TESTBED_COMPILE"
 _COMPILING: Final = "compiling the simulator, once and for about a minute"
 
 
-def compile_simulator() -> None:
+def compile_simulator(prepare: Callable[[], object] | None = None) -> None:
     """Compile policies and engine unless that is done, and let this process import the compiled modules.
 
     Call it before any of them is imported; if one has been, nothing is done. Where they cannot be compiled they run
-    interpreted, and stderr says why.
+    interpreted, and stderr says why. What is wrong with the user's input is said before the minute that compiling
+    takes: `prepare` reads that input, and goes to another process, because it imports what is yet to be compiled.
+
+    Raises:
+        TestbedError: if `prepare` does and something is to be compiled.
     """
     if compiled.in_use() or any(module in sys.modules for module in compiled.MODULES):
         return
     if not compiled.built_folder().is_dir():
         if os.environ.get(COMPILE_VARIABLE) == "no":
             return
+        if prepare is not None:
+            _try(prepare)
         reason = _what_lacks() or _compile()
         if reason:
             say(f"The simulator runs interpreted, three to four times as long: {reason}", to_error=True)
             return
     compiled.install()
+
+
+def _try(prepare: Callable[[], object]) -> None:
+    """Call `prepare` in a process of its own, and raise what it raises."""
+    with ProcessPoolExecutor(max_workers=1, mp_context=get_context("fork")) as process:
+        process.submit(_call, prepare).result()
+
+
+def _call(prepare: Callable[[], object]) -> None:
+    prepare()
 
 
 def _what_lacks() -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -120,16 +121,16 @@ def simulate(
         check_policy_name(policy)
     if queue is not None:
         check_queue_name(queue)
-    compile_simulator()
-    from emulator.campaigns.simulated import SimulationOptions, factors_named, prepared, simulate_prepared
+    prepare = partial(
+        _prepared, workload, like, times, extension_factors, grid, topology=topology, clusters=clusters, policy=policy,
+        queue=queue, quota=quota, band=band, replicas=replicas, jobs=jobs, load=load, component_limit=component_limit,
+        warm_up_jobs=warm_up, seed=seed, middleware=middleware, estimate_factor=estimate_factor,
+    )  # fmt: skip
+    compile_simulator(prepare)
+    from emulator.campaigns.simulated import simulate_prepared
     from emulator.cli.simulation_tables import show_simulation
 
-    options = SimulationOptions(
-        topology=topology, clusters=clusters, policy=policy, queue=queue, quota=quota, band=band, replicas=replicas,
-        jobs=jobs, load=load, component_limit=component_limit, warm_up_jobs=warm_up, seed=seed, middleware=middleware,
-        runtime=factors_named(extension_factors, grid), estimate_factor=estimate_factor,
-    )  # fmt: skip
-    subject = prepared(workload, options) if workload is not None else _like(like, times, options)
+    subject, options = prepare()
     result = simulate_prepared(subject, options, jobs_out, out)
     check_required(require, [show_simulation(subject, result, as_json=as_json)])
 
@@ -147,10 +148,25 @@ def _check_subject(context: typer.Context, workload: str | None, like: Path | No
             raise InvalidInput(f"{option}: a simulation like a run takes this from the run; leave it out.")
 
 
-def _like(like: Path | None, times: Times | None, options: SimulationOptions) -> SimulatedWorkload:
-    """Return what the run in `like` did, ready to be simulated."""
-    from emulator.campaigns.like_run import like_run
+def _prepared(
+    workload: str | None,
+    like: Path | None,
+    times: Times | None,
+    extension_factors: str | None,
+    grid: int | None,
+    **chosen: Any,
+) -> tuple[SimulatedWorkload, SimulationOptions]:
+    """Return what is to be simulated, and how.
 
+    Raises:
+        TestbedError: if a document, a name or an option is wrong.
+    """
+    from emulator.campaigns.like_run import like_run
+    from emulator.campaigns.simulated import SimulationOptions, factors_named, prepared
+
+    options = SimulationOptions(runtime=factors_named(extension_factors, grid), **chosen)
+    if workload is not None:
+        return prepared(workload, options), options
     if like is None:
         raise InvalidInput("--like: name a live run's directory.")
-    return like_run(like, times or Times.MODEL, options.runtime)
+    return like_run(like, times or Times.MODEL, options.runtime), options

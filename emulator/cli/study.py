@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -49,7 +50,7 @@ def study(
     """
     name = name.lower()
     if name != "list":
-        compile_simulator()
+        compile_simulator(partial(_check_name, name))
     from emulator.reports.study_pages import write_study
     from emulator.simulator.sweep import Sweep, Workforce
     from emulator.studies.catalogue import STUDIES, study_named
@@ -72,6 +73,13 @@ def study(
             write_study(results[-1], folder)
     _show(results, as_json=as_json)
     print(f"Results: {folder}", file=sys.stderr)
+
+
+def _check_name(name: str) -> None:
+    from emulator.studies.catalogue import study_named
+
+    if name != "all":
+        study_named(name)
 
 
 def _show(results: list[StudyResult], *, as_json: bool) -> None:

@@ -6,8 +6,9 @@ import json
 import sys
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -19,6 +20,9 @@ from emulator.cli.simulation_options import FactorsOption, GeneratedOption, Jobs
 from emulator.cli.tables import show_rows
 from emulator.model.errors import InvalidInput
 from emulator.policies.names import check_policy_name, check_queue_name
+
+if TYPE_CHECKING:
+    from emulator.campaigns.swept import SweepRequest
 
 OUTCOMES_FILE: Final = "outcomes.jsonl"
 ALIKE: Final = (
@@ -82,16 +86,17 @@ def sweep(
     Example: testbed sweep W1 --policies wf,cm,fcm --loads 0.5:0.95:0.05 --seeds 30 --out runs/w1-sweep
     """
     named, queued = _names(policies, check_policy_name), _names(queues, check_queue_name)
-    compile_simulator()
-    from emulator.campaigns.swept import SweepRequest, parsed_loads, sweep_workload
+    prepare = partial(
+        _prepared, loads, workload=workload, policies=named, queues=queued, seeds=seeds, topology=topology,
+        clusters=clusters, jobs=jobs, quota=quota, band=band, factors=extension_factors, grid=grid,
+        warm_up_jobs=warm_up,
+    )  # fmt: skip
+    compile_simulator(prepare)
+    from emulator.campaigns.swept import sweep_workload
     from emulator.reports.sweep_files import cell_rows, write_sweep
     from emulator.simulator.sweep import Sweep, Workforce
 
-    request = SweepRequest(
-        workload, named, queued, parsed_loads(loads), seeds, topology, clusters, jobs, quota, band,
-        extension_factors, grid, warm_up,
-    )  # fmt: skip
-    request.names()
+    request = prepare()
     force = Workforce(workers, scheduler)
     folder = _folder(out or Path("runs") / f"sweep-{Path(workload).stem}-{datetime.now():%Y%m%d-%H%M%S}")
     with force.assembled() as client, sweep_progress("sweep") as report_progress:
@@ -108,6 +113,19 @@ def sweep(
     if seeds > 1 and alike:
         print(ALIKE.format(seeds=seeds, alike=alike, cells=len(cells)), file=sys.stderr)
     print(f"Results: {folder}", file=sys.stderr)
+
+
+def _prepared(loads: str | None, **stated: Any) -> SweepRequest:
+    """Return what is to be simulated, all of which was prepared once.
+
+    Raises:
+        TestbedError: if a document, a name or an option is wrong.
+    """
+    from emulator.campaigns.swept import SweepRequest, parsed_loads
+
+    request = SweepRequest(loads=parsed_loads(loads), **stated)
+    request.names()
+    return request
 
 
 def _folder(path: Path) -> Path:

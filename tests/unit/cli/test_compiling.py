@@ -14,7 +14,7 @@ from emulator import compiled
 from emulator.cli import compiling
 from emulator.cli.main import app
 from emulator.cli.study import DEFAULT_JOBS, DEFAULT_REPLICATIONS
-from emulator.model.errors import UnknownName
+from emulator.model.errors import TestbedError, UnknownName
 from emulator.simulator import compile as compiler
 from emulator.studies.simulation_study import Scale
 
@@ -102,4 +102,25 @@ def test_a_mistyped_name_is_said_before_anything_is_compiled(fresh, verb, option
     refused = CliRunner().invoke(app, [verb, "first", f"--{spelled}", name])
     assert isinstance(refused.exception, UnknownName)
     assert f"There is no {option} '{name}'" in str(refused.exception)
+    assert fresh.commands == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["simulate", "EMPTY"], "empty.yaml"),
+        (["simulate", "nothing-such"], "There is no workload 'nothing-such'"),
+        (["simulate", "first", "--topology", "nope"], "There is no topology 'nope'"),
+        (["simulate", "--like", "FOLDER"], "no run"),
+        (["sweep", "first", "--topology", "nope"], "There is no topology 'nope'"),
+        (["sweep", "first", "--loads", "0.9:0.1:0.2"], "--loads"),
+        (["study", "nothing-such"], "There is no study 'nothing-such'"),
+    ],
+)
+def test_what_is_wrong_with_the_input_is_said_before_anything_is_compiled(fresh, tmp_path, words, said):
+    (tmp_path / "empty.yaml").write_text("")
+    places = {"EMPTY": str(tmp_path / "empty.yaml"), "FOLDER": str(tmp_path)}
+    refused = CliRunner().invoke(app, [places.get(word, word) for word in words])
+    assert isinstance(refused.exception, TestbedError)
+    assert said in str(refused.exception)
     assert fresh.commands == []
