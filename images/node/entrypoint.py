@@ -26,12 +26,17 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 KEYS = Path("/etc/testbed/keys")
 SSHD_CONFIGURATION = Path(__file__).with_name("sshd_config")
 READY = Path("/run/testbed/ready")
 USER = "researcher"
 FIRST_SLURMD_PORT = 17001
+SLURMCTLD_STATE = Path("/var/spool/slurmctld")
+JOBS_OF_A_START = 100_000
+MOST_STARTS = 600
+"""Slurm's job numbers go up to 67 million."""
 CLOCK_LOOK_HOST_S = 1.0
 CLOCK_STEP_S = 5.0
 """The wall clock counts as set if it has moved by more than this against the monotonic clock since the last look."""
@@ -59,6 +64,10 @@ SlurmdLogFile=/var/log/slurm/slurmd.%n.log
 SlurmctldDebug=info
 SlurmdDebug=info
 MailProg=/bin/true
+# A job's number is never used again, not even if slurmctld was killed before it had saved the job.
+FirstJobId={first_job}
+# FirstJobId changes with each start of slurmctld; slurmd has no use for it.
+DebugFlags=NO_CONF_HASH
 # The virtual nodes claim more processors and memory than the host has: take what stands here.
 SlurmdParameters=config_overrides
 ReturnToService=2
@@ -94,16 +103,39 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE DefaultTime=INFINITE St
 CGROUP_CONF = "CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n"
 
 
-def write_slurm_configuration(cluster: str, nodes: int, processors_per_node: int) -> None:
-    """Write slurm.conf and cgroup.conf, and make the folders that they need."""
-    ports = {"first_port": FIRST_SLURMD_PORT, "last_port": FIRST_SLURMD_PORT + nodes - 1}
-    text = SLURM_CONF.format(cluster=cluster, nodes=nodes, processors=processors_per_node, **ports)
+def make_slurm_folders() -> None:
+    """Make the folders that Slurm needs."""
     Path("/etc/slurm").mkdir(exist_ok=True)
-    Path("/etc/slurm/slurm.conf").write_text(text)
-    Path("/etc/slurm/cgroup.conf").write_text(CGROUP_CONF)
-    for folder in ("/var/spool/slurmctld", "/var/log/slurm"):
-        Path(folder).mkdir(parents=True, exist_ok=True)
+    for folder in (SLURMCTLD_STATE, Path("/var/log/slurm")):
+        folder.mkdir(parents=True, exist_ok=True)
         shutil.chown(folder, "slurm", "slurm")
+
+
+def write_slurm_configuration(cluster: str, nodes: int, processors_per_node: int) -> None:
+    """Write slurm.conf and cgroup.conf for another start of slurmctld."""
+    ports = {"first_port": FIRST_SLURMD_PORT, "last_port": FIRST_SLURMD_PORT + nodes - 1}
+    first_job = next_first_job(SLURMCTLD_STATE / "starts")
+    text = SLURM_CONF.format(cluster=cluster, nodes=nodes, processors=processors_per_node, first_job=first_job, **ports)
+    replace(Path("/etc/slurm/slurm.conf"), text)
+    replace(Path("/etc/slurm/cgroup.conf"), CGROUP_CONF)
+
+
+def replace(file: Path, text: str) -> None:
+    """Write a file at once: who reads it meanwhile finds the old text or the new one."""
+    made = file.with_name(f"{file.name}.new")
+    made.write_text(text)
+    made.replace(file)
+
+
+def next_first_job(counted: Path) -> int:
+    """Return the number of the first job after another start of slurmctld, which the file `counted` counts.
+
+    slurmctld saves its state every few seconds. If it was killed, jobs that it started since then are unknown to it,
+    while their processes go on for a moment; it then gave their numbers to new jobs, and drained the nodes of both.
+    """
+    starts = int(counted.read_text()) if counted.exists() else 0
+    replace(counted, f"{starts + 1}")
+    return starts % MOST_STARTS * JOBS_OF_A_START + 1
 
 
 def prepare_munge() -> None:
@@ -144,14 +176,27 @@ class Daemons:
     """The daemons of this cluster, by process id; one that ends is started again."""
 
     def __init__(self) -> None:
-        self._commands: dict[str, tuple[Sequence[str], Mapping[str, object]]] = {}
+        self._commands: dict[str, tuple[Sequence[str], Mapping[str, Any]]] = {}
+        self._preparations: dict[str, Callable[[], None]] = {}
         # A process object that is thrown away takes the end of its process with it, so each is kept until that ends.
         self._running: dict[int, tuple[str, subprocess.Popen[bytes]]] = {}
         self._started_host_s: dict[str, float] = {}
         self._pauses_host_s: dict[str, float] = {}
 
-    def start(self, name: str, command: Sequence[str], restart: Sequence[str] | None = None, **options: object) -> None:
-        """Start a daemon; if it ends, it is started again by `restart`, or by the same command."""
+    def start(
+        self,
+        name: str,
+        command: Sequence[str],
+        restart: Sequence[str] | None = None,
+        prepare: Callable[[], None] | None = None,
+        **options: Any,
+    ) -> None:
+        """Start a daemon; if it ends, it is started again by `restart`, or by the same command.
+
+        Each start is made ready by `prepare`.
+        """
+        if prepare is not None:
+            self._preparations[name] = prepare
         self._launch(name, command, options)
         self._commands[name] = (restart or command, options)
 
@@ -179,8 +224,9 @@ class Daemons:
         command, options = self._commands[name]
         self._launch(name, command, options)
 
-    def _launch(self, name: str, command: Sequence[str], options: Mapping[str, object]) -> None:
+    def _launch(self, name: str, command: Sequence[str], options: Mapping[str, Any]) -> None:
         try:
+            self._preparations.get(name, lambda: None)()
             process = subprocess.Popen(command, **options)
         except OSError as error:
             print(f"{name} cannot be started: {error}")
@@ -211,16 +257,16 @@ def watch_clock(daemons: Daemons) -> None:
             daemons.end("slurmctld")
 
 
-def start_daemons(nodes: int) -> Daemons:
-    """Start all daemons."""
+def start_daemons(nodes: int, configure: Callable[[], None]) -> Daemons:
+    """Start all daemons; `configure` writes Slurm's configuration for each start of slurmctld."""
     daemons, munge = Daemons(), pwd.getpwnam("munge")
-    account = {"user": munge.pw_uid, "group": munge.pw_gid, "extra_groups": []}
+    account: dict[str, Any] = {"user": munge.pw_uid, "group": munge.pw_gid, "extra_groups": []}
     log = os.open("/var/log/munge/munged.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     daemons.start("munged", ["munged", "--foreground"], stderr=log, **account)
     wait_until(lambda: Path("/run/munge/munge.socket.2").exists(), "munged")
     # The jobs of an earlier start of this container ended with it, so the controller begins without them. One that is
     # started again in the same container finds its jobs.
-    daemons.start("slurmctld", ["slurmctld", "-D", "-c"], restart=["slurmctld", "-D"])
+    daemons.start("slurmctld", ["slurmctld", "-D", "-c"], restart=["slurmctld", "-D"], prepare=configure)
     daemons.start("sshd", ["/usr/sbin/sshd", "-D", "-f", str(SSHD_CONFIGURATION)])
     wait_until(lambda: answers(6817), "slurmctld")
     for index in range(1, nodes + 1):
@@ -287,7 +333,7 @@ def network_is_closed() -> bool:
     return not commands
 
 
-def closing_routes(routes: Sequence[Mapping[str, object]]) -> list[list[str]]:
+def closing_routes(routes: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     """Return what `ip route` must do: delete default routes, and prohibit the host, the first address of a network."""
     prohibited = {str(route["dst"]) for route in routes if route.get("type") == "prohibit"}
     words = []
@@ -326,10 +372,11 @@ def main() -> None:
     READY.unlink(missing_ok=True)
     # What a container that was killed left there is not alive.
     Path("/run/munge/munge.socket.2").unlink(missing_ok=True)
-    write_slurm_configuration(cluster, nodes, int(os.environ["TESTBED_PROCESSORS_PER_NODE"]))
+    make_slurm_folders()
     prepare_munge()
     prepare_ssh()
-    daemons = start_daemons(nodes)
+    processors = int(os.environ["TESTBED_PROCESSORS_PER_NODE"])
+    daemons = start_daemons(nodes, lambda: write_slurm_configuration(cluster, nodes, processors))
     # Asking Slurm starts a program, while all other clusters start too: it is asked when the answer may be yes.
     wait_until(lambda: all_listen(nodes), "slurmd", pause_host_s=0.2)
     wait_until(lambda: all_idle(nodes), "Slurm", pause_host_s=0.2)

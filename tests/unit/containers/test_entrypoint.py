@@ -43,6 +43,21 @@ def test_a_daemon_that_ends_is_started_again_by_the_command_for_that(
     assert capsys.readouterr().out == 3 * "slurmctld ended (0); it is started again\n"
 
 
+def test_every_start_of_slurmctld_gives_jobs_numbers_of_its_own(
+    entrypoint: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entrypoint.time, "sleep", lambda pause_s: None)
+    daemons, first_jobs = entrypoint.Daemons(), list[int]()
+    counted = tmp_path / "starts"
+    daemons.start("slurmctld", ["true"], prepare=lambda: first_jobs.append(entrypoint.next_first_job(counted)))
+    while len(first_jobs) < 3:  # another child of this process may end first
+        daemons.await_end()
+    assert first_jobs == [1, 100_001, 200_001]
+    counted.write_text("600")
+    assert entrypoint.next_first_job(counted) == 1
+    assert counted.read_text() == "601"
+
+
 def test_a_daemon_that_ran_for_long_is_started_again_at_once(
     entrypoint: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
