@@ -1,8 +1,8 @@
 """Settings of all unit tests: hypothesis sets no deadline, because the machine may be busy.
 
 By default hypothesis tries fewer examples than usual; ``--hypothesis-profile=long`` tries the usual number.
-``--hypothesis-profile=fuzz`` is for `tests/unit/broker/test_fuzz.py` alone: more than 100,000 requests, none of which may
-take 5 s.
+``--hypothesis-profile=fuzz`` is for `tests/unit/broker/test_fuzz.py` alone: more than 100,000 requests, none of which
+may take 5 s.
 """
 
 import signal
