@@ -37,6 +37,7 @@ from emulator.model.catalogue import topology_named
 from emulator.model.documents import validate
 from emulator.model.errors import InvalidInput, RunFailed, TestbedError, TestbedNotUp
 from emulator.model.topology import Topology
+from emulator.model.traffic import parse_traffic
 from emulator.runs.container_testbed import testbed_named
 from emulator.runs.matrix import DEFAULT_REPEAT, Matrix, lay_out
 from emulator.runs.resuming import is_unfinished
@@ -46,6 +47,13 @@ LengthOption = Annotated[
     int | None, typer.Option(help="Length of a run: iterations, heat's steps, ensflow's days; chosen by default.")
 ]
 OnOption = Annotated[str, typer.Option(help="Names of the clusters to use, in order, for instance delft,leiden.")]
+TrafficOption = Annotated[
+    str,
+    typer.Option(
+        metavar="CLUSTER:SHARE,..",
+        help="Background traffic on access links while jobs run, both ways, for instance utrecht:30%.",
+    ),
+]
 CommunicationOption = Annotated[
     bool, typer.Option("--communication", help="Measure border exchange too, synchronized and not.")
 ]
@@ -93,6 +101,7 @@ def measure_factors(
     dilation: DilationOption = AUTO,
     even_if_hopeless: EvenIfHopelessOption = False,
     on: OnOption = "",
+    traffic: TrafficOption = "",
     settings: SettingsOption = None,
     communication: CommunicationOption = False,
     as_coallocated: AsCoallocatedOption = False,
@@ -122,7 +131,8 @@ def measure_factors(
         raise InvalidInput("--topology: goes with --dry-run; a testbed has the topology that it was brought up with.")
     described = described_cells(applications, grids, processors, clusters, iterations, settings)
     stated = described | described_splits(splits, given_options(context)) | {
-        "repeat": repeat, "on": names(on), "communication": communication, "as_coallocated": as_coallocated,
+        "repeat": repeat, "on": names(on), "traffic": parse_traffic(traffic),
+        "communication": communication, "as_coallocated": as_coallocated,
         "processor_speed": processor_speed, "attribute": attribute, "check": check,
         "dilation": parse_dilation(dilation),
     }  # fmt: skip

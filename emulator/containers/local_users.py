@@ -9,28 +9,20 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
-import struct
-import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import docker
 from docker.errors import DockerException
 
+from emulator.containers.programs import Program
 from emulator.containers.state import TestbedState, state_folder
-from emulator.model.errors import TestbedBusy, TestbedNotUp
+from emulator.model.errors import TestbedBusy
 from emulator.model.process_lock import ProcessLock, is_locked
 
 PROGRAM: Final = ("bash", "/usr/local/lib/testbed/local-users.sh")
 LOCK_FILE: Final = "background.lock"
-CLOSE_WITHIN_HOST_S: Final = 30.0
-"""How long the program may take to cancel all jobs: `scancel` of some hundred takes a second or two."""
-
-_FRAME: Final = struct.Struct(">BxxxL")
-_STANDARD_OUTPUT: Final = 1
-_CHUNK_BYTES: Final = 65536
 
 
 class ContainerLocalUsers:
@@ -40,7 +32,7 @@ class ContainerLocalUsers:
         self._client = client
         self._name = testbed.record.name
         self._containers = {cluster.name: cluster.container for cluster in testbed.record.clusters}
-        self._programs: dict[str, _Program] = {}
+        self._programs: dict[str, Program] = {}
         self._lock: ProcessLock | None = None
 
     def open(self, on_line: Callable[[str, str | None], None]) -> None:
@@ -58,7 +50,7 @@ class ContainerLocalUsers:
             )
         try:
             for cluster, container in self._containers.items():
-                self._programs[cluster] = _Program(self._client, container, _named(cluster, on_line))
+                self._programs[cluster] = Program(self._client, container, PROGRAM, _named(cluster, on_line))
         except BaseException:
             self.close()
             raise
@@ -102,73 +94,6 @@ class ContainerLocalUsers:
         # A container that does not run has no jobs, and Slurm forgets them when it starts again.
         with contextlib.suppress(DockerException):
             self._client.containers.get(container).exec_run([*PROGRAM, "clear"])
-
-
-class _Program:
-    """The program in one container: told what to do line by line, and read by a thread."""
-
-    def __init__(self, client: docker.DockerClient, container: str, on_line: Callable[[str | None], None]) -> None:
-        try:
-            api = client.containers.get(container).client.api
-            made = api.exec_create(container, PROGRAM, stdin=True, stdout=True, stderr=False)
-            self._response = api.exec_start(made["Id"], socket=True)
-        except DockerException as error:
-            raise TestbedNotUp(f"The container {container} lends no local users ({error}).") from error
-        self._socket: Any = getattr(self._response, "_sock", self._response)
-        self._socket.settimeout(None)
-        self._container = container
-        self._on_line = on_line
-        self._is_ending = False
-        self._thread = threading.Thread(target=self._read, name=f"local-users-{container}", daemon=True)
-        self._thread.start()
-
-    def tell(self, line: str) -> None:
-        """Tell the program what to do.
-
-        Raises:
-            TestbedNotUp: if it has ended.
-        """
-        try:
-            self._socket.sendall(f"{line}\n".encode())
-        except OSError as error:
-            raise TestbedNotUp(f"The container {self._container} lends its local users no longer ({error}).") from error
-
-    def end(self) -> None:
-        """End its input, so that it cancels all jobs and ends."""
-        self._is_ending = True
-        with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_WR)
-
-    def close(self) -> bool:
-        """Wait until it has ended, and return whether it has."""
-        self._thread.join(CLOSE_WITHIN_HOST_S)
-        has_ended = not self._thread.is_alive()
-        self._socket.close()
-        self._response.close()
-        return has_ended
-
-    def _read(self) -> None:
-        unfinished = b""
-        with contextlib.suppress(OSError, EOFError):
-            while True:
-                kind, length = _FRAME.unpack(self._received(_FRAME.size))
-                content = self._received(length)
-                if kind != _STANDARD_OUTPUT:
-                    continue
-                *lines, unfinished = (unfinished + content).split(b"\n")
-                for line in lines:
-                    self._on_line(line.decode(errors="replace"))
-        if not self._is_ending:
-            self._on_line(None)
-
-    def _received(self, length: int) -> bytes:
-        content = b""
-        while len(content) < length:
-            chunk: bytes = self._socket.recv(min(_CHUNK_BYTES, length - len(content)))
-            if not chunk:
-                raise EOFError
-            content += chunk
-        return content
 
 
 def lock_file(name: str) -> Path:

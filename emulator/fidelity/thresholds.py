@@ -118,6 +118,9 @@ stream that takes some share of the link for half of the time may cost the job t
 `VOID_ERROR` the job is void, as if the link's rate were wrong by as much.
 """
 
+SUSPECT_MISSING_TRAFFIC: Final = 0.02
+"""Above this share of the background traffic that was asked for and not sent, a measurement under it is suspect."""
+
 LEAST_SHARE_IN_BAND: Final = 0.95
 """Below this share of the time with its background load in its band, after the first minute, a run is suspect.
 

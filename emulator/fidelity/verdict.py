@@ -23,6 +23,7 @@ from emulator.fidelity.thresholds import (
     SUSPECT_IO_PRESSURE,
     SUSPECT_LATE_PHASES,
     SUSPECT_MEMORY_PRESSURE,
+    SUSPECT_MISSING_TRAFFIC,
     SUSPECT_OTHER_CPU,
     SUSPECT_OVERHEAD,
     SUSPECT_STOLEN,
@@ -149,6 +150,12 @@ def _judge_strangers(found: StrangersTraffic | None) -> Verdict:
     judgement = Judgement.VOID if found.share > VOID_ERROR else Judgement.SUSPECT
     reason = f"traffic of others took {_percent(found.share)} of the access link {found.link}"
     return Verdict(judgement, (reason,), frozenset({AGAIN}))
+
+
+def judge_traffic(missing_share: float) -> Verdict:
+    """Judge background traffic of which a share was not sent, because the host was too busy."""
+    reason = "{} of the background traffic could not be sent"
+    return _suspect_above(missing_share, SUSPECT_MISSING_TRAFFIC, reason, LARGER)
 
 
 def _judge_stolen(found: Conditions, *, unpaced: bool) -> Verdict:

@@ -90,7 +90,7 @@ def tried_choices(
         RunFailed: if the testbed was lost.
     """
     subjects = [_subject(matrix, cells, testbed.topology, resources) for cells in problems]
-    tried = choose_dilations(testbed, subjects, folder, report_progress)
+    tried = choose_dilations(testbed, subjects, folder, report_progress, traffic=matrix.traffic)
     return {cells[0].problem: _choice(matrix, cells, tried[cells[0].problem.shown]) for cells in problems}
 
 

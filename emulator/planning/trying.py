@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from apps.registry import application_named
@@ -26,7 +27,14 @@ from emulator.planning.plan import HOST_PILOT_S
 from emulator.runs.following import follow_until
 from emulator.runs.holding import Testbed, held
 from emulator.runs.progress import ProgressReport, ReportProgress
-from emulator.runs.recorded_run import begun_manifest, conclude, evidence_gathered, program_links, recorded
+from emulator.runs.recorded_run import (
+    begun_manifest,
+    carried_traffic,
+    conclude,
+    evidence_gathered,
+    program_links,
+    recorded,
+)
 from emulator.runs.recording import EndedJob, Recorder
 from emulator.runs.run_directory import read_rows, replace_rows
 
@@ -119,10 +127,11 @@ def choose_dilations(
     folder: Path,
     report_progress: ReportProgress,
     pace: Pace = Pace(),
+    traffic: Mapping[str, float] = MappingProxyType({}),
 ) -> dict[str, Tried]:
     """Make the pilots of `subjects` with records in `folder`; return the dilation of each by name.
 
-    The links are left as the last pilots needed them.
+    The links are left as the last pilots needed them; `traffic` is background traffic that is sent meanwhile.
 
     Raises:
         TestbedBusy: if another run holds the testbed.
@@ -131,7 +140,7 @@ def choose_dilations(
     trying = [_Trying(subject) for subject in subjects]
     rows = read_rows(folder, PilotRow)
     while needed := [step.dilation for each in trying if isinstance(step := each.next, Needed)]:
-        session = _PilotSession(testbed, Dilation(min(needed)), folder, rows, report_progress, pace)
+        session = _PilotSession(testbed, Dilation(min(needed)), folder, rows, report_progress, pace, traffic)
         session.run(trying)
     chosen: dict[str, Tried] = {}
     for each in trying:
@@ -151,6 +160,7 @@ class _PilotSession:
     rows: list[PilotRow]
     report_progress: ReportProgress
     pace: Pace
+    traffic: Mapping[str, float]
 
     def run(self, trying: Sequence[_Trying]) -> None:
         """Make the pilots that `trying` need at this dilation, until none is needed at it."""
@@ -164,7 +174,7 @@ class _PilotSession:
             recorded(self.testbed, run, manifest, self.folder / str(number)) as recorder,
         ):
             program_links(self.testbed, recorder, self.report_progress)
-            with evidence_gathered(self.testbed, recorder):
+            with evidence_gathered(self.testbed, recorder), carried_traffic(self.testbed, self.traffic, recorder):
                 self.testbed.client.start_run(run.id)
                 for each in trying:
                     while trial := each.needed_at(self.dilation.factor):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from emulator.containers.wan.controls import Control
-from emulator.fidelity.verdict import judge_links
+from emulator.fidelity.verdict import Verdict, judge_links, judge_traffic
 from emulator.model.clock import Dilation
 from emulator.model.documents import validate
 from emulator.model.evidence import LinkCheck
@@ -21,7 +21,7 @@ from emulator.runs.cell_runs import CellRuns, run_in_turn, turns
 from emulator.runs.holding import Testbed, held
 from emulator.runs.matrix import Layout, Matrix, Problem
 from emulator.runs.progress import ReportProgress
-from emulator.runs.recorded_run import begun_manifest, checked_links, conclude, recorded
+from emulator.runs.recorded_run import begun_manifest, carried_traffic, checked_links, conclude, recorded
 from emulator.runs.recording import EndedJob, Finished
 
 
@@ -96,7 +96,10 @@ class Session:
             held(testbed, request, more_follow=more_follow) as run,
             recorded(testbed_here, run, manifest, self.records) as recorder,
         ):
-            with checked_links(testbed_here, recorder, report_progress) as checks:
+            with (
+                checked_links(testbed_here, recorder, report_progress) as checks,
+                carried_traffic(testbed_here, matrix.traffic, recorder) as load,
+            ):
                 runs = run_in_turn(
                     testbed_here,
                     run,
@@ -109,13 +112,13 @@ class Session:
                     every_run_counts=self.every_run_counts,
                 )
             conclude(testbed_here, run, recorder, checks, self.jobs, self.progress)
-        return self._judged(runs, tuple(checks))
+        return self._judged(runs, tuple(checks), judge_traffic(load.missing_share))
 
-    def _judged(self, runs: CellRuns, checks: tuple[LinkCheck, ...]) -> SessionRuns:
-        """Return the runs with the links' checks held against those made in this session."""
+    def _judged(self, runs: CellRuns, checks: tuple[LinkCheck, ...], traffic: Verdict) -> SessionRuns:
+        """Return the runs with the checks of links and the verdict on `traffic` held against those made here."""
         finished = {}
         for cell in self.layout.cells:
-            verdict = judge_links(checks, cell.specification.clusters)
+            verdict = Verdict.worst_of([judge_links(checks, cell.specification.clusters), traffic])
             finished[cell.name] = tuple(
                 job.judged_also(verdict) if job.folder == self.records else job for job in runs.finished[cell.name]
             )

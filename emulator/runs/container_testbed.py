@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -23,6 +23,7 @@ from emulator.containers.wan.controls import Control
 from emulator.containers.wan.handle import WanHandle, wan_handle
 from emulator.containers.wan.measurements import LinkMeasurement, Quantity, WideAreaReport
 from emulator.containers.wan.router import Backend, Router
+from emulator.containers.wan.traffic import TrafficLoad, carrying
 from emulator.containers.wan.verify import check_patiently, check_wide_area, verify_wide_area
 from emulator.containers.wan.wide_area import program_wide_area, programmed_wide_area
 from emulator.model.clock import REAL_TIME, Dilation
@@ -31,6 +32,7 @@ from emulator.model.errors import InvalidInput, TestbedBusy, WideAreaUnfaithful
 from emulator.model.evidence import LinkCheck, LinkFault
 from emulator.model.records import LinkRow
 from emulator.model.topology import Topology
+from emulator.model.traffic import Flow
 from emulator.model.views import RunRequest
 from emulator.runs.holding import Testbed, held
 
@@ -61,6 +63,10 @@ class ContainerWideArea:
         """Set every link to `dilation`, and return the kind of router that carries the links."""
         topology, shared = self.control.of(self.topology, dilation), self.control.shared
         return program_wide_area(self.handle, topology, dilation, shared=shared).shown
+
+    def carrying(self, flows: Sequence[Flow], dilation: Dilation) -> AbstractContextManager[TrafficLoad]:
+        """Send background traffic at `dilation` inside the context."""
+        return carrying(self.handle, self.topology, flows, dilation)
 
     def check(self, dilation: Dilation, moment: str) -> tuple[LinkCheck, list[LinkRow]]:
         """Read back the program of the links, then measure every link briefly."""
@@ -99,6 +105,10 @@ class UnshapedWideArea:
     def program(self, dilation: Dilation) -> str:
         """Do nothing: there is no router."""
         return "none: all links are real"
+
+    def carrying(self, flows: Sequence[Flow], dilation: Dilation) -> AbstractContextManager[TrafficLoad]:
+        """Do nothing: there are no `flows` between real clusters (`flows_of`)."""
+        return contextlib.nullcontext(TrafficLoad())
 
     def check(self, dilation: Dilation, moment: str) -> tuple[LinkCheck, list[LinkRow]]:
         """Return a check without measurements and faults."""

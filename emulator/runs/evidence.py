@@ -134,14 +134,18 @@ class Gathering:
             execution = TimeInterval(began_s, ended_s, self._clock.dilation)
         return conditions_of_job(rows, faults, self._host, self._topology, clusters, execution)
 
-    def carried_since(self, began_s: float, clusters: Collection[str]) -> dict[str, Carried]:
-        """Look, and return what crossed the access links of `clusters` since an emulated timestamp, where counted."""
+    def carried_since(self, began_s: float, clusters: Collection[str]) -> tuple[dict[str, Carried], float]:
+        """Look, and return what crossed the access links of `clusters` since an emulated timestamp, where counted.
+
+        Returns it with the host seconds in which it did: they begin up to a look before that timestamp.
+        """
         with self._lock:
             if self._clock is None or self._ended.is_set():
-                return {}
+                return {}, 0.0
             self._look()
             rows = self._evidence.during(self._clock.host_steady_s(began_s), host_steady_now_s())
-        return _added({}, (row for row in rows if row.part in clusters))
+        host_duration_s = sum(row.host_interval_s for row in rows if row.part == HOST_PART)
+        return _added({}, (row for row in rows if row.part in clusters)), host_duration_s
 
     def carried_in_all(self) -> tuple[dict[str, Carried], float]:
         """Return what crossed the access links in the whole run until the last look, and its host seconds."""

@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from emulator.client import BrokerClient
 from emulator.containers.wan.controls import Control
+from emulator.containers.wan.traffic import TrafficLoad
 from emulator.model.clock import REAL_TIME, Dilation
 from emulator.model.errors import TestbedError
 from emulator.model.evidence import LinkCheck
 from emulator.model.process_lock import ProcessLock, is_left
 from emulator.model.records import ImageRecord, LinkRow
 from emulator.model.topology import Topology
+from emulator.model.traffic import Flow
 from emulator.model.views import RunRequest, RunView
 from emulator.runs.local_users import LocalUsers
 from emulator.runs.telemetry import TelemetryFactory, unobserved
@@ -39,6 +41,9 @@ class WideArea(Protocol):
 
     def program(self, dilation: Dilation) -> str:
         """Set every link to `dilation`, and return the kind of router that carries the links."""
+
+    def carrying(self, flows: Sequence[Flow], dilation: Dilation) -> AbstractContextManager[TrafficLoad]:
+        """Send background traffic at `dilation` inside the context."""
 
     def check(self, dilation: Dilation, moment: str) -> tuple[LinkCheck, list[LinkRow]]:
         """Measure every link briefly at the dilation it is programmed to; `moment` is *before* or *after* the run."""

@@ -24,6 +24,7 @@ from emulator.model.job import MAX_COMPONENT_PROCESSORS, ArgumentName, JobName, 
 from emulator.model.processor import Processor
 from emulator.model.request import RequestKind
 from emulator.model.topology import Name, Topology
+from emulator.model.traffic import TrafficShare, flows_of
 
 DEFAULT_DILATION: Final = 8.0
 DEFAULT_REPEAT: Final = 3
@@ -43,13 +44,14 @@ Counts = Annotated[tuple[Count, ...], Field(min_length=1)]
 class Matrix(DocumentModel):
     """What to measure: every combination of its lists, `repeat` times each.
 
-    `clusters` are numbers of clusters, over which a job is spread in equal parts; `splits` are the sizes of parts that
-    need not be equal. `iterations` is the length of each run in the application's own unit, `dilation` that of all
-    problems (None: both are chosen for each problem). `on` names the clusters in the order in which cells use them;
-    empty: the topology's order. `arguments` go to every application, `own_arguments` to the one named. With
-    `communication` every cell is run synchronized too, with `as_coallocated` one cluster also over the interconnect of
-    co-allocated jobs. `processor_speed` divides what computing takes. With `attribute` the control runs are made that
-    split each extension factor into parts, with `check` all is repeated at twice the dilation.
+    `clusters` are numbers of clusters, over which a job is spread in equal parts; `splits` are the sizes of parts
+    that need not be equal. `iterations` is the length of each run in the application's own unit, `dilation` that of
+    all problems (None: both are chosen for each problem). `on` names the clusters in the order in which cells use
+    them; empty: the topology's order. `traffic` is background traffic on access links (`model.traffic`).
+    `arguments` go to every application, `own_arguments` to the one named. With `communication` every cell is run
+    synchronized too, with `as_coallocated` one cluster also over the interconnect of co-allocated jobs.
+    `processor_speed` divides what computing takes. With `attribute` the control runs are made that split each
+    extension factor into parts, with `check` all is repeated at twice the dilation.
     """
 
     applications: Annotated[tuple[Name, ...], Field(min_length=1)]
@@ -61,6 +63,7 @@ class Matrix(DocumentModel):
     iterations: PositiveInt | None = None
     dilation: Annotated[float, Field(gt=0, le=10_000)] | None = None
     on: tuple[Name, ...] = ()
+    traffic: dict[Name, TrafficShare] = Field(default_factory=dict)
     arguments: Values = Field(default_factory=dict)
     own_arguments: dict[Name, Values] = Field(default_factory=dict)
     communication: bool = False
@@ -241,9 +244,10 @@ def lay_out(matrix: Matrix, topology: Topology) -> Layout:
 
     Raises:
         UnknownName: if there is no such application or cluster.
-        InvalidInput: if an argument is not the user's to set.
+        InvalidInput: if an argument is not the user's to set, or links cannot carry the traffic.
         ImpossibleRequest: if no combination can be run.
     """
+    flows_of(topology, matrix.traffic)
     left_out: list[str] = []
     problems: list[tuple[Cell, ...]] = []
     for application in matrix.applications:

@@ -5,10 +5,11 @@ A run is, in this order: `held`, `recorded`, `checked_links` around its jobs, an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from emulator.containers.wan.traffic import TrafficLoad
 from emulator.fidelity.measures import RunMeasures
 from emulator.fidelity.verdict import Judgement, Verdict, judge_run
 from emulator.model.clock import Dilation
@@ -16,6 +17,7 @@ from emulator.model.errors import TestbedError
 from emulator.model.evidence import LinkCheck
 from emulator.model.job import JobState
 from emulator.model.records import Manifest, RunKind, RunProgress
+from emulator.model.traffic import flows_of
 from emulator.model.views import RunRequest, RunView
 from emulator.runs.evidence import gathering
 from emulator.runs.following import record_rest
@@ -119,6 +121,14 @@ def evidence_gathered(testbed: Testbed, recorder: Recorder) -> Iterator[None]:
         gathering(telemetry, recorder.directory, testbed.topology, host_size()) as recorder.evidence,
     ):
         yield
+
+
+@contextmanager
+def carried_traffic(testbed: Testbed, traffic: Mapping[str, float], recorder: Recorder) -> Iterator[TrafficLoad]:
+    """Send background traffic, stated as shares of access links, inside the context; jobs are judged with it."""
+    recorder.traffic = flows_of(testbed.topology, traffic)
+    with testbed.wide_area.carrying(recorder.traffic, recorder.dilation) as load:
+        yield load
 
 
 def conclude(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from emulator.fidelity.background import BackgroundMeasures
 from emulator.fidelity.measures import JobMeasures
-from emulator.fidelity.strangers import StrangersTraffic, strangers_traffic
+from emulator.fidelity.strangers import Carried, StrangersTraffic, strangers_traffic
 from emulator.fidelity.verdict import (
     Judgement,
     Verdict,
@@ -30,6 +30,8 @@ from emulator.model.evidence import LinkCheck
 from emulator.model.job import JobState, Timeline
 from emulator.model.records import ComponentRow, JobRow, UtilizationRow
 from emulator.model.topology import Cluster, Topology
+from emulator.model.traffic import Flow, carried_mbit
+from emulator.model.units import rate_bytes_per_s
 from emulator.model.views import EventKind, EventView, JobView
 from emulator.runs.evidence import Gathering
 from emulator.runs.run_directory import RunDirectory
@@ -107,7 +109,7 @@ class Recorder:
     number of the last event recorded. A job is judged by what its record says, by the `evidence` of its time, and by
     the `link_checks` made until then. `background` is told of the grid's use of the clusters, and `background_measures`
     says how that load kept to its band. `notes` holds what the live page is told. `files` is told which input files are
-    not needed any more.
+    not needed any more. `traffic` is the background traffic that is sent meanwhile.
     """
 
     directory: RunDirectory
@@ -124,6 +126,7 @@ class Recorder:
     files: FilesListener | None = None
     background_measures: BackgroundMeasures | None = None
     notes: NoteBook | None = None
+    traffic: Sequence[Flow] = ()
     _held: dict[int, JobView] = field(default_factory=dict)
     _wide_area: WideAreaUse = field(init=False)
     _usage: dict[str, _Usage] = field(default_factory=dict)
@@ -212,8 +215,10 @@ class Recorder:
         own = self._wide_area.own_of(job)
         if not own or job.placed_s is None or job.started_s is None or job.finished_s is None:
             return None
-        carried = evidence.carried_since(job.placed_s, own)
-        return strangers_traffic(self.topology, job.finished_s - job.started_s, carried, own)
+        carried, host_duration_s = evidence.carried_since(job.placed_s, own)
+        return strangers_traffic(
+            self.topology, job.finished_s - job.started_s, carried, self._with_traffic(own, host_duration_s)
+        )
 
     @property
     def strangers(self) -> StrangersTraffic | None:
@@ -222,7 +227,18 @@ class Recorder:
             return None
         carried, host_duration_s = self.evidence.carried_in_all()
         duration_s = self.dilation.emulated_duration_s(host_duration_s)
-        return strangers_traffic(self.topology, duration_s, carried, self._wide_area.own, self._wide_area.jobs)
+        own = self._with_traffic(self._wide_area.own, host_duration_s)
+        return strangers_traffic(self.topology, duration_s, carried, own, self._wide_area.jobs)
+
+    def _with_traffic(self, own: Mapping[str, Carried], host_duration_s: float) -> dict[str, Carried]:
+        """Return what jobs sent and received, together with the background traffic of that time."""
+        duration_s = self.dilation.emulated_duration_s(host_duration_s)
+        found: dict[str, Carried] = {}
+        for cluster, (sent, received) in own.items():
+            up_mbit, down_mbit = carried_mbit(self.traffic, cluster)
+            up_bytes, down_bytes = rate_bytes_per_s(up_mbit) * duration_s, rate_bytes_per_s(down_mbit) * duration_s
+            found[cluster] = (sent + round(up_bytes), received + round(down_bytes))
+        return found
 
     def _judged(self, job: JobView, measures: JobMeasures) -> Verdict:
         clusters = {part.cluster for part in job.components}

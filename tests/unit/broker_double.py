@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -19,6 +20,7 @@ import pytest
 
 from emulator.client import BrokerClient
 from emulator.containers.wan.controls import Control
+from emulator.containers.wan.traffic import TrafficLoad
 from emulator.model.catalogue import topology_named
 from emulator.model.clock import Dilation
 from emulator.model.evidence import LinkCheck
@@ -26,6 +28,7 @@ from emulator.model.files import FileRegistration, FileView, ReplicaView
 from emulator.model.job import JobState
 from emulator.model.proof import PROOF_PATH, proof_of
 from emulator.model.records import LinkRow
+from emulator.model.traffic import Flow
 from emulator.model.views import ComponentView, EventKind, EventView, JobView, RunRequest, RunState, RunView, Submission
 from emulator.runs.holding import Testbed
 
@@ -196,6 +199,8 @@ class WideAreaDouble:
         self.check_made = LinkCheck("before")
         self.control = Control.AS_ASKED
         self.controls: list[tuple[Control, float]] = []
+        self.traffic: list[tuple[tuple[Flow, ...], float]] = []
+        self.missing_share = 0.0
 
     def under(self, control: Control) -> WideAreaDouble:
         """Return a double under another control that records to the same lists."""
@@ -205,6 +210,10 @@ class WideAreaDouble:
 
     def is_guest(self) -> bool:
         return False
+
+    def carrying(self, flows: Sequence[Flow], dilation: Dilation) -> AbstractContextManager[TrafficLoad]:
+        self.traffic.append((tuple(flows), dilation.factor))
+        return nullcontext(TrafficLoad(self.missing_share))
 
     def program(self, dilation: Dilation) -> str:
         self.programmed.append(dilation.factor)

@@ -50,6 +50,22 @@ def test_the_cells_of_a_problem_take_turns_and_factors_are_relative_to_one_clust
     assert not broker.held
 
 
+def test_background_traffic_lasts_as_long_as_the_jobs_and_falls_short_of_no_more_than_2_percent(
+    testbed, wide_area, tmp_path
+):
+    matrix = MATRIX.model_copy(update={"traffic": {"delft": 0.3}})
+    measured = measure(testbed, matrix, tmp_path / "enough", silent)
+    ((flows, dilation),) = wide_area.traffic
+    assert {flow.source for flow in flows if flow.target != "delft"} == {"delft"}
+    assert (len(flows), dilation) == (6, 8.0)
+    assert measured.verdict.judgement == "valid"
+    assert read_manifest(tmp_path / "enough").workload["traffic"] == {"delft": 0.3}
+    wide_area.missing_share = 0.05
+    measured = measure(testbed, matrix, tmp_path / "less", silent)
+    assert {cell.row.verdict for cell in measured.cells} == {"suspect"}
+    assert "5.0% of the background traffic could not be sent" in measured.cells[1].row.reasons
+
+
 def test_a_matrix_is_run_problem_by_problem_and_each_factor_compares_equal_problems(testbed, tmp_path):
     matrix = MATRIX.model_copy(update={"grids": (100, 400), "clusters": (1, 2), "repeat": 2})
     measure(testbed, matrix, tmp_path / "run", silent)

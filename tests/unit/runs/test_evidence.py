@@ -13,8 +13,9 @@ from emulator.containers.telemetry.link_counts import LinkCount
 from emulator.fidelity.conditions import HostSize
 from emulator.measurement.extension import measure
 from emulator.model import clock
-from emulator.model.clock import REAL_TIME, EmulatedClock
+from emulator.model.clock import REAL_TIME, Dilation, EmulatedClock
 from emulator.model.evidence import EvidenceRow, LinkFaultRow
+from emulator.model.units import rate_bytes_per_s
 from emulator.runs.evidence import HOST_LEAST_INTERVAL_S, Gathering
 from emulator.runs.matrix import Matrix
 from emulator.runs.run_directory import read_rows, read_run
@@ -128,6 +129,29 @@ def test_what_crossed_access_links_is_held_against_what_ranks_sent(
     assert ("traffic of others took" in double.verdict_reasons) is (strangers_bytes > 0)
 
 
+@pytest.mark.parametrize(("stated", "verdict"), [({}, "void"), ({"delft": 0.3}, "valid")])
+def test_background_traffic_that_was_asked_for_is_nobody_elses(
+    observed, broker, scripted, tmp_path, stated, verdict, monkeypatch
+):
+    """Amsterdam, one of three that delft exchanges traffic with, carries a third of it."""
+    own_bytes, scripted.sent_bytes, scripted.grows_by = 10**8, 0, Counters(host_cpu_s=0.0)
+
+    def sending(job):
+        began_s = time.monotonic()
+        time.sleep(2 * HOST_LEAST_INTERVAL_S)
+        bytes_per_s = rate_bytes_per_s(0.3 * observed.topology.cluster("delft").access_link.up_mbit) / 3
+        lasted_s = Dilation(MATRIX.dilation).emulated_duration_s(time.monotonic() - began_s)
+        scripted.sent_bytes += own_bytes + int(bytes_per_s * lasted_s)
+        broker.finish(job)
+
+    broker.on_submit = sending
+    broker.more_results = lambda job: {"wide_area_bytes": [[own_bytes, own_bytes]] * 2}
+    matrix = MATRIX.model_copy(update={"traffic": stated})
+    measure(observed, matrix, tmp_path / "run", silent)
+    _, double = read_run(tmp_path / "run").jobs
+    assert double.verdict == verdict, double.verdict_reasons
+
+
 class Run:
     """A gathering into a directory, at real time."""
 
@@ -235,8 +259,8 @@ def test_a_wall_clock_that_is_set_changes_nothing_of_what_crossed_the_links(test
     scripted.sent_bytes = 0
     run = Run(testbed, scripted, Rows())
     scripted.sent_bytes = 1000
-    assert run.gathering.carried_since(0.0, TWO)["delft"] == (1000, 1000)
+    assert run.gathering.carried_since(0.0, TWO)[0]["delft"] == (1000, 1000)
     began_s, read = run.now_s(), time.time
     monkeypatch.setattr(time, "time", lambda: read() + step_s)
     scripted.sent_bytes = 1500
-    assert run.gathering.carried_since(began_s, TWO)["delft"] == (500, 500)
+    assert run.gathering.carried_since(began_s, TWO)[0]["delft"] == (500, 500)
