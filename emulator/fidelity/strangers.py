@@ -21,6 +21,10 @@ SMALL_TALK_BYTES: Final = 50_000
 """Bytes on a link that are neither a rank's nor a stranger's: MPI opens connections, and addresses are resolved."""
 
 
+TRAFFIC_ERROR: Final = 0.05
+"""The share of a run's own background traffic by which what crossed a link may exceed it, and nobody else sent it."""
+
+
 @dataclass(frozen=True, slots=True)
 class StrangersTraffic:
     """The traffic of others over an access link, as a share of what it could carry while the job executed."""

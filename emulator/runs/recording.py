@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from emulator.fidelity.background import BackgroundMeasures
 from emulator.fidelity.measures import JobMeasures
-from emulator.fidelity.strangers import Carried, StrangersTraffic, strangers_traffic
+from emulator.fidelity.strangers import TRAFFIC_ERROR, Carried, StrangersTraffic, strangers_traffic
 from emulator.fidelity.verdict import (
     Judgement,
     Verdict,
@@ -231,8 +231,11 @@ class Recorder:
         return strangers_traffic(self.topology, duration_s, carried, own, self._wide_area.jobs)
 
     def _with_traffic(self, own: Mapping[str, Carried], host_duration_s: float) -> dict[str, Carried]:
-        """Return what jobs sent and received, together with the background traffic of that time."""
-        duration_s = self.dilation.emulated_duration_s(host_duration_s)
+        """Return what jobs sent and received, together with the background traffic of that time.
+
+        Links and senders are not read at one moment, so that a little more of it counts as sent.
+        """
+        duration_s = (1.0 + TRAFFIC_ERROR) * self.dilation.emulated_duration_s(host_duration_s)
         found: dict[str, Carried] = {}
         for cluster, (sent, received) in own.items():
             up_mbit, down_mbit = carried_mbit(self.traffic, cluster)
