@@ -37,7 +37,8 @@ class JobRow(Row):
     `components` are sizes in processors in the order of the request, `execution_clusters` the cluster of each.
     `runtime_s` is the application's own time from its first to its last iteration, a part of `execution_time_s`.
     `host_lateness_s` is an upper bound, in host seconds, on how much late phases lengthened `runtime_s`.
-    `interconnects` names the interconnects of its messages.
+    `interconnects` names the interconnects of its messages. `given_up_s` is when a job that was never placed left the
+    queue: it was given up, or it failed or was cancelled there.
 
     The timestamps and periods of the claiming procedure (the Close-to-Files paper, section 3): `placed_s` is its JPT,
     `estimated_transfer_s` its FTT, and `claim_due_s` its JCT (of the last try). `planned_start_s` is its JST after all
@@ -72,6 +73,7 @@ class JobRow(Row):
     started_s: float | None = None
     finished_s: float | None = None
     released_s: float | None = None
+    given_up_s: float | None = None
     queue_time_s: float | None = None
     overhead_s: float | None = None
     processor_gained_time_s: float | None = None

@@ -163,3 +163,16 @@ def test_without_a_background_load_there_are_no_rows_of_one(tmp_path):
     assert run.background == []
     assert run.manifest.background is None
     assert {row.background_processors for row in run.utilization} == {None}
+
+
+def test_a_job_that_was_given_up_has_the_time_of_that_and_waits_no_longer(tmp_path):
+    campaign = tmp_path / "W2.yaml"
+    campaign.write_text((CAMPAIGNS / "W2.yaml").read_text() + "tries_threshold: 3\n")
+    run, _ = simulated(tmp_path, str(campaign), jobs=80)
+    given_up = [job for job in run.jobs if job.state == "failed"]
+    assert given_up
+    assert all(job.submitted_s < job.given_up_s < job.submitted_s + 5 * 4 for job in given_up)
+    assert {job.reason for job in given_up} == {"Given up: not placed in 4 placement tries."}
+    assert {job.placement_tries for job in given_up} == {4}
+    assert all(job.given_up_s is None for job in run.jobs if job.state == "finished")
+    assert CampaignRun(read_timelines(tmp_path / "run")).longest_queue < len(given_up) / 2
