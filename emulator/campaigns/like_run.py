@@ -19,7 +19,6 @@ from emulator.campaigns.simulated_run import NamedJob
 from emulator.fidelity.background import SETTLING_S, BandWatch
 from emulator.model.errors import InvalidInput
 from emulator.model.records import (
-    FORMAT_VERSION,
     MANIFEST_FILE,
     SCHEDULE_FILE,
     BackgroundRow,
@@ -94,12 +93,7 @@ def _campaign_of(run: RunRecords) -> Campaign:
     manifest = run.manifest
     if manifest.kind is not RunKind.CAMPAIGN:
         raise InvalidInput(f"{run.path}: is a {manifest.kind.value}; only a live campaign can be simulated again.")
-    if manifest.format_version != FORMAT_VERSION:
-        raise InvalidInput(
-            f"{run.path}: is of format version {manifest.format_version}, and this program reads version "
-            f"{FORMAT_VERSION} (simulate it with the program that wrote it)."
-        )
-    if manifest.progress is not RunProgress.COMPLETE or len(attempts(run.path)) > 1 or len(run.jobs) < manifest.jobs:
+    if manifest.progress is not RunProgress.COMPLETE or len(attempts(run.path)) > 1:
         raise InvalidInput(
             f"{run.path}: was cut short ({len(run.jobs)} of {manifest.jobs} jobs are in it, "
             f"{manifest.progress.value}): run it again."

@@ -270,6 +270,12 @@ class ImageRecord(DocumentModel):
     packages: str = ""
 
 
+class StatedVersion(DocumentModel, extra="ignore"):
+    """The format version that a manifest states, whatever else is in it."""
+
+    format_version: int = FORMAT_VERSION
+
+
 class Manifest(DocumentModel):
     """The description of a run: everything needed to understand, judge and repeat it.
 

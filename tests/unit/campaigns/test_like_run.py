@@ -144,7 +144,7 @@ def test_file_transfers_are_no_part_of_the_recorded_overhead_since_they_are_simu
         ({"kind": RunKind.MEASUREMENT}, "live: is a measurement; only a live campaign"),
         ({"format_version": 7}, "live: is of format version 7, and this program reads version 1"),
         ({"progress": RunProgress.INCOMPLETE}, "live: was cut short .5 of 5 jobs are in it, incomplete."),
-        ({"jobs": 6}, "live: was cut short .5 of 6 jobs are in it"),
+        ({"jobs": 6}, "live: is complete by its manifest.json, but jobs.csv holds 5 of its 6 jobs"),
         ({"workload": {"name": "x"}}, "manifest.json: workload: "),
     ],
 )
