@@ -140,10 +140,8 @@ def simulate_prepared(
         if subject.background is not None:
             subject.background.keep_changes()
     seed = options.seed if subject.seed is None else subject.seed
-    jobs = subject.jobs
-    check_warm_up(jobs, options)
-    if options.estimate_factor is not None:
-        jobs = with_estimates(jobs, options.estimate_factor, seed)
+    check_warm_up(subject.jobs, options)
+    jobs = estimated(subject.jobs, options, seed)
     with nullcontext() if jobs_out is None else written_whole(jobs_out) as lines:
         result = simulate(
             jobs,
@@ -164,6 +162,15 @@ def simulate_prepared(
     if out is not None:
         _write(out, subject, seed, result)
     return result
+
+
+def estimated(jobs: Iterable[StreamJob], options: SimulationOptions, seed: int) -> Iterable[StreamJob]:
+    """Return `jobs` with the estimates that the options say are drawn from `seed`; else as they are.
+
+    Raises:
+        InvalidInput: if the factor of the estimates is below 1 or not finite.
+    """
+    return jobs if options.estimate_factor is None else with_estimates(jobs, options.estimate_factor, seed)
 
 
 def check_warm_up(jobs: Iterable[StreamJob], options: SimulationOptions) -> None:

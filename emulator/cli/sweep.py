@@ -15,7 +15,13 @@ from emulator.cli.compiling import compile_simulator
 from emulator.cli.completion import topologies, workloads
 from emulator.cli.options import JsonOption, make_folder
 from emulator.cli.progress import sweep_progress
-from emulator.cli.simulation_options import FactorsOption, GeneratedOption, JobsOption, WarmUpOption
+from emulator.cli.simulation_options import (
+    EstimateFactorOption,
+    FactorsOption,
+    GeneratedOption,
+    JobsOption,
+    WarmUpOption,
+)
 from emulator.cli.tables import show_rows
 from emulator.model.errors import InvalidInput
 from emulator.policies.names import check_policy_name, check_queue_name
@@ -71,6 +77,7 @@ def sweep(
     band: BandOption = None,
     extension_factors: FactorsOption = None,
     grid: GridOption = None,
+    estimate_factor: EstimateFactorOption = None,
     warm_up: WarmUpOption = 0,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
@@ -89,7 +96,7 @@ def sweep(
 
     request = SweepRequest(
         workload, named, queued, parsed_loads(loads), seeds, topology, clusters, jobs, quota, band,
-        extension_factors, grid, warm_up,
+        extension_factors, grid, warm_up, estimate_factor,
     )  # fmt: skip
     request.names()
     force = Workforce(workers, scheduler)
