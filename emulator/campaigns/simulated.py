@@ -136,15 +136,15 @@ def simulate_prepared(
             raise InvalidInput(
                 f"--out: under {SINGLE_CLUSTER} there is one cluster that the topology lacks; leave it out."
             )
-        subject = replace(subject, jobs=tuple(subject.jobs))
         if subject.background is not None:
             subject.background.keep_changes()
     seed = options.seed if subject.seed is None else subject.seed
     check_warm_up(subject.jobs, options)
     jobs = estimated(subject.jobs, options, seed)
+    subject = replace(subject, jobs=jobs if out is None else tuple(jobs))
     with nullcontext() if jobs_out is None else written_whole(jobs_out) as lines:
         result = simulate(
-            jobs,
+            subject.jobs,
             clusters=subject.topology,
             queue=_queue(subject),
             policy=_policy(subject),

@@ -137,7 +137,8 @@ def _job_row(job: StreamJob, end: FinishedJob | GivenUpJob, run: SimulatedRun, p
         job=job.id, name=named.name, application=job.application or UNNAMED, arguments=named.arguments,
         request=request.kind.value, components=request.components,
         requested_clusters=tuple(_name(run.topology, cluster) for cluster in request.clusters),
-        file=request.file or "", processors=request.processors, intended_arrival_s=job.arrival_s,
+        file=request.file or "", processors=request.processors,
+        estimate_s=request.estimate_s, intended_arrival_s=job.arrival_s,
         submitted_s=job.arrival_s, verdict=verdict.judgement, verdict_reasons="; ".join(verdict.reasons), **found,
     )  # fmt: skip
 

@@ -35,6 +35,7 @@ class JobRow(Row):
     """A job that has ended: its request, its placement, all timestamps and derived times, and its verdict.
 
     `components` are sizes in processors in the order of the request, `execution_clusters` the cluster of each.
+    `estimate_s` is the user's estimate of the execution time.
     `runtime_s` is the application's own time from its first to its last iteration, a part of `execution_time_s`.
     `host_lateness_s` is an upper bound, in host seconds, on how much late phases lengthened `runtime_s`.
     `interconnects` names the interconnects of its messages. `given_up_s` is when a job that was never placed left the
@@ -56,6 +57,7 @@ class JobRow(Row):
     requested_clusters: Names = ()
     file: str = ""
     processors: int
+    estimate_s: float | None = None
     state: str
     reason: str = ""
     placement_tries: int = 0

@@ -285,6 +285,7 @@ def job_row(job: JobView, verdict: Verdict, ended_s: float) -> JobRow:
         requested_clusters=specification.clusters,
         file=specification.file or "",
         processors=sum(specification.components),
+        estimate_s=specification.estimate_s,
         state=job.state,
         reason=job.reason,
         placement_tries=job.placement_tries,

@@ -176,3 +176,12 @@ def test_a_job_that_was_given_up_has_the_time_of_that_and_waits_no_longer(tmp_pa
     assert {job.placement_tries for job in given_up} == {4}
     assert all(job.given_up_s is None for job in run.jobs if job.state == "finished")
     assert CampaignRun(read_timelines(tmp_path / "run")).longest_queue < len(given_up) / 2
+
+
+def test_estimates_are_recorded_as_stated_or_as_drawn(tmp_path):
+    for run in ("stated", "drawn"):
+        (tmp_path / run).mkdir()
+    stated, _ = simulated(tmp_path / "stated", jobs=5)
+    assert {job.estimate_s for job in stated.jobs} == {900.0}
+    drawn, _ = simulated(tmp_path / "drawn", jobs=5, queue="sjf", estimate_factor=2.0)
+    assert all(job.execution_time_s <= job.estimate_s <= 2 * job.execution_time_s for job in drawn.jobs)

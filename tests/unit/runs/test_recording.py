@@ -45,10 +45,10 @@ def test_a_job_that_was_never_placed_has_the_time_at_which_it_left_the_queue(pla
     recorder = Recorder(directory, topology_named("mini"), REAL_TIME)  # type: ignore[arg-type]
     parts = () if placed_s is None else (ComponentView(cluster="delft", processors=4),)
     job = JobView(
-        id=1, run=1, specification=JobSpecification(name="a", application="poisson", components=(4,)),
+        id=1, run=1, specification=JobSpecification(application="poisson", components=(4,), run_time_limit_s=50),
         state=JobState.FAILED, reason="Given up: not placed in 3 placement tries.", submitted_s=10.0,
         placed_s=placed_s, components=parts,
     )  # fmt: skip
     recorder.record(EventView(sequence=1, run=1, kind=EventKind.FAILED, time_s=40.0, host_moment_s=0.0, job=job))
     rows = [row for row in directory.rows if isinstance(row, JobRow)]
-    assert [row.given_up_s for row in rows] == [given_up_s]
+    assert [(row.given_up_s, row.estimate_s) for row in rows] == [(given_up_s, 50.0)]
