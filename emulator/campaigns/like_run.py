@@ -20,8 +20,10 @@ from emulator.fidelity.background import SETTLING_S, BandWatch
 from emulator.model.errors import InvalidInput
 from emulator.model.records import (
     MANIFEST_FILE,
+    ROW_FILES,
     SCHEDULE_FILE,
     BackgroundRow,
+    JobRow,
     RunKind,
     RunProgress,
 )
@@ -53,6 +55,8 @@ def like_run(path: Path, times: Times = Times.MODEL, factors: FactorTable | floa
     run = read_run(path)
     campaign, arrivals = _campaign_of(run), _arrivals_of(run)
     topology, scale = run.manifest.topology, campaign.time_scale
+    if times is Times.RUN:
+        _check_measured(run)
     known = _times(run, arrivals, times, factors)
     middleware = topology.middleware.divided(scale) if topology.middleware else _recorded_middleware(run)
     files = campaign_files(campaign, topology, run.manifest.seed)
@@ -117,6 +121,16 @@ def _arrivals_of(run: RunRecords) -> list[Arrival]:
             )
         latest_s = arrival.arrival_s
     return arrivals
+
+
+def _check_measured(run: RunRecords) -> None:
+    """Raise `InvalidInput` if a job has an execution time that cannot be."""
+    for job in run.jobs:
+        if job.execution_time_s is not None and job.execution_time_s < 0:
+            raise InvalidInput(
+                f"{run.path / ROW_FILES[JobRow]}: job {job.job}: execution_time_s: must be zero or more, not "
+                f"{job.execution_time_s!r} (take --times model, which does not read it)."
+            )
 
 
 def _times(run: RunRecords, arrivals: Sequence[Arrival], times: Times, factors: FactorTable | float | None) -> JobTimes:

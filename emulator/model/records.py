@@ -8,7 +8,7 @@ rows is in ``rows``; the rows about measured cells are in ``cell_rows``, those a
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from pydantic import Field
 
@@ -302,7 +302,7 @@ class Manifest(DocumentModel):
     jobs: int
     policy: str
     queue: str
-    seed: int
+    seed: Annotated[int, Field(ge=0)]
     dilation: float
     paced_middleware: bool
     time_scale: float = 1.0
