@@ -324,6 +324,13 @@ def test_runs_in_folders_of_one_name_get_the_folders_above_as_well():
     assert labels_of([Path("/a/one"), Path("/a/two")]) == ["one", "two"]
 
 
+def test_a_folder_that_is_given_several_times_gets_numbers():
+    assert labels_of([Path("/a/run"), Path("/a/b/../run")]) == ["run (1)", "run (2)"]
+    given = [Path("/a/x/run"), Path("/a/y/run"), Path("/a/x/run")]
+    assert labels_of(given) == ["x/run (1)", "y/run", "x/run (2)"]
+    assert labels_of([]) == []
+
+
 @given(st.lists(st.tuples(st.floats(0, 100), st.integers(-3, 5)), min_size=1, max_size=40))
 def test_steps_hold_the_sum_of_all_changes_until_then(changes):
     found = steps({"count": changes})
