@@ -23,6 +23,9 @@ from emulator.model.uncertainty import RelativeError
 
 DEFAULT_TOPOLOGY: Final = "das2-2003"
 DEFAULT_PROCESSORS: Final = 16
+DEFAULT_GRID: Final = 400
+NO_GRID: Final = 0
+"""The grid of a job whose application has none."""
 
 
 def register(app: typer.Typer) -> None:
@@ -32,7 +35,9 @@ def register(app: typer.Typer) -> None:
 
 def predict(
     application: Annotated[str, typer.Option("--app", help="The application.")] = "poisson",
-    grid: Annotated[int, typer.Option(min=1, help="Its grid points along a side.")] = 400,
+    grid: Annotated[
+        int | None, typer.Option(min=1, help="Its grid points along a side.", show_default=str(DEFAULT_GRID))
+    ] = None,
     processors: Annotated[
         int | None, typer.Option(min=1, help="Its processors; by default those of all its parts, or 16.")
     ] = None,
@@ -66,7 +71,7 @@ def predict(
         raise InvalidInput(f"{system.name}: its processors are unpaced, so nothing is known of them.")
     sizes = _sizes(processors, split)
     job = ModelJob(
-        application_named(application).name, grid, _parts(system, sizes, on), interconnect,
+        application_named(application).name, _grid(application, grid), _parts(system, sizes, on), interconnect,
         processors_per_node, {} if exchange is None else {"exchange": exchange.value},
     )  # fmt: skip
     _check(system, job)
@@ -77,6 +82,20 @@ def predict(
     show_rows([_shown(row)], as_json=False, title=f"By the model, on {row['clusters']} of {system.name}; milliseconds")
     if system.uncertainty is None:
         print("No intervals: the topology states no uncertainty (`testbed calibrate --table` finds it).")
+
+
+def _grid(application: str, stated: int | None) -> int:
+    """Return the grid of the job.
+
+    Raises:
+        InvalidInput: if one is stated and the application has none.
+    """
+    found = application_named(application)
+    if found.has_grid:
+        return DEFAULT_GRID if stated is None else stated
+    if stated is not None:
+        raise InvalidInput(f"--grid: means nothing for {found.name}, which has no grid; leave it out.")
+    return NO_GRID
 
 
 def _check(system: Topology, job: ModelJob) -> None:
@@ -149,7 +168,7 @@ def _row(topology: Topology, job: ModelJob, iterations: int | None) -> dict[str,
     factor_ends = _ends(factor, share, None if uncertainty is None else uncertainty.factor)
     row: dict[str, object] = {
         "application": job.application,
-        "grid": job.grid,
+        "grid": job.grid if application_named(job.application).has_grid else None,
         "split": "+".join(str(size) for _, size in job.parts),
         "clusters": ",".join(job.clusters),
         "iteration_s": found.iteration_s,
@@ -175,7 +194,8 @@ def _ends(
 
 def _shown(row: dict[str, object]) -> dict[str, object]:
     """Return the row for people: intervals in one cell, times in milliseconds."""
-    found: dict[str, object] = {"job": f"{row['application']} {row['grid']} on {row['split']}"}
+    grid = "" if row["grid"] is None else f" {row['grid']}"
+    found: dict[str, object] = {"job": f"{row['application']}{grid} on {row['split']}"}
     found["iteration"] = _milliseconds(row["iteration_s"])
     if row["iteration_low_s"] is not None:
         found["95%"] = f"{_milliseconds(row['iteration_low_s'])} to {_milliseconds(row['iteration_high_s'])}"
