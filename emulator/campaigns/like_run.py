@@ -17,6 +17,7 @@ from emulator.campaigns.simulated import NO_OVERHEAD, SimulatedWorkload
 from emulator.campaigns.simulated_background import controlled_background
 from emulator.campaigns.simulated_run import NamedJob
 from emulator.fidelity.background import SETTLING_S, BandWatch
+from emulator.model.counts import number_of
 from emulator.model.errors import InvalidInput
 from emulator.model.records import (
     MANIFEST_FILE,
@@ -99,7 +100,7 @@ def _campaign_of(run: RunRecords) -> Campaign:
         raise InvalidInput(f"{run.path}: is a {manifest.kind.value}; only a live campaign can be simulated again.")
     if manifest.progress is not RunProgress.COMPLETE or len(attempts(run.path)) > 1:
         raise InvalidInput(
-            f"{run.path}: was cut short ({len(run.jobs)} of {manifest.jobs} jobs are in it, "
+            f"{run.path}: was cut short ({len(run.jobs)} of {number_of(manifest.jobs, 'job')} are in it, "
             f"{manifest.progress.value}): run it again."
         )
     return recorded_campaign(manifest.workload, source=f"{run.path / MANIFEST_FILE}: workload")
@@ -109,8 +110,8 @@ def _arrivals_of(run: RunRecords) -> list[Arrival]:
     arrivals = read_schedule(run.path / SCHEDULE_FILE)
     if len(arrivals) != run.manifest.jobs:
         raise InvalidInput(
-            f"{run.path / SCHEDULE_FILE}: holds {len(arrivals)} jobs, but the run had {run.manifest.jobs}: one of the "
-            "two is not of this run."
+            f"{run.path / SCHEDULE_FILE}: holds {number_of(len(arrivals), 'job')}, but the run had "
+            f"{run.manifest.jobs}: one of the two is not of this run."
         )
     latest_s = 0.0
     for number, arrival in enumerate(arrivals, start=1):

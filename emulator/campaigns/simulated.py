@@ -19,6 +19,7 @@ from emulator.campaigns.modelled_jobs import timed_jobs
 from emulator.campaigns.simulated_background import controlled_background
 from emulator.campaigns.simulated_run import NamedJob, SimulatedRun, write_simulated_run
 from emulator.model.catalogue import GENERATED_FROM, equal_clusters, topology_named
+from emulator.model.counts import number_of
 from emulator.model.errors import InvalidInput, UnknownName, nearest
 from emulator.model.names import spelled
 from emulator.model.project import CAMPAIGNS, DOCUMENT_SUFFIXES, names_in
@@ -177,7 +178,7 @@ def check_warm_up(jobs: Iterable[StreamJob], options: SimulationOptions) -> None
     """Raise `InvalidInput` if the warm-up leaves no job to be counted."""
     number = len(jobs) if isinstance(jobs, Sized) else options.jobs or DEFAULT_STREAM_JOBS
     if 0 < number <= options.warm_up_jobs:
-        raise InvalidInput(f"--warm-up: must be less than the {number} jobs, not {options.warm_up_jobs}.")
+        raise InvalidInput(f"--warm-up: must be less than the {number_of(number, 'job')}, not {options.warm_up_jobs}.")
 
 
 def _write(out: Path, subject: SimulatedWorkload, seed: int, result: SimulationResult) -> None:

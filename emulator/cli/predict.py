@@ -15,6 +15,7 @@ from emulator.cli.tables import show_rows
 from emulator.fidelity.iteration.accuracy import computing_share
 from emulator.fidelity.iteration.predicted import ModelJob, Predicted, predicted
 from emulator.model.catalogue import topology_named
+from emulator.model.counts import number_of
 from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.interconnects import WhichInterconnect
 from emulator.model.names import named_among
@@ -133,8 +134,8 @@ def _parts(topology: Topology, sizes: tuple[int, ...], on: str | None) -> tuple[
         asked = sum(size for cluster, size in parts if cluster == name)
         if asked > topology.cluster(name).processors:
             raise ImpossibleRequest(
-                f"{name} has {topology.cluster(name).processors} processors, not {asked}; make smaller parts with "
-                "--split, or name larger clusters with --on."
+                f"{name} has {number_of(topology.cluster(name).processors, 'processor')}, not {asked}; make "
+                "smaller parts with --split, or name larger clusters with --on."
             )
     return parts
 
@@ -156,7 +157,7 @@ def _sizes(processors: int | None, split: str | None) -> tuple[int, ...]:
     if len(sizes) == 1:
         return equal_components(DEFAULT_PROCESSORS if processors is None else processors, sizes[0])
     if processors is not None and sum(sizes) != processors:
-        raise InvalidInput(f"--split: {split} does not add up to {processors} processors.")
+        raise InvalidInput(f"--split: {split} does not add up to {number_of(processors, 'processor')}.")
     return sizes
 
 

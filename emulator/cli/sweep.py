@@ -23,12 +23,13 @@ from emulator.cli.simulation_options import (
     WarmUpOption,
 )
 from emulator.cli.tables import show_rows
+from emulator.model.counts import number_of
 from emulator.model.errors import InvalidInput
 from emulator.policies.names import check_policy_name, check_queue_name
 
 OUTCOMES_FILE: Final = "outcomes.jsonl"
 ALIKE: Final = (
-    "All {seeds} seeds gave the same in {alike} of {cells} cells, because nothing is drawn there: such a cell counts "
+    "All {seeds} seeds gave the same in {alike} of {cells}, because nothing is drawn there: such a cell counts "
     "as one simulation (n = 1) and has no interval."
 )
 SHOWN: Final = {"response_s": "response (s)", "wait_s": "wait (s)", "gross_utilization": "gross utilization"}
@@ -113,7 +114,7 @@ def sweep(
         show_rows([_shown(row) for row in rows], as_json=False, title=f"Sweep of {workload}")
     alike = sum(cell.replications == 1 for cell in cells)
     if seeds > 1 and alike:
-        print(ALIKE.format(seeds=seeds, alike=alike, cells=len(cells)), file=sys.stderr)
+        print(ALIKE.format(seeds=seeds, alike=alike, cells=number_of(len(cells), "cell")), file=sys.stderr)
     print(f"Results: {folder}", file=sys.stderr)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from emulator.model.counts import number_of
 from emulator.model.errors import InvalidInput
 from emulator.model.job import JobState
 from emulator.model.records import JobRow, RunKind, RunProgress
@@ -123,8 +124,8 @@ def _check_whole(run: RunRecords) -> None:
         raise InvalidInput(f"{run.path}: is a measurement; only streams of jobs are compared.")
     if manifest.progress is not RunProgress.COMPLETE or len(attempts(run.path)) > 1:
         raise InvalidInput(
-            f"{run.path}: was cut short ({len(run.jobs)} of {manifest.jobs} jobs are in it, {manifest.progress.value}) "
-            "and cannot be compared: run it again."
+            f"{run.path}: was cut short ({len(run.jobs)} of {number_of(manifest.jobs, 'job')} are in it, "
+            f"{manifest.progress.value}) and cannot be compared: run it again."
         )
 
 

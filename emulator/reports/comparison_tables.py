@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from emulator.model.counts import number_of
 from emulator.model.records import RunKind
 from emulator.reports.compared_runs import TIMES, UTILIZATION, Comparison, Quantity
 from emulator.reports.placement_differences import Parts
@@ -79,17 +80,19 @@ def left_out_in_words(comparison: Comparison) -> str:
     jobs = len(comparison.jobs)
     if comparison.finished == jobs:
         return ""
-    return f"Times are those of the {comparison.finished} of {jobs} jobs that finished in every run."
+    return f"Times are those of the {comparison.finished} of {number_of(jobs, 'job')} that finished in every run."
 
 
 def placements_in_words(comparison: Comparison) -> str:
     """Return how many placements differ, from which job on, and why."""
     placements = comparison.placements
     if placements.first is None:
-        return f"All {placements.placed} placements are the same."
+        are = "The only placement is" if placements.placed == 1 else f"All {placements.placed} placements are"
+        return f"{are} the same."
+    differ = "differs" if len(placements.different) == 1 else "differ"
     return (
-        f"{len(placements.different)} of {placements.placed} placements differ, the first is that of job "
-        f"{placements.first}. {placements.because}"
+        f"{len(placements.different)} of {number_of(placements.placed, 'placement')} {differ}, the first is that of "
+        f"job {placements.first}. {placements.because}"
     )
 
 

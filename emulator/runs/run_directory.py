@@ -25,6 +25,7 @@ from emulator.model.cell_rows import (
     ExtensionFactorRow,
     InvarianceRow,
 )
+from emulator.model.counts import number_of
 from emulator.model.errors import InvalidInput
 from emulator.model.faults import first_fault
 from emulator.model.process_lock import ProcessLock
@@ -274,8 +275,8 @@ def _check_complete(path: Path, manifest: Manifest, jobs: int) -> None:
     is_whole = manifest.kind is not RunKind.MEASUREMENT and manifest.progress is RunProgress.COMPLETE
     if is_whole and jobs < manifest.jobs:
         raise InvalidInput(
-            f"{path}: is complete by its {MANIFEST_FILE}, but {ROW_FILES[JobRow]} holds {jobs} of its {manifest.jobs} "
-            "jobs: rows were lost (take the file from a copy, or run it again)."
+            f"{path}: is complete by its {MANIFEST_FILE}, but {ROW_FILES[JobRow]} holds {jobs} of its "
+            f"{number_of(manifest.jobs, 'job')}: rows were lost (take the file from a copy, or run it again)."
         )
 
 
@@ -313,7 +314,7 @@ def _text(path: Path, content: bytes) -> str:
 
 def _check_length(cells: Sequence[str], header: Sequence[str]) -> None:
     if len(cells) != len(header):
-        raise InvalidInput(f"has {len(cells)} cells, and the header {len(header)} columns.")
+        raise InvalidInput(f"has {number_of(len(cells), 'cell')}, and the header {len(header)} columns.")
 
 
 def _line(cells: list[str]) -> str:

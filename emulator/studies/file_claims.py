@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Final
 
 from emulator.fidelity.intervals import ratio_of_means
+from emulator.model.counts import number_of
 from emulator.model.records import JobRow
 from emulator.runs.timelines import BACKGROUND, COALLOCATION, PGT, PWT
 from emulator.studies.campaign_runs import (
@@ -82,7 +83,7 @@ def file_claims(runs: Runs) -> tuple[Claim, ...]:
 def _cases(runs: Runs, campaign: str) -> Iterator[tuple[str, Runs]]:
     for policy in POLICIES:
         for replicas in REPLICAS:
-            name = f"{campaign.upper()}, {policy}, {replicas} replica{'s' if replicas > 1 else ''}"
+            name = f"{campaign.upper()}, {policy}, {number_of(replicas, 'replica')}"
             yield name, of_case(runs, campaign, policy, replicas)
 
 

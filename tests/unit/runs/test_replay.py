@@ -90,7 +90,7 @@ def test_a_run_whose_record_says_otherwise_ends_with_what_differs(testbed, proce
     said = json.loads(ended.stdout)
     assert (ended.exit_code, said["decisions"], said["differences"]) == (1, len(processors) + 2, 1)
     assert said["first"] == [{"number": 2, "time_s": 0.6, "what": "waiting", "recorded": "1", "replayed": "0"}]
-    assert "1 differences" in replay(tmp_path / "run").stdout
+    assert " 1 difference\n" in replay(tmp_path / "run").stdout
 
 
 def test_each_part_of_a_resumed_run_is_replayed_by_itself(testbed, processors, tmp_path):
