@@ -13,6 +13,7 @@ from typing import Annotated, Literal, NamedTuple, Self
 import numpy
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
+from emulator.model.counts import number_of
 from emulator.model.documents import DocumentModel
 from emulator.model.job import ArgumentName, JobName
 from emulator.model.topology import Name
@@ -34,7 +35,7 @@ class JobChoice(DocumentModel):
         for total, splits in self.splits.items():
             for split in splits:
                 if sum(split) != total:
-                    raise ValueError(f"splits.{total}: {list(split)} makes {sum(split)} processors")
+                    raise ValueError(f"splits.{total}: {list(split)} makes {number_of(sum(split), 'processor')}")
         return self
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from emulator.model.counts import number_of
 from emulator.model.errors import InvalidInput
 
 
@@ -28,6 +29,7 @@ def as_equal_as_possible(total: int, components: int) -> tuple[int, ...]:
         InvalidInput: if there are more components than processors, or none.
     """
     if not 1 <= components <= total:
-        raise InvalidInput(f"splitting a job: {total} processors cannot make {components} components.")
+        parts = number_of(components, "component")
+        raise InvalidInput(f"splitting a job: {number_of(total, 'processor')} cannot make {parts}.")
     size, larger = divmod(total, components)
     return (size + 1,) * larger + (size,) * (components - larger)

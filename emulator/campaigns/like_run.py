@@ -17,12 +17,14 @@ from emulator.campaigns.simulated import NO_OVERHEAD, SimulatedWorkload
 from emulator.campaigns.simulated_background import controlled_background
 from emulator.campaigns.simulated_run import NamedJob
 from emulator.fidelity.background import SETTLING_S, BandWatch
+from emulator.model.counts import number_of
 from emulator.model.errors import InvalidInput
 from emulator.model.records import (
-    FORMAT_VERSION,
     MANIFEST_FILE,
+    ROW_FILES,
     SCHEDULE_FILE,
     BackgroundRow,
+    JobRow,
     RunKind,
     RunProgress,
 )
@@ -54,6 +56,8 @@ def like_run(path: Path, times: Times = Times.MODEL, factors: FactorTable | floa
     run = read_run(path)
     campaign, arrivals = _campaign_of(run), _arrivals_of(run)
     topology, scale = run.manifest.topology, campaign.time_scale
+    if times is Times.RUN:
+        _check_measured(run)
     known = _times(run, arrivals, times, factors)
     middleware = topology.middleware.divided(scale) if topology.middleware else _recorded_middleware(run)
     files = campaign_files(campaign, topology, run.manifest.seed)
@@ -94,14 +98,9 @@ def _campaign_of(run: RunRecords) -> Campaign:
     manifest = run.manifest
     if manifest.kind is not RunKind.CAMPAIGN:
         raise InvalidInput(f"{run.path}: is a {manifest.kind.value}; only a live campaign can be simulated again.")
-    if manifest.format_version != FORMAT_VERSION:
+    if manifest.progress is not RunProgress.COMPLETE or len(attempts(run.path)) > 1:
         raise InvalidInput(
-            f"{run.path}: is of format version {manifest.format_version}, and this program reads version "
-            f"{FORMAT_VERSION} (simulate it with the program that wrote it)."
-        )
-    if manifest.progress is not RunProgress.COMPLETE or len(attempts(run.path)) > 1 or len(run.jobs) < manifest.jobs:
-        raise InvalidInput(
-            f"{run.path}: was cut short ({len(run.jobs)} of {manifest.jobs} jobs are in it, "
+            f"{run.path}: was cut short ({len(run.jobs)} of {number_of(manifest.jobs, 'job')} are in it, "
             f"{manifest.progress.value}): run it again."
         )
     return recorded_campaign(manifest.workload, source=f"{run.path / MANIFEST_FILE}: workload")
@@ -111,8 +110,8 @@ def _arrivals_of(run: RunRecords) -> list[Arrival]:
     arrivals = read_schedule(run.path / SCHEDULE_FILE)
     if len(arrivals) != run.manifest.jobs:
         raise InvalidInput(
-            f"{run.path / SCHEDULE_FILE}: holds {len(arrivals)} jobs, but the run had {run.manifest.jobs}: one of the "
-            "two is not of this run."
+            f"{run.path / SCHEDULE_FILE}: holds {number_of(len(arrivals), 'job')}, but the run had "
+            f"{run.manifest.jobs}: one of the two is not of this run."
         )
     latest_s = 0.0
     for number, arrival in enumerate(arrivals, start=1):
@@ -123,6 +122,16 @@ def _arrivals_of(run: RunRecords) -> list[Arrival]:
             )
         latest_s = arrival.arrival_s
     return arrivals
+
+
+def _check_measured(run: RunRecords) -> None:
+    """Raise `InvalidInput` if a job has an execution time that cannot be."""
+    for job in run.jobs:
+        if job.execution_time_s is not None and job.execution_time_s < 0:
+            raise InvalidInput(
+                f"{run.path / ROW_FILES[JobRow]}: job {job.job}: execution_time_s: must be zero or more, not "
+                f"{job.execution_time_s!r} (take --times model, which does not read it)."
+            )
 
 
 def _times(run: RunRecords, arrivals: Sequence[Arrival], times: Times, factors: FactorTable | float | None) -> JobTimes:

@@ -15,6 +15,7 @@ from emulator.campaigns.dilation import CampaignDilation, chosen_dilation
 from emulator.campaigns.load_generator import LoadGenerator, check_page_port
 from emulator.model.catalogue import topology_named
 from emulator.model.clock import Dilation
+from emulator.model.counts import number_of
 from emulator.model.documents import validate
 from emulator.model.errors import InvalidInput, RunFailed
 from emulator.model.job import JobKind, JobSpecification
@@ -235,7 +236,7 @@ def _run_schedule(
             if load.has_ended() and recorder.submitted < expected:
                 record_rest(testbed, run.id, recorder)
                 if recorder.submitted < expected:
-                    raise RunFailed(f"Only {recorder.submitted} of {expected} jobs reached the broker.")
+                    raise RunFailed(f"Only {recorder.submitted} of {number_of(expected, 'job')} reached the broker.")
             return len(recorder.ended) == expected
 
         report_progress(ProgressReport("starting the load generator", expected))

@@ -19,6 +19,7 @@ from emulator.campaigns.modelled_jobs import timed_jobs
 from emulator.campaigns.simulated_background import controlled_background
 from emulator.campaigns.simulated_run import NamedJob, SimulatedRun, write_simulated_run
 from emulator.model.catalogue import GENERATED_FROM, equal_clusters, topology_named
+from emulator.model.counts import number_of
 from emulator.model.errors import InvalidInput, UnknownName, nearest
 from emulator.model.names import spelled
 from emulator.model.project import CAMPAIGNS, DOCUMENT_SUFFIXES, names_in
@@ -136,17 +137,15 @@ def simulate_prepared(
             raise InvalidInput(
                 f"--out: under {SINGLE_CLUSTER} there is one cluster that the topology lacks; leave it out."
             )
-        subject = replace(subject, jobs=tuple(subject.jobs))
         if subject.background is not None:
             subject.background.keep_changes()
     seed = options.seed if subject.seed is None else subject.seed
-    jobs = subject.jobs
-    check_warm_up(jobs, options)
-    if options.estimate_factor is not None:
-        jobs = with_estimates(jobs, options.estimate_factor, seed)
+    check_warm_up(subject.jobs, options)
+    jobs = estimated(subject.jobs, options, seed)
+    subject = replace(subject, jobs=jobs if out is None else tuple(jobs))
     with nullcontext() if jobs_out is None else written_whole(jobs_out) as lines:
         result = simulate(
-            jobs,
+            subject.jobs,
             clusters=subject.topology,
             queue=_queue(subject),
             policy=_policy(subject),
@@ -166,11 +165,20 @@ def simulate_prepared(
     return result
 
 
+def estimated(jobs: Iterable[StreamJob], options: SimulationOptions, seed: int) -> Iterable[StreamJob]:
+    """Return `jobs` with the estimates that the options say are drawn from `seed`; else as they are.
+
+    Raises:
+        InvalidInput: if the factor of the estimates is below 1 or not finite.
+    """
+    return jobs if options.estimate_factor is None else with_estimates(jobs, options.estimate_factor, seed)
+
+
 def check_warm_up(jobs: Iterable[StreamJob], options: SimulationOptions) -> None:
     """Raise `InvalidInput` if the warm-up leaves no job to be counted."""
     number = len(jobs) if isinstance(jobs, Sized) else options.jobs or DEFAULT_STREAM_JOBS
     if 0 < number <= options.warm_up_jobs:
-        raise InvalidInput(f"--warm-up: must be less than the {number} jobs, not {options.warm_up_jobs}.")
+        raise InvalidInput(f"--warm-up: must be less than the {number_of(number, 'job')}, not {options.warm_up_jobs}.")
 
 
 def _write(out: Path, subject: SimulatedWorkload, seed: int, result: SimulationResult) -> None:

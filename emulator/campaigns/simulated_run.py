@@ -35,14 +35,11 @@ from emulator.runs.run_directory import RunDirectory
 from emulator.runs.steps import Change, steps
 from emulator.runs.surroundings import host_now, versions
 from emulator.simulator.background import BackgroundChange
-from emulator.simulator.engine import FinishedJob
+from emulator.simulator.engine import FinishedJob, GivenUpJob
 from emulator.simulator.simulation import SimulationResult
 
 UNNAMED: Final = "unnamed"
 """The application of jobs whose source names none."""
-
-NEVER_RAN: Final = "given up by the queue, or still waiting"
-"""The reason of jobs that were not finished when the simulation ended."""
 
 
 class NamedJob(NamedTuple):
@@ -88,7 +85,7 @@ def judged(jobs: int, result: SimulationResult) -> Verdict:
 
 
 def write_simulated_run(path: Path, run: SimulatedRun) -> None:
-    """Write the run directory of a simulation; jobs that did not finish were given up.
+    """Write the run directory of a simulation.
 
     Raises:
         InvalidInput: if `path` is taken.
@@ -105,10 +102,11 @@ def write_simulated_run(path: Path, run: SimulatedRun) -> None:
         simulated=dict(run.provenance) or None, host_began_at=host_now(), host_ended_at=host_now(), host={},
         versions=versions(),
     )  # fmt: skip
-    ends = {job.id: job for job in run.result.finished}
+    ends: dict[int, FinishedJob | GivenUpJob] = {job.id: job for job in run.result.finished}
+    ends |= {job.id: job for job in run.result.given_up}
     with RunDirectory(path, manifest) as directory:
         for job in run.jobs:
-            directory.append(_job_row(job, ends.get(job.id), run, policy))
+            directory.append(_job_row(job, ends[job.id], run, policy))
         for row in _all_rows(run):
             directory.append(row)
 
@@ -127,19 +125,21 @@ def _all_rows(run: SimulatedRun) -> Iterator[Row]:
     yield from run.rows
 
 
-def _job_row(job: StreamJob, end: FinishedJob | None, run: SimulatedRun, policy: PlacementPolicy) -> JobRow:
+def _job_row(job: StreamJob, end: FinishedJob | GivenUpJob, run: SimulatedRun, policy: PlacementPolicy) -> JobRow:
     request = as_taken(job.request, policy)
     named = run.named.get(job.id) or NamedJob(f"{run.name}-{job.id}")
-    verdict = Verdict() if end is not None else judge_unfinished(JobState.FAILED, NEVER_RAN)
-    times: dict[str, Any] = {"state": JobState.FAILED.value, "reason": NEVER_RAN}
-    if end is not None:
-        times = _times(end, run.topology)
+    if isinstance(end, GivenUpJob):
+        found = _given_up(end)
+        verdict = judge_unfinished(JobState.FAILED, found["reason"])
+    else:
+        found, verdict = _times(end, run.topology), Verdict()
     return JobRow(
         job=job.id, name=named.name, application=job.application or UNNAMED, arguments=named.arguments,
         request=request.kind.value, components=request.components,
         requested_clusters=tuple(_name(run.topology, cluster) for cluster in request.clusters),
-        file=request.file or "", processors=request.processors, intended_arrival_s=job.arrival_s,
-        submitted_s=job.arrival_s, verdict=verdict.judgement, verdict_reasons="; ".join(verdict.reasons), **times,
+        file=request.file or "", processors=request.processors,
+        estimate_s=request.estimate_s, intended_arrival_s=job.arrival_s,
+        submitted_s=job.arrival_s, verdict=verdict.judgement, verdict_reasons="; ".join(verdict.reasons), **found,
     )  # fmt: skip
 
 
@@ -153,6 +153,14 @@ def _times(end: FinishedJob, topology: Topology) -> dict[str, Any]:
         "processor_gained_time_s": 0.0, "processor_wasted_time_s": end.start_s - end.placed_s,
         "wait_time_s": end.start_s - end.arrival_s, "execution_time_s": end.finish_s - end.start_s,
         "response_time_s": end.finish_s - end.arrival_s,
+    }  # fmt: skip
+
+
+def _given_up(end: GivenUpJob) -> dict[str, Any]:
+    """Return what is known of a job that the queue gave up, with the reason in the words of the broker."""
+    return {
+        "state": JobState.FAILED.value, "reason": f"Given up: {end.reason}.", "placement_tries": end.tries,
+        "given_up_s": end.given_up_s,
     }  # fmt: skip
 
 

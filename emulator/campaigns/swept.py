@@ -21,6 +21,7 @@ from emulator.campaigns.simulated import (
     SimulatedWorkload,
     SimulationOptions,
     check_warm_up,
+    estimated,
     factors_named,
     prepared,
     simulate_prepared,
@@ -57,6 +58,8 @@ CHECKED_JOBS: Final = 1_000
 class SweepRequest:
     """A sweep: its workload, and what it goes over. `factors` is a factor or the path of a table; `load` None: its own.
 
+    With `estimate_factor` the users' estimates are drawn, for each seed anew.
+
     Raises:
         InvalidInput: if there is nothing to go over.
     """
@@ -74,6 +77,7 @@ class SweepRequest:
     factors: str | None = None
     grid: int | None = None
     warm_up_jobs: int = 0
+    estimate_factor: float | None = None
 
     def __post_init__(self) -> None:
         if self.seeds < 1:
@@ -109,7 +113,7 @@ class SweepRequest:
                 subject, options = self._case(policy, queue, self.loads[0], 0, "").prepared()
                 check_warm_up(subject.jobs, options)
                 checked = admission(subject.topology, subject.queue, subject.policy, subject.quota)
-                for job in islice(subject.jobs, CHECKED_JOBS):
+                for job in islice(estimated(subject.jobs, options, 0), CHECKED_JOBS):
                     checked.check(job)
                 found[policy, queue] = subject.policy or default_policy(subject.queue), subject.queue
         return found
@@ -117,7 +121,7 @@ class SweepRequest:
     def _case(self, policy: str | None, queue: str | None, load: float | None, seed: int, inputs: str) -> WorkloadCase:
         return WorkloadCase(
             self.workload, policy, queue, load, seed, self.topology, self.clusters, self.jobs, self.quota, self.band,
-            self.factors, self.grid, self.warm_up_jobs, inputs,
+            self.factors, self.grid, self.warm_up_jobs, self.estimate_factor, inputs,
         )  # fmt: skip
 
 
@@ -138,6 +142,7 @@ class WorkloadCase:
     factors: str | None
     grid: int | None
     warm_up_jobs: int
+    estimate_factor: float | None
     inputs: str
 
     @property
@@ -152,7 +157,7 @@ class WorkloadCase:
         options = SimulationOptions(
             topology=self.topology, clusters=self.clusters, policy=self.policy, queue=self.queue, quota=self.quota,
             band=self.band, jobs=self.jobs, load=self.load if is_stream else None, warm_up_jobs=self.warm_up_jobs,
-            seed=self.seed, runtime=_factors(self.factors, self.grid),
+            seed=self.seed, runtime=_factors(self.factors, self.grid), estimate_factor=self.estimate_factor,
         )  # fmt: skip
         subject = prepared(self.workload, options)
         if self.load is not None and not is_stream:

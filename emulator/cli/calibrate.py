@@ -25,6 +25,7 @@ from emulator.cli.progress import run_progress
 from emulator.cli.table_fits import calibrate_from_table
 from emulator.cli.tables import show_rows
 from emulator.containers.state import testbed_state
+from emulator.model.counts import number_of
 from emulator.model.documents import document_text, validate
 from emulator.model.errors import InvalidInput, TestbedNotUp
 from emulator.model.processor import Processor, processor_named
@@ -150,7 +151,7 @@ def _known(
         return KnownIteration(iteration_s, "--iteration-s")
     if runtime_s is None or iterations is None or iterations < 1:
         raise InvalidInput(f"--iterations: must be at least 1, not {iterations}.")
-    return KnownIteration(runtime_s / iterations, f"--runtime-s over {iterations} iterations")
+    return KnownIteration(runtime_s / iterations, f"--runtime-s over {number_of(iterations, 'iteration')}")
 
 
 def _testbed_processor(name: str, known: KnownIteration | None) -> Processor:

@@ -15,6 +15,7 @@ from emulator.cli.options import JsonOption
 from emulator.cli.tables import show_rows
 from emulator.reports.compared_runs import Comparison, compare
 from emulator.reports.comparison_tables import (
+    columns_of,
     comparison_object,
     left_out_in_words,
     placement_table,
@@ -62,16 +63,18 @@ def compare_runs(
         print(json.dumps([comparison_object(comparison) for comparison in found], indent=2))
     else:
         for comparison, label in zip(found, labels[1:], strict=True):
-            _show(comparison, f"{labels[0]} and {label}", every_job=jobs)
+            _show(comparison, (labels[0], label), every_job=jobs)
 
 
-def _show(comparison: Comparison, title: str, *, every_job: bool) -> None:
-    show_rows(quantity_table(comparison), as_json=False, title=title)
+def _show(comparison: Comparison, labels: tuple[str, str], *, every_job: bool) -> None:
+    columns = columns_of(comparison, labels)
+    show_rows(quantity_table(comparison, columns), as_json=False, title=" and ".join(labels))
     if left_out := left_out_in_words(comparison):
         print(left_out)
     if every_job:
-        show_rows(shown_jobs(comparison), as_json=False, title="Jobs: live, and how much longer or later as simulated")
+        title = f"Jobs in {labels[0]}, and how much longer or later in {labels[1]}"
+        show_rows(shown_jobs(comparison), as_json=False, title=title)
     print(placements_in_words(comparison))
-    different: Sequence[dict[str, str]] = placement_table(comparison)
+    different: Sequence[dict[str, str]] = placement_table(comparison, columns)
     if different:
-        show_rows(different, as_json=False, title="Placements that differ, in the live order")
+        show_rows(different, as_json=False, title=f"Placements that differ, in the order of {labels[0]}")

@@ -17,6 +17,7 @@ from emulator.cli.completion import topologies_and_runs
 from emulator.cli.options import JsonOption, make_folder, run_path
 from emulator.cli.tables import show_rows
 from emulator.model.catalogue import topology_named
+from emulator.model.counts import number_of
 from emulator.model.errors import ImpossibleRequest
 from emulator.model.interconnects import Interconnect, WhichInterconnect
 from emulator.model.names import named_among
@@ -105,10 +106,11 @@ class _Job:
         if self.on is not None:
             names = [named_among("cluster", name.strip(), names) for name in self.on.split(",")]
         if not 1 <= self.clusters <= len(names):
-            raise ImpossibleRequest(f"The job needs 1 to {len(names)} clusters, not {self.clusters}.")
+            raise ImpossibleRequest(f"The job needs 1 to {number_of(len(names), 'cluster')}, not {self.clusters}.")
         if self.processors % self.clusters:
             raise ImpossibleRequest(
-                f"{self.processors} processors cannot be divided over {self.clusters} clusters: take a multiple."
+                f"{number_of(self.processors, 'processor')} cannot be divided over {self.clusters} clusters: take a "
+                "multiple."
             )
         components = equal_components(self.processors, self.clusters)
         return SkeletonJob(self.grid, self.iterations, components, tuple(names[: self.clusters]), self.exchange)

@@ -15,6 +15,7 @@ from emulator.cli.tables import show_rows
 from emulator.fidelity.iteration.accuracy import computing_share
 from emulator.fidelity.iteration.predicted import ModelJob, Predicted, predicted
 from emulator.model.catalogue import topology_named
+from emulator.model.counts import number_of
 from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.interconnects import WhichInterconnect
 from emulator.model.names import named_among
@@ -23,6 +24,9 @@ from emulator.model.uncertainty import RelativeError
 
 DEFAULT_TOPOLOGY: Final = "das2-2003"
 DEFAULT_PROCESSORS: Final = 16
+DEFAULT_GRID: Final = 400
+NO_GRID: Final = 0
+"""The grid of a job whose application has none."""
 
 
 def register(app: typer.Typer) -> None:
@@ -32,7 +36,9 @@ def register(app: typer.Typer) -> None:
 
 def predict(
     application: Annotated[str, typer.Option("--app", help="The application.")] = "poisson",
-    grid: Annotated[int, typer.Option(min=1, help="Its grid points along a side.")] = 400,
+    grid: Annotated[
+        int | None, typer.Option(min=1, help="Its grid points along a side.", show_default=str(DEFAULT_GRID))
+    ] = None,
     processors: Annotated[
         int | None, typer.Option(min=1, help="Its processors; by default those of all its parts, or 16.")
     ] = None,
@@ -66,7 +72,7 @@ def predict(
         raise InvalidInput(f"{system.name}: its processors are unpaced, so nothing is known of them.")
     sizes = _sizes(processors, split)
     job = ModelJob(
-        application_named(application).name, grid, _parts(system, sizes, on), interconnect,
+        application_named(application).name, _grid(application, grid), _parts(system, sizes, on), interconnect,
         processors_per_node, {} if exchange is None else {"exchange": exchange.value},
     )  # fmt: skip
     _check(system, job)
@@ -77,6 +83,20 @@ def predict(
     show_rows([_shown(row)], as_json=False, title=f"By the model, on {row['clusters']} of {system.name}; milliseconds")
     if system.uncertainty is None:
         print("No intervals: the topology states no uncertainty (`testbed calibrate --table` finds it).")
+
+
+def _grid(application: str, stated: int | None) -> int:
+    """Return the grid of the job.
+
+    Raises:
+        InvalidInput: if one is stated and the application has none.
+    """
+    found = application_named(application)
+    if found.has_grid:
+        return DEFAULT_GRID if stated is None else stated
+    if stated is not None:
+        raise InvalidInput(f"--grid: means nothing for {found.name}, which has no grid; leave it out.")
+    return NO_GRID
 
 
 def _check(system: Topology, job: ModelJob) -> None:
@@ -114,8 +134,8 @@ def _parts(topology: Topology, sizes: tuple[int, ...], on: str | None) -> tuple[
         asked = sum(size for cluster, size in parts if cluster == name)
         if asked > topology.cluster(name).processors:
             raise ImpossibleRequest(
-                f"{name} has {topology.cluster(name).processors} processors, not {asked}; make smaller parts with "
-                "--split, or name larger clusters with --on."
+                f"{name} has {number_of(topology.cluster(name).processors, 'processor')}, not {asked}; make "
+                "smaller parts with --split, or name larger clusters with --on."
             )
     return parts
 
@@ -137,7 +157,7 @@ def _sizes(processors: int | None, split: str | None) -> tuple[int, ...]:
     if len(sizes) == 1:
         return equal_components(DEFAULT_PROCESSORS if processors is None else processors, sizes[0])
     if processors is not None and sum(sizes) != processors:
-        raise InvalidInput(f"--split: {split} does not add up to {processors} processors.")
+        raise InvalidInput(f"--split: {split} does not add up to {number_of(processors, 'processor')}.")
     return sizes
 
 
@@ -149,7 +169,7 @@ def _row(topology: Topology, job: ModelJob, iterations: int | None) -> dict[str,
     factor_ends = _ends(factor, share, None if uncertainty is None else uncertainty.factor)
     row: dict[str, object] = {
         "application": job.application,
-        "grid": job.grid,
+        "grid": job.grid if application_named(job.application).has_grid else None,
         "split": "+".join(str(size) for _, size in job.parts),
         "clusters": ",".join(job.clusters),
         "iteration_s": found.iteration_s,
@@ -175,7 +195,8 @@ def _ends(
 
 def _shown(row: dict[str, object]) -> dict[str, object]:
     """Return the row for people: intervals in one cell, times in milliseconds."""
-    found: dict[str, object] = {"job": f"{row['application']} {row['grid']} on {row['split']}"}
+    grid = "" if row["grid"] is None else f" {row['grid']}"
+    found: dict[str, object] = {"job": f"{row['application']}{grid} on {row['split']}"}
     found["iteration"] = _milliseconds(row["iteration_s"])
     if row["iteration_low_s"] is not None:
         found["95%"] = f"{_milliseconds(row['iteration_low_s'])} to {_milliseconds(row['iteration_high_s'])}"

@@ -16,6 +16,7 @@ from rich.status import Status
 from rich.text import Text
 
 from emulator.cli.foreign_text import say
+from emulator.model.counts import number_of
 from emulator.model.escapes import escaped, escaped_lines
 
 if TYPE_CHECKING:
@@ -96,13 +97,14 @@ class _SweepLines:
         now = (progress.total, 10 * progress.done // max(1, progress.total))
         if now != self._last:
             self._last = now
-            print(f"{self._name}: {progress.done} of {progress.total} simulations", file=sys.stderr, flush=True)
+            done = f"{progress.done} of {number_of(progress.total, 'simulation')}"
+            print(f"{self._name}: {done}", file=sys.stderr, flush=True)
 
 
 def _run_line(progress: ProgressReport) -> str:
     if progress.time_s is None:
         return progress.stage
-    counts = f"{progress.finished} of {progress.expected} jobs finished, {progress.running} running"
+    counts = f"{progress.finished} of {number_of(progress.expected, 'job')} finished, {progress.running} running"
     failed = f", {progress.failed} failed or cancelled" if progress.failed else ""
     left = "" if progress.host_left_s is None else f", {_rounded(progress.host_left_s)} left"
     return f"{progress.stage}: {counts}{failed} at {progress.time_s:.0f} s{left}"

@@ -12,6 +12,7 @@ import typer
 from emulator.cli.completion import runs
 from emulator.cli.options import JsonOption
 from emulator.cli.tables import show_rows
+from emulator.model.counts import number_of
 from emulator.policies.replay import Replay
 from emulator.runs.replay import replay_run
 
@@ -45,4 +46,4 @@ def replay(
 
 
 def _sentence(found: Replay) -> str:
-    return f"{found.decisions} decisions replayed, {len(found.differences)} differences"
+    return f"{number_of(found.decisions, 'decision')} replayed, {number_of(len(found.differences), 'difference')}"

@@ -14,6 +14,7 @@ from emulator.cli.completion import runs
 from emulator.cli.controlled_tables import show_controls
 from emulator.cli.options import JsonOption
 from emulator.cli.tables import show_rows
+from emulator.model.counts import number_of
 from emulator.model.errors import InvalidInput
 from emulator.reports.attribution_figure import write_attribution
 from emulator.reports.communication_tables import COMMUNICATION_TITLE, communication_table
@@ -69,7 +70,7 @@ def report(
     studies = [study for path in paths if is_study_folder(path) for study in read_studies(path)]
     if figures is not None:
         written = write_figures(all_figures(found, studies), figures)
-        print(f"Figures: {figures} ({len(written)} files)", file=sys.stderr)
+        print(f"Figures: {figures} ({number_of(len(written), 'file')})", file=sys.stderr)
     if page is not None:
         write_run_page(found, studies, page)
         print(f"Report: {page}", file=sys.stderr)

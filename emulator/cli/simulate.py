@@ -13,7 +13,13 @@ from emulator.cli.completion import policies, queues, runs, topologies, workload
 from emulator.cli.matrix_options import given_options
 from emulator.cli.options import JsonOption, SeedOption
 from emulator.cli.required_verdict import RequireOption, check_required
-from emulator.cli.simulation_options import FactorsOption, GeneratedOption, JobsOption, WarmUpOption
+from emulator.cli.simulation_options import (
+    EstimateFactorOption,
+    FactorsOption,
+    GeneratedOption,
+    JobsOption,
+    WarmUpOption,
+)
 from emulator.fidelity.judgement import Judgement
 from emulator.model.errors import InvalidInput
 from emulator.model.times import Times
@@ -45,12 +51,6 @@ TopologyOption = Annotated[
 ]
 GridOption = Annotated[
     int | None, typer.Option(help="Which grid's factors count, where a table holds several of an application.")
-]
-EstimateFactorOption = Annotated[
-    float | None,
-    typer.Option(
-        help="Draw the users' estimates: the execution time times 1 to this factor.", show_default="those of the jobs"
-    ),
 ]
 BandOption = Annotated[
     str | None,

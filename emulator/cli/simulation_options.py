@@ -15,5 +15,11 @@ GeneratedOption = Annotated[
 FactorsOption = Annotated[
     str | None, typer.Option(metavar="FILE|FACTOR", help="One factor for all jobs, or a table of them.")
 ]
+EstimateFactorOption = Annotated[
+    float | None,
+    typer.Option(
+        help="Draw the users' estimates: the execution time times 1 to this factor.", show_default="those of the jobs"
+    ),
+]
 JobsOption = Annotated[int | None, typer.Option(help="Number of jobs of a campaign or of a study's stream.")]
 WarmUpOption = Annotated[int, typer.Option(help="First arrivals that are simulated but not counted.")]

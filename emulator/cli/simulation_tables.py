@@ -13,6 +13,7 @@ from emulator.campaigns.simulated_run import judged
 from emulator.cli.foreign_text import say
 from emulator.cli.tables import show_rows
 from emulator.fidelity.judgement import Judgement
+from emulator.model.counts import number_of
 from emulator.planning.planned_jobs import UNSTATED_ITERATIONS
 from emulator.policies.registry import default_policy
 from emulator.reports.text import with_interval
@@ -40,7 +41,7 @@ def _say_where_times_come_from(subject: SimulatedWorkload) -> None:
     if times is None:
         return
     by_source = times.jobs_by_source().items()
-    jobs = ", ".join(f"{number} {'job' if number == 1 else 'jobs'} {source}" for source, number in by_source)
+    jobs = ", ".join(f"{number_of(number, 'job')} {source}" for source, number in by_source)
     print(f"Execution times: {jobs}.", file=sys.stderr)
     for application in times.assumed_lengths():
         print(

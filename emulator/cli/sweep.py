@@ -16,8 +16,15 @@ from emulator.cli.compiling import compile_simulator
 from emulator.cli.completion import topologies, workloads
 from emulator.cli.options import JsonOption, make_folder
 from emulator.cli.progress import sweep_progress
-from emulator.cli.simulation_options import FactorsOption, GeneratedOption, JobsOption, WarmUpOption
+from emulator.cli.simulation_options import (
+    EstimateFactorOption,
+    FactorsOption,
+    GeneratedOption,
+    JobsOption,
+    WarmUpOption,
+)
 from emulator.cli.tables import show_rows
+from emulator.model.counts import number_of
 from emulator.model.errors import InvalidInput
 from emulator.policies.names import check_policy_name, check_queue_name
 
@@ -26,7 +33,7 @@ if TYPE_CHECKING:
 
 OUTCOMES_FILE: Final = "outcomes.jsonl"
 ALIKE: Final = (
-    "All {seeds} seeds gave the same in {alike} of {cells} cells, because nothing is drawn there: such a cell counts "
+    "All {seeds} seeds gave the same in {alike} of {cells}, because nothing is drawn there: such a cell counts "
     "as one simulation (n = 1) and has no interval."
 )
 SHOWN: Final = {"response_s": "response (s)", "wait_s": "wait (s)", "gross_utilization": "gross utilization"}
@@ -75,6 +82,7 @@ def sweep(
     band: BandOption = None,
     extension_factors: FactorsOption = None,
     grid: GridOption = None,
+    estimate_factor: EstimateFactorOption = None,
     warm_up: WarmUpOption = 0,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
@@ -89,7 +97,7 @@ def sweep(
     prepare = partial(
         _prepared, loads, workload=workload, policies=named, queues=queued, seeds=seeds, topology=topology,
         clusters=clusters, jobs=jobs, quota=quota, band=band, factors=extension_factors, grid=grid,
-        warm_up_jobs=warm_up,
+        warm_up_jobs=warm_up, estimate_factor=estimate_factor,
     )  # fmt: skip
     compile_simulator(prepare)
     from emulator.campaigns.swept import sweep_workload
@@ -111,7 +119,7 @@ def sweep(
         show_rows([_shown(row) for row in rows], as_json=False, title=f"Sweep of {workload}")
     alike = sum(cell.replications == 1 for cell in cells)
     if seeds > 1 and alike:
-        print(ALIKE.format(seeds=seeds, alike=alike, cells=len(cells)), file=sys.stderr)
+        print(ALIKE.format(seeds=seeds, alike=alike, cells=number_of(len(cells), "cell")), file=sys.stderr)
     print(f"Results: {folder}", file=sys.stderr)
 
 

@@ -12,6 +12,7 @@ from emulator.cli.foreign_text import say
 from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption
 from emulator.cli.tables import show_rows
 from emulator.containers.wan.measurements import LinkMeasurement
+from emulator.model.counts import number_of
 from emulator.model.errors import WideAreaUnfaithful
 from emulator.runs.container_testbed import verify
 
@@ -36,7 +37,7 @@ def verify_wide_area(
     if not as_json:
         print(f"router      {report.backend.shown}")
         print(f"dilation    delays at {report.dilation.factor:g}, the rest at {report.rate_dilation.factor:g}")
-        print(f"repeated    {report.repetitions} measurements; {report.host_duration_s:.0f} s in all")
+        print(f"repeated    {number_of(report.repetitions, 'measurement')}; {report.host_duration_s:.0f} s in all")
     if not report.carries_asked:
         print(
             f"Below dilation {report.rate_dilation.factor:g} the router does not carry full links: runs are suspect.",
@@ -45,8 +46,9 @@ def verify_wide_area(
     if not report.ok:
         first = next((_sentence(failure) for failure in report.failures), "; ".join(report.differences[:1]))
         raise WideAreaUnfaithful(
-            f"The wide area is not as asked at dilation {dilation:g}: {failures} of {len(report.measurements)} "
-            f"measurements are outside their tolerance, {len(report.differences)} links were programmed otherwise "
+            f"The wide area is not as asked at dilation {dilation:g}: {failures} of "
+            f"{number_of(len(report.measurements), 'measurement')} outside tolerance, "
+            f"{number_of(len(report.differences), 'link')} programmed otherwise "
             f"({first.rstrip('.')})."
         )
 

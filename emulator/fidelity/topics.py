@@ -26,11 +26,11 @@ _PATTERNS: Final = (
     (Topic.LINKS, r"link check |the router does not carry|a link was programmed|packets dropped|timeouts of TCP"),
     (Topic.LINKS, r"datagrams of others|traffic of others took|processors and links of .* are real"),
     (Topic.BACKGROUND, r"^background load "),
-    (Topic.JOBS, r"^(failed|cancelled)\b|^only [0-9]+ of [0-9]+ jobs|^[0-9]+ jobs failed|^of [0-9]+ jobs "),
+    (Topic.JOBS, r"^(failed|cancelled)\b|^only [0-9]+ of [0-9]+ jobs?|^[0-9]+ jobs? failed|^of [0-9]+ jobs? "),
     (Topic.JOBS, r"^the run "),
     (Topic.PHASES, r"compute phases|late by .* of the|submitted late|^processors unpaced"),
     (Topic.HOST, r"waited for|processors stolen|CPU time stolen|other work took|throttled|stood still|host's memory"),
-    (Topic.HOST, r"pages swapped|processes killed|to reach the disk|host's clock was set|nobody watched"),
+    (Topic.HOST, r"pages swapped|process(es)? killed|to reach the disk|host's clock was set|nobody watched"),
 )
 _TOPICS: Final = tuple((topic, re.compile(pattern)) for topic, pattern in _PATTERNS)
 

@@ -33,6 +33,7 @@ from emulator.fidelity.thresholds import (
     TIMEOUT_S,
     VOID_ERROR,
 )
+from emulator.model.counts import number_of
 from emulator.model.evidence import LinkCheck
 
 UNPACED: Final = "processors unpaced: compute phases took this host's own time, whatever the dilation"
@@ -119,7 +120,9 @@ def _judge_conditions(found: Conditions, measures: JobMeasures) -> list[Verdict]
             AGAIN,
         ),
         _suspect_if(
-            bool(found.killed_processes), f"{found.killed_processes} processes killed for want of memory", AGAIN
+            bool(found.killed_processes),
+            f"{number_of(found.killed_processes or 0, 'process', 'processes')} killed for want of memory",
+            AGAIN,
         ),
         _suspect_above(found.io_pressure, SUSPECT_IO_PRESSURE, "some task waited for a disk {} of the time", AGAIN),
         _suspect_if(
@@ -238,14 +241,14 @@ def _judge_background(found: BackgroundMeasures | None) -> Verdict:
 def _judge_completeness(measures: RunMeasures, finished: int) -> Verdict:
     ended = finished + measures.jobs_failed + measures.jobs_cancelled
     if ended < measures.jobs_expected:
-        return Verdict(Judgement.VOID, (f"only {finished} of {measures.jobs_expected} jobs finished",))
+        return Verdict(Judgement.VOID, (f"only {finished} of {number_of(measures.jobs_expected, 'job')} finished",))
     unsuccessful = measures.jobs_failed + measures.jobs_cancelled
     if unsuccessful == 0:
         return Verdict()
     judgement = Judgement.VOID if unsuccessful > VOID_ERROR * measures.jobs_expected else Judgement.SUSPECT
     return Verdict(
         judgement,
-        (f"{measures.jobs_failed} jobs failed and {measures.jobs_cancelled} were cancelled",),
+        (f"{number_of(measures.jobs_failed, 'job')} failed, {number_of(measures.jobs_cancelled, 'job')} cancelled",),
     )
 
 
@@ -260,8 +263,10 @@ def _judge_jobs(finished: Sequence[Verdict]) -> Verdict:
     else:
         return Verdict()
     worst = max(finished, key=lambda verdict: verdict.judgement.severity)
+    are = "is" if suspect == 1 else "are"
     reason = (
-        f"of {len(finished)} jobs {suspect} are suspect and {void} void, such as one with {', '.join(worst.reasons)}"
+        f"of {number_of(len(finished), 'job')} {suspect} {are} suspect and {void} void, such as one with "
+        f"{', '.join(worst.reasons)}"
     )
     return Verdict(judgement, (reason,))
 

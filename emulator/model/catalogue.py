@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from emulator.model.counts import number_of
 from emulator.model.documents import is_name, read_document
 from emulator.model.errors import InvalidInput
 from emulator.model.project import TOPOLOGIES, locate
@@ -57,7 +58,7 @@ def equal_clusters(text: str) -> Topology:
     called = f"clusters-{text.strip().lower()}"
     return Topology(
         name=called if is_name(called) else "generated",
-        description=f"{len(sizes)} generated clusters of {sum(sizes)} processors in all",
+        description=f"{number_of(len(sizes), 'generated cluster')} of {number_of(sum(sizes), 'processor')} in all",
         processor=model.processor,
         interconnects=model.interconnects,
         middleware=model.middleware,

@@ -8,7 +8,7 @@ rows is in ``rows``; the rows about measured cells are in ``cell_rows``, those a
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from pydantic import Field
 
@@ -35,9 +35,11 @@ class JobRow(Row):
     """A job that has ended: its request, its placement, all timestamps and derived times, and its verdict.
 
     `components` are sizes in processors in the order of the request, `execution_clusters` the cluster of each.
+    `estimate_s` is the user's estimate of the execution time.
     `runtime_s` is the application's own time from its first to its last iteration, a part of `execution_time_s`.
     `host_lateness_s` is an upper bound, in host seconds, on how much late phases lengthened `runtime_s`.
-    `interconnects` names the interconnects of its messages.
+    `interconnects` names the interconnects of its messages. `given_up_s` is when a job that was never placed left the
+    queue: it was given up, or it failed or was cancelled there.
 
     The timestamps and periods of the claiming procedure (the Close-to-Files paper, section 3): `placed_s` is its JPT,
     `estimated_transfer_s` its FTT, and `claim_due_s` its JCT (of the last try). `planned_start_s` is its JST after all
@@ -55,6 +57,7 @@ class JobRow(Row):
     requested_clusters: Names = ()
     file: str = ""
     processors: int
+    estimate_s: float | None = None
     state: str
     reason: str = ""
     placement_tries: int = 0
@@ -72,6 +75,7 @@ class JobRow(Row):
     started_s: float | None = None
     finished_s: float | None = None
     released_s: float | None = None
+    given_up_s: float | None = None
     queue_time_s: float | None = None
     overhead_s: float | None = None
     processor_gained_time_s: float | None = None
@@ -268,6 +272,12 @@ class ImageRecord(DocumentModel):
     packages: str = ""
 
 
+class StatedVersion(DocumentModel, extra="ignore"):
+    """The format version that a manifest states, whatever else is in it."""
+
+    format_version: int = FORMAT_VERSION
+
+
 class Manifest(DocumentModel):
     """The description of a run: everything needed to understand, judge and repeat it.
 
@@ -292,7 +302,7 @@ class Manifest(DocumentModel):
     jobs: int
     policy: str
     queue: str
-    seed: int
+    seed: Annotated[int, Field(ge=0)]
     dilation: float
     paced_middleware: bool
     time_scale: float = 1.0

@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import final
 
 from emulator.model.compilation import mypyc_attr
+from emulator.model.counts import number_of
 from emulator.model.errors import InvalidInput
 
 
@@ -101,9 +102,10 @@ class JobRequest:
 
     def _check_clusters(self) -> None:
         if self.kind is RequestKind.FIXED and len(self.clusters) != len(self.components):
+            components = number_of(len(self.components), "component")
+            clusters = number_of(len(self.clusters), "cluster")
             raise InvalidInput(
-                f"clusters: a fixed request names one cluster per component, "
-                f"but has {len(self.components)} components and {len(self.clusters)} clusters."
+                f"clusters: a fixed request names one cluster per component, but has {components} and {clusters}."
             )
         if self.kind is not RequestKind.FIXED and self.clusters:
             raise InvalidInput(f"clusters: a {self.kind} request leaves the clusters to the scheduler.")
@@ -130,7 +132,8 @@ class JobRequest:
             raise InvalidInput(f"most_components: must be at least 1, not {self.most_components}.")
         for split in self.splits:
             if not split or min(split) < 1 or sum(split) != total:
-                raise InvalidInput(f"splits: {list(split)} does not divide the total of {total} processors.")
+                whole = number_of(total, "processor")
+                raise InvalidInput(f"splits: {list(split)} does not divide the total of {whole}.")
 
     @property
     def processors(self) -> int:

@@ -13,6 +13,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from emulator.model.counts import number_of
 from emulator.model.documents import Count, DocumentModel
 from emulator.model.errors import InvalidInput
 from emulator.model.request import JobRequest, RequestKind
@@ -127,7 +128,7 @@ class SystemRules:
         if rule in (Coallocation.RCO, Coallocation.FCO) and self.cluster_processors is not None:
             half = self.cluster_processors // 2
             if largest > half:
-                return f"the rule {rule} admits components of at most {half} processors, half a cluster"
+                return f"the rule {rule} admits components of at most {number_of(half, 'processor')}, half a cluster"
         if rule is Coallocation.FCO and number > FCO_MOST_COMPONENTS:
             return f"the rule {rule} admits at most {FCO_MOST_COMPONENTS} components"
         return None

@@ -86,7 +86,7 @@ def _run(run: Timelines) -> dict[str, Any]:
 
 
 def _early_ends(events: Path) -> dict[int, float]:
-    """Return when each job failed or was cancelled, which its row does not say, by its number.
+    """Return when each job failed or was cancelled, by its number; its row says so only of one that was never placed.
 
     Raises:
         InvalidInput: if a line holds no event.
@@ -111,7 +111,7 @@ def _jobs(
     parts: Mapping[int, list[ComponentRow]] = defaultdict(list)
     for component in components:
         parts[component.job].append(component)
-    return [_job(row, parts.get(row.job, [])) | {"ended_s": early_ends.get(row.job)} for row in rows]
+    return [_job(row, parts.get(row.job, [])) | {"ended_s": early_ends.get(row.job, row.given_up_s)} for row in rows]
 
 
 def _job(row: JobRow, components: Sequence[ComponentRow]) -> dict[str, Any]:

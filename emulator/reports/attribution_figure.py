@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from emulator.fidelity.attribution import WHOLE, Part
 from emulator.model.cell_rows import AttributionRow
+from emulator.model.counts import number_of
 from emulator.reports.attribution_tables import PARTS, Key, by_factor
 from emulator.reports.communication_tables import clusters_title
 from emulator.reports.pictures import as_png, blank_figure
@@ -85,7 +86,7 @@ def _bars(rows: Sequence[AttributionRow]) -> list[tuple[str, Parts, AttributionR
 def _label(key: Key) -> str:
     application, grid, processors, spread_over = key
     on_grid = "" if grid is None else f" {grid}"
-    return f"{application}{on_grid}\n{processors} processors\n{clusters_title(spread_over, '')}"
+    return f"{application}{on_grid}\n{number_of(processors, 'processor')}\n{clusters_title(spread_over, '')}"
 
 
 def _stack(axis: Axes, place: int, parts: Parts, highest: float) -> float:

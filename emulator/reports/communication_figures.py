@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from emulator.model.cell_rows import BorderExchangeRow, CommunicationRow
+from emulator.model.counts import number_of
 from emulator.model.topology import Topology
 from emulator.model.units import megabytes_per_s
 from emulator.reports.communication_tables import DIRECTION_COLUMNS, cell_of, cell_title, clusters_title
@@ -184,7 +185,7 @@ def _draw_times(axis: Axes, at: Mapping[float, CommunicationRow], label: str) ->
 def _tick(application: str, grid: int | None, processors: int, spread_over: str, interconnect: str) -> str:
     on_grid = "" if grid is None else f" {grid}"
     inside = f"\n{interconnect}" if interconnect else ""
-    return f"{application}{on_grid}\n{processors} processors\n{clusters_title(spread_over, '')}{inside}"
+    return f"{application}{on_grid}\n{number_of(processors, 'processor')}\n{clusters_title(spread_over, '')}{inside}"
 
 
 def _line(row: CommunicationRow) -> tuple[str, int, int, str, str]:
@@ -203,7 +204,7 @@ def data_rate_figure(rows: Sequence[CommunicationRow]) -> bytes:
         points = sorted(
             (row.grid or 0, megabytes_per_s(row.data_rate_mbit or 0.0)) for row in measured if _line(row) == line
         )
-        label = f"{application}, {processors} processors, {clusters_title(spread_over, interconnect)}"
+        label = f"{application}, {number_of(processors, 'processor')}, {clusters_title(spread_over, interconnect)}"
         axis.plot(*zip(*points, strict=True), "o-", label=label)
     axis.set_xscale("log")
     _number_plainly(axis)

@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from emulator.model.cell_rows import BorderExchangeRow, CommunicationRow
+from emulator.model.counts import number_of
 from emulator.model.interconnects import SHARED_MEMORY
 from emulator.model.topology import Topology
 from emulator.model.units import megabytes_per_s
@@ -32,7 +33,8 @@ def cell_title(cell: Cell) -> str:
     """Return a cell in words."""
     application, grid, processors, spread_over, interconnect = cell
     on_grid = "" if grid is None else f" grid {grid}"
-    return f"{application}{on_grid} on {processors} processors over {clusters_title(spread_over, interconnect)}"
+    over = clusters_title(spread_over, interconnect)
+    return f"{application}{on_grid} on {number_of(processors, 'processor')} over {over}"
 
 
 def clusters_title(spread_over: str, interconnect: str) -> str:

@@ -11,9 +11,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from emulator.model.counts import number_of
 from emulator.model.errors import InvalidInput
 from emulator.model.job import JobState
-from emulator.model.records import FORMAT_VERSION, JobRow, RunKind, RunProgress
+from emulator.model.records import JobRow, RunKind, RunProgress
 from emulator.reports.figures.time_groups import quantile
 from emulator.reports.figures.times import sorted_times
 from emulator.reports.placement_differences import PlacementDifferences, placement_differences
@@ -119,17 +120,12 @@ def compare(live: RunRecords, simulated: RunRecords, repeats: Sequence[RunRecord
 
 def _check_whole(run: RunRecords) -> None:
     manifest = run.manifest
-    if manifest.format_version != FORMAT_VERSION:
-        raise InvalidInput(
-            f"{run.path}: is of format version {manifest.format_version}, and this program reads version "
-            f"{FORMAT_VERSION} (compare it with the program that wrote it)."
-        )
     if manifest.kind is RunKind.MEASUREMENT:
         raise InvalidInput(f"{run.path}: is a measurement; only streams of jobs are compared.")
-    if manifest.progress is not RunProgress.COMPLETE or len(attempts(run.path)) > 1 or len(run.jobs) < manifest.jobs:
+    if manifest.progress is not RunProgress.COMPLETE or len(attempts(run.path)) > 1:
         raise InvalidInput(
-            f"{run.path}: was cut short ({len(run.jobs)} of {manifest.jobs} jobs are in it, {manifest.progress.value}) "
-            "and cannot be compared: run it again."
+            f"{run.path}: was cut short ({len(run.jobs)} of {number_of(manifest.jobs, 'job')} are in it, "
+            f"{manifest.progress.value}) and cannot be compared: run it again."
         )
 
 

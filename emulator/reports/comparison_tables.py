@@ -4,17 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
+from emulator.model.counts import number_of
+from emulator.model.records import RunKind
 from emulator.reports.compared_runs import TIMES, UTILIZATION, Comparison, Quantity
 from emulator.reports.placement_differences import Parts
+from emulator.runs.run_directory import RunRecords
 
 
-def quantity_table(comparison: Comparison) -> list[dict[str, str]]:
-    """Return a row per quantity: live, simulated, the error, and the spread of the live runs if there are several."""
+def columns_of(comparison: Comparison, labels: tuple[str, str]) -> tuple[str, str]:
+    """Return the headings of the two runs, whose labels differ: what kind each is of, and its label."""
+    return _heading(comparison.live, labels[0]), _heading(comparison.simulated, labels[1])
+
+
+def _heading(run: RunRecords, label: str) -> str:
+    return f"{'live' if run.manifest.kind is RunKind.CAMPAIGN else 'simulated'}: {label}"
+
+
+def quantity_table(comparison: Comparison, columns: tuple[str, str]) -> list[dict[str, str]]:
+    """Return a row per quantity: both runs, the error, and the spread of the live runs if there are several."""
     return [
         {
             "quantity": f"{quantity.name} {quantity.statistic}".strip(),
-            "live": _number(quantity, quantity.live),
-            "simulated": _number(quantity, quantity.simulated),
+            columns[0]: _number(quantity, quantity.live),
+            columns[1]: _number(quantity, quantity.simulated),
             "error": "" if quantity.error is None else f"{quantity.error:+.2%}",
             "live runs' spread": "" if quantity.spread is None else f"{quantity.spread:.2%}",
             "within it": {None: "", True: "yes", False: "no"}[quantity.within_spread],
@@ -55,10 +67,10 @@ def shown_jobs(comparison: Comparison) -> list[dict[str, str]]:
     ]
 
 
-def placement_table(comparison: Comparison) -> list[dict[str, str]]:
+def placement_table(comparison: Comparison, columns: tuple[str, str]) -> list[dict[str, str]]:
     """Return a row per job that was placed differently."""
     return [
-        {"job": difference.job, "live": _parts(difference.live), "simulated": _parts(difference.simulated)}
+        {"job": difference.job, columns[0]: _parts(difference.live), columns[1]: _parts(difference.simulated)}
         for difference in comparison.placements.different
     ]
 
@@ -68,17 +80,19 @@ def left_out_in_words(comparison: Comparison) -> str:
     jobs = len(comparison.jobs)
     if comparison.finished == jobs:
         return ""
-    return f"Times are those of the {comparison.finished} of {jobs} jobs that finished in every run."
+    return f"Times are those of the {comparison.finished} of {number_of(jobs, 'job')} that finished in every run."
 
 
 def placements_in_words(comparison: Comparison) -> str:
     """Return how many placements differ, from which job on, and why."""
     placements = comparison.placements
     if placements.first is None:
-        return f"All {placements.placed} placements are the same."
+        are = "The only placement is" if placements.placed == 1 else f"All {placements.placed} placements are"
+        return f"{are} the same."
+    differ = "differs" if len(placements.different) == 1 else "differ"
     return (
-        f"{len(placements.different)} of {placements.placed} placements differ, the first is that of job "
-        f"{placements.first}. {placements.because}"
+        f"{len(placements.different)} of {number_of(placements.placed, 'placement')} {differ}, the first is that of "
+        f"job {placements.first}. {placements.because}"
     )
 
 

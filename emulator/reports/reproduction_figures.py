@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from emulator.model.cell_rows import ReproductionRow
+from emulator.model.counts import number_of
 from emulator.reports.pictures import as_png, blank_figure
 from emulator.studies.reproduction_rows import RUNTIME
 
@@ -65,7 +66,7 @@ def _draw_times(axis: Axes, rows: Sequence[ReproductionRow]) -> None:
 def _problem(row: ReproductionRow) -> str:
     grid = "" if row.grid is None else f"grid {row.grid}\n"
     quantity = "" if row.quantity == RUNTIME else f"\n{row.quantity.replace(', ', ',' + chr(10))}"
-    return f"{grid}{row.processors} processors{quantity}"
+    return f"{grid}{number_of(row.processors, 'processor')}{quantity}"
 
 
 def _draw_errors(axis: Axes, rows: Sequence[ReproductionRow]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from emulator.model.cell_rows import ReproductionRow
+from emulator.model.counts import number_of
 from emulator.reports.reproduction_figures import reproduction_figure
 from emulator.reports.reproduction_tables import (
     QUANTITIES,
@@ -37,12 +38,12 @@ def _page(reproduced: Reproduced, rows: Sequence[ReproductionRow], claims: Seque
     name, table = reproduced.reproduction.name, reproduced.reproduction.table
     topologies = ", ".join(dict.fromkeys(f"`{records.manifest.topology.name}`" for records in reproduced.parts))
     speeds = " and ".join(dict.fromkeys(f"{row.processor_speed:g}" for row in rows))
-    runs = " and ".join(dict.fromkeys(str(row.n) for row in rows))
+    runs = " and ".join(dict.fromkeys(number_of(row.n, "run") for row in rows))
     faster = f" Processors computed {speeds} times as fast; published times are divided by that."
     scaled = "" if speeds == "1" else faster
     sections = [
         f"# {table.heading}",
-        f"Measured on {topologies} by `testbed reproduce {name}`, {runs} runs of each cell; K is the "
+        f"Measured on {topologies} by `testbed reproduce {name}`, {runs} of each cell; K is the "
         f"dilation, intervals are 95%, factors are relative to pbs-1.{scaled}",
         f"![{table.heading}]({name}.png)",
         "## Mean absolute errors (cells)",

@@ -10,6 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, Final
 
+from emulator.model.counts import number_of
 from emulator.model.errors import InvalidInput
 from emulator.model.records import Manifest, RunKind
 from emulator.reports.attribution_tables import ATTRIBUTION_TITLE, INVARIANCE_TITLE, attribution_table, invariance_table
@@ -40,8 +41,9 @@ def write_run_page(runs: Sequence[ReportedRun], studies: Sequence[StudyFolder], 
     page = run_page(runs, studies)
     if len(page.encode()) > MOST_BYTES:
         raise InvalidInput(
-            f"{path}: {len(runs) + len(studies)} runs make a page of {len(page.encode()) / 1e6:.1f} MB, and one may "
-            f"have {MOST_BYTES / 1e6:.0f} MB: report on fewer runs at a time."
+            f"{path}: a page on {number_of(len(runs) + len(studies), 'run')} would have "
+            f"{len(page.encode()) / 1e6:.1f} MB, and one may have {MOST_BYTES / 1e6:.0f} MB: report on "
+            "fewer runs at a time."
         )
     with written_whole(path) as text:
         text.write(page)
@@ -121,9 +123,10 @@ def _in_words(run: ReportedRun) -> str:
     kind = "A measurement" if manifest.kind is RunKind.MEASUREMENT else f"The {manifest.kind.value} {manifest.name}"
     parts = f" It has {run.parts} parts; timelines are those of the first." if run.parts > 1 else ""
     return (
-        f"{kind} on {manifest.topology.name} ({manifest.topology.processors} processors in "
-        f"{len(manifest.topology.clusters)} clusters), {manifest.jobs} jobs, policy {manifest.policy}, queue "
-        f"{manifest.queue}, seed {manifest.seed}, {_scales(manifest)}; {manifest.progress.value}.{parts}"
+        f"{kind} on {manifest.topology.name} ({number_of(manifest.topology.processors, 'processor')} in "
+        f"{number_of(len(manifest.topology.clusters), 'cluster')}), {number_of(manifest.jobs, 'job')}, "
+        f"policy {manifest.policy}, queue {manifest.queue}, seed {manifest.seed}, "
+        f"{_scales(manifest)}; {manifest.progress.value}.{parts}"
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from emulator.model.counts import number_of
 from emulator.model.errors import InvalidInput
 from emulator.reports.study_figures import study_figure
 from emulator.reports.study_tables import claim_table, found_table, interval_text, part_table, turning_table
@@ -77,7 +78,8 @@ def study_page(result: StudyResult) -> str:
     sections = [
         f"# {study.title}",
         f"{study.figures}. `testbed study {study.name} --jobs {scale.jobs} --replications {scale.replications}`: "
-        f"{scale.replications} replications of {scale.jobs} arrivals each{_NOT_COUNTED if scale.steady else ''}; "
+        f"{number_of(scale.replications, 'replication')} of {number_of(scale.jobs, 'arrival')} each"
+        f"{_NOT_COUNTED if scale.steady else ''}; "
         f"intervals are 95%, and ratios are paired by replication. {HOW_READ[study.measures]}",
         "## Claims",
         markdown_table(claim_table(result)),

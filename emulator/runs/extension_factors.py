@@ -13,6 +13,7 @@ from typing import Any
 from emulator.fidelity.intervals import ratio_of_means
 from emulator.fidelity.verdict import Verdict
 from emulator.model.cell_rows import ExtensionFactorRow
+from emulator.model.counts import number_of
 from emulator.model.interconnects import WIDE_AREA
 from emulator.model.rows import JOINED_BY
 from emulator.model.views import JobView
@@ -48,7 +49,7 @@ def factors_so_far(cells: Sequence[Cell], finished: Finished) -> dict[str, str]:
         if cell.variant.is_single or cell.synchronized or not (jobs := finished.get(cell.name)) or not single:
             continue
         row = _measured(cell, jobs, single).row
-        runs = "1 run" if row.n == 1 else f"{row.n} runs"
+        runs = number_of(row.n, "run")
         found[cell.name] = f"{cell.shown}: factor {row.extension_factor:.3f} so far ({runs}, {row.verdict})"
     return found
 

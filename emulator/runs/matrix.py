@@ -17,6 +17,7 @@ from pydantic import Field, PositiveInt, field_validator, model_validator
 from apps.descriptor import ApplicationDescriptor
 from apps.registry import application_named, check_program, largest_share
 from emulator.fidelity.calibration import predicted_compute_s
+from emulator.model.counts import number_of
 from emulator.model.documents import DocumentModel, validate
 from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.interconnects import WhichInterconnect
@@ -121,7 +122,7 @@ class Problem:
     def shown(self) -> str:
         """The problem in words."""
         grid = "" if self.grid is None else f" grid {self.grid}"
-        return f"{self.application}{grid} on {self.processors} processors"
+        return f"{self.application}{grid} on {number_of(self.processors, 'processor')}"
 
     @property
     def name(self) -> str:
@@ -223,7 +224,7 @@ class Cell:
 
 
 def _over(clusters: int) -> str:
-    return f"over {clusters} cluster{'s' if clusters > 1 else ''}"
+    return f"over {number_of(clusters, 'cluster')}"
 
 
 @dataclass(frozen=True, slots=True)

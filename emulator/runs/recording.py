@@ -174,7 +174,7 @@ class Recorder:
             self._held.pop(job.id, None)
             self.running.discard(job.id)
             if job.id not in self.ended:
-                self._end(job)
+                self._end(job, time_s)
         elif job.id not in self.ended:
             self._held[job.id] = job
             if job.state is JobState.RUNNING and job.id not in self.running:
@@ -183,7 +183,7 @@ class Recorder:
                     self.evidence.look_after(job.started_s)
         self._write_usage(time_s)
 
-    def _end(self, job: JobView) -> None:
+    def _end(self, job: JobView, ended_s: float) -> None:
         measures = None
         if job.state is JobState.FINISHED:
             measures = self._measures(job)
@@ -193,7 +193,7 @@ class Recorder:
         self.ended[job.id] = EndedJob.of(job, verdict, self.dilation.factor, self.directory.path, measures)
         for row in component_rows(job):
             self.directory.append(row)
-        self.directory.append(job_row(job, verdict))
+        self.directory.append(job_row(job, verdict, ended_s))
         if self.files is not None:
             self.files.note_ended(job.specification.file)
 
@@ -290,8 +290,8 @@ def _utilization_row(cluster: Cluster, usage: _Usage, time_s: float) -> Utilizat
     )
 
 
-def job_row(job: JobView, verdict: Verdict) -> JobRow:
-    """Return the row of a job that has ended."""
+def job_row(job: JobView, verdict: Verdict, ended_s: float) -> JobRow:
+    """Return the row of a job that ended at the emulated timestamp `ended_s`."""
     specification, times = job.specification, _timeline(job)
     result: dict[str, Any] = job.result or {}
     return JobRow(
@@ -304,6 +304,7 @@ def job_row(job: JobView, verdict: Verdict) -> JobRow:
         requested_clusters=specification.clusters,
         file=specification.file or "",
         processors=sum(specification.components),
+        estimate_s=specification.estimate_s,
         state=job.state,
         reason=job.reason,
         placement_tries=job.placement_tries,
@@ -321,6 +322,7 @@ def job_row(job: JobView, verdict: Verdict) -> JobRow:
         started_s=job.started_s,
         finished_s=job.finished_s,
         released_s=job.released_s,
+        given_up_s=ended_s if job.placed_s is None else None,
         queue_time_s=times.queue_time_s,
         overhead_s=times.overhead_s,
         processor_gained_time_s=times.processor_gained_time_s,

@@ -2,11 +2,16 @@
 
 The record of a run begins with its request. The decisions follow, each with the state it was made on. Each attempt of a
 resumed run is replayed separately.
+
+Decisions that were moved within the record, or removed from it, are differences, too. Many of them change nothing that
+later decisions show, so that this is read from the numbers of the events and decisions. A decision that is missing
+after all others is only noticed if it placed a job.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -18,7 +23,8 @@ from emulator.model.records import DECISIONS_FILE
 from emulator.model.views import EventKind, EventView, RunRequest
 from emulator.policies.decisions import Decision, recorded_decision
 from emulator.policies.factory import deciders
-from emulator.policies.replay import Replay, replay
+from emulator.policies.protocols import Start
+from emulator.policies.replay import Difference, Replay, replay
 from emulator.runs.run_directory import attempts, read_manifest
 
 
@@ -44,7 +50,10 @@ def _replay_attempt(folder: Path) -> Replay:
         return Replay(0, ())
     request = _request_in(folder, events)
     made = deciders(request.queue, request.policy, request.scanning, request.seed, request.sources, request.quota)
-    return replay(_decisions(folder, events), made, processors)
+    decisions = [(event, _decision(folder, event)) for event in events if event.kind is EventKind.DECISION]
+    misplaced = (*_moved(decisions), *_missing(decisions), *_without_decision(events, decisions))
+    found = replay((decision for _, decision in decisions), made, processors)
+    return Replay(found.decisions, (*misplaced, *found.differences))
 
 
 def _events(path: Path) -> Iterator[EventView]:
@@ -65,13 +74,43 @@ def _request_in(folder: Path, events: Sequence[EventView]) -> RunRequest:
     raise InvalidInput(f"{source}: holds decisions, but not the request of their run.")
 
 
-def _decisions(folder: Path, events: Sequence[EventView]) -> Iterator[Decision]:
+def _decision(folder: Path, event: EventView) -> Decision:
+    try:
+        return recorded_decision(event.detail)
+    except InvalidInput as error:
+        raise InvalidInput(f"{folder / DECISIONS_FILE}: event {event.sequence}: {error}") from error
+
+
+Recorded = Sequence[tuple[EventView, Decision]]
+"""The decisions of a record in its order, each with its event."""
+
+
+def _moved(decisions: Recorded) -> Iterator[Difference]:
+    """Return a difference for each decision that stands behind one that was made later, or stands twice."""
+    for (before, earlier), (event, decision) in pairwise(decisions):
+        if event.sequence <= before.sequence:
+            yield Difference(decision.number, decision.time_s, "order", f"after decision {earlier.number}", "before it")
+
+
+def _missing(decisions: Recorded) -> Iterator[Difference]:
+    """Return a difference for each gap in the numbers of the decisions, which begin at 0 in each process."""
+    expected = 0
+    for _, decision in sorted(decisions, key=lambda recorded: recorded[0].sequence):
+        if decision.number > expected:
+            last = decision.number - 1
+            what = f"decision {expected}" if expected == last else f"decisions {expected} to {last}"
+            yield Difference(expected, decision.time_s, "missing", f"nothing before decision {decision.number}", what)
+        expected = decision.number + 1
+
+
+def _without_decision(events: Sequence[EventView], decisions: Recorded) -> Iterator[Difference]:
+    """Return a difference for each job that was placed after the last decision, by one that is missing."""
+    started = {answer.job_id for _, decision in decisions for answer in decision.answers if isinstance(answer, Start)}
+    last = max((event.sequence for event, _ in decisions), default=0)
+    number = decisions[-1][1].number + 1 if decisions else 0
     for event in events:
-        if event.kind is EventKind.DECISION:
-            try:
-                yield recorded_decision(event.detail)
-            except InvalidInput as error:
-                raise InvalidInput(f"{folder / DECISIONS_FILE}: event {event.sequence}: {error}") from error
+        if event.kind is EventKind.PLACED and event.sequence > last and event.job and event.job.id not in started:
+            yield Difference(number, event.time_s, "missing", "nothing", f"the placement of job {event.job.id}")
 
 
 def _together(replays: Sequence[Replay]) -> Replay:

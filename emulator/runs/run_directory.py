@@ -25,11 +25,13 @@ from emulator.model.cell_rows import (
     ExtensionFactorRow,
     InvarianceRow,
 )
+from emulator.model.counts import number_of
 from emulator.model.errors import InvalidInput
 from emulator.model.faults import first_fault
 from emulator.model.process_lock import ProcessLock
 from emulator.model.records import (
     DECISIONS_FILE,
+    FORMAT_VERSION,
     MANIFEST_FILE,
     ROW_FILES,
     BackgroundRow,
@@ -37,6 +39,9 @@ from emulator.model.records import (
     JobRow,
     LinkRow,
     Manifest,
+    RunKind,
+    RunProgress,
+    StatedVersion,
     SupersededRow,
     UtilizationRow,
 )
@@ -173,13 +178,21 @@ def read_manifest(path: Path) -> Manifest:
     """Read the manifest of the run directory at `path`.
 
     Raises:
-        InvalidInput: if there is no run directory, or the manifest holds what it should not.
+        InvalidInput: if there is no run directory, it is of another format version, or the manifest holds what it
+            should not.
     """
     manifest = path / MANIFEST_FILE
     if not manifest.is_file():
         raise InvalidInput(f"{path}: is no run's directory (it has no {MANIFEST_FILE}).")
+    content = manifest.read_bytes()
     try:
-        return Manifest.model_validate_json(manifest.read_bytes())
+        version = StatedVersion.model_validate_json(content).format_version
+        if version != FORMAT_VERSION:
+            raise InvalidInput(
+                f"{path}: is of format version {version}, and this program reads version {FORMAT_VERSION} (use the "
+                "program that wrote it)."
+            )
+        return Manifest.model_validate_json(content)
     except ValidationError as error:
         raise InvalidInput(f"{manifest}: {first_fault(error)}") from error
 
@@ -209,18 +222,33 @@ def supersede(folder: Path, rows: Sequence[SupersededRow]) -> None:
 
 
 def counted_jobs(folder: Path) -> list[JobRow]:
-    """Read the jobs in `folder` without those that were superseded."""
+    """Read the jobs in `folder` without those that were superseded.
+
+    Raises:
+        InvalidInput: if two rows have the number of one job.
+    """
     superseded = {row.job for row in read_rows(folder, SupersededRow)}
-    return [row for row in read_rows(folder, JobRow) if row.job not in superseded]
+    jobs: dict[int, JobRow] = {}
+    for row in read_rows(folder, JobRow):
+        if row.job in jobs:
+            raise InvalidInput(
+                f"{folder / ROW_FILES[JobRow]}: has two rows of job {row.job}, and a job ends once: remove the one "
+                "that is not of this run."
+            )
+        jobs[row.job] = row
+    return [row for row in jobs.values() if row.job not in superseded]
 
 
 def read_run(path: Path) -> RunRecords:
     """Read everything in the run directory at `path`; a file that was not written counts as empty.
 
     Raises:
-        InvalidInput: if there is no run directory, or one of its files holds what it should not.
+        InvalidInput: if there is no run directory, one of its files holds what it should not, or jobs are missing from
+            a stream of jobs that is complete.
     """
     manifest, folders = read_manifest(path), attempts(path)
+    jobs = [row for folder in folders for row in counted_jobs(folder)]
+    _check_complete(path, manifest, len(jobs))
 
     def everywhere(row_type: type[AnyRow]) -> list[AnyRow]:
         return [row for folder in folders for row in read_rows(folder, row_type)]
@@ -228,7 +256,7 @@ def read_run(path: Path) -> RunRecords:
     return RunRecords(
         path,
         manifest,
-        [row for folder in folders for row in counted_jobs(folder)],
+        jobs,
         everywhere(SupersededRow),
         everywhere(ComponentRow),
         read_rows(path, UtilizationRow),
@@ -240,6 +268,16 @@ def read_run(path: Path) -> RunRecords:
         read_rows(path, AttributionRow),
         read_rows(path, InvarianceRow),
     )
+
+
+def _check_complete(path: Path, manifest: Manifest, jobs: int) -> None:
+    """Raise `InvalidInput` if a stream of jobs is complete without some of them; a measurement may leave runs out."""
+    is_whole = manifest.kind is not RunKind.MEASUREMENT and manifest.progress is RunProgress.COMPLETE
+    if is_whole and jobs < manifest.jobs:
+        raise InvalidInput(
+            f"{path}: is complete by its {MANIFEST_FILE}, but {ROW_FILES[JobRow]} holds {jobs} of its "
+            f"{number_of(manifest.jobs, 'job')}: rows were lost (take the file from a copy, or run it again)."
+        )
 
 
 def read_rows(directory: Path, row_type: type[AnyRow]) -> list[AnyRow]:
@@ -276,7 +314,7 @@ def _text(path: Path, content: bytes) -> str:
 
 def _check_length(cells: Sequence[str], header: Sequence[str]) -> None:
     if len(cells) != len(header):
-        raise InvalidInput(f"has {len(cells)} cells, and the header {len(header)} columns.")
+        raise InvalidInput(f"has {number_of(len(cells), 'cell')}, and the header {len(header)} columns.")
 
 
 def _line(cells: list[str]) -> str:

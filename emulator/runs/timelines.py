@@ -74,12 +74,10 @@ class Timelines:
     def end_s(self) -> float:
         """The last timestamp of the jobs."""
         times = [
-            time_s
+            (job.submitted_s, job.placed_s, job.started_s, job.finished_s, job.released_s, job.given_up_s)
             for job in self.jobs
-            for time_s in (job.submitted_s, job.placed_s, job.started_s, job.finished_s, job.released_s)
-            if time_s is not None
         ]
-        return max(times, default=0.0)
+        return max((time_s for of_job in times for time_s in of_job if time_s is not None), default=0.0)
 
     @cached_property
     def first_arrival_s(self) -> float:
@@ -198,6 +196,10 @@ def _gained(stay: Stay) -> Iterator[Change]:
 
 
 def waiting_jobs(run: Timelines) -> Steps:
-    """Return the number of jobs that were submitted and not yet placed; one that never was waits until the end."""
-    waits = [(job.submitted_s, run.end_s if job.placed_s is None else job.placed_s) for job in run.jobs]
+    """Return the number of jobs that were submitted, and neither placed nor given up yet.
+
+    Old records do not say when a job was given up: it counts until the end.
+    """
+    left = [(job, job.given_up_s if job.placed_s is None else job.placed_s) for job in run.jobs]
+    waits = [(job.submitted_s, run.end_s if left_s is None else left_s) for job, left_s in left]
     return steps({WAITING: [change for begin_s, end_s in waits for change in ((begin_s, 1), (end_s, -1))]})

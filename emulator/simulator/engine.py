@@ -74,6 +74,15 @@ class FinishedJob(NamedTuple):
     tries: int
 
 
+class GivenUpJob(NamedTuple):
+    """A job that the queue gave up: when, why, and after how many placement tries."""
+
+    id: int
+    given_up_s: float
+    reason: str
+    tries: int
+
+
 Log = Callable[[float, SchedulingEvent, Sequence[Start | Reject], tuple[int, ...]], None]
 """A callback for every decision, with its timestamp, event, answers, and the idle processors before it."""
 
@@ -98,6 +107,7 @@ class Engine:
         occupied: Sequence[int] = (),
         background: OtherUsers | None = None,
         on_finished: Callable[[FinishedJob], None] | None = None,
+        on_given_up: Callable[[GivenUpJob], None] | None = None,
         log: Log | None = None,
     ) -> None:
         free = [size - held for size, held in zip(processors, occupied or [0] * len(processors), strict=True)]
@@ -121,6 +131,7 @@ class Engine:
         self._changed_s: float = 0.0
         self._shows_running: bool = needs_running_jobs(discipline) or needs_running_jobs(policy)
         self._on_finished = on_finished
+        self._on_given_up = on_given_up
         self._log = log
         self._jobs: dict[int, SimulatedJob] = {}
         self._running: list[tuple[float, int, SimulatedJob]] = []
@@ -293,6 +304,8 @@ class Engine:
             else:
                 self._observations.given_up += 1
                 del self._jobs[job.id]
+                if self._on_given_up is not None:
+                    self._on_given_up(GivenUpJob(job.id, time_s, answer.reason, answer.tries))
 
     def _start(self, job: SimulatedJob, placement: Placement, time_s: float) -> None:
         take(self._idle, job.id, job.form.processors, placement)

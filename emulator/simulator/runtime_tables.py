@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, TypeVar
 
+from emulator.model.counts import number_of
 from emulator.model.errors import InvalidInput
 from emulator.simulator.runtime import FactorTable, MeasuredTime
 
@@ -108,8 +109,8 @@ def _published(path: Path, rows: list[dict[str, str]]) -> dict[Key, MeasuredTime
         if single_s is None:
             line = line_of[application, processors, clusters]
             raise InvalidInput(
-                f"{path}, line {line}: components: there is no time of {application!r} on {processors} processors "
-                "in a single cluster to hold this one against."
+                f"{path}, line {line}: components: there is no time of {application!r} on "
+                f"{number_of(processors, 'processor')} in a single cluster to hold this one against."
             )
         times[application, processors, clusters] = MeasuredTime(time_s, single_s)
     return times
@@ -137,6 +138,7 @@ def _enter(table: dict[Key, Value], path: Path, line: int, key: Key, value: Valu
     if table.setdefault(key, value) != value:
         application, processors, clusters = key
         raise InvalidInput(
-            f"{path}, line {line}: application: the file says two things of {application!r} on {processors} processors "
-            f"over {clusters} clusters: name the grid that is meant (--grid), or keep the lines that are."
+            f"{path}, line {line}: application: the file says two things of {application!r} on "
+            f"{number_of(processors, 'processor')} over {number_of(clusters, 'cluster')}: name the grid that is "
+            "meant (--grid), or keep the lines that are."
         )

@@ -27,7 +27,7 @@ from emulator.policies.protocols import PlacementPolicy, QueueDiscipline
 from emulator.policies.registry import default_policy, placement_policy
 from emulator.policies.state import NOTHING_ELSE, Surroundings
 from emulator.simulator.background import BackgroundChange, OtherUsers
-from emulator.simulator.engine import Engine, FinishedJob, Log
+from emulator.simulator.engine import Engine, FinishedJob, GivenUpJob, Log
 from emulator.simulator.estimates import Statistics, evaluate
 from emulator.simulator.possible_jobs import Admission
 from emulator.simulator.runtime import OneFactor, Preparation, RuntimeModel, RuntimeOfJobs, SharedRuntime
@@ -42,7 +42,7 @@ EVERY_4_S = Scanning()
 
 @dataclass(frozen=True)
 class SimulationResult:
-    """The result of a simulation: its statistics and, if they were kept, the finished jobs.
+    """The result of a simulation: its statistics and, if they were kept, the jobs that finished or were given up.
 
     `background` says how a background load kept to its band, and `background_changes` how it changed if it kept that;
     None and empty without one.
@@ -53,6 +53,7 @@ class SimulationResult:
     jobs_per_host_second: float
     background: BackgroundMeasures | None = None
     background_changes: tuple[BackgroundChange, ...] = ()
+    given_up: tuple[GivenUpJob, ...] = ()
 
     @property
     def jobs(self) -> pandas.DataFrame:
@@ -107,7 +108,7 @@ def simulate(
         runtime: a runtime model, one that knows each job, or one extension factor for all jobs over several clusters.
         seed: the seed of the discipline's random numbers.
         warm_up_jobs: the number of first arrivals that are simulated but not counted.
-        keep_jobs: whether to keep the finished jobs; memory then grows with their number.
+        keep_jobs: whether to keep the jobs that end; memory then grows with their number.
         on_finished: a function called with each job when it departs.
         stop_at_last_arrival: whether to end at the last arrival instead of after the last departure.
         most_waiting: the number of waiting jobs above which the simulation ends early, as saturated.
@@ -129,11 +130,13 @@ def simulate(
     checked = Admission(free, _discipline(queue, scanning), chosen, as_totals, surroundings or NOTHING_ELSE)
     observations = Observations(warm_up_jobs)
     kept: list[FinishedJob] = []
+    given_up: list[GivenUpJob] = []
     engine = Engine(
         processors, _discipline(queue, scanning), chosen, checked, models.of_all, observations,
         discipline_generator(seed), preparation=_preparation(middleware), shared=models.shared, of_jobs=models.of_jobs,
         surroundings=surroundings, occupied=occupied, background=background,
-        on_finished=_finished_observer(kept if keep_jobs else None, on_finished), log=log,
+        on_finished=_finished_observer(kept if keep_jobs else None, on_finished),
+        on_given_up=given_up.append if keep_jobs else None, log=log,
     )  # fmt: skip
     host_began_s = time.perf_counter()
     finished = engine.run(iter(jobs), stop_at_last_arrival=stop_at_last_arrival, most_waiting=most_waiting)
@@ -141,8 +144,9 @@ def simulate(
     statistics = evaluate(observations, sum(processors), not finished and not stop_at_last_arrival)
     rate = statistics.jobs_finished / host_elapsed_s if host_elapsed_s > 0 else 0.0
     if background is None:
-        return SimulationResult(statistics, tuple(kept), rate)
-    return SimulationResult(statistics, tuple(kept), rate, background.measures(), tuple(background.changes()))
+        return SimulationResult(statistics, tuple(kept), rate, given_up=tuple(given_up))
+    changes = tuple(background.changes())
+    return SimulationResult(statistics, tuple(kept), rate, background.measures(), changes, tuple(given_up))
 
 
 def admission(

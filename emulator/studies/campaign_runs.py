@@ -73,6 +73,13 @@ class CampaignRun:
         return band is not None and band[1] >= min(HEAVY_BACKGROUNDS)
 
     @property
+    def heavy_background(self) -> float | None:
+        """The heavy background load that its band stands for: the only one in it; None if there is none, or both."""
+        low, high = self.timelines.band or (0.0, 0.0)
+        held = [background for background in HEAVY_BACKGROUNDS if low <= background <= high]
+        return held[0] if len(held) == 1 else None
+
+    @property
     def replicas(self) -> int | None:
         """The number of replicas of every input file; None if there are no files, or the number was drawn."""
         files = self.timelines.records.manifest.workload.get("input_files")
@@ -125,13 +132,12 @@ def of_case(
     replicas: int | None = None,
     background: float | None = None,
 ) -> list[CampaignRun]:
-    """Return the runs of one case, by seed; if given, those with `replicas`, and with `background` in their band."""
+    """Return the runs of one case, by seed; if given, those with `replicas`, and whose band stands for `background`."""
     found = [run for run in runs if (run.campaign, run.policy) == (campaign, policy)]
     if replicas is not None:
         found = [run for run in found if run.replicas == replicas]
     if background is not None:
-        bands = [(run, run.timelines.band) for run in found]
-        found = [run for run, band in bands if band is not None and band[0] <= background <= band[1]]
+        found = [run for run in found if run.heavy_background == background]
     return sorted(found, key=lambda run: run.seed)
 
 

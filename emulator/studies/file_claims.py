@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Final
 
 from emulator.fidelity.intervals import ratio_of_means
+from emulator.model.counts import number_of
 from emulator.model.records import JobRow
 from emulator.runs.timelines import BACKGROUND, COALLOCATION, PGT, PWT
 from emulator.studies.campaign_runs import (
@@ -82,7 +83,7 @@ def file_claims(runs: Runs) -> tuple[Claim, ...]:
 def _cases(runs: Runs, campaign: str) -> Iterator[tuple[str, Runs]]:
     for policy in POLICIES:
         for replicas in REPLICAS:
-            name = f"{campaign.upper()}, {policy}, {replicas} replica{'s' if replicas > 1 else ''}"
+            name = f"{campaign.upper()}, {policy}, {number_of(replicas, 'replica')}"
             yield name, of_case(runs, campaign, policy, replicas)
 
 
@@ -201,13 +202,25 @@ def _heavy(runs: Runs) -> Iterator[Part]:
     for background in HEAVY_BACKGROUNDS:
         of_this = of_case(runs, W50, "cf", background=background)
         name = f"W50, cf, background {background:.0%}"
-        if (without := missing(name, it=of_this)) is not None:
+        if (without := _without_heavy(name, of_this, runs)) is not None:
             yield without
             continue
         yield _total(name, of_this, *_about_share(0.75, 0.8))
         yield _saturation(name, of_this)
         yield _few_tries(name, of_this)
         yield _moved(name, of_this)
+
+
+def _without_heavy(name: str, of_this: Runs, runs: Runs) -> OpenPart | None:
+    """Return the part as open if it has no run, and why heavy runs are not of it; None if it has one."""
+    for run in runs:
+        of_neither = run.is_heavy and run.heavy_background is None and (run.campaign, run.policy) == (W50, "cf")
+        if not of_this and of_neither and run.timelines.band is not None:
+            low, high = run.timelines.band
+            neither = " nor ".join(f"{background:.0%}" for background in HEAVY_BACKGROUNDS)
+            band = f"the band of {run.timelines.records.path.name}, {low:.0%} to {high:.0%}"
+            return OpenPart(name, f"{band}, stands for neither {neither}: one of the two alone must lie in it")
+    return missing(name, it=of_this)
 
 
 def _moved(name: str, runs: Runs) -> Part:

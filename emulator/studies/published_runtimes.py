@@ -16,6 +16,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final, Self
 
+from emulator.model.counts import number_of
 from emulator.model.errors import UnknownName
 from emulator.model.interconnects import WhichInterconnect
 from emulator.model.project import PROJECT_ROOT
@@ -137,7 +138,7 @@ def _communication() -> Mapping[tuple[int | None, Setup, bool], PublishedCommuni
 
 
 def _described(application: str, grid: int | None, processors: int) -> str:
-    return f"{application}{'' if grid is None else f' grid {grid}'} on {processors} processors"
+    return f"{application}{'' if grid is None else f' grid {grid}'} on {number_of(processors, 'processor')}"
 
 
 def _ten_runs() -> Iterator[PublishedRuntime]:

@@ -14,6 +14,7 @@ from functools import partial
 
 from emulator.broker.jobs.releases import Releases
 from emulator.clusters.protocol import AllocationEvent, AllocationEventKind, LocalResourceManager, Part
+from emulator.model.counts import number_of
 from emulator.model.errors import ClaimFailed, ClusterUnreachable, NotGranted, TestbedError
 from emulator.model.job import Placement
 
@@ -97,8 +98,8 @@ class ClaimingTry:
                     raise ClaimFailed(f"The allocation in cluster {ended!r} ended before the job started.", ended)
                 if not in_time:
                     raise NotGranted(
-                        f"Cluster {manager.cluster!r} did not grant {self._processors[name]} processors within "
-                        f"{host_limit_s:g} s of host time: others hold them.",
+                        f"Cluster {manager.cluster!r} did not grant {number_of(self._processors[name], 'processor')} "
+                        f"within {host_limit_s:g} s of host time: others hold them.",
                         manager.cluster,
                     )
                 allocation = self._allocations[name]

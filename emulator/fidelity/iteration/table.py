@@ -12,6 +12,7 @@ from pydantic import Field, PositiveFloat, PositiveInt, field_validator, model_v
 
 from apps.grid import equal_components
 from emulator.fidelity.iteration.predicted import ModelJob
+from emulator.model.counts import number_of
 from emulator.model.documents import DocumentModel, Name, validate
 from emulator.model.errors import InvalidInput
 from emulator.model.interconnects import WhichInterconnect
@@ -49,7 +50,7 @@ class TableRow(DocumentModel):
     @model_validator(mode="after")
     def _adds_up(self) -> TableRow:
         if sum(self.split) != self.processors:
-            raise ValueError(f"clusters: {self.clusters!r} does not divide {self.processors} processors")
+            raise ValueError(f"clusters: {self.clusters!r} does not divide {number_of(self.processors, 'processor')}")
         return self
 
     @property
@@ -87,7 +88,8 @@ class TableRow(DocumentModel):
         """
         named = tuple(name.strip() for name in self.on.split(",")) if self.on else tuple(topology.cluster_names)
         if len(named) < len(self.split):
-            raise InvalidInput(f"{self.shown}: {topology.name} has only {len(named)} clusters for this row.")
+            there = number_of(len(named), "cluster")
+            raise InvalidInput(f"{self.shown}: {topology.name} has only {there} for this row.")
         for name in named:
             topology.cluster(name)
         parts = tuple(zip(named, self.split, strict=False))

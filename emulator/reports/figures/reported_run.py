@@ -34,10 +34,20 @@ def reported_run(path: Path, label: str | None = None) -> ReportedRun:
 
 
 def labels_of(paths: Sequence[Path]) -> list[str]:
-    """Return a name for each path: that of its folder, with as many of the folders above as make it unique."""
+    """Return a name for each path: that of its folder, with as many of the folders above as make it unique.
+
+    A folder that is given several times gets numbers.
+    """
     resolved = [path.resolve().parts for path in paths]
-    for depth in range(1, max(map(len, resolved), default=1) + 1):
-        labels = ["/".join(parts[-depth:]) for parts in resolved]
-        if len(set(labels)) == len(labels):
-            return labels
-    return [f"{'/'.join(parts[-1:])} ({number})" for number, parts in enumerate(resolved, start=1)]
+    folders, depth = set(resolved), 1
+    while len({_ending(parts, depth) for parts in folders}) < len(folders):
+        depth += 1
+    labels: list[str] = []
+    for place, parts in enumerate(resolved):
+        number = f" ({resolved[: place + 1].count(parts)})" if resolved.count(parts) > 1 else ""
+        labels.append(f"{_ending(parts, depth)}{number}")
+    return labels
+
+
+def _ending(parts: Sequence[str], depth: int) -> str:
+    return "/".join(parts[-depth:])

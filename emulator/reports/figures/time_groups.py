@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from emulator.fidelity.intervals import mean
+from emulator.model.counts import number_of
 from emulator.model.records import JobRow
 from emulator.reports.figures.drawing import COLOURS, one_legend, panels
 from emulator.reports.figures.figure import DataRow, ReportFigure
@@ -108,7 +109,9 @@ def _draw_group(axis: Axes, group: str, rows: Sequence[DataRow]) -> None:
         )  # fmt: skip
         axis.plot([], [], "s", color=colour, label=text)
     counts = {row["number"]: row["n"] for row in rows}
-    axis.set_xticks(range(len(numbers)), [f"{number}\n({counts[number]} jobs)" for number in numbers])
+    axis.set_xticks(
+        range(len(numbers)), [f"{number}\n({number_of(int(counts[number] or 0), 'job')})" for number in numbers]
+    )
     axis.set_xlim(-0.6, max(len(numbers), 1) - 0.4)
     axis.set_xlabel(group)
     axis.grid(visible=False, axis="x")

@@ -144,7 +144,7 @@ def test_file_transfers_are_no_part_of_the_recorded_overhead_since_they_are_simu
         ({"kind": RunKind.MEASUREMENT}, "live: is a measurement; only a live campaign"),
         ({"format_version": 7}, "live: is of format version 7, and this program reads version 1"),
         ({"progress": RunProgress.INCOMPLETE}, "live: was cut short .5 of 5 jobs are in it, incomplete."),
-        ({"jobs": 6}, "live: was cut short .5 of 6 jobs are in it"),
+        ({"jobs": 6}, "live: is complete by its manifest.json, but jobs.csv holds 5 of its 6 jobs"),
         ({"workload": {"name": "x"}}, "manifest.json: workload: "),
     ],
 )
@@ -293,3 +293,25 @@ def test_times_of_a_run_serve_where_no_model_knows_the_processors(tmp_path):
     found = again(live, tmp_path / "again", Times.RUN)
     assert found.simulated.manifest.simulated["jobs_by_source"] == {"measured": 12}
     assert found.placements.different == ()
+
+
+def test_a_negative_execution_time_is_refused_where_times_are_those_of_the_run(tmp_path):
+    live = live_run(tmp_path / "live", jobs=5)
+    first, *others = read_rows(live, JobRow)
+    replace_rows(live, JobRow, [first.model_copy(update={"execution_time_s": -12.0}), *others])
+    with pytest.raises(InvalidInput, match=rf"jobs\.csv: job {first.job}: execution_time_s: must be zero or more, not"):
+        like_run(live, Times.RUN)
+    assert like_run(live, Times.MODEL).times is not None
+
+
+def test_clusters_of_one_name_and_a_negative_seed_are_refused(tmp_path):
+    live = live_run(tmp_path / "live", jobs=5)
+    topology = read_manifest(live).topology
+    first, second, *others = topology.clusters
+    twice = (first, second.model_copy(update={"name": first.name}), *others)
+    changed(live, topology=topology.model_copy(update={"clusters": twice, "links": ()}))
+    with pytest.raises(InvalidInput, match=rf"topology: clusters: two clusters are named '{first.name}'"):
+        like_run(live)
+    changed(live_run(tmp_path / "other", jobs=5), seed=-1)
+    with pytest.raises(InvalidInput, match=r"manifest\.json: seed: .*-1"):
+        like_run(tmp_path / "other")

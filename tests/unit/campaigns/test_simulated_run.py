@@ -163,3 +163,25 @@ def test_without_a_background_load_there_are_no_rows_of_one(tmp_path):
     assert run.background == []
     assert run.manifest.background is None
     assert {row.background_processors for row in run.utilization} == {None}
+
+
+def test_a_job_that_was_given_up_has_the_time_of_that_and_waits_no_longer(tmp_path):
+    campaign = tmp_path / "W2.yaml"
+    campaign.write_text((CAMPAIGNS / "W2.yaml").read_text() + "tries_threshold: 3\n")
+    run, _ = simulated(tmp_path, str(campaign), jobs=80)
+    given_up = [job for job in run.jobs if job.state == "failed"]
+    assert given_up
+    assert all(job.submitted_s < job.given_up_s < job.submitted_s + 5 * 4 for job in given_up)
+    assert {job.reason for job in given_up} == {"Given up: not placed in 4 placement tries."}
+    assert {job.placement_tries for job in given_up} == {4}
+    assert all(job.given_up_s is None for job in run.jobs if job.state == "finished")
+    assert CampaignRun(read_timelines(tmp_path / "run")).longest_queue < len(given_up) / 2
+
+
+def test_estimates_are_recorded_as_stated_or_as_drawn(tmp_path):
+    for run in ("stated", "drawn"):
+        (tmp_path / run).mkdir()
+    stated, _ = simulated(tmp_path / "stated", jobs=5)
+    assert {job.estimate_s for job in stated.jobs} == {900.0}
+    drawn, _ = simulated(tmp_path / "drawn", jobs=5, queue="sjf", estimate_factor=2.0)
+    assert all(job.execution_time_s <= job.estimate_s <= 2 * job.execution_time_s for job in drawn.jobs)

@@ -191,3 +191,19 @@ def test_a_case_holds_only_what_its_outcome_depends_on():
     case = request(loads=(None,), policies=(None,)).cases()[2]
     assert isinstance(case, WorkloadCase)
     assert json.loads(case.key).keys() == {"outcomes", "workload", "seed", "jobs", "warm_up_jobs", "inputs"}
+
+
+def test_estimates_are_drawn_where_jobs_have_none(tmp_path):
+    jobs = tmp_path / "jobs.jsonl"
+    lines = [{"id": number, "arrival_s": number, "service_s": 100, "components": [16]} for number in range(1, 40)]
+    jobs.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    stated = {"policies": (None,), "queues": ("sjf",), "loads": (None,), "jobs": None, "topology": "mini"}
+    with pytest.raises(InvalidInput, match="estimate"):
+        request(str(jobs), **stated).names()
+    asked = request(str(jobs), estimate_factor=5.0, **stated)
+    (cell,) = _cells(asked)
+    assert cell.outcomes[0]["jobs_finished"] == 39
+    assert cell.outcomes[0] == asked.cases()[0].run()
+    assert [json.loads(case.key)["estimate_factor"] for case in asked.cases()] == [5.0] * 3
+    with pytest.raises(InvalidInput, match=r"--estimate-factor: must be a number, at least 1, not 0\.5"):
+        request(str(jobs), estimate_factor=0.5, **stated).names()

@@ -174,3 +174,12 @@ def test_a_table_that_cannot_be_used_is_refused_in_one_sentence(calibrate, table
     assert (code, shown) == (1, "")
     assert sentence in said
     assert said.count("\n") == 1
+
+
+def test_an_application_without_a_grid_shows_none_and_takes_none(predict):
+    code, shown, _ = predict("--app", "synthetic")
+    assert code == 0
+    assert "synthetic on 16" in shown
+    assert row_of(predict("--app", "synthetic", "--json")[1])["grid"] is None
+    said = "testbed: --grid: means nothing for synthetic, which has no grid; leave it out.\n"
+    assert predict("--app", "synthetic", "--grid", "100") == (1, "", said)

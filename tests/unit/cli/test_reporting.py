@@ -54,6 +54,8 @@ def test_runs_are_compared_with_their_repeats(call, tmp_path):
     code, shown, said = call("compare", live, simulated, "--live", again, "--jobs", "--figures", "figures")
     assert (code, said) == (0, "Figures: figures\n")
     assert "live and simulated" in shown
+    assert "live: live" in shown
+    assert "live: simulated" in shown
     assert "All 5 placements are the same." in shown
     assert (tmp_path / "figures" / "live-and-simulated.svg").is_file()
     (found,) = json.loads(call("compare", live, simulated, "--live", again, "--json")[1])

@@ -210,7 +210,7 @@ def test_a_sweep_of_a_list_of_jobs_says_that_seeds_vary_nothing(tmp_path: Path) 
     jobs = tmp_path / "jobs.jsonl"
     jobs.write_text('{"id": 1, "arrival_s": 2, "service_s": 3, "components": [4], "queue": 0}\n')
     found = run("sweep", str(jobs), "--seeds", "3", "--workers", "1", "--out", str(tmp_path / "out"), "--json")
-    assert "All 3 seeds gave the same in 1 of 1 cells" in found.stderr
+    assert "All 3 seeds gave the same in 1 of 1 cell" in found.stderr
     (row,) = json.loads(found.stdout)
     assert (row["n"], row["response_s_low"]) == (1, None)
 

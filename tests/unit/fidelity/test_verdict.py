@@ -278,3 +278,11 @@ def test_a_job_on_hosts_that_nobody_watched_is_suspect_and_names_them():
     verdict = judge_unwatched(["two", "three"])
     assert verdict.judgement is Judgement.SUSPECT
     assert verdict.reasons == ("nobody watched what disturbed it on three, two",)
+
+
+def test_one_job_is_not_many_in_a_reason():
+    failed = judge_run(RunMeasures(jobs_expected=2, jobs_failed=1), [VALID])
+    assert failed.reasons == ("1 job failed, 0 jobs cancelled",)
+    assert judge_run(RunMeasures(jobs_expected=1), []).reasons == ("only 0 of 1 job finished",)
+    (reason,) = judge_run(RunMeasures(jobs_expected=1), [SUSPECT]).reasons
+    assert reason.startswith("of 1 job 1 is suspect and 0 void")

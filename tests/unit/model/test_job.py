@@ -28,7 +28,7 @@ def test_a_fixed_request_names_its_clusters_by_name_and_gets_indices():
             "asks for 18 processors in cluster 'delft', which has 16",
         ),
         ("components: [1]\nrequest: fixed\nclusters: [paris]", UnknownName, "no cluster 'paris'"),
-        ("components: [1, 2]\nrequest: fixed\nclusters: [delft]", InvalidInput, "2 components and 1 clusters"),
+        ("components: [1, 2]\nrequest: fixed\nclusters: [delft]", InvalidInput, "2 components and 1 cluster"),
         ("components: [1]\nqueue: paris", UnknownName, "no cluster 'paris'"),
     ],
 )

@@ -101,7 +101,7 @@ def test_arguments_that_are_no_json_are_left_out(tmp_path):
 
 
 def test_a_run_without_a_job_is_shown(tmp_path):
-    run = write_run(tmp_path / "run")
+    run = write_run(tmp_path / "run", progress="incomplete")
     for file in ("jobs.csv", "components.csv", "background.csv"):
         (run / file).unlink()
     record = page_record(run)

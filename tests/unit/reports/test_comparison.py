@@ -15,6 +15,7 @@ from emulator.model.errors import InvalidInput
 from emulator.model.records import RunKind, RunProgress
 from emulator.reports.compared_runs import TIMES, compare
 from emulator.reports.comparison_tables import (
+    columns_of,
     comparison_object,
     left_out_in_words,
     placements_in_words,
@@ -84,8 +85,15 @@ def test_an_error_is_seen_beside_the_spread_of_live_runs(live):
     assert execution.spread == pytest.approx(0.1)
     assert (found.live_runs, execution.within_spread) == (3, True)
     assert compare(live, later(live, 0.0, factor=1.12), repeats).quantities[6].within_spread is False
-    row = next(row for row in quantity_table(found) if row["quantity"] == "execution mean")
+    row = next(row for row in quantity_table(found, ("live: a", "live: b")) if row["quantity"] == "execution mean")
     assert (row["error"], row["live runs' spread"], row["within it"]) == ("+8.00%", "10.00%", "yes")
+    assert list(row)[1:3] == ["live: a", "live: b"]
+
+
+def test_the_columns_say_of_which_kind_each_run_is(live):
+    simulated = changed(live, kind=RunKind.SIMULATION)
+    assert columns_of(compare(live, simulated), ("x/run", "y/run")) == ("live: x/run", "simulated: y/run")
+    assert columns_of(compare(live, live), ("run (1)", "run (2)")) == ("live: run (1)", "live: run (2)")
 
 
 def test_times_are_compared_over_the_jobs_that_finished_in_every_run(live):
@@ -162,9 +170,7 @@ def test_runs_in_each_others_places_are_refused(live):
         ({"seed": 7}, "other: has seed 7, and .*live has 1: compare runs of one seed"),
         ({"time_scale": 10.0}, "other: has time scale 10, and .*live has 1"),
         ({"policy": "cm"}, "other: was scheduled by cm / placement, and .*live by wf / placement"),
-        ({"format_version": 2}, "other: is of format version 2, and this program reads version 1"),
         ({"progress": RunProgress.INCOMPLETE}, "other: was cut short .20 of 20 jobs are in it, incomplete."),
-        ({"jobs": 21}, "other: was cut short .20 of 21 jobs are in it, complete."),
         ({"kind": RunKind.MEASUREMENT}, "other: is a measurement"),
     ],
 )

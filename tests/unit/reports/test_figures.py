@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.model.cell_rows import AttributionRow, ExtensionFactorRow
-from emulator.model.records import ComponentRow, JobRow, LinkRow, UtilizationRow
+from emulator.model.records import ComponentRow, JobRow, LinkRow, RunProgress, UtilizationRow
 from emulator.reports.figures.background import share_in_band
 from emulator.reports.figures.choice import figures_of_all, figures_of_run
 from emulator.reports.figures.drawing import drawn, svg_of, thinned, write_figures
@@ -313,7 +313,7 @@ def test_a_large_gantt_chart_shows_the_longest_queue_and_says_what_it_leaves_out
 
 
 def test_a_run_without_jobs_has_no_figure_of_them(tmp_path):
-    path = simulated_run(tmp_path / "run", jobs=3)
+    path = simulated_run(tmp_path / "run", jobs=3, manifest={"progress": RunProgress.INCOMPLETE})
     for row_type in (JobRow, ComponentRow, UtilizationRow, LinkRow):
         replace_rows(path, row_type, [])
     assert figures_of_run(reported_run(path)) == []
@@ -322,6 +322,13 @@ def test_a_run_without_jobs_has_no_figure_of_them(tmp_path):
 def test_runs_in_folders_of_one_name_get_the_folders_above_as_well():
     assert labels_of([Path("/a/x/run"), Path("/a/y/run")]) == ["x/run", "y/run"]
     assert labels_of([Path("/a/one"), Path("/a/two")]) == ["one", "two"]
+
+
+def test_a_folder_that_is_given_several_times_gets_numbers():
+    assert labels_of([Path("/a/run"), Path("/a/b/../run")]) == ["run (1)", "run (2)"]
+    given = [Path("/a/x/run"), Path("/a/y/run"), Path("/a/x/run")]
+    assert labels_of(given) == ["x/run (1)", "y/run", "x/run (2)"]
+    assert labels_of([]) == []
 
 
 @given(st.lists(st.tuples(st.floats(0, 100), st.integers(-3, 5)), min_size=1, max_size=40))

@@ -9,12 +9,14 @@ import pytest
 
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
+from emulator.model.job import JobSpecification
 from emulator.model.records import ComponentRow, JobRow, Manifest, RunKind
 from emulator.reports.exports.batsim import COLUMNS, batsim_files, interval_set
 from emulator.reports.exports.gwf import FIELDS, gwf_lines
 from emulator.reports.exports.swf import component_lines, swf_log
 from emulator.runs.run_directory import RunDirectory, RunRecords, read_run
 from tests.unit.reports.simulated_runs import simulated_run
+from workloads.schedule import Arrival, write_schedule
 from workloads.swf import MISSING, read_swf, write_swf
 
 TOPOLOGY = topology_named("mini")
@@ -83,6 +85,19 @@ def test_a_log_reads_back_as_the_runs_jobs_in_order_of_submission(run: RunRecord
     ]  # fmt: skip
     assert [record.allocated_processors for record in log.records] == [16, 6, MISSING, 8]
     assert [str(remark) for remark in log.remarks] == ["line 14: run_s: the execution time is missing"]
+
+
+def test_a_requested_time_is_the_users_estimate(tmp_path: Path) -> None:
+    estimated = [job.model_copy(update={"estimate_s": 45.0 if job.job == 1 else None}) for job in JOBS]
+    run = run_of(estimated, tmp_path)
+    assert [record.requested_s for record in swf_log(run)[1]] == [45.0, MISSING, MISSING, MISSING]
+    assert [line.split("\t")[FIELDS.index("ReqTime")] for line in gwf_lines(run) if line[0] != "#"][:2] == ["45", "-1"]
+
+
+def test_old_rows_of_jobs_take_the_estimates_of_the_schedule(run: RunRecords, tmp_path: Path) -> None:
+    specification = JobSpecification(name="job-2", application="heat", components=(6,), run_time_limit_s=60.0)
+    write_schedule([Arrival(arrival_s=4.0, specification=specification)], tmp_path / "run" / "schedule.jsonl")
+    assert [record.requested_s for record in swf_log(run)[1]] == [MISSING, 60.0, MISSING, MISSING]
 
 
 def test_the_header_says_what_the_numbers_mean(run: RunRecords) -> None:

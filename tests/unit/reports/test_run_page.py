@@ -141,7 +141,7 @@ def test_details_that_do_not_fit_are_left_out_and_counted(path, few_figures, tmp
 
 def test_a_page_that_is_too_large_is_refused(path, few_figures, tmp_path, monkeypatch):
     monkeypatch.setattr(page_module, "MOST_BYTES", 1000)
-    with pytest.raises(InvalidInput, match=r"1 runs make a page of .* MB, .*: report on fewer runs at a time"):
+    with pytest.raises(InvalidInput, match=r"a page on 1 run would have .* MB, .*: report on fewer runs at a time"):
         write_run_page([reported_run(path)], [], tmp_path / "page.html")
     assert list(tmp_path.iterdir()) == []
 

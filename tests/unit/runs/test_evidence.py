@@ -129,10 +129,8 @@ def test_what_crossed_access_links_is_held_against_what_ranks_sent(
     assert ("traffic of others took" in double.verdict_reasons) is (strangers_bytes > 0)
 
 
-@pytest.mark.parametrize(("stated", "verdict"), [({}, "void"), ({"delft": 0.3}, "valid")])
-def test_background_traffic_that_was_asked_for_is_nobody_elses(
-    observed, broker, scripted, tmp_path, stated, verdict, monkeypatch
-):
+@pytest.mark.parametrize(("stated", "is_valid"), [({}, False), ({"delft": 0.3}, True)])
+def test_background_traffic_that_was_asked_for_is_nobody_elses(observed, broker, scripted, tmp_path, stated, is_valid):
     """Amsterdam, one of three that delft exchanges traffic with, carries a third of it."""
     own_bytes, scripted.sent_bytes, scripted.grows_by = 10**8, 0, Counters(host_cpu_s=0.0)
 
@@ -149,7 +147,7 @@ def test_background_traffic_that_was_asked_for_is_nobody_elses(
     matrix = MATRIX.model_copy(update={"traffic": stated})
     measure(observed, matrix, tmp_path / "run", silent)
     _, double = read_run(tmp_path / "run").jobs
-    assert double.verdict == verdict, double.verdict_reasons
+    assert (double.verdict == "valid") is is_valid, double.verdict_reasons
 
 
 class Run:

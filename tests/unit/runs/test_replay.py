@@ -9,10 +9,11 @@ from typer.testing import CliRunner
 
 from emulator.cli.main import app
 from emulator.model.errors import InvalidInput
+from emulator.model.job import JobSpecification, JobState
 from emulator.model.records import RunKind
 from emulator.model.request import JobRequest, RequestKind
-from emulator.model.views import EventKind, EventView, RunRequest
-from emulator.policies.decisions import Decision, decision_record
+from emulator.model.views import EventKind, EventView, JobView, RunRequest
+from emulator.policies.decisions import Decision, decision_record, recorded_decision
 from emulator.policies.factory import deciders
 from emulator.policies.protocols import Arrival, Scan, Start, WaitingJob
 from emulator.runs.recorded_run import begun_manifest
@@ -89,7 +90,7 @@ def test_a_run_whose_record_says_otherwise_ends_with_what_differs(testbed, proce
     said = json.loads(ended.stdout)
     assert (ended.exit_code, said["decisions"], said["differences"]) == (1, len(processors) + 2, 1)
     assert said["first"] == [{"number": 2, "time_s": 0.6, "what": "waiting", "recorded": "1", "replayed": "0"}]
-    assert "1 differences" in replay(tmp_path / "run").stdout
+    assert " 1 difference\n" in replay(tmp_path / "run").stdout
 
 
 def test_each_part_of_a_resumed_run_is_replayed_by_itself(testbed, processors, tmp_path):
@@ -122,3 +123,67 @@ def test_what_is_no_run_or_lacks_its_request_is_refused_in_one_sentence(testbed,
     write(testbed, tmp_path / "run", events(processors)[1:])
     with pytest.raises(InvalidInput, match="holds decisions, but not the request of their run"):
         replay_run(tmp_path / "run")
+
+
+def changed(testbed, path, written: list[EventView]) -> list[tuple[str, int]]:
+    """The differences of a record: what differs, and the number of the decision."""
+    write(testbed, path, written)
+    return [(difference.what, difference.number) for difference in replay_run(path).differences]
+
+
+def with_scans(processors: list[int]) -> list[EventView]:
+    """A record that ends with four scans at one state: none of them changes anything that a later one shows."""
+    written = events(processors)
+    last = written[-1]
+    for more in (1, 2, 3):
+        detail = last.detail | {"number": last.detail["number"] + more}
+        written.append(last.model_copy(update={"sequence": last.sequence + more, "detail": detail}))
+    return written
+
+
+def test_a_decision_that_was_removed_is_named(testbed, processors, tmp_path):
+    written = with_scans(processors)
+    assert changed(testbed, tmp_path / "whole", written) == []
+    number = written[-3].detail["number"]
+    assert changed(testbed, tmp_path / "one", written[:-3] + written[-2:]) == [("missing", number)]
+    write(testbed, tmp_path / "two", written[:-3] + written[-1:])
+    (difference,) = replay_run(tmp_path / "two").differences
+    assert difference.replayed == f"decisions {number} to {number + 1}"
+    assert difference.recorded == f"nothing before decision {number + 2}"
+
+
+def test_decisions_that_were_reversed_or_repeated_are_named(testbed, processors, tmp_path):
+    written = with_scans(processors)
+    number = written[-3].detail["number"]
+    swapped = [*written[:-3], written[-2], written[-3], written[-1]]
+    assert changed(testbed, tmp_path / "swapped", swapped) == [("order", number)]
+    twice = [*written[:-2], written[-3], *written[-2:]]
+    assert changed(testbed, tmp_path / "twice", twice) == [("order", number)]
+
+
+def test_a_first_decision_that_was_removed_is_named(testbed, processors, tmp_path):
+    written = events(processors)
+    assert changed(testbed, tmp_path / "run", [written[0], *written[2:]])[0] == ("missing", 0)
+
+
+def test_a_last_decision_that_was_removed_is_missed_by_the_job_that_it_placed(testbed, processors, tmp_path):
+    written = events(processors)[:-2]
+    job = JobView(
+        id=len(processors), run=1, specification=JobSpecification(application="poisson", components=(10,)),
+        state=JobState.CLAIMING, submitted_s=0.0,
+    )  # fmt: skip
+    placed = EventView(sequence=99, run=1, kind=EventKind.PLACED, time_s=1.0, host_moment_s=0.0, job=job)
+    assert changed(testbed, tmp_path / "whole", [*written, placed]) == []
+    assert changed(testbed, tmp_path / "cut", [*written[:-1], placed]) == [("missing", len(processors) - 1)]
+
+
+def test_the_numbers_of_a_process_that_came_back_begin_again(testbed, processors, tmp_path):
+    written = with_scans(processors)
+    last = written[-1]
+    made = deciders(REQUEST.queue, REQUEST.policy, REQUEST.scanning, REQUEST.seed)
+    for event in written[1:]:
+        decision = recorded_decision(event.detail)
+        made.decide(decision.event, decision.state(processors))
+    again = last.detail | {"number": 0, "snapshot": made.snapshot()}
+    written.append(last.model_copy(update={"sequence": last.sequence + 1, "detail": again}))
+    assert changed(testbed, tmp_path / "run", written) == []

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.model.cell_rows import ExtensionFactorRow
 from emulator.model.errors import InvalidInput
-from emulator.model.records import JobRow, Manifest, RunKind, UtilizationRow
+from emulator.model.records import JobRow, Manifest, RunKind, RunProgress, UtilizationRow
 from emulator.model.views import RunRequest
 from emulator.runs.recorded_run import begun_manifest
 from emulator.runs.run_directory import RunDirectory, next_attempt, read_rows, read_run, replace_rows
@@ -166,3 +168,33 @@ def test_no_run_is_written_over_anything(tmp_path, manifest):
 def test_what_is_no_run_is_refused(tmp_path):
     with pytest.raises(InvalidInput, match=r"no run's directory \(it has no manifest.json\)"):
         read_run(tmp_path)
+
+
+def test_two_rows_of_one_job_are_refused(tmp_path, manifest):
+    with RunDirectory(tmp_path / "run", manifest) as directory:
+        for number in (1, 2, 1):
+            directory.append(job_row(job=number))
+    with pytest.raises(InvalidInput, match=r"run/jobs\.csv: has two rows of job 1, and a job ends once"):
+        read_run(tmp_path / "run")
+
+
+def test_a_complete_stream_without_all_of_its_jobs_is_refused(tmp_path, manifest):
+    with RunDirectory(tmp_path / "run", manifest) as directory:
+        for number in (1, 2):
+            directory.append(job_row(job=number))
+        assert len(read_run(tmp_path / "run").jobs) == 2
+        directory.update_manifest({"progress": RunProgress.COMPLETE})
+        with pytest.raises(InvalidInput, match=r"run: is complete .* jobs\.csv holds 2 of its 3 jobs: rows were lost"):
+            read_run(tmp_path / "run")
+        directory.update_manifest({"kind": RunKind.MEASUREMENT})
+        assert len(read_run(tmp_path / "run").jobs) == 2
+
+
+@pytest.mark.parametrize("changes", [{}, {"a_key_of_that_version": 1}])
+def test_a_run_of_another_format_version_is_refused(tmp_path, manifest, changes):
+    with RunDirectory(tmp_path / "run", manifest):
+        pass
+    path = tmp_path / "run" / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"format_version": 2} | changes))
+    with pytest.raises(InvalidInput, match="run: is of format version 2, and this program reads version 1"):
+        read_run(tmp_path / "run")

@@ -169,6 +169,17 @@ def test_a_heavy_background_is_told_by_its_band(w50):
     assert any(says.startswith("W50, cf, background 50%, jobs waiting") for says in found)
 
 
+@pytest.mark.parametrize("band", [[0.5, 0.6], [0.45, 0.65], [0.51, 0.59]])
+def test_a_band_that_stands_for_no_heavy_background_decides_neither_half(w50, band):
+    between = like(w50, workload={**FILES, "background": {"band": band}}, jobs=waits(3))
+    found = parts([between], "C40")
+    assert [says.split(":")[0] for says in found] == ["W50, cf, background 50%", "W50, cf, background 60%"]
+    assert all(f"{band[0]:.0%} to {band[1]:.0%}, stands for neither 50% nor 60%" in says for says in found)
+    assert {decided.verdict for decided in found.values()} == {UNDECIDED}
+    at_half = like(w50, workload={**FILES, "background": {"band": [0.45, 0.55]}})
+    assert any("background 50%, jobs waiting" in says for says in parts([between, at_half], "C40"))
+
+
 def test_a_heavy_background_is_a_case_of_its_own(w50):
     usual = like(w50, workload={**FILES, "background": {"band": [0.3, 0.4]}})
     heavy = like(w50, workload={**FILES, "background": {"band": [0.5, 0.55]}}, jobs=waits(3))
