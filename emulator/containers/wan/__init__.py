@@ -9,6 +9,8 @@ To measure it: ``probe`` runs inside the clusters and exchanges time-stamped pac
 which streams measure a quantity (pure), ``measurements`` judges them (pure), ``verification`` runs rounds, and
 ``verify`` has its full and its short form.
 
+To load it: ``sender`` runs inside the clusters and sends steady background traffic, which ``traffic`` starts and ends.
+
 Users of this package call ``wide_area.program_wide_area`` and ``programmed_wide_area``, ``verify.verify_wide_area`` and
 ``check_wide_area``, and give ``program.kernel_settings`` to every cluster's container.
 """
