@@ -1,6 +1,6 @@
 """A Slurm cluster behind SSH, asked in Slurm's own commands.
 
-A claim is a batch job that only holds processors: it writes a stamped line to an events file in the user's home
+A claim is a job that only holds processors: its script writes a stamped line to an events file in the user's home
 when it begins and when it ends, then sleeps. One lasting `tail` carries these lines here (`slurm_events`), so that
 timestamps are those of the events and nothing is polled. Programs run as job steps inside the allocation, so Slurm's
 limits, accounting and `scancel` reach them.
@@ -22,6 +22,25 @@ from emulator.model.errors import ClaimFailed, ClusterUnreachable
 from emulator.model.settings import BrokerSettings, Head
 
 log = logging.getLogger(__name__)
+HOLD_AT_ONCE = """holder=$(cat) && said=$(mktemp) || exit
+setsid salloc --kill-command=TERM {wanted} sh -c "$holder" < /dev/null > /dev/null 2> "$said" &
+until grep -q "job allocation" "$said"; do kill -0 $! 2> /dev/null || break; sleep 0.01; done
+sed -n 's/.* job allocation \\([0-9]*\\)$/\\1/p' "$said" | head -n 1 | grep . || {{ cat "$said" >&2; false; }}
+held=$?; rm -f "$said"; exit $held
+"""
+"""Has a holder run at the head, beside its allocation: Slurm grants such an allocation at once if it can, and schedules
+a batch job within a second only. At real heads, where a user's processes may not stay, holders are batch jobs."""
+FORGET = """listed=$(squeue -h --me -o %j) || exit
+for pid in $(pgrep -u "$(id -u)" -x salloc); do
+    name=$(tr '\\0' '\\n' < /proc/$pid/cmdline | sed -n 's/^--job-name=//p')
+    case $name in {prefix}*) ;; *) continue ;; esac
+    [ "$(ps -o etimes= -p $pid || echo 0)" -ge {settled_host_s:g} ] || continue
+    grep -qxF -e "$name" <<< "$listed" || pkill -s $pid
+done
+"""
+"""Ends holders whose allocation Slurm has forgotten, as it does if it is killed soon after it made one."""
+SETTLED_HOST_S = 30.0
+"""A holder this old has its allocation, or waits for it in Slurm's queue."""
 CANCELLED_AT_ONCE = 500
 COMPLETING = "CG"
 """Slurm's state of a job that has ended and whose nodes are being cleaned."""
@@ -81,11 +100,14 @@ class SlurmCluster:
 
     def claim(self, claim: str, processors: int) -> str:
         """Queue a holder for `processors` tasks; its identity is Slurm's job number."""
-        command = (
-            f"sbatch --parsable --job-name={shlex.quote(self._prefix + claim)} --ntasks={processors} "
-            f"--cpus-per-task=1 --output=/dev/null --error=/dev/null --chdir=/tmp{self._partition}"
+        wanted = (
+            f"--job-name={shlex.quote(self._prefix + claim)} --ntasks={processors} --cpus-per-task=1 "
+            f"--chdir=/tmp{self._partition}"
         )
-        command = " ".join([command, *map(shlex.quote, self._head.sbatch)])
+        command = HOLD_AT_ONCE.format(wanted=wanted)
+        if self._head.real:
+            command = f"sbatch --parsable {wanted} --output=/dev/null --error=/dev/null"
+            command = " ".join([command, *map(shlex.quote, self._head.sbatch)])
         completed = self._shell.execute(command, HOLDER)
         if completed.exit_code != 0:
             raise ClaimFailed(
@@ -115,6 +137,8 @@ class SlurmCluster:
         Cancelling a job that Slurm has forgotten fails, so then Slurm is asked whether it still lists the job.
         """
         cancelled = self._shell.execute(f"scancel --quiet {shlex.quote(allocation)}")
+        if cancelled.exit_code != 0:
+            self._forget_holders()
         if cancelled.exit_code != 0 and allocation in self.allocations():
             reason = _last_line(cancelled.error)
             raise ClusterUnreachable(f"Cluster {self.cluster!r}: allocation {allocation} is not released: {reason}.")
@@ -133,12 +157,17 @@ class SlurmCluster:
 
     def release_all(self) -> None:
         """Cancel every job of this user whose name begins with the testbed's, and check that none is left."""
+        self._forget_holders()
         own = list(self.allocations())
         for first in range(0, len(own), CANCELLED_AT_ONCE):
             self._shell.execute(shlex.join(["scancel", "--quiet", *own[first : first + CANCELLED_AT_ONCE]]))
         left = self.allocations() if own else {}
         if left:
             raise ClusterUnreachable(f"Cluster {self.cluster!r} still holds {', '.join(sorted(left)[:5])} for us.")
+
+    def _forget_holders(self) -> None:
+        if not self._head.real:
+            self._shell.execute(FORGET.format(prefix=shlex.quote(self._prefix), settled_host_s=SETTLED_HOST_S))
 
     def start(self, script: str, allocation: str, label: str, processes: int = 0) -> Program:
         """Run `script` as a step of the allocation; it reads nothing.

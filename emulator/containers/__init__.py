@@ -12,7 +12,7 @@ up, repair, down        bring a testbed up, mend it, take it down
 readiness, inspection   wait until a testbed is ready; look at it
 doctor, prerequisites   what the host has and lacks; what can be said of it before anything is installed
 cache                   the folder of what can be fetched again
-programs, local_users   programs in the containers that live as long as a run: one that a run tells what to do; others' jobs
+programs, local_users   programs in the containers that end with the process that started them; jobs of others
 usage, telemetry        what containers use of the host, once and during a run
 wan                     the wide area
 concurrency, progress   several tasks at once; the steps that long work reports

@@ -77,7 +77,7 @@ MpiDefault=none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SchedulerType=sched/builtin
-# Jobs start within a second of their submission, when slurmctld next looks, and not up to three seconds later.
+# Batch jobs start within a second, when slurmctld next looks, and not up to three seconds later.
 SchedulerParameters=batch_sched_delay=0
 PriorityType=priority/basic
 AccountingStorageType=accounting_storage/none

@@ -138,7 +138,7 @@ class FaultySite:
     def _site(self, cluster: str) -> Site:
         held = self.run(cluster, "squeue", "-h", "-o", "%i %j %t").splitlines()
         counts = self.run(cluster, "sinfo", "-h", "-o", "%C").strip().split("/")
-        looked_for = ("^python3 -m apps", f"^bash -c .*{MARK}", "slurmstepd: ")
+        looked_for = ("^python3 -m apps", f"^bash -c .*{MARK}", "slurmstepd: ", "^salloc ")
         listed = [self.shell(cluster, f"pgrep -af '{pattern}' -u {USER},root || true") for pattern in looked_for]
         processes = [line for lines in listed for line in lines.splitlines() if "pgrep -af" not in line]
         return Site(tuple(held), int(counts[3]), int(counts[1]), tuple(processes))

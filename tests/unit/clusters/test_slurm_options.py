@@ -1,6 +1,8 @@
 """What a head's Slurm is asked, run by a shell with stand-ins for Slurm's commands that say what they are given."""
 
+import contextlib
 import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -22,6 +24,7 @@ DETAILS = """JobId=7 JobName=t-job-1-das
 """
 PROGRAMS = {
     "sbatch": SAY + "echo 7\n",
+    "salloc": SAY,
     "squeue": """#!/bin/bash
 cd "$(dirname "$0")"; [ ! -e squeue.fails ] || exit 1
 printf '8 t.0-1.0-das R\\n9 t-two.0-1.0-das R\\n10 tea R\\n11 t.0-2.0-das CG\\n' |
@@ -72,14 +75,47 @@ def cluster(testbed: str = "t", **stated) -> SlurmCluster:
 
 def test_a_claim_carries_the_partition_and_the_extra_options_each_as_one_word(said):
     hostile = '--comment=it\'s; touch owned $(id) `id` "x"'
-    assert cluster(partition="science", sbatch=("--time=30", hostile)).claim("job-1-das", 6) == "7"
+    assert cluster(real=True, partition="science", sbatch=("--time=30", hostile)).claim("job-1-das", 6) == "7"
     words = said("sbatch")
     assert {"--partition=science", "--time=30", hostile, "--ntasks=6", "--job-name=t.job-1-das"} <= set(words)
 
 
 def test_a_claim_states_nothing_that_its_head_does_not(said):
-    cluster().claim("job-1-das", 6)
+    cluster(real=True).claim("job-1-das", 6)
     assert not [word for word in said("sbatch") if word.startswith("--partition")]
+
+
+@pytest.mark.parametrize("answer", ["Granted job allocation 7", "Pending job allocation 7"])
+def test_an_emulated_cluster_has_its_holders_beside_their_allocations(said, tmp_path, answer):
+    (tmp_path / "salloc").write_text(SAY + f"sleep 0.05; echo 'salloc: {answer}' >&2; echo 'salloc: later' >&2\n")
+    assert cluster().claim("job-1-das", 6) == "7"
+    words = said("salloc")
+    assert {"--ntasks=6", "--job-name=t.job-1-das", "--kill-command=TERM"} <= set(words)
+    assert "note claimed" in words
+
+
+def test_a_claim_that_slurm_refuses_says_why(said, tmp_path):
+    (tmp_path / "salloc").write_text("#!/bin/sh\necho 'salloc: error: Job submit failed: too many.' >&2; exit 1\n")
+    with pytest.raises(ClaimFailed, match="'das' refused 6 processors: salloc: error: Job submit failed: too many"):
+        cluster().claim("job-1-das", 6)
+
+
+def test_holders_whose_allocation_slurm_has_forgotten_end_and_no_others(said, tmp_path, monkeypatch):
+    monkeypatch.setattr(slurm, "SETTLED_HOST_S", 0.0)
+    (tmp_path / "salloc").write_text("#!/bin/sh\nsleep 60\n")
+    (tmp_path / "squeue").write_text("#!/bin/sh\necho t.0-1.1-das\n")
+    (tmp_path / "squeue").chmod(0o755)
+    names = ("t.0-1.1-das", "t.0-2.1-das", "other.0-3.1-das")
+    holders = [subprocess.Popen([tmp_path / "salloc", f"--job-name={name}"], start_new_session=True) for name in names]
+    try:
+        cluster()._forget_holders()
+        assert holders[1].wait(5) != 0
+        assert [holder.poll() for holder in holders] == [None, holders[1].returncode, None]
+    finally:
+        for holder in holders:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(holder.pid, signal.SIGKILL)
+            holder.wait()
 
 
 @pytest.mark.parametrize(("testbed", "released"), [("t", ["--quiet", "8"]), ("t-two", ["--quiet", "9"])])
