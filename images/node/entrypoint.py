@@ -88,7 +88,8 @@ EnforcePartLimits=ALL
 MaxJobCount=20000
 MinJobAge=300
 KillWait=2
-UnkillableStepTimeout=30
+# A head that stood still or whose clock was set would else find ending steps unkillable, and drain their nodes for ever.
+UnkillableStepTimeout=86400
 CompleteWait=0
 Waittime=0
 # A host that carries hundreds of ranks answers late without being dead.
