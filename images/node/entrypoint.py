@@ -88,7 +88,7 @@ EnforcePartLimits=ALL
 MaxJobCount=20000
 MinJobAge=300
 KillWait=2
-# A head that stood still or whose clock was set would else find ending steps unkillable, and drain their nodes for ever.
+# A head that stood still or whose clock was set would else find ending steps unkillable, and drain nodes for ever.
 UnkillableStepTimeout=86400
 CompleteWait=0
 Waittime=0
