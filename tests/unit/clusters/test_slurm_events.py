@@ -126,6 +126,27 @@ class Followed:
         return self._process.wait(timeout=WITHIN_HOST_S)
 
 
+def test_nothing_is_left_of_a_watch_whose_shell_was_killed(tmp_path):
+    (tmp_path / ".testbed").mkdir()
+    watch = subprocess.Popen(
+        ["bash", "-c", watch_command(1_000, 0.1)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL, env={**os.environ, "HOME": str(tmp_path)}, start_new_session=True,
+    )  # fmt: skip
+
+    def loops() -> str:
+        found = subprocess.run(["pgrep", "-s", str(watch.pid), "bash"], capture_output=True, text=True, check=False)
+        return found.stdout
+
+    deadline = time.monotonic() + WITHIN_HOST_S
+    while len(loops().split()) < 2:
+        assert time.monotonic() < deadline
+    watch.kill()
+    watch.communicate()
+    while loops():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 def test_a_file_that_is_moved_aside_replaced_or_cut_short_is_followed_on(tmp_path):
     followed = Followed(tmp_path, largest_bytes=40)
     followed.write("first")
