@@ -89,7 +89,7 @@ MaxJobCount=20000
 MinJobAge=300
 KillWait=2
 # A head that stood still or whose clock was set would else find ending steps unkillable, and drain nodes for ever.
-UnkillableStepTimeout=86400
+UnkillableStepTimeout=60000
 CompleteWait=0
 Waittime=0
 # A host that carries hundreds of ranks answers late without being dead.
