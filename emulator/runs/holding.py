@@ -13,11 +13,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from emulator.client import BrokerClient
 from emulator.containers.wan.controls import Control
-from emulator.containers.wan.traffic import TrafficLoad
 from emulator.model.clock import REAL_TIME, Dilation
 from emulator.model.errors import TestbedError
 from emulator.model.evidence import LinkCheck
@@ -28,6 +27,9 @@ from emulator.model.traffic import Flow
 from emulator.model.views import RunRequest, RunView
 from emulator.runs.local_users import LocalUsers
 from emulator.runs.telemetry import TelemetryFactory, unobserved
+
+if TYPE_CHECKING:
+    from emulator.containers.wan.traffic import TrafficLoad
 
 
 class WideArea(Protocol):

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from emulator.containers.wan.traffic import TrafficLoad
 from emulator.fidelity.measures import RunMeasures
 from emulator.fidelity.verdict import Judgement, Verdict, judge_run
 from emulator.model.clock import Dilation
@@ -27,6 +27,9 @@ from emulator.runs.progress import ProgressReport, ReportProgress
 from emulator.runs.recording import Recorder
 from emulator.runs.run_directory import RunDirectory
 from emulator.runs.surroundings import host, host_now, host_size, versions
+
+if TYPE_CHECKING:
+    from emulator.containers.wan.traffic import TrafficLoad
 
 
 def begun_manifest(

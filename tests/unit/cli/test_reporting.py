@@ -48,7 +48,8 @@ def test_bad_pages_are_refused_in_a_sentence(call, runs):
     assert call("report", str(runs[0]), "a.html", "b.html", "--html") == (1, "", sentence)
 
 
-def test_runs_are_compared_with_their_repeats(call, tmp_path):
+def test_runs_are_compared_with_their_repeats(call, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     folders = [str(simulated_run(tmp_path / name, jobs=5)) for name in ("live", "again", "simulated")]
     live, again, simulated = folders
     code, shown, said = call("compare", live, simulated, "--live", again, "--jobs", "--figures", "figures")
