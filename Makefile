@@ -62,10 +62,11 @@ campaign: possible $(USE)
 
 # The whole way through: a testbed, measured extension factors, a campaign across it, a report.
 demo: JOBS := $(or $(JOBS),6)
+demo: RUNS := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 demo: testbed-up
-	$(TESTBED) measure --app poisson --grid 1000 --processors 16 --clusters 1,2,4 --require void --out runs/demo-measure
-	$(TESTBED) campaign run first $(CHOSEN) --require void --out runs/demo
-	$(TESTBED) report runs/demo runs/demo-measure
+	$(TESTBED) measure --app poisson --grid 1000 --processors 16 --clusters 1,2,4 --require void --out $(RUNS)/factors
+	$(TESTBED) campaign run first $(CHOSEN) --require void --out $(RUNS)/campaign
+	$(TESTBED) report $(RUNS)/campaign $(RUNS)/factors
 
 # The gate: every capability once. docs/tests.md says what each part proves and how to run one alone. Live tests mostly
 # wait, so two groups of them, each with testbeds of its own, and the unit tests run side by side. What measures time

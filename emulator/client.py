@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 from emulator.model import errors
 from emulator.model.errors import JournalFailed, RunFailed, TestbedError, TestbedNotUp, Unanswered, Unauthorized
 from emulator.model.files import BandwidthView, FileRegistration, FileView
-from emulator.model.page_views import NotesHeld, NotesRequest, PageCode
+from emulator.model.page_views import NotesHeld, NotesPage, NotesRequest, PageCode, PageNow, PageSystem
 from emulator.model.proof import requiring_proof
 from emulator.model.views import (
     DEFAULT_RUN,
@@ -37,6 +37,9 @@ HOST_TIMEOUT_S = 60.0
 
 HOST_LONG_POLL_S = 20.0
 """Host seconds that `BrokerClient.follow` lets the broker hold a request for events."""
+
+HOST_LOOK_TIMEOUT_S = 10.0
+"""Host seconds after which a request of somebody who watches counts as unanswered."""
 
 _HOST_REGISTER_TIMEOUT_S = 600.0  # a large file is written at every site, and its checksum taken
 _HOST_END_TIMEOUT_S = 120.0  # ending a run waits until its last processors are released
@@ -134,11 +137,11 @@ class BrokerClient:
             time.sleep(host_pause_s)
             host_pause_s = min(2 * host_pause_s, _HOST_LONGEST_PAUSE_S)
 
-    def jobs(self, run: int | None = None) -> list[JobView]:
-        """Get the jobs of `run`, or all that the broker knows, in order of submission."""
+    def jobs(self, run: int | None = None, *, after: int = 0) -> list[JobView]:
+        """Get the jobs of `run`, or all that the broker knows, in order of submission; only those above `after`."""
         jobs: list[JobView] = []
         while True:
-            parameters = {"after": jobs[-1].id if jobs else 0, "limit": _JOBS_IN_A_PAGE}
+            parameters = {"after": jobs[-1].id if jobs else after, "limit": _JOBS_IN_A_PAGE}
             if run is not None:
                 parameters["run"] = run
             page = _many(self._send("GET", "/v1/jobs", parameters=parameters), JobView)
@@ -204,16 +207,41 @@ class BrokerClient:
         """Get a code that opens one session of the live page, soon."""
         return _one(self._send("POST", "/v1/page/codes"), PageCode).code
 
+    def page_system(self) -> PageSystem:
+        """Get the clusters and what is asked of the links between them."""
+        return _one(self._send("GET", "/v1/page/system", host_timeout_s=HOST_LOOK_TIMEOUT_S), PageSystem)
+
+    def page_now(self) -> PageNow:
+        """Get the present status: the run that holds the testbed, its queue, and the clusters as last read.
+
+        For some host seconds after this, the recorder of a run sends its notes.
+        """
+        return _one(self._send("GET", "/v1/page/now", host_timeout_s=HOST_LOOK_TIMEOUT_S), PageNow)
+
+    def page_notes(self, run: int, *, after: int = 0) -> NotesPage:
+        """Get notes on a run, from number `after` on."""
+        parameters = {"run": run, "after": after}
+        content = self._send("GET", "/v1/page/notes", parameters=parameters, host_timeout_s=HOST_LOOK_TIMEOUT_S)
+        return _one(content, NotesPage)
+
     def send_notes(self, run: int, notes: NotesRequest) -> NotesHeld:
         """Send notes on a run for the live page; get how many the broker holds, and whether anyone looks."""
         return _one(self._send("POST", f"/v1/runs/{run}/notes", body=notes), NotesHeld)
 
     def events(
-        self, run: int = DEFAULT_RUN, *, after: int = 0, host_wait_s: float = HOST_LONG_POLL_S
+        self,
+        run: int = DEFAULT_RUN,
+        *,
+        after: int = 0,
+        host_wait_s: float = HOST_LONG_POLL_S,
+        host_timeout_s: float = HOST_TIMEOUT_S,
     ) -> list[EventView]:
-        """Get events of `run` with a sequence number above `after`; waits at most `host_wait_s` for the first."""
+        """Get events of `run` with a sequence number above `after`; waits at most `host_wait_s` for the first.
+
+        The broker counts as not answering `host_timeout_s` after that.
+        """
         parameters = {"run": run, "after": after, "wait_s": host_wait_s}
-        content = self._send("GET", "/v1/events", parameters=parameters, host_timeout_s=host_wait_s + HOST_TIMEOUT_S)
+        content = self._send("GET", "/v1/events", parameters=parameters, host_timeout_s=host_wait_s + host_timeout_s)
         return _many(content, EventView)
 
     def follow(self, run: int = DEFAULT_RUN, *, after: int = 0) -> Iterator[EventView]:

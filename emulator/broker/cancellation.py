@@ -13,6 +13,7 @@ from emulator.broker.state.jobs import LiveJob
 from emulator.broker.state.journal import Journal
 from emulator.broker.state.registry import RunRegistry
 from emulator.broker.state.runs import Run
+from emulator.model.errors import JournalFailed
 from emulator.model.job import JobState
 from emulator.model.views import DEFAULT_RUN, EventKind, RunState
 
@@ -37,6 +38,7 @@ class Cancellation:
         Raises:
             UnknownName: if there is no such job.
             AlreadyEnded: if it has ended.
+            JournalFailed: if that cannot be recorded, or the job is not launched yet because its file's use cannot be.
         """
         job = self._registry.unfinished_job(number)
         if job.state is JobState.QUEUED:
@@ -45,8 +47,8 @@ class Cancellation:
             self._scheduling.withdraw(run, job.id)
         elif job.execution is not None:
             job.execution.stop(JobState.CANCELLED, f"Cancelled while it was {job.state.value}.")
-        else:
-            self._recovery.cancel(job)
+        elif not self._recovery.cancel(job) and self._changes.is_delayed:
+            raise JournalFailed(f"Job {number} waits until the broker's disk can be written; cancel it again then.")
         return job
 
     def stop_run(self, number: int) -> None:

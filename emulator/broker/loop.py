@@ -73,10 +73,14 @@ class Loop:
 
     def _run(self) -> None:
         while True:
-            try:
-                work = self._work.get(timeout=min(self._sleep_host_s(), LONGEST_SLEEP_HOST_S))
-            except queue.Empty:
+            host_sleep_s = self._sleep_host_s()
+            if host_sleep_s == 0.0:
                 self._wake()
+            try:
+                work = self._work.get(timeout=min(host_sleep_s, LONGEST_SLEEP_HOST_S))
+            except queue.Empty:
+                if host_sleep_s > 0.0:
+                    self._wake()
                 continue
             if work is None:
                 return
@@ -86,8 +90,6 @@ class Loop:
                 # A defect in one piece of work must not stop the broker.
                 log.exception("a piece of the broker's work failed")
             self._publish()
-            if self._sleep_host_s() == 0.0:
-                self._wake()
 
     def _sleep_host_s(self) -> float:
         try:

@@ -84,10 +84,12 @@ class Recovery:
                 reason = NOT_FOUND.format(state=interrupted.job.state.value, cluster=min(interrupted.awaited))
                 self._changes.do_in_time(partial(self._end, interrupted, JobState.FAILED, reason))
 
-    def cancel(self, job: LiveJob) -> None:
-        """Cancel a job that is not settled; does nothing if it is."""
-        if job.id in self._interrupted:
-            self._end(self._interrupted[job.id], JobState.CANCELLED, f"Cancelled while it was {job.state.value}.")
+    def cancel(self, job: LiveJob) -> bool:
+        """Cancel a job that is not settled; returns whether it was not."""
+        if job.id not in self._interrupted:
+            return False
+        self._end(self._interrupted[job.id], JobState.CANCELLED, f"Cancelled while it was {job.state.value}.")
+        return True
 
     def _settle(self, interrupted: _Interrupted) -> None:
         run, job = interrupted.run, interrupted.job

@@ -298,7 +298,7 @@ class Scheduling:
             self.changes.do_in_time(partial(self._fail, run, failure))
             return
         for job in placed:
-            self.supervisor.launch(run, job)
+            self.changes.do_in_time(partial(self.supervisor.launch, run, job))
 
     def _without_lost_files(self, run: Run, events: Sequence[SchedulingEvent]) -> tuple[Sequence[SchedulingEvent], str]:
         """Fail the waiting jobs whose input file is not in the catalogue, before a policy is asked about them.
@@ -347,7 +347,7 @@ class Scheduling:
 
     def _place(self, run: Run, job: LiveJob, answer: Start, time_s: float) -> None:
         job.placement, job.state, job.timeline.placed_s = answer.placement, JobState.CLAIMING, time_s
-        run.waiting_files.pop(job.id, None)
+        run.sort_in(job)
         job.claiming = ClaimingProcedure.begun(run.request.claiming, time_s, answer.placement.transfer_s)
         self.recorder.record(run, EventKind.PLACED, job)
 

@@ -79,7 +79,7 @@ class Broker:
     def open(self) -> None:
         """Start the loop and watch the clusters."""
         self._scheduling.open(self._loop.post, lambda: self._registry.running)
-        self._replicas.open(self._loop.post)
+        self._replicas.open(self._scheduling.post_in_time)
         self._loop.post(self._recover)
         self._loop.open()
         for manager in self._managers:
@@ -134,8 +134,8 @@ class Broker:
         return {manager.cluster: manager.malformed_events for manager in self._managers}
 
     def fault(self) -> str:
-        """Get why the broker is degraded, that is, why its journal cannot be written for now; empty if it is not."""
-        return self._journal.fault
+        """Get why the broker is degraded, that is, why its disk cannot be written for now; empty if it is not."""
+        return self._journal.fault or self._scheduling.changes.fault
 
     def begin_run(self, request: RunRequest) -> RunView:
         """Begin a run, which then holds the testbed.
@@ -326,10 +326,10 @@ class Broker:
 
     def _recover(self) -> None:
         self._recovery.begin(self._registry.running)
-        self._cancellation.end_run_if_empty()
         patience = threading.Timer(PATIENCE_HOST_S, self._loop.post, (self._give_up_recovery,))
         patience.daemon = True
         patience.start()
+        self._cancellation.end_run_if_empty()
 
     def _on_allocation(self, manager: LocalResourceManager, event: AllocationEvent) -> None:
         self._scheduling.supervisor.on_allocation(manager, event)

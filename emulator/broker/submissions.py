@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -60,20 +61,25 @@ class Submissions:
         self._registry = registry
         self._post = post
         self._waiting: deque[_Pending] = deque()
+        self._lock = threading.Lock()
 
     def submit_async(self, submission: Submission) -> Future[JobView]:
         """Submit a job without waiting; the future gets the job once it is durable, or the error."""
         answer: Future[JobView] = Future()
         answer.set_running_or_notify_cancel()  # a submission cannot be withdrawn here
-        self._waiting.append(_Pending(submission, answer))
-        self._post(self._admit_waiting)
+        with self._lock:
+            is_first = not self._waiting
+            self._waiting.append(_Pending(submission, answer))
+        if is_first:
+            self._post(self._admit_waiting)
         return answer
 
     def _admit_waiting(self) -> None:
-        """Admit the submissions that wait. Each submission posts this call, so most calls find none left."""
-        batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_TOGETHER))]
-        if not batch:
-            return
+        """Admit the submissions that wait. While one waits, this call is posted."""
+        with self._lock:
+            batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_TOGETHER))]
+            if self._waiting:
+                self._post(self._admit_waiting)
         admitted: list[_Admitted] = []
         try:
             with self._journal.transaction():

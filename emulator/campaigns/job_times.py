@@ -157,6 +157,8 @@ class JobTimes:
 
     def assumed_lengths(self) -> tuple[str, ...]:
         """Return the applications whose jobs do not state how long they run, so that a length is assumed."""
+        if self.stated:
+            return ()
         return tuple(sorted({each.application for each in self.specifications.values() if _states_no_length(each)}))
 
     @cached_property

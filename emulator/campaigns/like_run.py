@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from emulator.campaigns.job_times import JobTimes, measured_times
-from emulator.campaigns.simulated import NO_OVERHEAD, SimulatedWorkload
 from emulator.campaigns.simulated_background import controlled_background
 from emulator.campaigns.simulated_run import NamedJob
+from emulator.campaigns.simulated_workload import NO_OVERHEAD, SimulatedWorkload
 from emulator.fidelity.background import SETTLING_S, BandWatch
 from emulator.model.counts import number_of
 from emulator.model.errors import InvalidInput
@@ -137,6 +138,8 @@ def _check_measured(run: RunRecords) -> None:
 def _times(run: RunRecords, arrivals: Sequence[Arrival], times: Times, factors: FactorTable | float | None) -> JobTimes:
     """Return the execution times of the jobs that arrive: by the model, and if `times` says so first by the run."""
     specifications = {number: arrival.specification for number, arrival in enumerate(arrivals, start=1)}
+    if times is Times.RUN:
+        _check_distinct(run, [specification.name for specification in specifications.values()])
     by_name = {specification.name: specification for specification in specifications.values()}
     return JobTimes(
         run.manifest.topology,
@@ -145,6 +148,16 @@ def _times(run: RunRecords, arrivals: Sequence[Arrival], times: Times, factors: 
         factor=OneFactor(factors) if isinstance(factors, int | float) else None,
         measured_s=measured_times(run.jobs, run.components, by_name) if times is Times.RUN else {},
     )
+
+
+def _check_distinct(run: RunRecords, names: Sequence[str]) -> None:
+    """Raise `InvalidInput` if two jobs have one name, since their measured times then cannot be told apart."""
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise InvalidInput(
+                f"{run.path}: {times} jobs are called {name!r}, so that their execution times cannot be told apart "
+                "(take --times model, which does not read them)."
+            )
 
 
 def _job(number: int, arrival: Arrival, topology: Topology, times: JobTimes) -> StreamJob:

@@ -5,12 +5,12 @@ Either way arrivals and requests are those that a live run with the same seed su
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from emulator.campaigns.job_times import JobTimes
-from emulator.model.job import JobSpecification
+from emulator.model.job import PLAIN, JobSpecification
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Topology
 from emulator.planning.planned_jobs import UNSTATED_ITERATIONS
@@ -22,6 +22,7 @@ from workloads.schedule import Arrival, admitted, home_queues, schedule
 
 STATED: Final = "stated"
 MODEL: Final = "model"
+NO_EXTENSION: Final = "none"
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,8 @@ class TimedJobs:
 def timed_jobs(campaign: Campaign, topology: Topology, seed: int, factors: FactorTable | float | None) -> TimedJobs:
     """Return the jobs of `campaign` under `seed` with extension `factors`: one, a table, or none.
 
-    A campaign that states execution times has no extension unless factors are given. The times of any other campaign
-    come from the model, and so do factors that a table lacks.
+    Factors that are not given, or that a table lacks, come from the model, and so do times that the campaign does not
+    state. If it states them, and the model knows nothing of its jobs, they are not extended.
 
     Raises:
         InvalidInput: if the model knows nothing of the jobs, or the campaign contains an invalid job.
@@ -47,8 +48,10 @@ def timed_jobs(campaign: Campaign, topology: Topology, seed: int, factors: Facto
     table = factors if isinstance(factors, FactorTable) else None
     if campaign.service_s is not None:
         drawn = campaign_jobs(campaign, topology, seed)
-        if table is None:
-            return TimedJobs(drawn.jobs, drawn.files, 1.0 if factors is None else factors)
+        if isinstance(factors, int | float):
+            return TimedJobs(drawn.jobs, drawn.files, factors)
+        if table is None and not _are_modelled(drawn.jobs, topology):
+            return TimedJobs(drawn.jobs, drawn.files, 1.0, {"times": STATED, "factors": NO_EXTENSION})
         specifications = _by_number(with_once_divided(schedule(campaign, seed), campaign))
         stated = JobTimes(topology, specifications, stated=True, table=table)
         return TimedJobs(drawn.jobs, drawn.files, stated, {"times": STATED})
@@ -66,6 +69,11 @@ def timed_jobs(campaign: Campaign, topology: Topology, seed: int, factors: Facto
     if assumed:
         provenance["assumed_iterations"] = assumed
     return TimedJobs(_jobs(campaign, arrivals, topology, seed, times), files, times, provenance)
+
+
+def _are_modelled(jobs: Iterable[StreamJob], topology: Topology) -> bool:
+    """Return whether the model knows the applications of all `jobs` and the processors."""
+    return topology.processor.costs is not None and all(job.application != PLAIN for job in jobs)
 
 
 def _by_number(arrivals: Sequence[Arrival]) -> dict[int, JobSpecification]:

@@ -17,16 +17,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from emulator.campaigns.simulated import (
-    SimulatedWorkload,
-    SimulationOptions,
-    check_warm_up,
-    estimated,
-    factors_named,
-    prepared,
-    simulate_prepared,
-)
+from emulator.campaigns.simulated import check_warm_up, estimated, simulate_prepared
 from emulator.campaigns.simulated_run import judged
+from emulator.campaigns.simulated_workload import SimulatedWorkload, SimulationOptions
+from emulator.campaigns.workload_sources import factors_named, prepared
 from emulator.fidelity.intervals import Estimate, mean
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput, UnknownName

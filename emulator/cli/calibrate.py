@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -227,6 +226,6 @@ def _show(trial: CalibrationTrial, finding: Finding, profile: Processor, into: P
         for reason in finding.reasons:
             say(f"  {reason}")
         if into is None:
-            print(f"\n{document_text(profile)}", end="")
+            say(f"\n{document_text(profile).rstrip()}")
     if into is not None:
-        print(f"Written: {profile.name} in {into} (a running testbed keeps its profile).", file=sys.stderr)
+        say(f"Written: {profile.name} in {into} (a running testbed keeps its profile).", to_error=True)

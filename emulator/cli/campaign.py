@@ -120,7 +120,7 @@ def show_topology(campaign: CampaignArgument) -> None:
     """
     from workloads.campaign import campaign_named
 
-    print(campaign_named(campaign).topology)
+    say(campaign_named(campaign).topology)
 
 
 @campaigns.command()

@@ -1,16 +1,21 @@
-"""The verb ``claims``: the published claims on campaigns, decided by recorded runs."""
+"""The verb ``claims``: the published claims on campaigns, decided by recorded and by simulated runs."""
 
 from __future__ import annotations
 
 import json
+import sys
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from emulator.cli.compiling import compile_simulator
 from emulator.cli.completion import runs
-from emulator.cli.options import JsonOption
+from emulator.cli.options import JsonOption, make_folder
+from emulator.cli.progress import sweep_progress
 from emulator.cli.tables import show_rows
+from emulator.model.errors import InvalidInput
 
 
 def register(app: typer.Typer) -> None:
@@ -19,20 +24,50 @@ def register(app: typer.Typer) -> None:
 
 
 def claims(
-    directories: Annotated[list[Path], typer.Argument(help="Run directories.", metavar="RUN...", autocompletion=runs)],
+    directories: Annotated[
+        list[Path] | None, typer.Argument(help="Run directories.", metavar="[RUN...]", autocompletion=runs)
+    ] = None,
+    simulate: Annotated[
+        int | None,
+        typer.Option(metavar="SEEDS", help="Simulate every published campaign too, each with this number of seeds."),
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Number of jobs of each simulation; by default the published.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes; by default one per processor.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Directory of the simulations; one used before is resumed.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Decide the published claims C29 to C40 by runs of W1, W2, W30 and W50, part by part.
 
-    Example: testbed claims runs/w1-* runs/w2-*
+    Example: testbed claims runs/w1-* runs/w2-* --simulate 30
     """
+    recorded = list(directories or ())
+    if not recorded and simulate is None:
+        raise InvalidInput("claims: give run directories, or --simulate SEEDS, or both.")
+    if simulate is not None:
+        recorded += _simulated(simulate, jobs, workers, out)
     from emulator.reports.reproduction_tables import claim_objects, claim_table, part_table
     from emulator.runs.timelines import read_timelines
     from emulator.studies.campaign_claims import decided_claims
 
-    decided = decided_claims([read_timelines(directory) for directory in directories])
+    decided = decided_claims(read_timelines(directory) for directory in recorded)
     if as_json:
         print(json.dumps(claim_objects(decided), indent=2))
         return
     show_rows(claim_table(decided), as_json=False, title="Claims")
     show_rows(part_table(decided), as_json=False, title="Their parts")
+
+
+def _simulated(seeds: int, jobs: int | None, workers: int | None, out: Path | None) -> list[Path]:
+    """Simulate the published campaigns, and return their run directories."""
+    compile_simulator()
+    from emulator.campaigns.published_cases import published_cases, simulate_cases
+    from emulator.simulator.sweep import Workforce
+
+    folder = make_folder(out or Path("runs") / f"claims-{datetime.now():%Y%m%d-%H%M%S}")
+    cases = published_cases(folder.resolve(), seeds, jobs)
+    with Workforce(workers).assembled() as client, sweep_progress("campaigns") as report_progress:
+        simulate_cases(cases, client, report_progress)
+    print(f"Simulations: {folder}", file=sys.stderr)
+    return [case.path for case in cases]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +10,7 @@ from typing import Annotated
 import typer
 
 from emulator.cli.completion import runs
+from emulator.cli.foreign_text import say
 from emulator.cli.options import JsonOption
 from emulator.cli.tables import show_rows
 from emulator.reports.compared_runs import Comparison, compare
@@ -58,7 +58,7 @@ def compare_runs(
     labels = labels_of([live, *simulated])
     if figures is not None:
         write_figures([("live-and-simulated", overlaid(found, labels))], figures)
-        print(f"Figures: {figures}", file=sys.stderr)
+        say(f"Figures: {figures}", to_error=True)
     if as_json:
         print(json.dumps([comparison_object(comparison) for comparison in found], indent=2))
     else:
@@ -70,11 +70,11 @@ def _show(comparison: Comparison, labels: tuple[str, str], *, every_job: bool) -
     columns = columns_of(comparison, labels)
     show_rows(quantity_table(comparison, columns), as_json=False, title=" and ".join(labels))
     if left_out := left_out_in_words(comparison):
-        print(left_out)
+        say(left_out)
     if every_job:
         title = f"Jobs in {labels[0]}, and how much longer or later in {labels[1]}"
         show_rows(shown_jobs(comparison), as_json=False, title=title)
-    print(placements_in_words(comparison))
+    say(placements_in_words(comparison))
     different: Sequence[dict[str, str]] = placement_table(comparison, columns)
     if different:
         show_rows(different, as_json=False, title=f"Placements that differ, in the order of {labels[0]}")

@@ -14,6 +14,7 @@ import typer
 from apps.descriptor import ExchangeMode
 from apps.grid import equal_components
 from emulator.cli.completion import topologies_and_runs
+from emulator.cli.foreign_text import say
 from emulator.cli.options import JsonOption, make_folder, run_path
 from emulator.cli.tables import show_rows
 from emulator.model.catalogue import topology_named
@@ -133,10 +134,10 @@ def _export_simgrid(source: str, stated: _Job, out: Path | None, as_json: bool) 
     _write(folder, files)
     _show(folder, list(files), as_json, {"commands": commands(job)})
     if not as_json:
-        print("With SimGrid (Debian: libsimgrid-dev), in that folder:")
+        say("With SimGrid (Debian: libsimgrid-dev), in that folder:")
         for command in commands(job):
-            print(f"  {command}")
-        print(f"or both at once: sh {shlex.quote(str(folder / COMMANDS_FILE))}")
+            say(f"  {command}")
+        say(f"or both at once: sh {shlex.quote(str(folder / COMMANDS_FILE))}")
 
 
 def _export_swf(source: str, stated: _Job, out: Path | None, as_json: bool) -> None:
@@ -181,7 +182,7 @@ def _show(folder: Path, files: list[str], as_json: bool, beside: Mapping[str, ob
     if as_json:
         show_rows([{"folder": str(folder), "files": files, **(beside or {})}], as_json=True)
     else:
-        print(f"Written: {', '.join(files)} in {folder}.")
+        say(f"Written: {', '.join(files)} in {folder}.")
 
 
 _FORMATS: Final[Mapping[str, Callable[[str, _Job, Path | None, bool], None]]] = {

@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
-from emulator.clusters.examination import examine_head
+from emulator.clusters.agent import agent_socket
+from emulator.clusters.examination import described, examine_head
 from emulator.model.errors import ClusterUnreachable
 from emulator.model.finding import Finding
+from emulator.model.real_head import AgentSocket, Hop
 from emulator.model.topology import Topology
+
+
+@dataclass(frozen=True, slots=True)
+class KnownHeads:
+    """What the broker is given for real heads: the ways to them, the only host keys there, and the ssh-agent if needed.
+
+    The routes are by the names of the clusters.
+    """
+
+    routes: Mapping[str, tuple[Hop, ...]]
+    known_hosts_lines: tuple[str, ...]
+    agent: AgentSocket | None
+
+    def sentences(self) -> list[str]:
+        """Return what is handed to the broker, a sentence for each head, and one for the agent."""
+        said = [f"The broker reaches {cluster} as {described(route)}." for cluster, route in self.routes.items()]
+        if self.agent is not None:
+            said.append(f"The broker may use every key of the ssh-agent at {self.agent.path}, as long as it runs.")
+        return said
 
 
 def head_findings(topology: Topology) -> list[Finding]:
@@ -24,13 +46,14 @@ def head_findings(topology: Topology) -> list[Finding]:
     return findings
 
 
-def known_heads(topology: Topology) -> tuple[str, ...]:
-    """Return the known-hosts line of each real head, if all of them have what a testbed needs.
+def known_heads(topology: Topology) -> KnownHeads:
+    """Return the ways to all real heads and the host keys there, if all heads have what a testbed needs.
 
     Raises:
         ClusterUnreachable: naming the first thing that one of them lacks, and the remedy.
     """
-    lines = []
+    routes: dict[str, tuple[Hop, ...]] = {}
+    lines: list[str] = []
     for cluster in topology.clusters:
         if cluster.ssh is None:
             continue
@@ -39,5 +62,7 @@ def known_heads(topology: Topology) -> tuple[str, ...]:
         if lacking is not None:
             what = f"{lacking.check}: {lacking.found} ({lacking.remedy})"
             raise ClusterUnreachable(f"Cluster {cluster.name!r} at {cluster.ssh.address}: {what}.")
-        lines.append(examined.known_hosts_line)
-    return tuple(lines)
+        routes[cluster.name] = examined.route
+        lines += examined.known_hosts_lines
+    needs_agent = any(hop.agent_key for route in routes.values() for hop in route)
+    return KnownHeads(routes, tuple(dict.fromkeys(lines)), agent_socket() if needs_agent else None)

@@ -33,9 +33,7 @@ def shell(
     state = testbed_state(name)
     head = state.topology.cluster(cluster)
     if head.ssh is not None:
-        raise InvalidInput(
-            f"Cluster {cluster!r} is real: log in with `ssh -p {head.ssh.port} {head.ssh.user}@{head.ssh.host}`."
-        )
+        raise InvalidInput(f"Cluster {cluster!r} is real: log in with `{head.ssh.ssh_command}`.")
     docker_command = shutil.which("docker")
     if docker_command is None:
         raise EngineUnavailable("The command `docker` is not installed (on Debian: `apt-get install docker.io`).")

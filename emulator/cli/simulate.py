@@ -26,7 +26,7 @@ from emulator.model.times import Times
 from emulator.policies.names import POLICY_CHOICES, QUEUE_CHOICES, check_policy_name, check_queue_name
 
 if TYPE_CHECKING:
-    from emulator.campaigns.simulated import SimulatedWorkload, SimulationOptions
+    from emulator.campaigns.simulated_workload import SimulatedWorkload, SimulationOptions
 
 LIKE_OPTIONS: Final = frozenset(
     {"like", "times", "extension_factors", "grid", "estimate_factor", "warm_up"}
@@ -162,7 +162,8 @@ def _prepared(
         TestbedError: if a document, a name or an option is wrong.
     """
     from emulator.campaigns.like_run import like_run
-    from emulator.campaigns.simulated import SimulationOptions, factors_named, prepared
+    from emulator.campaigns.simulated_workload import SimulationOptions
+    from emulator.campaigns.workload_sources import factors_named, prepared
 
     options = SimulationOptions(runtime=factors_named(extension_factors, grid), **chosen)
     if workload is not None:

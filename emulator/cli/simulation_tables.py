@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from emulator.campaigns.simulated import SimulatedWorkload
 from emulator.campaigns.simulated_run import judged
+from emulator.campaigns.simulated_workload import SimulatedWorkload
 from emulator.cli.foreign_text import say
 from emulator.cli.tables import show_rows
 from emulator.fidelity.judgement import Judgement
@@ -42,11 +41,11 @@ def _say_where_times_come_from(subject: SimulatedWorkload) -> None:
         return
     by_source = times.jobs_by_source().items()
     jobs = ", ".join(f"{number_of(number, 'job')} {source}" for source, number in by_source)
-    print(f"Execution times: {jobs}.", file=sys.stderr)
+    say(f"Execution times: {jobs}.", to_error=True)
     for application in times.assumed_lengths():
-        print(
+        say(
             f"Jobs of {application!r} do not state how long they run: {UNSTATED_ITERATIONS} iterations are assumed.",
-            file=sys.stderr,
+            to_error=True,
         )
 
 
@@ -55,7 +54,7 @@ def show_remarks(name: str, remarks: Sequence[Remark]) -> None:
     for remark in remarks[:_SHOWN_REMARKS]:
         say(f"{name}, {remark}", to_error=True)
     if len(remarks) > _SHOWN_REMARKS:
-        print(f"{name}: {len(remarks) - _SHOWN_REMARKS} more doubtful records", file=sys.stderr)
+        say(f"{name}: {len(remarks) - _SHOWN_REMARKS} more doubtful records", to_error=True)
 
 
 def statistics_object(subject: SimulatedWorkload, result: SimulationResult) -> dict[str, Any]:

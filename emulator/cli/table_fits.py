@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from emulator.calibration.table_fit import (
@@ -15,6 +14,7 @@ from emulator.calibration.table_fit import (
     warnings,
 )
 from emulator.calibration.topology_files import write_topology
+from emulator.cli.foreign_text import say
 from emulator.cli.options import make_folder, run_path
 from emulator.cli.tables import show_rows
 from emulator.fidelity.iteration.fitting import Fit, fit
@@ -45,7 +45,7 @@ def calibrate_from_table(
     else:
         _show(found, folder)
     if into is not None:
-        print(f"Written: {into} (day {day or rows.sets[0]}; a running testbed keeps its topology).", file=sys.stderr)
+        say(f"Written: {into} (day {day or rows.sets[0]}; a running testbed keeps its topology).", to_error=True)
 
 
 def _show(found: Fit, folder: Path) -> None:
@@ -54,8 +54,8 @@ def _show(found: Fit, folder: Path) -> None:
     show_rows([_row(each.shown, errors) for each, errors in rows], as_json=False, title="Rows, and errors left out")
     show_rows([_means(row) for row in mean_rows(found)], as_json=False, title="Mean absolute errors")
     for sentence in warnings(found):
-        print(f"warning     {sentence}")
-    print(f"stored      {folder}")
+        say(f"warning     {sentence}")
+    say(f"stored      {folder}")
 
 
 def _as_object(found: Fit, fitted: Topology, folder: Path) -> dict[str, object]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from emulator.cli.foreign_text import say
 from emulator.cli.tables import show_rows
 from emulator.model.errors import TestbedNotUp
 from emulator.model.project import PROJECT_ROOT, locate
@@ -37,7 +38,7 @@ def topology_file(topology: str) -> Path:
 
 
 def show_testbed(state: TestbedState, *, as_json: bool, patient: bool = False) -> None:
-    """Print the clusters of a running testbed, its router and its API.
+    """Print the clusters of a running testbed, its router and its API, and what a user has taken out of service.
 
     If `patient`, as after a part was mended, each part gets the time to become healthy first.
 
@@ -55,6 +56,7 @@ def show_testbed(state: TestbedState, *, as_json: bool, patient: bool = False) -
             "nodes": cluster.nodes,
             "processors": cluster.processors,
             "idle": cluster.idle,
+            "unavailable": cluster.unavailable,
             "container": cluster.container,
             "state": cluster.container_state,
             **({"host": places.get(cluster.container, "")} if places else {}),
@@ -64,21 +66,23 @@ def show_testbed(state: TestbedState, *, as_json: bool, patient: bool = False) -
     show_rows(rows, as_json=as_json)
     if not as_json:
         _show_surroundings(state, found)
+    for note in found.notes:
+        say(note, to_error=True)
     if found.faults:
         raise TestbedNotUp(" ".join(found.faults))
 
 
 def _show_surroundings(state: TestbedState, found: TestbedStatus) -> None:
-    print(f"topology    {state.topology.name}")
-    print(f"processors  {state.topology.processor.described}")
-    print(f"messages    inside a cluster: {state.topology.interconnects.described}")
+    say(f"topology    {state.topology.name}")
+    say(f"processors  {state.topology.processor.described}")
+    say(f"messages    inside a cluster: {state.topology.interconnects.described}")
     if state.topology.emulated:
-        print(f"router      {found.router_backend or 'unknown'} (asked: {state.record.router_backend})")
-        print(f"dilation    {'unknown' if found.dilation is None else f'{found.dilation:g}'}")
+        say(f"router      {found.router_backend or 'unknown'} (asked: {state.record.router_backend})")
+        say(f"dilation    {'unknown' if found.dilation is None else f'{found.dilation:g}'}")
     if state.record.hosts is not None:
         names = ", ".join(state.record.hosts.inventory.names)
-        print(f"hosts       {names} (router and broker: {state.record.hosts.central})")
+        say(f"hosts       {names} (router and broker: {state.record.hosts.central})")
     if state.topology.real_clusters:
         real = ", ".join(cluster.name for cluster in state.topology.real_clusters)
-        print(f"unshaped    the links of {real}, which are real")
-    print(f"API         {found.api_url}  (token: {state.folder / 'token'})")
+        say(f"unshaped    the links of {real}, which are real")
+    say(f"API         {found.api_url}  (token: {state.folder / 'token'})")

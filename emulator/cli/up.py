@@ -47,7 +47,7 @@ def up(
     """Bring a testbed up, or mend the one that exists.
 
     What does not run, is not healthy or has lost its networks is started again in its place: jobs, outputs, files,
-    token and port stay.
+    token and port stay. Nodes that Slurm itself drained are resumed.
 
     Example: testbed up --topology das2
     """
@@ -60,7 +60,11 @@ def up(
 
     file = topology_file(topology)
     heads = known_heads(read_document(file, Topology))
-    result = bring_up(TestbedSpec(name, file, router, port, heads, fresh, hosts), step_printer())
+    for sentence in heads.sentences():
+        print(sentence, file=sys.stderr)
+    lines, routes, agent = heads.known_hosts_lines, heads.routes, heads.agent
+    spec = TestbedSpec(name, file, router, port, lines, fresh, hosts, routes=routes, agent=agent)
+    result = bring_up(spec, step_printer())
     how = "is running"
     if result.existed:
         how = "was mended" if result.was_mended else "was already running"

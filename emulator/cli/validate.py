@@ -46,7 +46,7 @@ def validate(
         for fault in faults:
             say(f"{file}: {fault}")
     else:
-        print(f"{file}: a valid {kind.title}.")
+        say(f"{file}: a valid {kind.title}.")
     if faults:
         raise typer.Exit(EXIT_FAILED)
 

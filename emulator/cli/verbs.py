@@ -64,6 +64,9 @@ VERBS: Final = {
     ),
     "claims": Verb("Decide the published claims C29 to C40 by runs of W1, W2, W30 and W50, part by part.", "sim"),
     "page": Verb("Open a page in your browser: a running testbed as it works, or a recorded run at any speed.", "live"),
+    "watch": Verb(
+        "Watch a running testbed in the terminal: clusters, queue, jobs and verdict lights; q quits.", "live"
+    ),
     "replay": Verb("Make every decision of a run again from its record; exits 1 if one of them differs."),
     "reproduce": Verb(
         "Measure a published table of DAS-2 again: each cell with its published value and error, and the claims.",

@@ -12,10 +12,10 @@ from typing import Final
 
 import paramiko
 
-from emulator.clusters.host_keys import connected, known_hosts_line
+from emulator.clusters.reaching import reach
 from emulator.model.errors import ClusterUnreachable
 from emulator.model.finding import Finding
-from emulator.model.real_head import RealHead
+from emulator.model.real_head import Hop, RealHead
 from emulator.model.topology import Cluster
 
 OLDEST_SLURM: Final = (20, 11)
@@ -61,9 +61,10 @@ MPI is loaded and not initialized, because the head is not part of a job.
 
 @dataclass(frozen=True, slots=True)
 class ExaminedHead:
-    """A head that answered: a known-hosts line with its key, and what was found there."""
+    """A head that answered: its route, known-hosts lines with the keys of all hops, and what was found there."""
 
-    known_hosts_line: str
+    route: tuple[Hop, ...]
+    known_hosts_lines: tuple[str, ...]
     findings: tuple[Finding, ...]
 
 
@@ -73,14 +74,16 @@ def examine_head(cluster: Cluster, ssh: RealHead) -> ExaminedHead:
     Raises:
         ClusterUnreachable: if it cannot be reached as its topology says.
     """
-    with connected(cluster.name, ssh) as client:
-        line = known_hosts_line(ssh, client)
-        questions = _Questions(cluster, ssh, client)
-        reached = Finding("host key", True, " ".join(line.split()[:2]), needed=True)
+    reached = reach(cluster.name, ssh)
+    with reached.connection as connection:
+        questions = _Questions(cluster, ssh, connection.head)
+        host_keys = ", ".join(" ".join(line.split()[:2]) for line in reached.known_hosts_lines)
         return ExaminedHead(
-            line,
+            reached.route,
+            reached.known_hosts_lines,
             (
-                reached,
+                Finding("route", True, described(reached.route), needed=True),
+                Finding("host key", True, host_keys, needed=True),
                 questions.slurm(),
                 questions.processors(),
                 *questions.programs(),
@@ -88,6 +91,14 @@ def examine_head(cluster: Cluster, ssh: RealHead) -> ExaminedHead:
                 questions.clock(),
             ),
         )
+
+
+def described(route: tuple[Hop, ...]) -> str:
+    """Return a route in words: the head, the jump hosts before it, and the keys for all of them."""
+    *jumps, head = route
+    by_way = f" by way of {', '.join(hop.shown for hop in jumps)}" if jumps else ""
+    keys = dict.fromkeys(str(hop.key_file) if hop.key_file else "a key of the ssh-agent" for hop in route)
+    return f"{head.shown}{by_way}, with {' and '.join(keys)}"
 
 
 class _Questions:

@@ -58,6 +58,11 @@ class FileServer(Protocol):
         ...
 
     @property
+    def is_real(self) -> bool:
+        """Whether it is at a real head, which lets no container in without a key of its own."""
+        ...
+
+    @property
     def address(self) -> str:
         """Where the other sites reach it, over the wide area."""
         ...
@@ -74,8 +79,19 @@ class FileServer(Protocol):
         """
         ...
 
-    def fetch(self, file: StoredFile, source: str, label: str) -> RunningTransfer:
-        """Begin to bring `file` from the file server at address `source`; `label` is this transfer's own name."""
+    def admit(self, use: str, public_key: str) -> None:
+        """Let the holder of a key read files here, until `dismiss`; do nothing if this is a container."""
+        ...
+
+    def dismiss(self, use: str) -> None:
+        """No longer let in the key that was admitted for `use`."""
+        ...
+
+    def fetch(self, file: StoredFile, source: str, label: str, key: str = "") -> RunningTransfer:
+        """Begin to bring `file` from the file server at address `source`; `label` is this transfer's own name.
+
+        It logs in there by the private `key`, if one is given.
+        """
         ...
 
     def remove(self, name: str) -> None:

@@ -143,12 +143,28 @@ class LocalResourceManager(Protocol):
         """
         ...
 
-    def release_all(self) -> None:
-        """End every allocation that a broker of this testbed ever claimed here.
+    def forget(self, claim: str) -> None:
+        """End whatever is left of a claim whose allocation is not listed, though its end was never reported.
 
         Raises:
-            ClusterUnreachable: if one of them may not have ended.
+            ClusterUnreachable: if something may be left.
         """
+        ...
+
+    def release_all(self) -> None:
+        """End every allocation that a broker of this testbed ever claimed here, and dismiss every key it admitted.
+
+        Raises:
+            ClusterUnreachable: if one of them may be left.
+        """
+        ...
+
+    def admit(self, use: str, public_key: str) -> None:
+        """Let the holder of a key run commands at this head, until `dismiss`; do nothing if the head is a container."""
+        ...
+
+    def dismiss(self, use: str) -> None:
+        """No longer let in the key that was admitted for `use`."""
         ...
 
     def start(self, script: str, allocation: str, label: str, processes: int = 0) -> RunningProgram:

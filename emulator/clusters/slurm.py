@@ -1,9 +1,9 @@
 """A Slurm cluster behind SSH, asked in Slurm's own commands.
 
-A claim is a job that only holds processors: its script writes a stamped line to an events file in the user's home
-when it begins and when it ends, then sleeps. One lasting `tail` carries these lines here (`slurm_events`), so that
-timestamps are those of the events and nothing is polled. Programs run as job steps inside the allocation, so Slurm's
-limits, accounting and `scancel` reach them.
+A claim is a job that only holds processors (`holders`): its script writes a stamped line to an events file in the
+user's home when it begins and when it ends, then sleeps. One lasting `tail` carries these lines here (`slurm_events`),
+so that timestamps are those of the events and nothing is polled. Programs run as job steps inside the allocation, so
+Slurm's limits, accounting and `scancel` reach them.
 """
 
 from __future__ import annotations
@@ -14,33 +14,16 @@ import threading
 import time
 from collections.abc import Callable
 
+from emulator.clusters.holders import HOLDER, ending_all_command, ending_command, holding_command, partition_option
 from emulator.clusters.nodes import ASK_NODES, shares
+from emulator.clusters.passes import Admissions
 from emulator.clusters.protocol import AllocationEvent, Occupancy, Part
-from emulator.clusters.slurm_events import HOLDER, WATCH, EventReader
+from emulator.clusters.slurm_events import WATCH, EventReader
 from emulator.clusters.ssh import Completed, Program, SecureShell
 from emulator.model.errors import ClaimFailed, ClusterUnreachable
 from emulator.model.settings import BrokerSettings, Head
 
 log = logging.getLogger(__name__)
-HOLD_AT_ONCE = """holder=$(cat) && said=$(mktemp) || exit
-setsid salloc --kill-command=TERM {wanted} sh -c "$holder" < /dev/null > /dev/null 2> "$said" &
-until grep -q "job allocation" "$said"; do kill -0 $! 2> /dev/null || break; sleep 0.01; done
-sed -n 's/.* job allocation \\([0-9]*\\)$/\\1/p' "$said" | head -n 1 | grep . || {{ cat "$said" >&2; false; }}
-held=$?; rm -f "$said"; exit $held
-"""
-"""Has a holder run at the head, beside its allocation: Slurm grants such an allocation at once if it can, and schedules
-a batch job within a second only. At real heads, where a user's processes may not stay, holders are batch jobs."""
-FORGET = """listed=$(squeue -h --me -o %j) || exit
-for pid in $(pgrep -u "$(id -u)" -x salloc); do
-    name=$(tr '\\0' '\\n' < /proc/$pid/cmdline | sed -n 's/^--job-name=//p')
-    case $name in {prefix}*) ;; *) continue ;; esac
-    [ "$(ps -o etimes= -p $pid || echo 0)" -ge {settled_host_s:g} ] || continue
-    grep -qxF -e "$name" <<< "$listed" || pkill -s $pid
-done
-"""
-"""Ends holders whose allocation Slurm has forgotten, as it does if it is killed soon after it made one."""
-SETTLED_HOST_S = 30.0
-"""A holder this old has its allocation, or waits for it in Slurm's queue."""
 CANCELLED_AT_ONCE = 500
 COMPLETING = "CG"
 """Slurm's state of a job that has ended and whose nodes are being cleaned."""
@@ -67,7 +50,8 @@ class SlurmCluster:
         # Ends in what no testbed's name holds: `a` must not take for its own what `a-b` claimed of the same Slurm.
         self._prefix = f"{settings.testbed}."
         self._jobs_folder = f'"$HOME"/.testbed/jobs/{shlex.quote(settings.testbed)}'
-        self._partition = f" --partition={shlex.quote(head.partition)}" if head.partition else ""
+        self._partition = partition_option(head)
+        self._admissions = Admissions(head.cluster, settings.testbed, self._shell) if head.real else None
         self._closing = threading.Event()
         self._events = EventReader(head.cluster, self._prefix)
 
@@ -100,14 +84,7 @@ class SlurmCluster:
 
     def claim(self, claim: str, processors: int) -> str:
         """Queue a holder for `processors` tasks; its identity is Slurm's job number."""
-        wanted = (
-            f"--job-name={shlex.quote(self._prefix + claim)} --ntasks={processors} --cpus-per-task=1 "
-            f"--chdir=/tmp{self._partition}"
-        )
-        command = HOLD_AT_ONCE.format(wanted=wanted)
-        if self._head.real:
-            command = f"sbatch --parsable {wanted} --output=/dev/null --error=/dev/null"
-            command = " ".join([command, *map(shlex.quote, self._head.sbatch)])
+        command = holding_command(self._head, self._prefix + claim, processors)
         completed = self._shell.execute(command, HOLDER)
         if completed.exit_code != 0:
             raise ClaimFailed(
@@ -137,8 +114,6 @@ class SlurmCluster:
         Cancelling a job that Slurm has forgotten fails, so then Slurm is asked whether it still lists the job.
         """
         cancelled = self._shell.execute(f"scancel --quiet {shlex.quote(allocation)}")
-        if cancelled.exit_code != 0:
-            self._forget_holders()
         if cancelled.exit_code != 0 and allocation in self.allocations():
             reason = _last_line(cancelled.error)
             raise ClusterUnreachable(f"Cluster {self.cluster!r}: allocation {allocation} is not released: {reason}.")
@@ -155,9 +130,20 @@ class SlurmCluster:
             if len(words) == 3 and words[1].startswith(self._prefix) and words[2] != COMPLETING
         }
 
+    def forget(self, claim: str) -> None:
+        """End the holder of a claim that Slurm has forgotten, as it does if it is killed before it saves its state."""
+        if not self._head.real:
+            self._shell.execute(ending_command(self._prefix + claim))
+
     def release_all(self) -> None:
-        """Cancel every job of this user whose name begins with the testbed's, and check that none is left."""
-        self._forget_holders()
+        """Cancel every job of this user whose name begins with the testbed's, and check that none is left.
+
+        Before that, keys that a former broker admitted are removed.
+        """
+        if self._admissions is not None:
+            self._admissions.dismiss_all()
+        if not self._head.real:
+            self._shell.execute(ending_all_command(self._prefix))
         own = list(self.allocations())
         for first in range(0, len(own), CANCELLED_AT_ONCE):
             self._shell.execute(shlex.join(["scancel", "--quiet", *own[first : first + CANCELLED_AT_ONCE]]))
@@ -165,9 +151,15 @@ class SlurmCluster:
         if left:
             raise ClusterUnreachable(f"Cluster {self.cluster!r} still holds {', '.join(sorted(left)[:5])} for us.")
 
-    def _forget_holders(self) -> None:
-        if not self._head.real:
-            self._shell.execute(FORGET.format(prefix=shlex.quote(self._prefix), settled_host_s=SETTLED_HOST_S))
+    def admit(self, use: str, public_key: str) -> None:
+        """Let a key in at a real head; the containers' own key opens a container."""
+        if self._admissions is not None:
+            self._admissions.admit(use, public_key)
+
+    def dismiss(self, use: str) -> None:
+        """No longer let in the key of `use`."""
+        if self._admissions is not None:
+            self._admissions.dismiss(use)
 
     def start(self, script: str, allocation: str, label: str, processes: int = 0) -> Program:
         """Run `script` as a step of the allocation; it reads nothing.
@@ -179,8 +171,9 @@ class SlurmCluster:
         tasks = f"--ntasks={processes} --kill-on-bad-exit=1" if processes else "--nodes=1 --ntasks=1"
         folder = f"{self._jobs_folder}/{shlex.quote(label)}"
         command = (
-            f"mkdir -p {folder} && cat > {folder}/start && exec srun --jobid={shlex.quote(allocation)} --overlap "
-            f"{tasks} --mpi=none --chdir={folder} --job-name=ranks bash {folder}/start < /dev/null"
+            f"(umask 077 && mkdir -p {folder} && cat > {folder}/start) && "
+            f"exec srun --jobid={shlex.quote(allocation)} --overlap {tasks} --mpi=none --chdir={folder} "
+            f"--job-name=ranks bash {folder}/start < /dev/null"
         )
         prepared = f"{self._head.setup}\n{script}" if self._head.setup else script
         return self._program_shell.open_program(command, prepared)

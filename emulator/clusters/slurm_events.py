@@ -18,14 +18,6 @@ from emulator.clusters.protocol import AllocationEvent, AllocationEventKind
 
 log = logging.getLogger(__name__)
 FOLDER: Final = '"$HOME"/.testbed'
-HOLDER: Final = f"""#!/bin/sh
-note() {{ printf '%s %s %s %s\\n' "$1" "$(date +%s.%N)" "$SLURM_JOB_NAME" "$SLURM_JOB_ID" >> {FOLDER}/events; }}
-trap 'note ended; exit 0' TERM INT HUP
-note claimed
-sleep infinity &
-wait
-note ended
-"""
 LARGEST_BYTES: Final = 262_144
 LOOK_EVERY_HOST_S: Final = 60.0
 LINES_REMEMBERED: Final = 16_384

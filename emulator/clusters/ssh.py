@@ -1,7 +1,8 @@
 """One lasting SSH connection to a cluster's head, shared by all who have something to run there.
 
-`SecureShell` connects when needed and again after a loss; `execute` runs a short command to its end, `open_program`
-starts a long one whose output is read as it comes. Host keys are checked against the given known-hosts file.
+`SecureShell` connects when needed and again after a loss, through the head's jump hosts; `execute` runs a short command
+to its end, `open_program` starts a long one whose output is read as it comes. Host keys, also those of jump hosts, are
+checked against the given known-hosts file.
 """
 
 from __future__ import annotations
@@ -9,20 +10,28 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import paramiko
 
+from emulator.clusters.agent import agent_key
+from emulator.clusters.hops import CONNECT_TIMEOUT_HOST_S, Connection, Keys, Login
 from emulator.model.errors import ClusterUnreachable
+from emulator.model.real_head import Hop
 from emulator.model.settings import BrokerSettings, Head
 
-CONNECT_TIMEOUT_HOST_S = 10.0
 COMMAND_TIMEOUT_HOST_S = 30.0
+"""Host seconds in which a command must end, whatever it writes meanwhile."""
+LARGEST_ANSWER_BYTES = 16 * 1024**2
+"""Bytes that a command may write to each of its streams: those of a list of hundreds of thousands of allocations."""
 KEEPALIVE_HOST_S = 5
 SILENT_PEER_HOST_S = 10
 """A head whose machine acknowledges nothing for so long is gone; without a limit the kernel goes on for 45 s."""
 ERROR_TEXT_BYTES = 16_384
+RECEIVED_AT_ONCE_BYTES = 65_536
+LATE = "a command did not end in time"
 LONGEST_LINE_BYTES = 4_194_304
 
 
@@ -38,7 +47,7 @@ class Completed:
 class Program:
     """A command that runs; its standard output is read line by line, its standard error kept to the last bytes."""
 
-    def __init__(self, channel: paramiko.Channel, script: str | None) -> None:
+    def __init__(self, channel: paramiko.Channel, script: str | None, *, stays_open: bool = False) -> None:
         self._channel = channel
         self._error = bytearray()
         self._drain = threading.Thread(target=self._keep_error, name="ssh-stderr", daemon=True)
@@ -46,7 +55,8 @@ class Program:
         if script is not None:
             with contextlib.suppress(OSError):
                 channel.sendall(script.encode())
-                channel.shutdown_write()
+                if not stays_open:
+                    channel.shutdown_write()
 
     def lines(self) -> Iterator[str]:
         """Yield lines of standard output, long ones in pieces, until it is closed or the connection is lost."""
@@ -81,7 +91,7 @@ class Program:
 
 
 class SecureShell:
-    """A connection to `head` with the broker's own key; safe to share between threads.
+    """A connection to `head` with the key for it, else the broker's own; safe to share between threads.
 
     A command that fails or takes too long loses its own channel only, since others may share the connection.
     """
@@ -89,23 +99,24 @@ class SecureShell:
     def __init__(self, head: Head, settings: BrokerSettings) -> None:
         self._head = head
         self._settings = settings
-        self._client: paramiko.SSHClient | None = None
+        self._connection = Connection()
         self._lock = threading.Lock()
 
     def execute(self, command: str, script: str = "") -> Completed:
         """Run `command` to its end with `script` on its standard input.
 
         Raises:
-            ClusterUnreachable: if the head cannot be reached, or the command does not end in time.
+            ClusterUnreachable: if the head cannot be reached, or the command writes too much or does not end in time.
         """
+        deadline_host_s = time.monotonic() + COMMAND_TIMEOUT_HOST_S
         channel = self._channel(command)
         try:
             channel.settimeout(COMMAND_TIMEOUT_HOST_S)
             channel.sendall(script.encode())
             channel.shutdown_write()
-            with channel.makefile("rb") as output, channel.makefile_stderr("rb") as error:
-                output_bytes, error_bytes = output.read(), error.read()
-            code = channel.recv_exit_status()
+            output_bytes = _read_to_end(channel, channel.recv, deadline_host_s)
+            error_bytes = _read_to_end(channel, channel.recv_stderr, deadline_host_s)
+            code = _exit_code(channel, deadline_host_s)
         except (OSError, paramiko.SSHException) as problem:
             raise ClusterUnreachable(f"Cluster {self._head.cluster!r} stopped answering ({problem}).") from problem
         finally:
@@ -114,26 +125,24 @@ class SecureShell:
             raise ClusterUnreachable(f"Cluster {self._head.cluster!r} closed the connection during a command.")
         return Completed(output_bytes.decode(errors="replace"), error_bytes.decode(errors="replace"), code)
 
-    def open_program(self, command: str, script: str | None = "") -> Program:
+    def open_program(self, command: str, script: str | None = "", *, stays_open: bool = False) -> Program:
         """Start `command` with `script` on its standard input (left open if None) and return while it runs.
+
+        If it `stays_open`, the standard input does not end with the script.
 
         Raises:
             ClusterUnreachable: if the head cannot be reached.
         """
-        return Program(self._channel(command), script)
+        return Program(self._channel(command), script, stays_open=stays_open)
 
     def close(self) -> None:
         """Hang up."""
         with self._lock:
-            if self._client is not None:
-                self._client.close()
-            self._client = None
+            self._connection.close()
 
     def _channel(self, command: str) -> paramiko.Channel:
         try:
-            transport = self._connected().get_transport()
-            if transport is None:
-                raise paramiko.SSHException("not connected")
+            transport = self._connected()
             channel = transport.open_session(timeout=CONNECT_TIMEOUT_HOST_S)
             channel.exec_command(command)
         except (OSError, EOFError, paramiko.SSHException) as problem:
@@ -142,29 +151,80 @@ class SecureShell:
             ) from problem
         return channel
 
-    def _connected(self) -> paramiko.SSHClient:
+    def _connected(self) -> paramiko.Transport:
         with self._lock:
-            transport = self._client.get_transport() if self._client else None
-            if self._client is not None and transport is not None and transport.is_active():
-                return self._client
-            client = paramiko.SSHClient()
-            client.load_host_keys(str(self._settings.known_hosts_file))
-            client.set_missing_host_key_policy(paramiko.RejectPolicy())
-            client.connect(
-                self._head.address,
-                port=self._head.port,
-                username=self._head.user,
-                key_filename=str(self._head.key_file or self._settings.key_file),
-                timeout=CONNECT_TIMEOUT_HOST_S,
-                banner_timeout=CONNECT_TIMEOUT_HOST_S,
-                auth_timeout=CONNECT_TIMEOUT_HOST_S,
-                allow_agent=False,
-                look_for_keys=False,
-            )
-            connected = client.get_transport()
-            if connected is not None:
-                connected.set_keepalive(KEEPALIVE_HOST_S)
-                if isinstance(connected.sock, socket.socket):
-                    connected.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SILENT_PEER_HOST_S * 1000)
-            self._client = client
-            return client
+            if not self._connection.is_active():
+                self._connection.close()
+                self._connect()
+            return self._connection.transports()[-1]
+
+    def _connect(self) -> None:
+        head = self._head
+        last = Login(head.address, head.port, head.user)
+        try:
+            for hop in head.jumps:
+                self._log_in(Login(hop.host, hop.port, hop.user), _key_of(hop, self._settings))
+            self._log_in(last, _key_of(head, self._settings))
+        except BaseException:
+            self._connection.close()
+            raise
+        for transport in self._connection.transports():
+            transport.set_keepalive(KEEPALIVE_HOST_S)
+            if isinstance(transport.sock, socket.socket):
+                transport.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SILENT_PEER_HOST_S * 1000)
+
+    def _log_in(self, login: Login, key: paramiko.PKey) -> None:
+        client = paramiko.SSHClient()
+        client.load_host_keys(str(self._settings.known_hosts_file))
+        client.set_missing_host_key_policy(paramiko.RejectPolicy())
+        self._connection.log_in(login, client, Keys(login.user, [key]))
+
+
+def _key_of(hop: Hop | Head, settings: BrokerSettings) -> paramiko.PKey:
+    """Return the key for a login: the agent's, or that of a file.
+
+    Raises:
+        paramiko.SSHException: if no such key is there.
+    """
+    if hop.agent_key is not None:
+        return agent_key(hop.agent_key)
+    file = hop.key_file or settings.key_file
+    try:
+        key: paramiko.PKey = paramiko.PKey.from_path(file)
+    except (TypeError, ValueError, paramiko.pkey.UnknownKeyType) as error:
+        raise paramiko.SSHException(f"{file} is no private key without a passphrase") from error
+    return key
+
+
+def _read_to_end(channel: paramiko.Channel, receive: Callable[[int], bytes], deadline_host_s: float) -> bytes:
+    """Read a stream of `channel` to its end.
+
+    Raises:
+        OSError: if it does not end in time, or is too long.
+    """
+    read = bytearray()
+    while True:
+        channel.settimeout(_left_host_s(deadline_host_s))
+        try:
+            chunk = receive(RECEIVED_AT_ONCE_BYTES)
+        except TimeoutError as error:
+            raise TimeoutError(LATE) from error
+        if not chunk:
+            return bytes(read)
+        read += chunk
+        if len(read) > LARGEST_ANSWER_BYTES:
+            raise OSError(f"a command wrote more than {LARGEST_ANSWER_BYTES / 1024**2:g} MiB")
+
+
+def _exit_code(channel: paramiko.Channel, deadline_host_s: float) -> int:
+    """Return the exit code of a command that may have closed its streams before its end."""
+    if not channel.status_event.wait(_left_host_s(deadline_host_s)):
+        raise TimeoutError(LATE)
+    return channel.recv_exit_status()
+
+
+def _left_host_s(deadline_host_s: float) -> float:
+    left_host_s = deadline_host_s - time.monotonic()
+    if left_host_s <= 0:
+        raise TimeoutError(LATE)
+    return left_host_s

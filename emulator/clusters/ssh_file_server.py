@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection
 from typing import Final
 
 from emulator.clusters.file_server import Fetched, StoredFile
+from emulator.clusters.passes import Admissions
 from emulator.clusters.ssh import Program, SecureShell
 from emulator.model.errors import ClusterUnreachable, TransferFailed
 from emulator.model.real_head import SSH_PORT
@@ -28,7 +29,7 @@ ENDED_WITH_INPUT = """
 set -m -o pipefail
 cd "$HOME" && mkdir -p .testbed/files/"$testbed" .testbed/incoming/"$testbed" || exit
 whole=.testbed/files/$testbed/$name partial=.testbed/incoming/$testbed/$label
-trap 'rm -f -- "$partial"' EXIT
+trap 'rm -f -- "$partial" "$partial.key"' EXIT
 {work}
 work & worker=$!
 {{ cat > /dev/null; kill -TERM -- "-$worker"; }} <&0 2> /dev/null & listener=$!
@@ -38,11 +39,16 @@ wait "$worker"; code=$?
 exit "$code"
 """
 
+# The key comes first on the standard input, since every user sees the words of a command.
+KEYED = """
+(umask 077 && head -c "$key_bytes" > "$partial.key") || exit
+"""
+
 # rsync ends each report of its progress with a carriage return: the first says that it begins to receive.
 FETCH = """
 receive() {
     rsync --inplace --whole-file --no-human-readable --info=progress2 --outbuf=L \\
-        -e "ssh -x -p $port -o BatchMode=yes -o IPQoS=none" -- "$source:$whole" "$partial" |
+        -e "ssh -x -p $port -o BatchMode=yes -o IPQoS=none $identity" -- "$source:$whole" "$partial" |
     while IFS= read -r -d $'\\r' line; do
         read -r bytes _ <<< "$line"
         echo "received $EPOCHREALTIME ${bytes:-0}"
@@ -86,12 +92,18 @@ done
 FREE_BYTES = 'df --output=avail -B1 "$HOME" | tail -n 1'
 
 
-def fetch_command(testbed: str, file: StoredFile, source: str, label: str) -> str:
-    """Return the shell command that fetches `file` from the file server `source`: user@host or user@host:port."""
+def fetch_command(testbed: str, file: StoredFile, source: str, label: str, key: str = "") -> str:
+    """Return the shell command that fetches `file` from the file server `source`: user@host or user@host:port.
+
+    A private `key` by which it logs in is expected on its standard input, and removed in the end.
+    """
     login, _, port = source.partition(":")
     values = {"testbed": testbed, "name": file.name, "label": label, "source": login, "sha256": file.sha256}
     values["port"] = port or str(SSH_PORT)
-    return _bash(ENDED_WITH_INPUT.format(work=FETCH), values)
+    values["key_bytes"] = str(len(key.encode()))
+    # A label has no character that means anything to rsync, which divides this option at its spaces.
+    values["identity"] = f"-o IdentitiesOnly=yes -i .testbed/incoming/{testbed}/{label}.key" if key else ""
+    return _bash(ENDED_WITH_INPUT.format(work=f"{KEYED}{FETCH}" if key else FETCH), values)
 
 
 def make_command(testbed: str, name: str, size_bytes: int, seed: int) -> str:
@@ -157,6 +169,12 @@ class SshFileServer:
         self._head = head
         self._testbed = settings.testbed
         self._shell = SecureShell(head, settings)
+        self._admissions = Admissions(head.cluster, settings.testbed, self._shell) if head.real else None
+
+    @property
+    def is_real(self) -> bool:
+        """Whether its head is a machine of its own."""
+        return self._admissions is not None
 
     @property
     def site(self) -> str:
@@ -189,10 +207,20 @@ class SshFileServer:
             raise TransferFailed(f"File {name!r} of {size_bytes} bytes could not be made at {self.site!r}: {reason}.")
         return StoredFile(name, size_bytes, words[0])
 
-    def fetch(self, file: StoredFile, source: str, label: str) -> SshTransfer:
+    def admit(self, use: str, public_key: str) -> None:
+        """Let a key in at a real head; the containers' own key opens a container."""
+        if self._admissions is not None:
+            self._admissions.admit(use, public_key)
+
+    def dismiss(self, use: str) -> None:
+        """No longer let in the key of `use`."""
+        if self._admissions is not None:
+            self._admissions.dismiss(use)
+
+    def fetch(self, file: StoredFile, source: str, label: str, key: str = "") -> SshTransfer:
         """Start the transfer at this head."""
-        command = fetch_command(self._testbed, file, source, label)
-        return SshTransfer(self._shell.open_program(command, script=None), file, self.site)
+        command = fetch_command(self._testbed, file, source, label, key)
+        return SshTransfer(self._shell.open_program(command, key, stays_open=True), file, self.site)
 
     def remove(self, name: str) -> None:
         """Remove the file of that name."""

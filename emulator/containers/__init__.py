@@ -10,6 +10,7 @@ parts                   its containers as rendered, and as they are now
 mending                 what to do about each part that is not as rendered (pure)
 up, repair, down        bring a testbed up, mend it, take it down
 readiness, inspection   wait until a testbed is ready; look at it
+slurm_nodes             the nodes of a cluster that get no job, and why
 doctor, prerequisites   what the host has and lacks; what can be said of it before anything is installed
 cache                   the folder of what can be fetched again
 programs, local_users   programs in the containers that end with the process that started them; jobs of others

@@ -2,13 +2,14 @@
 
 The file has neither a ``version`` nor a ``name`` (each is refused by one of the two); the project is given by ``-p``.
 Networks and volumes carry their names explicitly, so that nothing depends on how Compose prefixes them. Real clusters
-have no container: only the broker knows them and has their keys. If all clusters are real there is no router.
+have no container: only the broker knows them and has the keys for them and for the jump hosts before them. If all
+clusters are real there is no router.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +18,8 @@ import yaml
 from emulator.containers.addresses import AddressPlan
 from emulator.containers.names import CLUSTER_LABEL, LABEL, ROLE_LABEL, USER, PartNames
 from emulator.containers.wan.program import kernel_settings
+from emulator.model.errors import InvalidInput
+from emulator.model.real_head import AgentSocket, Hop
 from emulator.model.settings import BrokerSettings, Head, real_head
 from emulator.model.topology import Cluster, Topology
 
@@ -29,6 +32,9 @@ MOUNTED_AT: Final = Path("/etc/testbed")
 BROKER_FOLDER: Final = Path("/run/broker")
 """Where the broker's user has copies of them, in memory."""
 
+AGENT_AT: Final = "/root/ssh-agent"
+"""Where the broker's container has the socket of the user's ssh-agent, in a folder that only root can enter."""
+
 BROKER_JOURNAL: Final = Path("/var/lib/testbed/journal.sqlite")
 
 PAGE_FOLDER: Final = Path("/opt/testbed/emulator/page/assets")
@@ -39,6 +45,10 @@ SHARED_MEMORY_BYTES: Final = 2 * 1024**3
 
 MAX_PROCESSES: Final = 16384
 MAX_BROKER_PROCESSES: Final = 8192
+MAX_ROUTER_PROCESSES: Final = 2048
+ROUTER_MEMORY_BYTES: Final = 1024**3
+"""Several times what the router takes: a User-Mode Linux guest has 128 MiB."""
+
 SHARE_OF_MEMORY: Final = 0.75
 """The share of the host's memory that all clusters together get, and the broker a third of it."""
 
@@ -69,7 +79,8 @@ class Rendering:
 
     `state_folder` is the host folder that holds its topology, keys and token; `router_backend` is asked of the
     router (``auto``, ``kernel`` or ``uml``); `api_port` is the port on the host's loopback; `host_memory_bytes` is the
-    memory of the host.
+    memory of the host. `routes` are the ways to the heads of real clusters, for those whose topology does not say all,
+    and `agent` is the ssh-agent that some of them need.
     """
 
     topology: Topology
@@ -80,12 +91,28 @@ class Rendering:
     api_port: int
     router_backend: str
     host_memory_bytes: int
+    routes: Mapping[str, tuple[Hop, ...]] = field(default_factory=dict)
+    agent: AgentSocket | None = None
 
     @property
     def clusters(self) -> tuple[Cluster, ...]:
         """The clusters that get a container; addresses go by their order."""
         emulated = self.topology.emulated
         return emulated.clusters if emulated else ()
+
+    def route_to(self, cluster: Cluster) -> tuple[Hop, ...]:
+        """Return the logins on the way to a real cluster's head; the keys are files of this host.
+
+        Raises:
+            InvalidInput: if nobody recorded them.
+        """
+        stated = cluster.ssh.hop if cluster.ssh else None
+        route = self.routes.get(cluster.name) or ((stated,) if stated else ())
+        if not route:
+            raise InvalidInput(
+                f"Cluster {cluster.name!r}: the way to its head is not recorded (`testbed up` finds it)."
+            )
+        return route
 
 
 def render(rendering: Rendering) -> str:
@@ -161,6 +188,8 @@ def router_service(rendering: Rendering) -> dict[str, Any]:
         "sysctls": {"net.ipv4.ip_forward": "1"},
         # A User-Mode Linux guest keeps its memory in an executable mapping there.
         "tmpfs": ["/dev/shm:exec,size=256m"],
+        "pids_limit": MAX_ROUTER_PROCESSES,
+        **_memory_limit(ROUTER_MEMORY_BYTES),
         "networks": sites,
     }
 
@@ -189,8 +218,10 @@ def broker_service(rendering: Rendering) -> dict[str, Any]:
         "token": state / "token",
         "keys/broker": state / "keys" / "broker",
         "keys/known_hosts": state / "keys" / "known_hosts",
-        **{_key_of(real): Path(real.ssh.key).expanduser() for real in rendering.topology.clusters if real.ssh},
+        **_keys_of_heads(rendering),
     }
+    # Without a file of that name Docker makes a folder: the broker then starts without an agent.
+    agent = [f"{rendering.agent.path}:{AGENT_AT}:ro"] if rendering.agent else []
     url = f"http://127.0.0.1:{BROKER_PORT}/v1/health"
     probe = f"import urllib.request; urllib.request.urlopen('{url}', timeout=5)"
     return {
@@ -202,6 +233,7 @@ def broker_service(rendering: Rendering) -> dict[str, Any]:
         "ports": [f"127.0.0.1:{rendering.api_port}:{BROKER_PORT}"],
         "volumes": [
             *(f"{source}:{MOUNTED_AT / target}:ro" for target, source in mounted.items()),
+            *agent,
             f"journal:{BROKER_JOURNAL.parent}",
         ],
         "tmpfs": [f"{BROKER_FOLDER}:mode=700"],
@@ -219,7 +251,7 @@ def broker_settings(rendering: Rendering) -> BrokerSettings:
     folder = BROKER_FOLDER
     indices = {cluster.name: index for index, cluster in enumerate(rendering.clusters)}
     heads = tuple(
-        real_head(cluster, cluster.ssh, folder / _key_of(cluster))
+        real_head(cluster, cluster.ssh, _route_from(folder, rendering, cluster))
         if cluster.ssh
         else Head(
             cluster=cluster.name,
@@ -303,8 +335,30 @@ def _network(rendering: Rendering, name: str, role: str, subnet: str, cluster: s
     }
 
 
-def _key_of(cluster: Cluster) -> str:
-    return f"keys/heads/{cluster.name}"
+def _keys_of_heads(rendering: Rendering) -> dict[str, Path]:
+    """Return the key files for real heads and jump hosts, by the names that they have for the broker."""
+    return {
+        _key_of(cluster, route, hop): hop.key_file
+        for cluster in rendering.topology.real_clusters
+        for route in [rendering.route_to(cluster)]
+        for hop in route
+        if hop.key_file is not None
+    }
+
+
+def _route_from(folder: Path, rendering: Rendering, cluster: Cluster) -> tuple[Hop, ...]:
+    """Return the way to a real head with the key files that the broker has in `folder`."""
+    route = rendering.route_to(cluster)
+    return tuple(
+        hop.model_copy(update={"key_file": folder / _key_of(cluster, route, hop)}) if hop.key_file else hop
+        for hop in route
+    )
+
+
+def _key_of(cluster: Cluster, route: tuple[Hop, ...], hop: Hop) -> str:
+    """Return the name of the key for a hop: the head's is called after the cluster, a jump host's numbered."""
+    number = route.index(hop) + 1
+    return f"keys/heads/{cluster.name}" + ("" if number == len(route) else f".{number}")
 
 
 def _home(cluster: Cluster) -> str:

@@ -19,7 +19,15 @@ from emulator.containers import engine, keys
 from emulator.containers.compose import MOUNTED_AT, ImageReferences, Rendering, broker_settings, render
 from emulator.containers.hosts.host_files import host_document
 from emulator.containers.progress import Observer, ProgressStep
-from emulator.containers.state import TOKEN_FILE, TestbedState, write_authorization, write_secret, write_token
+from emulator.containers.state import (
+    TOKEN_FILE,
+    TestbedSpec,
+    TestbedState,
+    write_authorization,
+    write_record,
+    write_secret,
+    write_token,
+)
 
 
 def write_rendered(testbed: TestbedState) -> None:
@@ -33,6 +41,8 @@ def write_rendered(testbed: TestbedState) -> None:
         api_port=testbed.record.api_port,
         router_backend=testbed.record.router_backend,
         host_memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        routes=testbed.record.routes,
+        agent=testbed.record.agent,
     )
     testbed.compose_file.write_text(render(rendering), encoding="utf-8")
     _write_host_files(testbed, rendering)
@@ -57,6 +67,27 @@ def rendered_files(testbed: TestbedState) -> list[Path]:
     return [
         testbed.compose_file, testbed.settings_file, *(testbed.compose_file_of(record.host.name) for record in hosts)
     ]  # fmt: skip
+
+
+def renewed_routes(testbed: TestbedState, spec: TestbedSpec, observe: Observer) -> TestbedState | None:
+    """Record the ways to real heads if they are others than before, or the user has another ssh-agent.
+
+    Write what follows from them, and return the testbed with them; None if nothing is new. The broker's container then
+    mounts other files, so it must be made anew.
+    """
+    record = testbed.record
+    before = {
+        cluster.name: record.routes.get(cluster.name) or ((cluster.ssh.hop,) if cluster.ssh else ())
+        for cluster in testbed.topology.real_clusters
+    }
+    if not spec.routes or (before, record.agent) == (dict(spec.routes), spec.agent):
+        return None
+    observe(ProgressStep("state", "the ways to real clusters, or the ssh-agent, are others than before"))
+    renewed = replace(testbed, record=record.model_copy(update={"routes": dict(spec.routes), "agent": spec.agent}))
+    write_record(renewed.record)
+    write_rendered(renewed)
+    keys.add_known_heads(testbed, spec.known_heads)
+    return renewed
 
 
 def restore_files(
@@ -88,7 +119,6 @@ def secret_files(testbed: TestbedState) -> dict[str, tuple[str, str] | None]:
         TOKEN_FILE: (broker, f"{MOUNTED_AT}/token"),
         "keys/broker": (broker, f"{MOUNTED_AT}/keys/broker"),
         "keys/known_hosts": (broker, f"{MOUNTED_AT}/keys/known_hosts"),
-        "keys/grid.pub": None,
     }
     copy = clusters[0].container if clusters else None
     for file in ("keys/grid", "keys/authorized_keys"):

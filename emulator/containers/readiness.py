@@ -22,6 +22,8 @@ CLUSTER_READY: Final = "/run/testbed/ready"
 ROUTER_READY: Final = "/run/wan/ready"
 READY_WITHIN_HOST_S: Final = 100
 REAL_WITHIN_HOST_S: Final = 10
+REFUSED: Final = 78
+"""The exit status of a cluster's container if a daemon ends whenever it is started; another start would not help."""
 RUNNING: Final = ("running", "restarting")
 """States of a container that runs; a broker that was killed is started again by the engine at once."""
 _PAUSE_HOST_S: Final = 0.2
@@ -53,12 +55,13 @@ def await_file_again(client: docker.DockerClient, name: str, file: str, observe:
     The engine starts many containers at once, and under load it sometimes fails one of them.
 
     Raises:
-        ClusterUnreachable: if the container ends twice, does not start again, or takes too long.
+        ClusterUnreachable: if the container ends twice, does not start again, or takes too long; or if it ended because
+            a daemon refuses to run.
     """
     try:
         await_file(client, name, file)
     except ClusterUnreachable as error:
-        if is_running(client, name):
+        if is_running(client, name) or _has_refused(client, name):
             raise
         observe(ProgressStep("again", f"{str(error).rstrip('.')}; it is started again"))
         try:
@@ -146,6 +149,14 @@ def is_running(client: docker.DockerClient, name: str) -> bool:
     """Return whether the container of that name runs or is being restarted."""
     try:
         return str(client.containers.get(name).status) in RUNNING
+    except docker.errors.NotFound:
+        return False
+
+
+def _has_refused(client: docker.DockerClient, name: str) -> bool:
+    """Return whether a container has ended because one of its daemons refuses to run."""
+    try:
+        return int(client.containers.get(name).attrs["State"]["ExitCode"]) == REFUSED
     except docker.errors.NotFound:
         return False
 

@@ -21,11 +21,12 @@ from emulator.containers.concurrency import run_concurrently
 from emulator.containers.hosts.starting import create_containers, refill_keys
 from emulator.containers.images import current_references, ensure_images
 from emulator.containers.mending import Action, Remedy, RenderedPart, actions_for_all, touch_wide_area, tried_after
-from emulator.containers.mounted_files import restore_files, write_rendered
+from emulator.containers.mounted_files import renewed_routes, restore_files, write_rendered
 from emulator.containers.parts import FoundParts, find_parts, rendered_document, rendered_parts
 from emulator.containers.progress import Observer, ProgressStep
 from emulator.containers.readiness import await_testbed_broker, held_dilation, last_words
-from emulator.containers.state import TestbedSpec, TestbedState
+from emulator.containers.slurm_nodes import ask_nodes, resume
+from emulator.containers.state import ClusterRecord, TestbedSpec, TestbedState
 from emulator.containers.wan.handle import WanHandle, wan_handle
 from emulator.containers.wan.wide_area import forget_neighbours, program_wide_area, programmed_wide_area
 from emulator.model.clock import REAL_TIME
@@ -80,11 +81,16 @@ def mend(client: docker.DockerClient, spec: TestbedSpec, testbed: TestbedState, 
     outdated = restore_files(client, testbed, spec.known_heads, observe)
     if outdated:
         refill_keys(client, testbed)
+    renewed = renewed_routes(testbed, spec, observe)
+    if renewed is not None:
+        testbed, outdated = renewed, outdated | {testbed.names.broker}
     if asdict(current_references(client)) != testbed.record.images:
         changed = "the sources changed since it was brought up: `testbed up --fresh` renews it, without its jobs"
         observe(ProgressStep("images", changed))
     parts = rendered_parts(rendered_document(testbed))
     attempts = _Attempts(defaultdict(set), {})
+    if renewed is not None:  # started again in its place, it would mount what it did before
+        attempts.tried[testbed.names.broker].add(Remedy.RESTART)
     done: list[Action] = []
     for turn in range(_TURNS):
         found = find_parts(client, testbed, patient=turn > 0 or not outdated)
@@ -96,7 +102,24 @@ def mend(client: docker.DockerClient, spec: TestbedSpec, testbed: TestbedState, 
         done += actions
     _require_whole(client, parts, found, attempts)
     await_testbed_broker(client, testbed)
-    return _program_links(client, testbed, done, observe) or bool(done)
+    resumed = resume_drained_nodes(client, testbed.record.clusters, observe)
+    return _program_links(client, testbed, done, observe) or resumed or bool(done)
+
+
+def resume_drained_nodes(client: docker.DockerClient, clusters: Sequence[ClusterRecord], observe: Observer) -> bool:
+    """Resume the nodes that Slurm itself drained, and return whether there were any; those of users stay drained."""
+    return any(run_concurrently([partial(_resume_drained, client, each.container, observe) for each in clusters]))
+
+
+def _resume_drained(client: docker.DockerClient, container: str, observe: Observer) -> bool:
+    drained = [node for node in ask_nodes(client, container) or () if node.is_drained_by_slurm]
+    if not drained:
+        return False
+    named = ", ".join(f"{node.name} ({node.reason})" for node in drained)
+    observe(ProgressStep(_STAGE, f"{container} has nodes that Slurm drained, {named}: resuming them"))
+    if complaint := resume(client, container, drained):
+        observe(ProgressStep(_STAGE, f"{container} does not resume them: {complaint}"))
+    return True
 
 
 def _with_outdated(found: FoundParts, outdated: Collection[str]) -> FoundParts:

@@ -15,13 +15,13 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from emulator.containers.addresses import AddressPlan
 from emulator.containers.names import PartNames
@@ -29,6 +29,7 @@ from emulator.hosts.inventory import Host, HostInventory
 from emulator.model.documents import DocumentModel, read_document
 from emulator.model.errors import InvalidInput, TestbedBusy, TestbedNotUp
 from emulator.model.process_lock import ProcessLock
+from emulator.model.real_head import AgentSocket, Hop
 from emulator.model.topology import Topology
 
 RECORD_FILE: Final = "testbed.json"
@@ -77,7 +78,8 @@ class TestbedRecord(DocumentModel):
     """The decisions made when a testbed was brought up.
 
     `router_backend` is the one asked for (``auto``, ``kernel``, ``uml``), not the one that the router chose. `hosts` is
-    None if all is on this host.
+    None if all is on this host. `routes` are the ways to the heads of real clusters, and `agent` the user's ssh-agent
+    if one of them needs it.
     """
 
     name: str
@@ -90,6 +92,8 @@ class TestbedRecord(DocumentModel):
     clusters: tuple[ClusterRecord, ...]
     images: dict[str, str]
     hosts: HostsRecord | None = None
+    routes: Mapping[str, tuple[Hop, ...]] = Field(default_factory=dict)
+    agent: AgentSocket | None = None
 
     @property
     def places(self) -> dict[str, str]:
@@ -105,9 +109,11 @@ class TestbedRecord(DocumentModel):
 class TestbedSpec:
     """The testbed that a user asks for: its name, the file of its topology, the router's kernel, the API's port.
 
-    `known_heads` has a line for each real cluster, as in a known-hosts file: the only host key that the testbed will
-    accept of that cluster's head. `fresh` removes what exists under that name first, with its jobs, outputs and files.
-    `hosts_file` is the inventory of the hosts over which it spreads; None if it is to be on this one.
+    `known_heads` has a line for each head of a real cluster and each jump host before it, as in a known-hosts file: the
+    only host key that the testbed will accept there. `fresh` removes what exists under that name first, with its jobs,
+    outputs and files. `hosts_file` is the inventory of the hosts over which it spreads; None if it is to be on this
+    one. `routes` are the ways to real heads by the names of their clusters, and `agent` is the user's ssh-agent if one
+    of them needs it.
     """
 
     name: str
@@ -117,6 +123,8 @@ class TestbedSpec:
     known_heads: tuple[str, ...] = ()
     fresh: bool = False
     hosts_file: Path | None = None
+    routes: Mapping[str, tuple[Hop, ...]] = field(default_factory=dict)
+    agent: AgentSocket | None = None
 
 
 @dataclass(frozen=True, slots=True)

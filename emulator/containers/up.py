@@ -187,6 +187,8 @@ def _new_record(prepared: Prepared, spec: TestbedSpec, topology: Topology, names
         clusters=clusters,
         images=asdict(prepared.images),
         hosts=prepared.hosts,
+        routes=dict(spec.routes),
+        agent=spec.agent,
     )
 
 

@@ -12,7 +12,18 @@ from typing import Annotated
 from pydantic import Field, PositiveFloat, PositiveInt
 
 from emulator.model.documents import DocumentModel
-from emulator.model.real_head import SSH_PORT, NetworkRange, PartitionName, RealHead, SbatchOption, ShellLine, UserName
+from emulator.model.real_head import (
+    SSH_PORT,
+    Hop,
+    NetworkRange,
+    PartitionName,
+    Port,
+    PublicKey,
+    RealHead,
+    SbatchOption,
+    ShellLine,
+    UserName,
+)
 from emulator.model.topology import Cluster, Name
 
 
@@ -20,17 +31,20 @@ class Head(DocumentModel):
     """The head of one cluster: its SSH address, and the options for its Slurm.
 
     Other clusters reach its files at `file_address` or, if that is not given, at `address`. `key_file` replaces the
-    broker's own key. The nodes of a `real` cluster are separate machines: each runs `setup` before ranks start there,
+    broker's own key, and so does `agent_key`, which the user's ssh-agent holds; the broker logs in through `jumps`, in
+    their order. The nodes of a `real` cluster are separate machines: each runs `setup` before ranks start there,
     and `message_range` is the range of their addresses. Its partition may hold more processors than the `processors`
     that the topology states; at most that many are reported as idle.
     """
 
     cluster: Name
     address: str
-    port: Annotated[int, Field(gt=0, lt=65536)] = SSH_PORT
+    port: Port = SSH_PORT
     user: UserName = "researcher"
     file_address: str = ""
     key_file: Path | None = None
+    agent_key: PublicKey | None = None
+    jumps: tuple[Hop, ...] = ()
     partition: PartitionName = ""
     sbatch: tuple[SbatchOption, ...] = ()
     setup: ShellLine = ""
@@ -39,14 +53,17 @@ class Head(DocumentModel):
     real: bool = False
 
 
-def real_head(cluster: Cluster, ssh: RealHead, key_file: Path) -> Head:
-    """Return the head of a real cluster whose private key the connecting process reads from `key_file`."""
+def real_head(cluster: Cluster, ssh: RealHead, route: tuple[Hop, ...]) -> Head:
+    """Return the head of a real cluster, which is the last hop of `route`; keys are where the broker reads them."""
+    *jumps, last = route
     return Head(
         cluster=cluster.name,
-        address=ssh.host,
-        port=ssh.port,
-        user=ssh.user,
-        key_file=key_file,
+        address=last.host,
+        port=last.port,
+        user=last.user,
+        key_file=last.key_file,
+        agent_key=last.agent_key,
+        jumps=tuple(jumps),
         partition=ssh.partition,
         sbatch=ssh.sbatch,
         setup=ssh.setup,
@@ -62,7 +79,8 @@ class BrokerSettings(DocumentModel):
     The files of the live page are in `page_folder`; without one the broker serves no page.
 
     If a local resource manager does not grant a claim within `host_grant_limit_s`, its processors count as taken by
-    other users of the cluster.
+    other users of the cluster. If the processes of a job have not all begun `host_start_limit_s` after their planned
+    start, and a second more for each of its processors, the job fails.
     """
 
     testbed: Name
@@ -76,4 +94,5 @@ class BrokerSettings(DocumentModel):
     control_range: str = ""
     listen_port: PositiveInt = 8460
     host_grant_limit_s: PositiveFloat = 15.0
+    host_start_limit_s: PositiveFloat = 120.0
     page_folder: Path | None = None

@@ -6,7 +6,7 @@ the same decisions. The simulator gets its disciplines and random numbers here, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -35,7 +35,7 @@ DISCIPLINE_STREAM: Final = 0x51
 class WaitingQueue(Protocol):
     """The questions that a run's driver may ask its queue discipline between decisions."""
 
-    def waiting(self) -> Sequence[int]:
+    def waiting(self) -> Collection[int]:
         """Return the identities of the waiting jobs, in the order in which they would be tried."""
         ...
 

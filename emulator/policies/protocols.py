@@ -8,7 +8,7 @@ every job have explicit constructors, which mypyc compiles to plain assignments.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, final
 
@@ -131,7 +131,7 @@ class QueueDiscipline(Protocol):
         """Get the emulated timestamp of the next `Scan`, or None."""
         ...
 
-    def waiting(self) -> Sequence[int]:
+    def waiting(self) -> Collection[int]:
         """Return the identities of the waiting jobs, in the order in which they would be tried."""
         ...
 

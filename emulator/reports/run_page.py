@@ -23,7 +23,7 @@ from emulator.reports.html_parts import badge, bullets, html_figure, html_page, 
 from emulator.reports.reproduction_tables import claim_table, part_table
 from emulator.reports.study_folders import StudyFolder, study_figures
 from emulator.reports.tables import factor_table, measured_factor_table, summary_table
-from emulator.studies.campaign_claims import decided_claims, objection
+from emulator.studies.campaign_claims import decided_claims
 from workloads.whole_files import written_whole
 
 MOST_BYTES: Final = 3_000_000
@@ -75,10 +75,11 @@ def run_page(runs: Sequence[ReportedRun], studies: Sequence[StudyFolder] = ()) -
 def _claims(runs: Sequence[ReportedRun]) -> list[str]:
     """Return the published claims of which the runs decide a part; none if they are of no published campaign."""
     heading = "<h2>Published claims</h2>"
-    against = objection(runs)
-    if against is not None:
-        return [heading, paragraph(f"Not decided: {against}")]
-    decided = [claim for claim in decided_claims(runs) if any(part.value is not None for part in claim.decisions)]
+    try:
+        every = decided_claims(runs)
+    except InvalidInput as error:
+        return [heading, paragraph(f"Not decided: {error}")]
+    decided = [claim for claim in every if any(part.value is not None for part in claim.decisions)]
     if not decided:
         return []
     parts = [row for row in part_table(decided) if row["value [95%]"]]

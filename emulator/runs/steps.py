@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -35,12 +36,13 @@ def steps(changes: Mapping[str, Iterable[Change]]) -> Steps:
 
 def mean_between(times_s: Sequence[float], values: Sequence[float], begin_s: float, end_s: float) -> float:
     """Return the mean over time of a count between two timestamps; it is 0 before its first one."""
-    if end_s <= begin_s:
+    first, last = max(0, bisect_right(times_s, begin_s) - 1), bisect_left(times_s, end_s)
+    if end_s <= begin_s or last <= first:
         return 0.0
-    ends_s = [*times_s[1:], end_s] if times_s else []
+    ends_s = [*times_s[first + 1 : last], end_s]
     held = (
-        value * max(0.0, min(until_s, end_s) - max(from_s, begin_s))
-        for from_s, until_s, value in zip(times_s, ends_s, values, strict=True)
+        value * (min(until_s, end_s) - max(from_s, begin_s))
+        for from_s, until_s, value in zip(times_s[first:last], ends_s, values[first:last], strict=True)
     )
     return sum(held) / (end_s - begin_s)
 

@@ -8,16 +8,17 @@ the same jobs, and are paired.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
 from typing import Final
 
 from emulator.fidelity.intervals import Estimate, mean, paired_ratio_of_means, ratio_of_means
 from emulator.fidelity.verdict import Judgement
-from emulator.model.records import JobRow
-from emulator.runs.steps import mean_between
+from emulator.model.cell_rows import ExtensionFactorRow
+from emulator.model.records import JobRow, Manifest
+from emulator.runs.steps import Steps, mean_between
 from emulator.runs.timelines import (
     BACKGROUND,
     COALLOCATION,
@@ -40,89 +41,100 @@ HEAVY_BACKGROUNDS: Final = (0.5, 0.6)
 JobValue = Callable[[JobRow], float | None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CampaignRun:
-    """A run of a published campaign: its timelines, and what its case depends on."""
+    """What claims need of a run of a campaign, so that hundreds of runs fit into memory.
 
-    timelines: Timelines
+    `jobs` are those that finished, in order of submission. `shares` is the share of all processors in each kind of use,
+    in each of `BATCHES` equal periods. `longest_queue` is the largest number of jobs that waited at a time, and
+    `waiting_at_last_arrival` their mean number in the last tenth of the arrivals, which a stable queue keeps low.
+    """
+
+    path: Path
+    manifest: Manifest
+    band: tuple[float, float] | None
+    has_background: bool
+    jobs: Sequence[JobRow]
+    factors: Sequence[ExtensionFactorRow]
+    shares: Mapping[str, list[float]]
+    longest_queue: int
+    waiting_at_last_arrival: float
+
+    @classmethod
+    def of(cls, run: Timelines) -> CampaignRun:
+        """Return what claims need of `run`."""
+        records = run.records
+        arrivals = sorted(job.submitted_s for job in run.jobs)
+        queue = waiting_jobs(run)
+        return cls(
+            records.path,
+            records.manifest,
+            run.band,
+            bool(run.background),
+            sorted(run.finished, key=lambda job: (job.submitted_s, job.job)),
+            records.extension_factors,
+            _shares(run, arrivals),
+            int(max(queue.values[WAITING], default=0)),
+            _waiting_at_the_end(queue, arrivals),
+        )
 
     @property
     def campaign(self) -> str:
         """The campaign's name, in small letters."""
-        return self.timelines.records.manifest.name.lower()
+        return self.manifest.name.lower()
 
     @property
     def policy(self) -> str:
         """The placement policy."""
-        return self.timelines.records.manifest.policy
+        return self.manifest.policy
 
     @property
     def seed(self) -> int:
         """The seed, by which runs are paired."""
-        return self.timelines.records.manifest.seed
+        return self.manifest.seed
 
     @property
     def is_void(self) -> bool:
         """Whether its figures cannot be trusted."""
-        return self.timelines.records.manifest.verdict == Judgement.VOID
+        return self.manifest.verdict == Judgement.VOID
 
     @property
     def is_heavy(self) -> bool:
         """Whether its band reaches the least of the heavy background loads."""
-        band = self.timelines.band
-        return band is not None and band[1] >= min(HEAVY_BACKGROUNDS)
+        return self.band is not None and self.band[1] >= min(HEAVY_BACKGROUNDS)
 
     @property
     def heavy_background(self) -> float | None:
         """The heavy background load that its band stands for: the only one in it; None if there is none, or both."""
-        low, high = self.timelines.band or (0.0, 0.0)
+        low, high = self.band or (0.0, 0.0)
         held = [background for background in HEAVY_BACKGROUNDS if low <= background <= high]
         return held[0] if len(held) == 1 else None
 
     @property
     def replicas(self) -> int | None:
         """The number of replicas of every input file; None if there are no files, or the number was drawn."""
-        files = self.timelines.records.manifest.workload.get("input_files")
+        files = self.manifest.workload.get("input_files")
         stated = files.get("replicas") if isinstance(files, dict) else None
         return int(stated[0]) if isinstance(stated, list | tuple) and len(set(stated)) == 1 else None
 
-    @cached_property
-    def jobs(self) -> list[JobRow]:
-        """The jobs that finished, in order of submission."""
-        return sorted(self.timelines.finished, key=lambda job: (job.submitted_s, job.job))
 
-    @cached_property
-    def arrivals_s(self) -> tuple[float, float]:
-        """The period in which utilization counts: from the first tenth of the arrivals to the last one."""
-        arrivals = sorted(job.submitted_s for job in self.timelines.jobs)
-        if not arrivals:
-            return 0.0, 0.0
-        return arrivals[int(WARM_UP_SHARE * len(arrivals))], arrivals[-1]
+def _shares(run: Timelines, arrivals: Sequence[float]) -> dict[str, list[float]]:
+    """Return the shares in use from the first tenth of the arrivals to the last one."""
+    begin_s = arrivals[int(WARM_UP_SHARE * len(arrivals))] if arrivals else 0.0
+    end_s = arrivals[-1] if arrivals else 0.0
+    split, width_s = utilization_split(run), (end_s - begin_s) / BATCHES
+    found = [
+        mean_shares(run, split, begin_s + number * width_s, begin_s + (number + 1) * width_s)
+        for number in range(BATCHES)
+    ]
+    return {part: [shares[part] for shares in found] for part in (BACKGROUND, COALLOCATION, PWT, PGT)}
 
-    @cached_property
-    def shares(self) -> dict[str, list[float]]:
-        """The share of all processors in each kind of use, in each of `BATCHES` equal periods."""
-        split = utilization_split(self.timelines)
-        begin_s, end_s = self.arrivals_s
-        width_s = (end_s - begin_s) / BATCHES
-        found = [
-            mean_shares(self.timelines, split, begin_s + number * width_s, begin_s + (number + 1) * width_s)
-            for number in range(BATCHES)
-        ]
-        return {part: [shares[part] for shares in found] for part in (BACKGROUND, COALLOCATION, PWT, PGT)}
 
-    @cached_property
-    def longest_queue(self) -> int:
-        """The largest number of jobs that waited at a time."""
-        return int(max(waiting_jobs(self.timelines).values[WAITING], default=0))
-
-    @cached_property
-    def waiting_at_last_arrival(self) -> float:
-        """The mean number of jobs that waited in the last tenth of the arrivals, which a stable queue keeps low."""
-        arrivals = sorted(job.submitted_s for job in self.timelines.jobs)
-        queue = waiting_jobs(self.timelines)
-        begin_s = arrivals[int((1 - WARM_UP_SHARE) * len(arrivals))]
-        return mean_between(queue.times_s, queue.values[WAITING], begin_s, arrivals[-1])
+def _waiting_at_the_end(queue: Steps, arrivals: Sequence[float]) -> float:
+    if not arrivals:
+        return 0.0
+    begin_s = arrivals[int((1 - WARM_UP_SHARE) * len(arrivals))]
+    return mean_between(queue.times_s, queue.values[WAITING], begin_s, arrivals[-1])
 
 
 def of_case(

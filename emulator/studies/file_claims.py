@@ -90,7 +90,7 @@ def _cases(runs: Runs, campaign: str) -> Iterator[tuple[str, Runs]]:
 def _total(says: str, runs: Runs, low: float, high: float) -> Part:
     """State the real total utilization; without a recorded background load the part is open."""
     says = f"{says}, total utilization, {low:.0%} to {high:.0%}"
-    if all(not run.timelines.background for run in runs):
+    if not any(run.has_background for run in runs):
         share = mean_share(runs, BACKGROUND, COALLOCATION, PWT)
         found = "" if share is None else f" ({share.value:.1%} without it)"
         return OpenPart(says, f"the runs had no background load{found}")
@@ -215,10 +215,10 @@ def _without_heavy(name: str, of_this: Runs, runs: Runs) -> OpenPart | None:
     """Return the part as open if it has no run, and why heavy runs are not of it; None if it has one."""
     for run in runs:
         of_neither = run.is_heavy and run.heavy_background is None and (run.campaign, run.policy) == (W50, "cf")
-        if not of_this and of_neither and run.timelines.band is not None:
-            low, high = run.timelines.band
+        if not of_this and of_neither and run.band is not None:
+            low, high = run.band
             neither = " nor ".join(f"{background:.0%}" for background in HEAVY_BACKGROUNDS)
-            band = f"the band of {run.timelines.records.path.name}, {low:.0%} to {high:.0%}"
+            band = f"the band of {run.path.name}, {low:.0%} to {high:.0%}"
             return OpenPart(name, f"{band}, stands for neither {neither}: one of the two alone must lie in it")
     return missing(name, it=of_this)
 

@@ -15,6 +15,8 @@ cp -RL /etc/testbed/. "$folder"
 chown -R broker:broker "$folder"
 [ "$(stat -c %U "$volume")" = broker ] || chown -R broker:broker "$volume"
 export HOME="$folder"
-exec setpriv --reuid=broker --regid=broker --clear-groups --no-new-privs --inh-caps=-all,+setuid,+setgid,+kill \
+# The user's ssh-agent, if it holds a key for a real cluster. It talks to root, so the connection is made before.
+[ -e /root/ssh-agent ] && set -- python3 /opt/broker/with_agent.py /root/ssh-agent
+exec "$@" setpriv --reuid=broker --regid=broker --clear-groups --no-new-privs --inh-caps=-all,+setuid,+setgid,+kill \
     --ambient-caps=-all,+setuid,+setgid,+kill --bounding-set=-all,+setuid,+setgid,+kill \
     python3 -m emulator.broker "$folder/broker.json"

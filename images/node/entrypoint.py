@@ -5,7 +5,8 @@ other sites: TESTBED_ALL_SITES is their address range, TESTBED_ROUTER the gatewa
 set, no route leads out of the testbed's networks, nor to the host. /etc/testbed/keys holds the host key,
 the users' public keys, the key with which clusters log in to one another, and known_hosts. The program prints a line
 ``ready`` when all virtual nodes are idle and SSH answers. A daemon that ends is started again; healthy.sh names what is
-missing meanwhile. Jobs outlive their slurmctld and slurmd, which find them again.
+missing meanwhile. Jobs outlive their slurmctld and slurmd, which find them again. If a daemon keeps ending before the
+cluster was ready, the program ends with `REFUSED`, and its last line says what that daemon complains of.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import ipaddress
 import json
 import os
 import pwd
+import re
 import resource
 import secrets
 import shutil
@@ -21,8 +23,10 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -49,6 +53,22 @@ SHORTEST_PAUSE_HOST_S = 0.2
 LONGEST_PAUSE_HOST_S = 5.0
 MISSING = ("/bin/false",)
 """What is started in place of a program that is missing: it ends, and is started again like any daemon."""
+MOST_EARLY_ENDS = 3
+"""A program whose daemons ended so often before the cluster was ready is started once more to hear what it says."""
+REFUSES_WITHIN_HOST_S = 5.0
+"""One that runs for so long then does not refuse to: something else ended it before."""
+REFUSED = 78
+"""The exit status if a daemon refuses to run, by which `testbed up` knows that another start would not help."""
+CONFIGURED_BY = {
+    "munged": "prepare_munge in images/node/entrypoint.py",
+    "slurmctld": "the cluster's nodes and processors in the topology, or SLURM_CONF in images/node/entrypoint.py",
+    "slurmd": "the cluster's nodes and processors in the topology, or SLURM_CONF in images/node/entrypoint.py",
+    "sshd": "images/node/sshd_config",
+}
+"""What decides how each program is configured."""
+COMPLAINS = re.compile(r"\b(error|fatal)\b", re.IGNORECASE)
+MOST_CHARACTERS = 200
+"""What is shown of a line of a daemon."""
 
 SLURM_CONF = """\
 ClusterName={cluster}
@@ -175,11 +195,18 @@ def install(source: Path, target: Path, mode: int) -> None:
     target.write_bytes(source.read_bytes())
 
 
+Command = tuple[Sequence[str], Mapping[str, Any]]
+"""The words of a daemon's command, and the options of its process."""
+
+
 class Daemons:
     """The daemons of this cluster, by process id; one that ends is started again."""
 
-    def __init__(self) -> None:
-        self._commands: dict[str, tuple[Sequence[str], Mapping[str, Any]]] = {}
+    def __init__(self, cluster: str = "") -> None:
+        self._cluster = cluster
+        self._first_commands: dict[str, Command] = {}
+        self._commands: dict[str, Command] = {}
+        self._early_ends: Counter[str] = Counter()
         self._preparations: dict[str, Callable[[], None]] = {}
         # A process object that is thrown away takes the end of its process with it, so each is kept until that ends.
         self._running: dict[int, tuple[str, subprocess.Popen[bytes]]] = {}
@@ -201,7 +228,31 @@ class Daemons:
         if prepare is not None:
             self._preparations[name] = prepare
         self._launch(name, command, options)
+        self._first_commands[name] = (command, options)
         self._commands[name] = (restart or command, options)
+
+    def until(self, condition: Callable[[], bool], what: str, pause_host_s: float = 0.05) -> None:
+        """Wait until a condition of the cluster's start holds, as `wait_until` does, and look after the daemons."""
+
+        def holds() -> bool:
+            self.start_ended_again()
+            return condition()
+
+        wait_until(holds, what, pause_host_s)
+
+    def start_ended_again(self) -> None:
+        """Start the daemons that have ended again, as they were started first; wait for none.
+
+        Ends the container if a daemon keeps ending because it refuses to run.
+        """
+        while (ended := ended_child()) is not None:
+            name = self._note_end(*ended)
+            if name is None:
+                continue
+            self._early_ends[program_of(name)] += 1
+            if self._early_ends[program_of(name)] % MOST_EARLY_ENDS == 0:
+                self._end_if_refused(name)
+            self._launch_later(name, self._first_commands[name])
 
     def watch(self) -> None:
         """Start each daemon that ends again, for ever."""
@@ -217,15 +268,33 @@ class Daemons:
 
     def await_end(self) -> None:
         """Wait until a child process ends; if it is a daemon, start it again."""
-        pid, status = os.wait()
+        name = self._note_end(*os.wait())
+        if name is not None:
+            self._launch_later(name, self._commands[name])
+
+    def _note_end(self, pid: int, status: int) -> str | None:
+        """Return the daemon that a process was, which runs no longer, or None if it was none."""
         if pid not in self._running:
-            return
+            return None
         name, process = self._running.pop(pid)
         process.returncode = os.waitstatus_to_exitcode(status)
         print(f"{name} ended ({status}); it is started again")
+        return name
+
+    def _end_if_refused(self, name: str) -> None:
+        """Start a daemon that keeps ending once more; if it ends again, end the container, and say why."""
+        said = last_words(*self._first_commands[name])
+        if said is not None:
+            # The last line that the container prints: `testbed up` shows it.
+            print(
+                f"{name} of cluster {self._cluster!r} ends whenever it is started, and says {said!r} (correct what it "
+                f"names; its configuration is made from {CONFIGURED_BY[program_of(name)]})"
+            )
+            sys.exit(REFUSED)
+
+    def _launch_later(self, name: str, command: Command) -> None:
         time.sleep(self._pause_host_s(name))
-        command, options = self._commands[name]
-        self._launch(name, command, options)
+        self._launch(name, *command)
 
     def _launch(self, name: str, command: Sequence[str], options: Mapping[str, Any]) -> None:
         try:
@@ -245,6 +314,47 @@ class Daemons:
         return pause_host_s
 
 
+def ended_child() -> tuple[int, int] | None:
+    """Return the process id and status of a child that has ended, if there is one."""
+    with suppress(ChildProcessError):
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        return (pid, status) if pid else None
+    return None
+
+
+def program_of(daemon: str) -> str:
+    """Return the program of a daemon, whose name may add a node's."""
+    return daemon.partition(" ")[0]
+
+
+def last_words(command: Sequence[str], options: Mapping[str, Any]) -> str | None:
+    """Start a daemon to hear why it ends; return its complaint, or None if it does not end."""
+    with tempfile.TemporaryFile() as printed:
+        try:
+            process = subprocess.Popen(command, **{**options, "stdout": printed, "stderr": printed})
+        except OSError as error:
+            return str(error)
+        try:
+            status = process.wait(REFUSES_WITHIN_HOST_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            return None
+        printed.seek(0)
+        said = complaint(printed.read().decode(errors="replace"))
+        if status < 0:
+            return f"{said or 'nothing'} (it ended with signal {-status})"
+        return said or f"nothing (it ended with status {status})"
+
+
+def complaint(printed: str) -> str:
+    """Return the first line that names an error, with the one that names a fatal one; or else the first line."""
+    lines = [line.strip()[:MOST_CHARACTERS] for line in printed.splitlines() if line.strip()]
+    errors = [line for line in lines if COMPLAINS.search(line)]
+    fatal = [line for line in errors if "fatal" in line.lower()]
+    return "; ".join(dict.fromkeys([*(errors or lines)[:1], *fatal[:1]]))
+
+
 def watch_clock(daemons: Daemons) -> None:
     """Start slurmctld again whenever the wall clock is set.
 
@@ -260,18 +370,18 @@ def watch_clock(daemons: Daemons) -> None:
             daemons.end("slurmctld")
 
 
-def start_daemons(nodes: int, configure: Callable[[], None]) -> Daemons:
+def start_daemons(cluster: str, nodes: int, configure: Callable[[], None]) -> Daemons:
     """Start all daemons; `configure` writes Slurm's configuration for each start of slurmctld."""
-    daemons, munge = Daemons(), pwd.getpwnam("munge")
+    daemons, munge = Daemons(cluster), pwd.getpwnam("munge")
     account: dict[str, Any] = {"user": munge.pw_uid, "group": munge.pw_gid, "extra_groups": []}
     log = os.open("/var/log/munge/munged.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     daemons.start("munged", ["munged", "--foreground"], stderr=log, **account)
-    wait_until(lambda: Path("/run/munge/munge.socket.2").exists(), "munged")
+    daemons.until(lambda: Path("/run/munge/munge.socket.2").exists(), "munged")
     # The jobs of an earlier start of this container ended with it, so the controller begins without them. One that is
     # started again in the same container finds its jobs.
     daemons.start("slurmctld", ["slurmctld", "-D", "-c"], restart=["slurmctld", "-D"], prepare=configure)
     daemons.start("sshd", ["/usr/sbin/sshd", "-D", "-f", str(SSHD_CONFIGURATION)])
-    wait_until(lambda: answers(6817), "slurmctld")
+    daemons.until(lambda: answers(6817), "slurmctld")
     for index in range(1, nodes + 1):
         node = f"n{index}"
         daemons.start(f"slurmd of {node}", ["slurmd", "-D", "-N", node], stderr=subprocess.DEVNULL)
@@ -379,11 +489,11 @@ def main() -> None:
     prepare_munge()
     prepare_ssh()
     processors = int(os.environ["TESTBED_PROCESSORS_PER_NODE"])
-    daemons = start_daemons(nodes, lambda: write_slurm_configuration(cluster, nodes, processors))
+    daemons = start_daemons(cluster, nodes, lambda: write_slurm_configuration(cluster, nodes, processors))
     # Asking Slurm starts a program, while all other clusters start too: it is asked when the answer may be yes.
-    wait_until(lambda: all_listen(nodes), "slurmd", pause_host_s=0.2)
-    wait_until(lambda: all_idle(nodes), "Slurm", pause_host_s=0.2)
-    wait_until(lambda: answers(22), "sshd")
+    daemons.until(lambda: all_listen(nodes), "slurmd", pause_host_s=0.2)
+    daemons.until(lambda: all_idle(nodes), "Slurm", pause_host_s=0.2)
+    daemons.until(lambda: answers(22), "sshd")
     READY.parent.mkdir(exist_ok=True)
     READY.touch()
     print("ready")

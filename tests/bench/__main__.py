@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from emulator import compiled
-from emulator.campaigns.simulated import SimulationOptions, prepared
+from emulator.campaigns.simulated_workload import SimulationOptions
+from emulator.campaigns.workload_sources import prepared
 from emulator.model.stream import StreamJob
 from emulator.policies.queues.placement_queue import PlacementQueue
 from emulator.simulator import simulate

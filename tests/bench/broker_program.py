@@ -10,9 +10,9 @@ import os
 import sys
 from pathlib import Path
 
-import uvicorn
-
+from emulator.broker.__main__ import spare_collections
 from emulator.broker.http.api import create_app
+from emulator.broker.http.connections import server
 from emulator.broker.service import Broker
 from emulator.broker.state.journal import Journal
 from emulator.clusters.protocol import Occupancy
@@ -46,6 +46,9 @@ class FullCluster:
         """Nothing is ours."""
         return {}
 
+    def forget(self, claim: str) -> None:
+        """Nothing is ours."""
+
     def release_all(self) -> None:
         """Nothing is ours."""
 
@@ -75,10 +78,11 @@ def main(folder: Path, port: int, core: int) -> None:
         journal_file=folder / "journal",
         heads=heads,
     )
+    spare_collections()
     journal = Journal(settings.journal_file)
     broker = Broker(five_clusters(), [FullCluster(name) for name in CLUSTERS], settings, journal)
     broker.open()
-    uvicorn.run(create_app(broker, journal, TOKEN), host="127.0.0.1", port=port, log_level="warning")
+    server(create_app(broker, journal, TOKEN), "127.0.0.1", port).run()
 
 
 if __name__ == "__main__":

@@ -102,6 +102,7 @@ const CHECKS = {
       job(1, [6], RAN, { state: "finished" }),
       job(2, [13]), job(3, [4, 4, 2]), job(4, [3, 3], {}, { request: "fixed", clusters: ["east", "west"] }),
       job(5, [3, 3], {}, { request: "unordered" }), job(6, [2, 2], {}, { request: "unordered" }),
+      job(7, [5], {}, { request: "total" }),
     );
     const view = viewAt(known, 10);
     const why = (id) => whyItWaits(known.jobs.get(id), view);
@@ -110,6 +111,7 @@ const CHECKS = {
     contains(why(4), "3 processors of east, where 2 are idle");
     contains(why(5), "A component of 3 fits nowhere beside the others (it asks for 3+3); west has most idle: 4");
     contains(why(6), "waits for its turn");
+    contains(why(7), "Its 5 processors fit into no cluster; west has most idle: 4");
   },
   "lights turn on when jobs end, and say why"() {
     const reasons = [{ topic: "host", sentence: "busy" }];

@@ -279,15 +279,16 @@ def streams(factor: float, number: int, scene: Scene, *, back: bool = False) -> 
 @contextmanager
 def ranks_stopped(host_s: float, which: str, scene: Scene) -> Iterator[None]:
     """Stop ranks for `host_s` seconds, as a debugger does: all of `both` clusters, all of the `first`, or `one`."""
-    containers = scene.handle.cluster_containers if which == "both" else (scene.cluster,)
+    at = (SOURCE, TARGET) if which == "both" else (SOURCE,)
+    containers = [scene.handle.cluster_containers[cluster] for cluster in at]
     chosen = "--newest" if which == "one" else ""
 
     def signal(name: str) -> None:
         for container in containers:
             scene.handle.execute(container, ["sh", "-c", f"pkill --signal {name} {chosen} --full '{RANKS}'"])
 
-    signal("STOP")
     try:
+        signal("STOP")
         time.sleep(host_s)
     finally:
         signal("CONT")

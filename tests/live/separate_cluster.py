@@ -86,9 +86,9 @@ class SeparateCluster:
         """Run a command in a root shell on a machine; return its output."""
         return output_in(engine.connect().containers.get(f"{NAME}-{machine}"), command)
 
-    def let_in(self, public_key: str) -> None:
-        """Add a key to the authorized keys of the user's account."""
-        self.at("head", f"echo '{public_key.strip()}' >> /home/researcher/.ssh/authorized_keys")
+    def authorized_keys(self) -> list[str]:
+        """Return the lines by which the user's account lets keys in."""
+        return self.at("head", "cat /home/researcher/.ssh/authorized_keys").splitlines()
 
     def join(self, container: str) -> None:
         """Connect a container to the cluster's network, as a site's administrators would."""

@@ -26,6 +26,7 @@ from emulator.model.views import JobView, OutputView
 from emulator.runs.run_directory import read_run
 from tests.live.command_line import TWO_SITES_FILE, CommandLine, Outcome
 from tests.live.conftest import jobs_of
+from tests.live.container_shell import output_in
 from tests.live.grid import SHORT, Grid, until
 from tests.live.test_campaign import ANYWAY, SMALL
 
@@ -267,6 +268,22 @@ def test_a_daemon_that_ends_is_named_by_status_until_it_is_back(grid: Grid, part
     assert f"{parts.testbed}-east has no munged" in refused.sentence
     parts.container("east").exec_run(["mv", "/usr/sbin/munged.away", "/usr/sbin/munged"])
     until(lambda: grid.testbed("status").exit_code == 0)
+
+
+@pytest.mark.long
+def test_a_node_that_slurm_drained_is_resumed_and_one_that_a_user_drained_is_not(grid: Grid, parts: Parts) -> None:
+    for node, reason in {"n2": "Kill task failed", "n3": "maintenance"}.items():
+        output_in(parts.container("east"), f"scontrol update nodename={node} state=drain reason='{reason}'")
+    refused = grid.testbed("status")
+    assert refused.exit_code == 1
+    assert "'east' has 1 of its 4 nodes drained or down, the first n2 (Slurm's reason: 'Kill" in refused.sentence
+    mended = grid.testbed.succeed("up", "--topology", str(TWO_SITES_FILE))
+    assert "nodes that Slurm drained, n2 (Kill task failed): resuming them" in mended.errors
+    left = grid.testbed.succeed("status", "--json")
+    assert [cluster["unavailable"] for cluster in left.as_json()] == [1, 0]
+    assert "drained by a user, the first n3 (Slurm's reason: 'maintenance')" in left.sentence
+    output_in(parts.container("east"), left.sentence.split("`")[1].partition("east ")[2])
+    assert grid.testbed.succeed("status").errors == ""
 
 
 @pytest.mark.long

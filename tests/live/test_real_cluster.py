@@ -64,7 +64,7 @@ def das(images: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sepa
 
 @contextmanager
 def brought_up(name: str, das: SeparateCluster, topology: Path) -> Iterator[HalfReal]:
-    """Bring up a testbed whose containers are on the real cluster's network, and whose jobs may log in there."""
+    """Bring up a testbed whose containers are on the real cluster's network."""
     testbed = CommandLine(name)
     if testbed.left_over():
         testbed.succeed("down")
@@ -73,7 +73,6 @@ def brought_up(name: str, das: SeparateCluster, topology: Path) -> Iterator[Half
     try:
         for container in (state.names.broker, *(cluster.container for cluster in state.record.clusters)):
             das.join(container)
-        das.let_in((state.folder / "keys" / "grid.pub").read_text())
         with BrokerClient(state.api_url, state.token) as client:
             until(lambda: all(cluster.reachable for cluster in client.clusters()), 30)
             yield HalfReal(Grid(testbed, client), das)
@@ -105,6 +104,18 @@ def test_one_mpi_job_spans_the_container_and_the_real_cluster(half_real: HalfRea
     job = half_real.grid.finished(half_real.grid.submit(*sizes, clusters=clusters, arguments=SHORT))
     assert job.result["processors"] == 8
     assert [part.cluster for part in job.components] == clusters
+    half_real.nothing_is_held()
+
+
+def test_the_real_head_lets_a_job_of_a_container_in_by_a_key_that_goes_with_the_job(half_real: HalfReal) -> None:
+    before = half_real.das.authorized_keys()
+    number = half_real.grid.submit(2, 6, clusters=["north", "das"])
+    half_real.grid.await_state(number, JobState.RUNNING)
+    added = half_real.das.authorized_keys()[len(before) :]
+    assert [line.split()[-1] for line in added] == [f"multicluster-testbed/{NAME}/job-0-{number}"]
+    half_real.grid.cancel(number)
+    half_real.grid.await_state(number, JobState.CANCELLED)
+    assert half_real.das.authorized_keys() == before
     half_real.nothing_is_held()
 
 

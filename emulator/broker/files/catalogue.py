@@ -2,18 +2,21 @@
 
 A replica is *kept* if a user registered it; one that was brought for jobs is removed when the last of them has ended.
 The catalogue also holds the rates of past transfers, from which bandwidths are forecast. Reads are answered from
-memory; every change is on disk before it is seen.
+memory; every change is on disk before it is seen. If the disk is full, nothing has changed, and `JournalFailed` is
+raised: the catalogue lies beside the journal, and the broker waits for both in the same way.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from emulator.clusters.file_server import StoredFile
-from emulator.model.errors import InvalidInput, UnknownName
+from emulator.model.errors import InvalidInput, JournalFailed, UnknownName
+from emulator.policies.bandwidth import REMEMBERED
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS files (name TEXT PRIMARY KEY, size_bytes INTEGER NOT NULL, sha256 TEXT NOT NULL);
@@ -38,6 +41,14 @@ CREATE TABLE IF NOT EXISTS transfers (
 );
 """
 
+FORGET_OLD_TRANSFERS = """
+DELETE FROM transfers WHERE source = ?1 AND target = ?2 AND number NOT IN (
+    SELECT number FROM transfers WHERE source = ?1 AND target = ?2 ORDER BY number DESC LIMIT ?3
+)
+"""
+DROP_UNKEPT = "DELETE FROM replicas WHERE kept = 0"
+DROP_FILES = "DELETE FROM files WHERE name NOT IN (SELECT file FROM replicas)"
+
 
 @dataclass(slots=True)
 class Replica:
@@ -61,7 +72,10 @@ class Entry:
 
 
 class Catalogue:
-    """The catalogue in the SQLite file at `path`; used by one thread at a time."""
+    """The catalogue in the SQLite file at `path`; used by one thread at a time.
+
+    Every method that changes something raises `JournalFailed` if the file cannot be written.
+    """
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -110,7 +124,8 @@ class Catalogue:
 
     def remove(self, name: str) -> None:
         """Remove a file and all its replicas; does nothing if there is no such file."""
-        self._execute("DELETE FROM files WHERE name = ?", name)
+        with self._change():
+            self._execute("DELETE FROM files WHERE name = ?", name)
         self._entries.pop(name, None)
 
     def add_replica(self, name: str, site: str, jobs: set[int]) -> None:
@@ -125,36 +140,55 @@ class Catalogue:
     def drop_replica(self, name: str, site: str) -> None:
         """Remove the replica at `site`, and the file if it was the last one."""
         entry = self.entry(name)
-        self._execute("DELETE FROM replicas WHERE file = ? AND site = ?", name, site)
-        entry.replicas.pop(site, None)
-        if not entry.replicas:
-            self.remove(name)
+        with self._change():
+            self._execute("DELETE FROM replicas WHERE file = ? AND site = ?", name, site)
+            self._execute(DROP_FILES)
+        self._drop(entry, site)
 
-    def use(self, name: str, site: str, job: int) -> None:
-        """Record that `job` uses the replica at `site`."""
-        self._execute("INSERT OR IGNORE INTO uses VALUES (?, ?, ?)", name, site, job)
-        self.entry(name).replicas[site].jobs.add(job)
+    def use(self, name: str, sites: Collection[str], job: int) -> None:
+        """Record that `job` uses the replicas at `sites`."""
+        entry = self.entry(name)
+        with self._change():
+            for site in sites:
+                self._execute("INSERT OR IGNORE INTO uses VALUES (?, ?, ?)", name, site, job)
+        for site in sites:
+            entry.replicas[site].jobs.add(job)
 
     def end_uses(self, job: int) -> list[tuple[str, str]]:
-        """End all uses of `job`; returns (file, site) of the brought replicas that no job uses now."""
-        used = [(name, site, replica) for name, site, replica in self._replicas() if job in replica.jobs]
-        self._execute("DELETE FROM uses WHERE job = ?", job)
-        for _, _, replica in used:
-            replica.jobs.discard(job)
-        return [(name, site) for name, site, replica in used if not (replica.kept or replica.jobs)]
+        """End all uses of `job`; removes and returns the brought replicas that no job uses now, as (file, site)."""
+        used = [(entry, site) for entry, site, replica in self._replicas() if job in replica.jobs]
+        free = [(entry, site) for entry, site in used if _is_free_without(entry.replicas[site], job)]
+        with self._change():
+            self._execute("DELETE FROM uses WHERE job = ?", job)
+            for entry, site in free:
+                self._execute("DELETE FROM replicas WHERE file = ? AND site = ?", entry.file.name, site)
+            self._execute(DROP_FILES)
+        for entry, site in used:
+            entry.replicas[site].jobs.discard(job)
+        for entry, site in free:
+            self._drop(entry, site)
+        return [(entry.file.name, site) for entry, site in free]
 
-    def jobs(self) -> set[int]:
-        """Get every job that uses a replica."""
-        return {job for _, _, replica in self._replicas() for job in replica.jobs}
+    def forget_jobs(self) -> None:
+        """End the uses of all jobs, and remove every replica that was brought for one."""
+        if all(replica.kept and not replica.jobs for _, _, replica in self._replicas()):
+            return  # a full disk refuses even a change of nothing
+        with self._change():
+            self._execute("DELETE FROM uses")
+            self._execute(DROP_UNKEPT)
+            self._execute(DROP_FILES)
+        self._entries.clear()
+        self._read()
 
     def record_transfer(self, source: str, target: str, bytes_per_s: float) -> None:
-        """Record the rate of a transfer, in emulated bytes per second."""
-        self._execute(
-            "INSERT INTO transfers (source, target, bytes_per_s) VALUES (?, ?, ?)", source, target, bytes_per_s
-        )
+        """Record the rate of a transfer, in emulated bytes per second; a pair's last `REMEMBERED` ones are kept."""
+        with self._change():
+            statement = "INSERT INTO transfers (source, target, bytes_per_s) VALUES (?, ?, ?)"
+            self._execute(statement, source, target, bytes_per_s)
+            self._execute(FORGET_OLD_TRANSFERS, source, target, REMEMBERED)
 
     def past_transfers(self) -> list[tuple[str, str, float]]:
-        """Get source, target and emulated bytes per second of every transfer, the oldest first."""
+        """Get source, target and emulated bytes per second of the transfers that are kept, the oldest first."""
         query = "SELECT source, target, bytes_per_s FROM transfers ORDER BY number"
         return self._database.execute(query).fetchall()
 
@@ -162,10 +196,15 @@ class Catalogue:
         """Close the file."""
         self._database.close()
 
-    def _replicas(self) -> Iterator[tuple[str, str, Replica]]:
-        for name, entry in self._entries.items():
+    def _replicas(self) -> Iterator[tuple[Entry, str, Replica]]:
+        for entry in self._entries.values():
             for site, replica in entry.replicas.items():
-                yield name, site, replica
+                yield entry, site, replica
+
+    def _drop(self, entry: Entry, site: str) -> None:
+        entry.replicas.pop(site, None)
+        if not entry.replicas:
+            self._entries.pop(entry.file.name, None)
 
     def _read(self) -> None:
         for name, size_bytes, sha256 in self._database.execute("SELECT name, size_bytes, sha256 FROM files"):
@@ -175,26 +214,33 @@ class Catalogue:
         for name, site, job in self._database.execute("SELECT file, site, job FROM uses"):
             self._entries[name].replicas[site].jobs.add(job)
 
-    def _change(self) -> _Transaction:
-        return _Transaction(self._database)
+    @contextmanager
+    def _change(self) -> Iterator[None]:
+        """Make all that is executed within take effect, or nothing.
+
+        Raises:
+            JournalFailed: if the file cannot be written.
+        """
+        try:
+            self._database.execute("BEGIN IMMEDIATE")
+            yield
+            self._database.execute("COMMIT")
+        except sqlite3.OperationalError as error:
+            self._roll_back()
+            raise JournalFailed(f"The broker's catalogue of files cannot be written for now ({error}).") from error
+        except BaseException:
+            self._roll_back()
+            raise
+
+    def _roll_back(self) -> None:
+        if self._database.in_transaction:
+            with suppress(sqlite3.Error):  # SQLite then rolls back by itself, at the latest when the file is opened
+                self._database.execute("ROLLBACK")
 
     def _execute(self, statement: str, *values: str | int | float) -> None:
         self._database.execute(statement, values)
 
 
-class _Transaction:
-    """A transaction: all that is executed within it takes effect, or nothing."""
-
-    def __init__(self, database: sqlite3.Connection) -> None:
-        self._database = database
-
-    def __enter__(self) -> None:
-        self._database.execute("BEGIN IMMEDIATE")
-
-    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
-        try:
-            if kind is None:
-                self._database.execute("COMMIT")
-        finally:
-            if self._database.in_transaction:
-                self._database.execute("ROLLBACK")
+def _is_free_without(replica: Replica, job: int) -> bool:
+    """Return whether a brought replica has no user but `job`."""
+    return not replica.kept and replica.jobs <= {job}

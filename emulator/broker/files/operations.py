@@ -9,17 +9,17 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
-import sqlite3
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 
 from emulator.broker.files.catalogue import Catalogue
+from emulator.broker.files.disk_space import DiskSpace
 from emulator.broker.files.transfers import Delivery, FileArrived, Transfer, TransferEnded
 from emulator.clusters.file_server import Fetched, FileServer
 from emulator.model.clock import Dilation
-from emulator.model.errors import TestbedError
+from emulator.model.errors import JournalFailed, TestbedError
 from emulator.model.topology import Topology
 from emulator.policies.bandwidth import BandwidthForecast
 
@@ -57,18 +57,20 @@ class ReplicaOperations:
         servers: Mapping[str, FileServer],
         catalogue: Catalogue,
         bandwidths: BandwidthForecast,
+        disk_space: DiskSpace,
     ) -> None:
         self._topology = topology
         self._servers = servers
         self._catalogue = catalogue
         self._bandwidths = bandwidths
+        self._disk_space = disk_space
         self._operations: dict[Place, ReplicaOperation] = {}
         self._pool = ThreadPoolExecutor(REMOVALS_AT_ONCE, thread_name_prefix="replica-removal")
         self._labels = itertools.count(1)
         self._post: Callable[[Callable[[], object]], None] = lambda work: None
 
     def open(self, post: Callable[[Callable[[], object]], None]) -> None:
-        """Hand what other threads report to the loop by `post` from now on."""
+        """Hand what other threads report to the loop by `post` from now on; it must not lose what the disk refuses."""
         self._post = post
 
     def close(self) -> None:
@@ -127,6 +129,7 @@ class ReplicaOperations:
             entry.file,
             self._servers[first.source if first.source in entry.replicas else min(entry.replicas)],
             self._servers[site],
+            self._disk_space,
             f"{first.job}-{next(self._labels)}",
             lambda ended: self._post(partial(self._on_ended, place, ended)),
         )
@@ -134,11 +137,19 @@ class ReplicaOperations:
         transfer.begin()
 
     def _on_ended(self, place: Place, ended: TransferEnded) -> None:
+        """Conclude a transfer.
+
+        Raises:
+            JournalFailed: if its replica cannot be recorded; it is still under way then, for all who ask.
+        """
         operation = self._operations.pop(place)
         try:
             self._conclude(place, operation, ended)
-        except (TestbedError, sqlite3.Error) as error:
-            # The file was removed from the catalogue meanwhile, or the catalogue cannot be written.
+        except JournalFailed:
+            self._operations[place] = operation
+            raise
+        except TestbedError as error:
+            # The file was removed from the catalogue meanwhile.
             log.warning("file %r was transferred to %r in vain: %s", *place, error)
             for request in operation.requests:
                 request.delivery.fail(f"File {place[0]!r} did not come to {place[1]!r}: {error}")
@@ -169,7 +180,7 @@ class ReplicaOperations:
         source, bytes_per_s = operation.transfer.source, fetched.size_bytes / duration_s
         try:
             self._catalogue.record_transfer(source, target, bytes_per_s)
-        except sqlite3.Error as error:
+        except JournalFailed as error:
             # The file is there; only a later broker does not learn how fast it came.
             log.warning("the rate of a transfer from %r to %r is not kept: %s", source, target, error)
         self._bandwidths.learn(self._topology.index(source), self._topology.index(target), bytes_per_s)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol, TypeVar
 
-from emulator.broker.files.disk_space import DiskSpace
 from emulator.broker.files.replicas import Replicas
 from emulator.clusters.file_server import FileServer, StoredFile
 from emulator.model.errors import InvalidInput, TestbedBusy, TestbedError, TransferFailed, UnknownName
@@ -47,7 +46,6 @@ class FileRegistry:
         self._call = call
         self._needed = needed
         self._reserved: set[str] = set()
-        self._disk_space = DiskSpace(topology, self._servers)
 
     def files(self) -> list[FileView]:
         """Get every file, in alphabetical order of the names."""
@@ -72,6 +70,7 @@ class FileRegistry:
             InvalidInput: if the name is taken, a site does not exist, or this host's disk has no room.
             TransferFailed: if it could not be made at a site; it then exists at none.
             ClusterUnreachable: if a site does not answer.
+            JournalFailed: if it cannot be recorded; it then exists at no site.
         """
         for site in registration.sites:
             if site not in self._servers:
@@ -79,7 +78,8 @@ class FileRegistry:
         name, sites = registration.name, list(registration.sites)
         self._call(lambda: self._reserve_new(name))
         try:
-            with self._disk_space.reserved(registration):
+            with contextlib.ExitStack() as reserved:
+                self._reserve_room(reserved, registration)
                 made = self._make_everywhere(registration)
             self._call(lambda: self._replicas.catalogue.register(made, sites))
         except BaseException:
@@ -95,6 +95,7 @@ class FileRegistry:
         Raises:
             UnknownName: if there is none.
             TestbedBusy: if a job that has not ended needs it.
+            JournalFailed: if its removal cannot be recorded; it is there then.
         """
         sites = self._call(lambda: self._withdraw(name))
         try:
@@ -122,14 +123,20 @@ class FileRegistry:
             raise InvalidInput(f"name: a file {name!r} is there already; remove it first, or choose another name.")
         self._reserved.add(name)
 
+    def _reserve_room(self, reserved: contextlib.ExitStack, registration: FileRegistration) -> None:
+        try:
+            reserved.enter_context(self._replicas.disk_space.reserved(registration.sites, registration.size_bytes))
+        except TransferFailed as error:
+            raise InvalidInput(f"size_bytes: {error}") from error
+
     def _withdraw(self, name: str) -> list[str]:
         entry = self._replicas.catalogue.entry(name)
         if name in self._reserved:
             raise UnknownName(f"File {name!r} is being removed already.")
         if entry.in_use or name in self._needed() or self._replicas.operations.is_awaited(name):
             raise TestbedBusy(f"File {name!r} is needed by a job that has not ended: await it, or cancel it.")
-        self._reserved.add(name)
         self._replicas.catalogue.remove(name)
+        self._reserved.add(name)
         return list(entry.replicas)
 
     def _make_everywhere(self, registration: FileRegistration) -> StoredFile:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from emulator.broker.files.catalogue import Catalogue, Entry
+from emulator.broker.files.disk_space import DiskSpace
 from emulator.broker.files.operations import ReplicaOperations, ReplicaRequest
 from emulator.broker.files.transfers import Delivery, FileArrived
 from emulator.clusters.file_server import FileServer
@@ -27,16 +28,20 @@ class Replicas:
         self._topology = topology
         self._servers: Mapping[str, FileServer] = {server.site: server for server in servers}
         self.catalogue = catalogue
-        self._forget_users()
         self.bandwidths = BandwidthForecast(len(topology.clusters), stated_bytes_per_s(topology))
         for source, target, bytes_per_s in catalogue.past_transfers():
             if {source, target} <= set(self._servers):
                 self.bandwidths.learn(topology.index(source), topology.index(target), bytes_per_s)
-        self.operations = ReplicaOperations(topology, self._servers, catalogue, self.bandwidths)
+        self.disk_space = DiskSpace(topology, self._servers)
+        self.operations = ReplicaOperations(topology, self._servers, catalogue, self.bandwidths, self.disk_space)
         self._deliveries: dict[int, Delivery] = {}
 
     def open(self, post: Callable[[Callable[[], object]], None]) -> None:
-        """Hand what other threads report to the loop by `post` from now on."""
+        """Hand what other threads report to the loop by `post` from now on; it must not lose what the disk refuses.
+
+        Each site removes what was brought for jobs of a former broker when it is found.
+        """
+        post(self.catalogue.forget_jobs)
         self.operations.open(post)
 
     def close(self) -> None:
@@ -91,29 +96,33 @@ class Replicas:
 
         Raises:
             UnknownName: if there is no such file.
+            JournalFailed: if its use cannot be recorded; nothing has changed then.
         """
         entry = self.catalogue.entry(name)
         missing = [site for site in sources if site not in entry.replicas]
-        delivery = self._deliveries[job] = Delivery(set(missing))
         sources = {site: self._source(entry, site, source) for site, source in sources.items()}
-        for site, source in sources.items():
-            # The source is used, too: it must not be removed during the transfer.
-            for used in {site, source} & set(entry.replicas):
-                self.catalogue.use(name, used, job)
+        # The sources are used, too: they must not be removed during the transfers.
+        self.catalogue.use(name, sorted({*sources, *sources.values()} & set(entry.replicas)), job)
+        delivery = self._deliveries[job] = Delivery(set(missing))
         for site in missing:
             self.operations.request((name, site), ReplicaRequest(job, sources[site], dilation, delivery, on_arrived))
         return delivery
 
     def release_job(self, job: int) -> None:
-        """End all uses of `job`; transfers and replicas that no other job needs are cancelled or removed."""
-        delivery = self._deliveries.pop(job, None)
+        """End all uses of `job`; transfers and replicas that no other job needs are cancelled or removed.
+
+        Raises:
+            JournalFailed: if that cannot be recorded; nothing has changed then.
+        """
+        delivery = self._deliveries.get(job)
         if delivery is None:
             return
+        freed = self.catalogue.end_uses(job)
+        del self._deliveries[job]
         delivery.end()
         self.operations.withdraw(job)
-        for name, site in self.catalogue.end_uses(job):
-            self.catalogue.drop_replica(name, site)
-            self.operations.remove((name, site))
+        for place in freed:
+            self.operations.remove(place)
 
     def reconcile_site(self, site: str, expected: Collection[str], present: Collection[str]) -> list[str]:
         """Drop the replicas that `site` was found without; returns the names of files that are lost at all sites."""
@@ -148,12 +157,6 @@ class Replicas:
             replicas=tuple(replicas),
             transfers=tuple(transfers),
         )
-
-    def _forget_users(self) -> None:
-        """Drop what was brought for jobs of a former broker; each site removes it when it is found."""
-        for job in self.catalogue.jobs():
-            for name, site in self.catalogue.end_uses(job):
-                self.catalogue.drop_replica(name, site)
 
     def _state(self, entry: Entry, lost: Collection[str]) -> FileState:
         answering = [site for site in entry.replicas if site not in lost]

@@ -10,7 +10,9 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from emulator.broker.files.disk_space import DiskSpace
 from emulator.clusters.file_server import Fetched, FileServer, RunningTransfer, StoredFile
+from emulator.clusters.passes import passing
 from emulator.model.errors import TestbedError, TransferFailed
 
 
@@ -36,13 +38,14 @@ class FileArrived:
 
 
 class Transfer:
-    """A transfer of `file` from the file server at `source` to that of `target`."""
+    """A transfer of `file` from the file server at `source` to that of `target`, if `disk_space` has room for it."""
 
     def __init__(
         self,
         file: StoredFile,
         source: FileServer,
         target: FileServer,
+        disk_space: DiskSpace,
         label: str,
         report: Callable[[TransferEnded], None],
     ) -> None:
@@ -50,8 +53,9 @@ class Transfer:
         self.cancelled = False
         self.received_bytes = 0
         self._file = file
-        self._source_address = source.address
+        self._source_server = source
         self._target = target
+        self._disk_space = disk_space
         self._label = label
         self._report = report
         self._running: RunningTransfer | None = None
@@ -84,12 +88,23 @@ class Transfer:
         self._report(ended)
 
     def _fetch(self) -> Fetched:
-        running = self._target.fetch(self._file, self._source_address, self._label)
-        with self._lock:
-            self._running = running
-            if self.cancelled:
-                running.cancel()
-        return running.wait(self._on_progress)
+        with contextlib.ExitStack() as held:
+            self._reserve_room(held)
+            # A container has a key to all containers, and real heads have keys of their own.
+            doors = [self._source_server] if self._source_server.is_real and not self._target.is_real else []
+            key = held.enter_context(passing(f"file-{self._label}", doors))
+            running = self._target.fetch(self._file, self._source_server.address, self._label, key)
+            with self._lock:
+                self._running = running
+                if self.cancelled:
+                    running.cancel()
+            return running.wait(self._on_progress)
+
+    def _reserve_room(self, held: contextlib.ExitStack) -> None:
+        try:
+            held.enter_context(self._disk_space.reserved([self._target.site], self._file.size_bytes))
+        except TransferFailed as error:
+            raise TransferFailed(f"File {self._file.name!r} did not come to {self._target.site!r}: {error}") from error
 
     def _on_progress(self, received_bytes: int) -> None:
         self.received_bytes = received_bytes

@@ -23,6 +23,7 @@ from emulator.broker.http.limits import RequestLimits, TokenRequired, refusal
 from emulator.broker.http.metrics import Metrics
 from emulator.broker.http.page import SESSIONS_PATH, LivePage, add_page_files, page_router
 from emulator.broker.http.slow_work import SlowWork
+from emulator.broker.http.submission_route import SubmissionRoute
 from emulator.broker.service import Broker
 from emulator.broker.state.journal import Journal
 from emulator.model.errors import (
@@ -119,7 +120,7 @@ def create_app(
     _add_error_answers(app)
     slow = SlowWork()
     files = files_router(broker.files, slow)
-    for routes in (_runs(broker, slow), _jobs(broker), _views(broker, slow), _events(broker, journal), files):
+    for routes in (_jobs(broker), _runs(broker, slow), _views(broker, slow), _events(broker, journal), files):
         app.include_router(routes, responses=ERRORS)
     app.include_router(page_router(page, broker, journal, testbed), responses=ERRORS)
     add_page_files(app, page)
@@ -190,11 +191,19 @@ def _runs(broker: Broker, slow: SlowWork) -> APIRouter:
 def _jobs(broker: Broker) -> APIRouter:
     routes = APIRouter()
 
-    @routes.post("/v1/jobs", status_code=201, response_model=JobView)
     async def submit(submission: Submission) -> Response:
         """Submit a job to the current run or the default run; it is durable when this is answered."""
         view = await asyncio.wrap_future(broker.submit_async(submission))
         return _json_response(view, status=201)
+
+    routes.add_api_route(
+        "/v1/jobs",
+        submit,
+        methods=["POST"],
+        status_code=201,
+        response_model=JobView,
+        route_class_override=SubmissionRoute,
+    )
 
     @routes.get("/v1/jobs", response_model=list[JobView])
     def jobs(

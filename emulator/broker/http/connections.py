@@ -9,10 +9,15 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
+import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEADER_TIMEOUT_HOST_S: Final = 10.0
 """Host seconds in which the headers of a request must be complete."""
+
+GRACE_HOST_S: Final = 3
+"""Host seconds that clients waiting for events have to hang up when the broker stops."""
 
 
 class TimedHeaders(H11Protocol):
@@ -62,3 +67,20 @@ class TimedHeaders(H11Protocol):
         self._header_timer = None
         if not self._is_busy():
             self.transport.close()
+
+
+def server(app: ASGIApp, host: str, port: int) -> uvicorn.Server:
+    """Return the server of `app`, as the broker's process runs it."""
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            host=host,
+            port=port,
+            http=TimedHeaders,
+            log_config=None,
+            log_level="warning",
+            access_log=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=GRACE_HOST_S,
+        )
+    )

@@ -27,6 +27,8 @@ LARGEST_QUERY_BYTES = 4_096
 LONGEST_PATH_BYTES = 1_024
 BODY_TIMEOUT_HOST_S = 20.0
 LONGEST_SENTENCE = 600
+PARSED_BODY = "testbed.parsed_body"
+"""The key of a request's scope under which `RequestLimits` puts what its JSON body says."""
 
 
 def refusal(status: int, sentence: str, kind: str, headers: dict[str, str] | None = None) -> JSONResponse:
@@ -92,7 +94,7 @@ class RequestLimits:
             try:
                 body = await asyncio.wait_for(_body(receive), BODY_TIMEOUT_HOST_S)
                 if body:
-                    parse_strictly(body)
+                    scope[PARSED_BODY] = parse_strictly(body)
             except TimeoutError:
                 answer = refusal(408, f"The body did not come within {BODY_TIMEOUT_HOST_S:.0f} s.", "InvalidInput")
             except _TooLarge:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, generate_latest
 
@@ -18,6 +19,7 @@ from emulator.broker.http.totals import Distribution, Total, Totals
 from emulator.broker.readings import ClusterReading
 from emulator.broker.state.journal import Journal
 from emulator.broker.status import ClusterUsage, JobCounts, Labels, cluster_usage
+from emulator.model.errors import JournalFailed
 from emulator.model.job import Timeline
 from emulator.model.topology import Topology
 from emulator.model.views import DEFAULT_RUN, DEFAULT_RUN_REQUEST, EventKind, EventView, JobView, RunRequest
@@ -72,7 +74,8 @@ class Metrics:
             if event.sequence < self._checkpoint + CHECKPOINT_EVERY:
                 return
             self._checkpoint, stored = event.sequence, self._counters.totals.stored()
-        self._journal.store_checkpoint(CHECKPOINT, event.sequence, stored)
+        with suppress(JournalFailed):  # a checkpoint only spares the next broker some reading
+            self._journal.store_checkpoint(CHECKPOINT, event.sequence, stored)
 
 
 class _Counters:

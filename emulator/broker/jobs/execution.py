@@ -15,7 +15,15 @@ from typing import Protocol
 from emulator.broker.jobs.claiming_try import ClaimingTry
 from emulator.broker.jobs.gatekeepers import JobSubmission
 from emulator.broker.jobs.releases import Releases
-from emulator.broker.jobs.reports import AllClaimed, ClaimTried, ClaimTryFailed, ComponentClaimed, Ended, ExecutionEvent
+from emulator.broker.jobs.reports import (
+    AllClaimed,
+    ClaimTried,
+    ClaimTryFailed,
+    ComponentClaimed,
+    Ended,
+    ExecutionEvent,
+    Started,
+)
 from emulator.broker.jobs.runner import Runner
 from emulator.clusters.protocol import AllocationEvent, LocalResourceManager
 from emulator.model.clock import EmulatedClock
@@ -63,6 +71,8 @@ class LaunchSpec:
 
     `overhead_s` is the middleware's overhead from the successful claiming try to the start; None if it is not paced.
     With a `submission` the claims pass the heads' gatekeepers, and the overhead begins when the last one has served.
+    If not all processes have begun `host_start_limit_s` after their planned start, the job fails: MPI waits for ever
+    for a rank that cannot be reached.
     """
 
     label: str
@@ -72,6 +82,7 @@ class LaunchSpec:
     clock: EmulatedClock
     run_time_limit_s: float
     host_grant_limit_s: float
+    host_start_limit_s: float
     overhead_s: float | None = None
     preparation: Preparation = field(default_factory=NoPreparation)
     submission: JobSubmission | None = None
@@ -160,21 +171,37 @@ class JobExecution:
         self._may_go_on.wait()
         self._check_not_stopped()
         start_s = spec.start_s(procedure)
-        limit = self._time_limit(start_s)
-        limit.start()
+        run_limit, start_limit = self._time_limit(start_s), self._start_limit(start_s)
+
+        def on_started(started: Started) -> None:
+            start_limit.cancel()
+            self._report(started)
+
+        run_limit.start()
+        start_limit.start()
         try:
             return spec.runner.run(
-                claims, spec.clock.host_timestamp_s(start_s) if start_s is not None else None, self._report
+                claims, spec.clock.host_timestamp_s(start_s) if start_s is not None else None, on_started
             )
         finally:
-            limit.cancel()
+            run_limit.cancel()
+            start_limit.cancel()
 
     def _time_limit(self, start_s: float | None) -> threading.Timer:
         """Return the timer that ends the job at its run-time limit, counted from the planned start."""
         clock = self._spec.clock
         end_s = max(start_s or 0.0, clock.now_s()) + self._spec.run_time_limit_s
-        host_wait_s = min(clock.host_remaining_s(end_s), threading.TIMEOUT_MAX)
-        limit = threading.Timer(host_wait_s, self.stop, (JobState.FAILED, "The run-time limit was reached."))
+        return self._limit(clock.host_remaining_s(end_s), "The run-time limit was reached.")
+
+    def _start_limit(self, start_s: float | None) -> threading.Timer:
+        """Return the timer that ends the job if its processes do not begin."""
+        limit_s = self._spec.host_start_limit_s
+        host_until_start_s = 0.0 if start_s is None else max(0.0, self._spec.clock.host_remaining_s(start_s))
+        reason = f"Not all of its processes began within {limit_s:.0f} s (what they wrote may say why)."
+        return self._limit(host_until_start_s + limit_s, reason)
+
+    def _limit(self, host_wait_s: float, reason: str) -> threading.Timer:
+        limit = threading.Timer(min(host_wait_s, threading.TIMEOUT_MAX), self.stop, (JobState.FAILED, reason))
         limit.daemon = True
         return limit
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Final
 
 from emulator.broker.files.replicas import Replicas
 from emulator.broker.files.transfers import FileArrived
@@ -25,6 +26,9 @@ from emulator.model.errors import TestbedNotUp
 from emulator.model.job import JobKind, Placement
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Middleware, Topology
+
+START_HOST_S: Final = 1.0
+"""Host seconds by which the limit of a job's start grows with each of its processors."""
 
 
 class LaunchSpecBuilder:
@@ -67,6 +71,7 @@ class LaunchSpecBuilder:
             clock=run.clock,
             run_time_limit_s=job.specification.run_time_limit_s,
             host_grant_limit_s=self._settings.host_grant_limit_s,
+            host_start_limit_s=self._settings.host_start_limit_s + START_HOST_S * job.request.processors,
             overhead_s=self._overhead_s(run, placement),
             preparation=self._preparation(run, job, placement),
             submission=self._submission(run, run.clock, placement),

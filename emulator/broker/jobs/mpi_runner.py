@@ -9,11 +9,12 @@ from typing import Any
 
 from emulator.broker.foreign_json import check_depth, parse_foreign
 from emulator.broker.jobs.claiming_try import ClaimingTry
-from emulator.broker.jobs.mpirun_script import leading_part, start_script
+from emulator.broker.jobs.mpirun_script import leading_part, real_parts_of, start_script
 from emulator.broker.jobs.outputs import JobOutput
 from emulator.broker.jobs.reports import Ended, Started
 from emulator.broker.jobs.runner import EARLY_END_HOST_S, early_end_reason, first_line
-from emulator.clusters.protocol import RunningProgram
+from emulator.clusters.passes import passing
+from emulator.clusters.protocol import Part, RunningProgram
 from emulator.model.job import JobState
 from emulator.model.settings import BrokerSettings
 
@@ -50,9 +51,20 @@ class MpiRunner:
         self, claims: ClaimingTry, host_start_timestamp_s: float | None, on_started: Callable[[Started], None]
     ) -> Ended:
         """Start the ranks and read their reports until ``mpirun`` ends."""
-        parts = claims.parts()
+        parts, managers = claims.parts(), claims.managers()
+        with passing(f"job-{self.label}", [managers[index] for index in real_parts_of(parts)]) as key:
+            return self._run(claims, parts, host_start_timestamp_s, on_started, key)
+
+    def _run(
+        self,
+        claims: ClaimingTry,
+        parts: Sequence[Part],
+        host_start_timestamp_s: float | None,
+        on_started: Callable[[Started], None],
+        key: str,
+    ) -> Ended:
         command = self.command([part.processors for part in parts], host_start_timestamp_s)
-        script = start_script(self.label, parts, command, self.settings)
+        script = start_script(self.label, parts, command, self.settings, key)
         first = leading_part(parts)
         program = self._program = claims.managers()[first].start(script, parts[first].allocation, self.label)
         if self._closed:

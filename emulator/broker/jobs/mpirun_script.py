@@ -3,7 +3,8 @@
 `mpirun` itself runs as a step of the first cluster's allocation. For every other cluster it calls a remote-launch
 agent, which logs in at that cluster's head and starts Open MPI's daemon as a step of that cluster's allocation: so
 limits, accounting and `scancel` reach all ranks. The nodes of a real cluster are machines of their own, so each of them
-gets a daemon under an alias, which only the agent understands.
+gets a daemon under an alias, which only the agent understands. From a container, the agent logs in at real heads by a
+key that is the job's own.
 
 What is started for each rank is `start-rank` (apps/start/rank.c), which has the ranks of one node forked from a Python
 process that is prepared once.
@@ -59,10 +60,15 @@ SESSION = """mkdir -m 700 -- {folder} 2> /dev/null || {{ [ -O {folder} ] && [ ! 
 SCRIPT = """#!/bin/bash
 cat > agent <<'END_OF_AGENT'
 {agent}END_OF_AGENT
-{session}for name in ${{!SLURM_*}}; do unset "$name"; done
+{key}{session}for name in ${{!SLURM_*}}; do unset "$name"; done
 export {discovery}
 exec mpirun --mca plm_rsh_agent "bash $PWD/agent" {arguments}
 """
+
+KEY = """(umask 077 && cat > pass) <<'END_OF_KEY' || exit
+{key}END_OF_KEY
+"""
+KEYED = '-i "${0%/*}/pass" -o IdentitiesOnly=yes '
 
 
 def leading_part(parts: Sequence[Part]) -> int:
@@ -70,16 +76,29 @@ def leading_part(parts: Sequence[Part]) -> int:
     return next((index for index, part in enumerate(parts) if not part.is_real), 0)
 
 
-def start_script(label: str, parts: Sequence[Part], program: Sequence[str], settings: BrokerSettings) -> str:
+def real_parts_of(parts: Sequence[Part]) -> list[int]:
+    """Return the indices of the parts at whose heads `mpirun` logs in from a container, and needs a key."""
+    if parts[leading_part(parts)].is_real:
+        return []
+    return [index for index, part in enumerate(parts) if part.is_real]
+
+
+def start_script(
+    label: str, parts: Sequence[Part], program: Sequence[str], settings: BrokerSettings, key: str = ""
+) -> str:
     """Return the bash script that runs `program` on the processors of `parts`, ranks in the order of the parts.
 
     Each job has its own session folder, named by `label`, since jobs that share one remove it while others use it. No
-    other user of a node can foresee its name.
+    other user of a node can foresee its name. A private `key` opens the real heads to the job in a container.
     """
     folder = f"/tmp/{settings.testbed}-{label}-{secrets.token_hex(8)}"
     session = SESSION.format(folder=folder)
     first = leading_part(parts)
-    hosts = [host for index, part in enumerate(parts) for host in _hosts(index, part, starts_here=index == first)]
+    hosts = [
+        host
+        for index, part in enumerate(parts)
+        for host in _hosts(index, part, starts_here=index == first, keyed=bool(key))
+    ]
     mpi_settings = {
         **MPI_SETTINGS,
         "btl": SHARED_MEMORY if len(hosts) == 1 else SHARED_MEMORY_AND_TCP,
@@ -94,6 +113,7 @@ def start_script(label: str, parts: Sequence[Part], program: Sequence[str], sett
         agent=AGENT.format(
             cases="\n".join(host.case for host in hosts), discovery=DISCOVERY, session=shlex.quote(session)
         ),
+        key=KEY.format(key=key) if key else "",
         session=session,
         discovery=DISCOVERY,
         arguments=shlex.join([*arguments, *program]),
@@ -109,12 +129,12 @@ class _Host:
     case: str
 
 
-def _hosts(index: int, part: Part, *, starts_here: bool) -> list[_Host]:
+def _hosts(index: int, part: Part, *, starts_here: bool, keyed: bool) -> list[_Host]:
     allocation = shlex.quote(part.allocation)
     if not part.is_real:
         return [_Host(part.head_address, part.processors, f"{part.head_address}) allocation={allocation} ;;")]
     # If mpirun is a step of this allocation, its own srun reaches the nodes without a login.
-    login = "" if starts_here else shlex.join(part.login)
+    login = "" if starts_here else (KEYED if keyed else "") + shlex.join(part.login)
     setup = shlex.quote(f"{part.setup}\n" if part.setup else "")
     hosts = []
     for number, share in enumerate(part.nodes):

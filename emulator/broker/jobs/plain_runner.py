@@ -2,12 +2,13 @@
 
 Every process waits for the job's start (never longer than it was ahead, if the wall clock is set back), reports that
 it begins, and reports that it has ended. These reports carry a mark that is new for each job, so that nothing a program
-writes can be mistaken for one. The job has started when all processes have started, and has finished when all have
-ended.
+writes is mistaken for one. A program that looks for the mark in its own script can only make false reports of itself;
+what is no report is output. The job has started when all processes have started, and has finished when all have ended.
 """
 
 from __future__ import annotations
 
+import re
 import secrets
 import shlex
 import threading
@@ -16,6 +17,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Final
 
 from emulator.broker.jobs.claiming_try import ClaimingTry
 from emulator.broker.jobs.outputs import JobOutput
@@ -36,6 +38,8 @@ code=$?
 say ended
 exit $code
 """
+
+_REPORT: Final = re.compile(r"(began|ended) ([0-9]{1,11}(?:\.[0-9]{1,9})?)")
 
 
 def process_script(
@@ -64,8 +68,8 @@ class PlainRunner:
     output: JobOutput
     _mark: str = field(default_factory=lambda: secrets.token_hex(16))
     _programs: list[RunningProgram] = field(default_factory=list)
-    _began_host_s: list[float] = field(default_factory=list)
-    _ended_host_s: list[float] = field(default_factory=list)
+    _began: int = 0
+    _last_host_s: dict[str, float] = field(default_factory=dict)
     _closed: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -76,10 +80,9 @@ class PlainRunner:
         parts, managers = claims.parts(), claims.managers()
         processes = sum(part.processors for part in parts)
 
-        def began(host_timestamp_s: float) -> None:
-            self._began_host_s.append(host_timestamp_s)
-            if len(self._began_host_s) == processes:
-                last_host_s = max(self._began_host_s)
+        def began(last_host_s: float) -> None:
+            self._began += 1
+            if self._began == processes:
                 on_started(Started(last_host_s, max(0.0, last_host_s - (host_start_timestamp_s or last_host_s))))
 
         def run_part(number: int, part: Part, manager: LocalResourceManager) -> tuple[int, str]:
@@ -114,22 +117,23 @@ class PlainRunner:
 
     def _handle_line(self, line: str, began: Callable[[float], None]) -> None:
         written, mark, said = line.partition(f"{self._mark} ")
-        if written or not mark:
+        report = _REPORT.fullmatch(said) if mark else None
+        if report is None:
+            self.output.output.write_line(line)
+            return
+        if written:
             # A program that does not end its last line has the report of its end on the same line.
             self.output.output.write_line(written)
-        if not mark:
-            return
-        word, _, host_timestamp = said.partition(" ")
+        word, host_timestamp_s = report[1], float(report[2])
         with self._lock:
+            last_host_s = self._last_host_s[word] = max(host_timestamp_s, self._last_host_s.get(word, 0.0))
             if word == "began":
-                began(float(host_timestamp))
-            else:
-                self._ended_host_s.append(float(host_timestamp))
+                began(last_host_s)
 
     def _end_of_job(self, claims: ClaimingTry, ends: Sequence[tuple[str, int, str]]) -> Ended:
         failed = [end for end in ends if end[1] != 0]
         if not failed:
-            return Ended(JobState.FINISHED, "", 0, max(self._ended_host_s, default=time.time()))
+            return Ended(JobState.FINISHED, "", 0, self._last_host_s.get("ended", time.time()))
         # A part that was stopped because another one failed has no exit code of its own.
         cluster, code, error = next((end for end in failed if end[1] > 0), failed[0])
         ended = claims.await_early_end(EARLY_END_HOST_S)

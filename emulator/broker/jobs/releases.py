@@ -2,7 +2,8 @@
 
 An allocation comes here if its end was not reported after its release, if the answer to its claim was lost, or if it
 was granted after its claim had been given up. An answer that fails, or cannot be had, is never taken for "nothing
-is held". Any thread may call the methods.
+is held". If an allocation is not listed, and its end was not reported, its manager has forgotten it, and what is left
+of it ends, too. Any thread may call the methods.
 """
 
 from __future__ import annotations
@@ -86,6 +87,7 @@ class Releases:
             for each in pending:
                 allocations = each.among(listed)
                 if not allocations:
+                    manager.forget(each.claim)
                     gone.add(each)
                 for allocation in allocations:
                     manager.release(allocation)

@@ -6,7 +6,6 @@ All methods but `on_allocation` and `release_strays` run on the broker's loop.
 from __future__ import annotations
 
 import logging
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
@@ -33,7 +32,7 @@ from emulator.broker.state.jobs import LiveJob
 from emulator.broker.state.recording import EventRecorder
 from emulator.broker.state.runs import Run
 from emulator.clusters.protocol import AllocationEvent, AllocationEventKind, LocalResourceManager
-from emulator.model.errors import TestbedError
+from emulator.model.errors import JournalFailed, TestbedError
 from emulator.model.job import JobState
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Topology
@@ -91,7 +90,11 @@ class JobSupervisor:
             execution.stop(JobState.CANCELLED, "The broker is being stopped.")
 
     def launch(self, run: Run, job: LiveJob) -> None:
-        """Start the execution of a placed job; if that fails the job fails, and no other job with it."""
+        """Start the execution of a placed job; if that fails the job fails, and no other job with it.
+
+        Raises:
+            JournalFailed: if the use of its file cannot be recorded; nothing has started then.
+        """
         try:
             spec = self._specs.build(run, job)
             job.execution = JobExecution(
@@ -102,6 +105,8 @@ class JobSupervisor:
             )
             self._launched[spec.label] = job.execution
             job.execution.begin()
+        except JournalFailed:
+            raise
         except Exception as error:
             reason = (
                 str(error) if isinstance(error, TestbedError) else f"The broker could not launch the job ({error!r})."
@@ -111,7 +116,11 @@ class JobSupervisor:
             self._post(partial(self._on_ended, run, job, Ended(JobState.FAILED, reason)))
 
     def relaunch(self, run: Run, job: LiveJob) -> None:
-        """Claim again, at the same placement, for a job that a former broker was claiming for; nothing is held."""
+        """Claim again, at the same placement, for a job that a former broker was claiming for; nothing is held.
+
+        Raises:
+            JournalFailed: if that cannot be recorded; nothing has started then.
+        """
         if job.claimed:
             reason = "The broker was stopped during a claiming try; its claims were released, and the job claims again."
             with self._changes.transaction():
@@ -143,11 +152,7 @@ class JobSupervisor:
             self._launched.pop(job.execution.label, None)
         self.outputs.close(job.id)
         run.remove(job)
-        try:
-            self._replicas.release_job(job.id)
-        except sqlite3.Error:
-            # Its replicas are removed when the broker restarts; the job has ended in any case.
-            log.exception("the files of job %d could not be released", job.id)
+        self._changes.do_in_time(partial(self._replicas.release_job, job.id))
 
     def on_allocation(self, manager: LocalResourceManager, event: AllocationEvent) -> None:
         """Pass an event of `manager` on to the job of its claim; an allocation without a job is released.

@@ -2,7 +2,7 @@
 
 If the journal fails (its disk is full, it is locked), the jobs and runs are as they were before, and the error is
 raised. What must not be lost, such as the report of a job's end, is kept in order and done again once the journal can
-be written. All methods run on the broker's loop.
+be written. The same goes for the catalogue of files, which lies beside it. All methods run on the broker's loop.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from emulator.broker.state.jobs import LiveJob
 from emulator.broker.state.journal import Journal
 from emulator.broker.state.runs import Run
 from emulator.model.errors import JournalFailed
-from emulator.model.job import JobState
 
 log = logging.getLogger(__name__)
 RETRY_HOST_S: Final = 0.5
@@ -33,7 +32,10 @@ _KEPT_OF_RUN: Final = (
 
 
 class Changes:
-    """Changes of state together with the transactions of `journal`."""
+    """Changes of state together with the transactions of `journal`.
+
+    `fault` says why work is delayed; it is empty if none is. Any thread may read it.
+    """
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -42,6 +44,7 @@ class Changes:
         self._after: list[Action] = []
         self._delayed: deque[Action] = deque()
         self._retry_host_s = 0.0
+        self.fault = ""
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -82,6 +85,7 @@ class Changes:
                 return
             except JournalFailed as error:
                 log.warning("%s", error)
+                self.fault = _cause(error)
                 self._retry_host_s = time.monotonic() + RETRY_HOST_S
         self._delayed.append(work)
 
@@ -102,8 +106,10 @@ class Changes:
             while self._delayed:
                 self._do_first_delayed()
                 self._delayed.popleft()
-        except JournalFailed:
+        except JournalFailed as error:
+            self.fault = _cause(error) if self._delayed else ""
             return False
+        self.fault = ""
         return True
 
     def _do_first_delayed(self) -> None:
@@ -128,6 +134,11 @@ class Changes:
                 log.exception("what follows a change of the broker's state failed")
 
 
+def _cause(error: JournalFailed) -> str:
+    """Return what the disk said."""
+    return str(error.__cause__ or error)
+
+
 def _restore_run(run: Run, kept: dict[str, object]) -> None:
     for name, value in kept.items():
         setattr(run, name, value)
@@ -136,5 +147,4 @@ def _restore_run(run: Run, kept: dict[str, object]) -> None:
 def _restore_job(run: Run, job: LiveJob, kept: LiveJob) -> None:
     for each in fields(LiveJob):
         setattr(job, each.name, getattr(kept, each.name))
-    if job.request.file is not None and job.state is JobState.QUEUED:
-        run.waiting_files[job.id] = job.request.file
+    run.sort_in(job)

@@ -12,11 +12,12 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from emulator.broker.state.journal_tables import (
     LAST_EVENTS,
@@ -62,6 +63,15 @@ class StoredRun:
     boot: str = ""
 
 
+@dataclass(slots=True)
+class _Unwritten:
+    """Rows of a transaction under way; they are written together before its end, which costs a third of one by one."""
+
+    events: list[tuple[int, int, int | None, str]] = field(default_factory=list)
+    jobs: list[tuple[int, int, int, bool]] = field(default_factory=list)
+    submissions: dict[str, KeyedSubmission] = field(default_factory=dict)
+
+
 class Journal:
     """Events in one SQLite file with a write-ahead log; safe to share between threads.
 
@@ -75,6 +85,7 @@ class Journal:
         self._depth = 0
         self.fault = ""
         self._uncommitted: list[EventView] = []
+        self._unwritten = _Unwritten()
         self._listeners: frozenset[Listener] = frozenset()
         self._listening = threading.Lock()
         self._observers: list[Callable[[EventView], None]] = []
@@ -94,6 +105,7 @@ class Journal:
                 self._database.execute("BEGIN IMMEDIATE")
                 self._depth = 1
                 yield
+                self._write()
                 self._database.execute("COMMIT")
             except sqlite3.Error as error:
                 self.fault = str(error)
@@ -135,22 +147,20 @@ class Journal:
                 job=job,
                 detail=detail or {},
             )
-            self._database.execute(
-                "INSERT INTO events (sequence, run, job, body) VALUES (?, ?, ?, ?)",
-                (event.sequence, run, job.id if job else None, event.model_dump_json()),
-            )
+            self._unwritten.events.append((event.sequence, run, job.id if job else None, event.model_dump_json()))
             self._last_sequence = event.sequence
             self._uncommitted.append(event)
             if job is not None:
-                self._database.execute(NOTE_JOB, (job.id, run, event.sequence, job.state.final))
+                self._unwritten.jobs.append((job.id, run, event.sequence, job.state.final))
             if event.sequence % PAGE == 0:
+                self._write()
                 self._forget_old_events()
             return event
 
     def store_key(self, key: str, job: int, fingerprint: str) -> None:
         """Store that the submission under `key`, with that `fingerprint`, became `job`."""
         with self.transaction():
-            self._database.execute("INSERT INTO submissions VALUES (?, ?, ?)", (key, job, fingerprint))
+            self._unwritten.submissions[key] = KeyedSubmission(job, fingerprint)
 
     def store_run(self, run: int, request: RunRequest) -> None:
         """Store the request of `run`."""
@@ -171,15 +181,13 @@ class Journal:
 
     def has_ended(self, run: int) -> bool:
         """Return whether `run` has ended, so that no event of it will come."""
-        with self._changed:
-            row = self._database.execute("SELECT ended FROM runs WHERE run = ?", (run,)).fetchone()
-        return row is not None and bool(row[0])
+        rows = self._select("SELECT ended FROM runs WHERE run = ?", (run,))
+        return bool(rows and rows[0][0])
 
     def runs(self) -> list[StoredRun]:
         """Get every run that was begun, in order."""
         query = "SELECT run, request, host_origin_s, ended, host_monotonic_origin_s, boot FROM runs ORDER BY run"
-        with self._changed:
-            rows = self._database.execute(query).fetchall()
+        rows = self._select(query)
         return [
             StoredRun(run, RunRequest.model_validate_json(request), origin, bool(ended), monotonic, boot)
             for run, request, origin, ended, monotonic, boot in rows
@@ -192,30 +200,29 @@ class Journal:
     def last_views(self, run: int | None = None, after: int = 0, limit: int | None = None) -> list[JobView]:
         """Get the jobs of a run, or all, as of their last events: those numbered above `after`, at most `limit`."""
         query = LAST_EVENTS.format(which="" if run is None else f"jobs.run = {run:d} AND")
-        with self._changed:
-            rows = self._database.execute(query, (after, -1 if limit is None else limit)).fetchall()
+        rows = self._select(query, (after, -1 if limit is None else limit))
         return [job for _, body in rows if (job := EventView.model_validate_json(body).job) is not None]
 
     def since_snapshot(self, run: int) -> Iterator[EventView]:
         """Yield the events of `run` from its last decision with a snapshot on; all if there is none."""
-        with self._changed:
-            row = self._database.execute(LATEST_SNAPSHOT, (run,)).fetchone()
+        snapshots = self._select(LATEST_SNAPSHOT, (run,))
         query = f"SELECT sequence, body FROM events WHERE run = {run:d} AND sequence > ? ORDER BY sequence LIMIT ?"
-        return self._pages(query, row[0] - 1 if row else 0)
+        return self._pages(query, snapshots[0][0] - 1 if snapshots else 0)
 
     def find_submission(self, key: str) -> KeyedSubmission | None:
         """Get what was submitted under `key`, if anything was."""
         query = "SELECT job, fingerprint FROM submissions WHERE key = ?"
         with self._changed:
+            if (unwritten := self._unwritten.submissions.get(key)) is not None:
+                return unwritten
             row = self._database.execute(query, (key,)).fetchone()
         return KeyedSubmission(*row) if row else None
 
     def last_view(self, job: int) -> JobView | None:
         """Get the job as of its last event, also one of a former broker."""
         query = "SELECT body FROM jobs JOIN events USING (sequence, job) WHERE job = ?"
-        with self._changed:
-            row = self._database.execute(query, (job,)).fetchone()
-        return EventView.model_validate_json(row[0]).job if row else None
+        rows = self._select(query, (job,))
+        return EventView.model_validate_json(rows[0][0]).job if rows else None
 
     def read(self, run: int, after: int, host_wait_s: float = 0.0) -> list[EventView]:
         """Get up to a page of events of `run` with a sequence above `after`; waits up to `host_wait_s` for one."""
@@ -240,9 +247,8 @@ class Journal:
     def checkpoint(self, name: str) -> tuple[int, str]:
         """Get the last checkpoint of that name and the event it includes; 0 and an empty string if there is none."""
         query = "SELECT sequence, body FROM checkpoints WHERE name = ?"
-        with self._changed:
-            row = self._database.execute(query, (name,)).fetchone()
-        return (row[0], row[1]) if row else (0, "")
+        rows = self._select(query, (name,))
+        return (rows[0][0], rows[0][1]) if rows else (0, "")
 
     @contextmanager
     def notify(self, listener: Listener) -> Iterator[None]:
@@ -268,9 +274,8 @@ class Journal:
 
     def last_numbers(self) -> tuple[int, int]:
         """Get the highest run and job numbers used so far."""
-        with self._changed:
-            query = "SELECT (SELECT MAX(run) FROM events), (SELECT MAX(run) FROM runs), (SELECT MAX(job) FROM jobs)"
-            of_events, of_runs, of_jobs = self._database.execute(query).fetchone()
+        query = "SELECT (SELECT MAX(run) FROM events), (SELECT MAX(run) FROM runs), (SELECT MAX(job) FROM jobs)"
+        of_events, of_runs, of_jobs = self._select(query)[0]
         return max(of_events or 0, of_runs or 0), of_jobs or 0
 
     @property
@@ -299,8 +304,7 @@ class Journal:
     def _pages(self, query: str, after: int) -> Iterator[EventView]:
         """Yield the events of `query`, a page at a time; each page begins after the last row's first column."""
         while True:
-            with self._changed:
-                rows = self._database.execute(query, (after, PAGE)).fetchall()
+            rows = self._select(query, (after, PAGE))
             if not rows:
                 return
             yield from (EventView.model_validate_json(body) for _, body in rows)
@@ -316,16 +320,36 @@ class Journal:
             _attempt(listener)
         self._changed.notify_all()
 
+    def _write(self) -> None:
+        """Write the rows of the transaction under way, if there are any."""
+        rows = self._unwritten
+        if rows.events:
+            self._database.executemany("INSERT INTO events (sequence, run, job, body) VALUES (?, ?, ?, ?)", rows.events)
+        if rows.jobs:
+            self._database.executemany(NOTE_JOB, rows.jobs)
+        if rows.submissions:
+            keyed = [(key, kept.job, kept.fingerprint) for key, kept in rows.submissions.items()]
+            self._database.executemany("INSERT INTO submissions VALUES (?, ?, ?)", keyed)
+        if rows.events or rows.jobs or rows.submissions:
+            self._unwritten = _Unwritten()
+
     def _roll_back(self) -> None:
         self._last_sequence -= len(self._uncommitted)
         self._uncommitted.clear()
+        self._unwritten = _Unwritten()
         if self._database.in_transaction:
             with suppress(sqlite3.Error):  # SQLite then rolls back by itself, at the latest when the file is opened
                 self._database.execute("ROLLBACK")
 
     def _rows(self, run: int, after: int) -> list[tuple[int, str]]:
         query = "SELECT sequence, body FROM events WHERE run = ? AND sequence > ? ORDER BY sequence LIMIT ?"
-        return self._database.execute(query, (run, after, PAGE)).fetchall()
+        return self._select(query, (run, after, PAGE))
+
+    def _select(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Return the rows of `query`, those of the calling thread's own transaction among them."""
+        with self._changed:
+            self._write()
+            return self._database.execute(query, values).fetchall()
 
     def _stored_sequence(self) -> int:
         return int(self._database.execute("SELECT COALESCE(MAX(sequence), 0) FROM events").fetchone()[0])

@@ -54,6 +54,7 @@ class Run:
         self.poller = CapacityPoller()
         self.pending = Pending()
         self.waiting_files: dict[int, str] = {}
+        self._placed: set[int] = set()
         self.undecided_departures: tuple[Departure, ...] = ()
 
     def close(self) -> None:
@@ -133,13 +134,22 @@ class Run:
     def add(self, job: LiveJob) -> None:
         """Add a job that was submitted to this run, now or to a former broker."""
         self.jobs[job.id] = job
+        self.sort_in(job)
+
+    def sort_in(self, job: LiveJob) -> None:
+        """Note whether `job`, which has changed, waits with an input file, and whether it is placed."""
+        self.waiting_files.pop(job.id, None)
+        self._placed.discard(job.id)
         if job.request.file is not None and job.state is JobState.QUEUED:
             self.waiting_files[job.id] = job.request.file
+        if job.placement is not None and job.id in self.jobs:
+            self._placed.add(job.id)
 
     def remove(self, job: LiveJob) -> None:
         """Remove a job that has ended, or that did not become durable."""
         self.jobs.pop(job.id, None)
         self.waiting_files.pop(job.id, None)
+        self._placed.discard(job.id)
 
     def has_queued(self, number: int) -> bool:
         """Return whether a job of this run still waits in its queue."""
@@ -163,8 +173,8 @@ class Run:
 
     @property
     def placed(self) -> list[LiveJob]:
-        """The jobs that have been placed and have not ended."""
-        return [job for job in self.jobs.values() if job.placement is not None and not job.state.final]
+        """The jobs that have been placed and have not ended, in order of submission."""
+        return [job for number in sorted(self._placed) if not (job := self.jobs[number]).state.final]
 
     @property
     def needs_running_jobs(self) -> bool:

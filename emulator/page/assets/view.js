@@ -143,8 +143,7 @@ export function whyItWaits(job, view) {
   const all = idle.reduce((sum, use) => sum + use.idle, 0);
   if (job.request === "fixed") return whyFixed(job, view);
   if (all < job.processors) return `It asks for ${count(job.processors, "processor")}; only ${all} are idle in all clusters.`;
-  if (job.request === "total" || job.request === "flexible") return FITS;
-  return whyComponents(job, idle);
+  return job.request === "flexible" ? FITS : whyComponents(job, idle);
 }
 
 const FITS = "Its processors are idle: it waits for its turn, its policy, or the next scan of the queue.";

@@ -9,7 +9,7 @@ of tries of the queued jobs. Optionally, every job is also tried at each departu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from numpy.random import Generator
@@ -89,9 +89,9 @@ class PlacementQueue:
             self._note_scan(scan_s)
             self._plan_scan(scan_s)
 
-    def waiting(self) -> Sequence[int]:
+    def waiting(self) -> Collection[int]:
         """Return the identities of the waiting jobs, head first."""
-        return list(self._queue.jobs)
+        return self._queue.jobs.keys()
 
     def tries(self) -> dict[int, int]:
         """Return the number of placement tries of each waiting job."""

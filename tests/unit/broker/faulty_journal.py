@@ -7,7 +7,7 @@ from pathlib import Path
 
 from emulator.broker.state.journal import Journal
 
-WRITING = ("BEGIN", "INSERT", "UPDATE", "PRAGMA user_version", "COMMIT")
+WRITING = ("BEGIN", "INSERT", "UPDATE", "DELETE", "PRAGMA user_version", "COMMIT")
 
 
 class FaultyDatabase:
@@ -28,6 +28,10 @@ class FaultyDatabase:
             if self.written > self.whole and statement.lstrip().startswith(self.failing or ("nothing",)):
                 raise sqlite3.OperationalError("database or disk is full")
         return self._database.execute(statement, *values)
+
+    def executemany(self, statement: str, rows):
+        for row in rows:
+            self.execute(statement, row)
 
     def __getattr__(self, name: str):
         return getattr(self._database, name)

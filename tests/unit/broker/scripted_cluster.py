@@ -73,6 +73,8 @@ class ScriptedCluster:
         self.others_quicker = 0
         self.releases_failing = self.listings_failing = 0
         self.malformed_events = 0
+        self.forgotten: list[str] = []
+        self.admitted: dict[str, str] = {}
         self.on_claim = lambda claim, allocation: None
         self.sweeps_failing: list[Exception] = []
         self.claims: list[str] = []
@@ -139,6 +141,10 @@ class ScriptedCluster:
         for allocation, (claim, _) in list(self.held.items()):
             self._report(AllocationEventKind.CLAIMED, claim, allocation)
 
+    def forget(self, claim: str) -> None:
+        self._check_speaking()
+        self.forgotten.append(claim)
+
     def release_all(self) -> None:
         if self.sweeps_failing:
             raise self.sweeps_failing.pop()
@@ -151,6 +157,14 @@ class ScriptedCluster:
             self.listings_failing -= 1
             raise ClusterUnreachable(f"Cluster {self.cluster!r}: squeue failed: it timed out.")
         return {allocation: claim for allocation, (claim, _) in self.held.items()}
+
+    def admit(self, use: str, public_key: str) -> None:
+        self._check_speaking()
+        self.admitted[use] = public_key
+
+    def dismiss(self, use: str) -> None:
+        self._check_speaking()
+        del self.admitted[use]
 
     def start(self, script: str, allocation: str, label: str, processes: int = 0) -> ScriptedProgram:
         self._check_speaking()

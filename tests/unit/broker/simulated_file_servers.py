@@ -57,6 +57,9 @@ class SimulatedFileServer:
         self.files: dict[str, StoredFile] = {}
         self.transfers: list[SimulatedTransfer] = []
         self.disk_bytes = 10**15
+        self.is_real = False
+        self.admitted: dict[str, str] = {}
+        self.keys: list[str] = []
         self.holds_back = self.refuses = self.silent = False
         self._everywhere = everywhere
         everywhere[self.address] = self
@@ -73,8 +76,17 @@ class SimulatedFileServer:
         self.files[name] = StoredFile(name, size_bytes, checksum)
         return self.files[name]
 
-    def fetch(self, file: StoredFile, source: str, label: str) -> SimulatedTransfer:
+    def admit(self, use: str, public_key: str) -> None:
         self.check_speaking()
+        self.admitted[use] = public_key
+
+    def dismiss(self, use: str) -> None:
+        self.check_speaking()
+        del self.admitted[use]
+
+    def fetch(self, file: StoredFile, source: str, label: str, key: str = "") -> SimulatedTransfer:
+        self.check_speaking()
+        self.keys.append(key)
         self.transfers.append(SimulatedTransfer(file, self._everywhere[source], self))
         return self.transfers[-1]
 

@@ -2,6 +2,7 @@
 
 import sqlite3
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from emulator.broker.files.catalogue import Catalogue
 from emulator.clusters.file_server import StoredFile
-from emulator.model.errors import InvalidInput, UnknownName
+from emulator.model.errors import InvalidInput, JournalFailed, UnknownName
+from emulator.policies.bandwidth import REMEMBERED
+from tests.unit.broker.faulty_journal import FaultyDatabase
 
 INPUT = StoredFile("input", 1000, "0" * 64)
 
@@ -51,11 +54,9 @@ def test_a_name_stands_for_one_content(catalogue):
 def test_a_brought_replica_is_free_when_its_last_user_has_ended_and_a_registered_one_never(catalogue):
     catalogue.register(INPUT, ["delft"])
     catalogue.add_replica("input", "leiden", {1})
-    catalogue.use("input", "leiden", 2)
-    catalogue.use("input", "delft", 2)
+    catalogue.use("input", ["leiden", "delft"], 2)
     assert catalogue.end_uses(1) == []
     assert catalogue.end_uses(2) == [("input", "leiden")]
-    catalogue.drop_replica("input", "leiden")
     assert described(catalogue) == {INPUT: {"delft": (True, set())}}
 
 
@@ -68,13 +69,63 @@ def test_a_file_without_replicas_is_forgotten(catalogue):
 def test_all_that_it_says_is_said_by_who_opens_it_next(catalogue, tmp_path):
     catalogue.register(INPUT, ["delft"])
     catalogue.add_replica("input", "leiden", {1, 2})
-    catalogue.use("input", "delft", 3)
+    catalogue.use("input", ["delft"], 3)
     catalogue.record_transfer("delft", "leiden", 2e6)
     again = Catalogue(tmp_path / "files.sqlite")
     assert described(again) == described(catalogue)
-    assert again.jobs() == {1, 2, 3}
     assert again.past_transfers() == [("delft", "leiden", 2e6)]
     again.close()
+
+
+def test_what_was_brought_for_jobs_is_forgotten_with_them_also_where_the_last_one_has_ended(catalogue, tmp_path):
+    catalogue.register(INPUT, ["delft"])
+    catalogue.add_replica("input", "leiden", {1})
+    catalogue.add_replica("input", "utrecht", set())
+    catalogue.use("input", ["delft"], 1)
+    again = Catalogue(tmp_path / "files.sqlite")
+    again.forget_jobs()
+    assert described(again) == {INPUT: {"delft": (True, set())}}
+    again.close()
+
+
+def test_of_past_transfers_those_are_kept_that_a_forecast_uses(catalogue):
+    for number in range(1, 3 * REMEMBERED):
+        catalogue.record_transfer("delft", "leiden", float(number))
+        catalogue.record_transfer("leiden", "delft", 7.0)
+    past = [rate for source, _, rate in catalogue.past_transfers() if source == "delft"]
+    assert past == [float(number) for number in range(2 * REMEMBERED, 3 * REMEMBERED)]
+    assert len(catalogue.past_transfers()) == 2 * REMEMBERED
+
+
+CHANGES: dict[str, Callable[[Catalogue], object]] = {
+    "register INSERT": lambda catalogue: catalogue.register(StoredFile("new", 5, "1" * 64), ["delft"]),
+    "remove DELETE": lambda catalogue: catalogue.remove("input"),
+    "add INSERT": lambda catalogue: catalogue.add_replica("input", "utrecht", {1}),
+    "drop DELETE": lambda catalogue: catalogue.drop_replica("input", "delft"),
+    "use INSERT": lambda catalogue: catalogue.use("input", ["delft", "leiden"], 2),
+    "end DELETE": lambda catalogue: catalogue.end_uses(1),
+    "forget DELETE": lambda catalogue: catalogue.forget_jobs(),
+    "record INSERT": lambda catalogue: catalogue.record_transfer("delft", "leiden", 1.0),
+}
+"""Every method that changes something, with a statement of it."""
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("failing", ["BEGIN", "COMMIT", "its statement"])
+def test_a_change_that_a_full_disk_refuses_is_none(catalogue, tmp_path, change, failing):
+    catalogue.register(INPUT, ["delft"])
+    catalogue.add_replica("input", "leiden", {1})
+    before = described(catalogue)
+    disk = catalogue._database = FaultyDatabase(catalogue._database)
+    disk.failing = (failing if failing.isupper() else change.split()[1],)
+    with pytest.raises(JournalFailed, match="disk is full"):
+        CHANGES[change](catalogue)
+    assert described(catalogue) == before
+    again = Catalogue(tmp_path / "files.sqlite")
+    assert (described(again), again.past_transfers()) == (before, [])
+    again.close()
+    disk.failing = ()
+    CHANGES[change](catalogue)
 
 
 def test_a_change_of_which_a_part_fails_changes_nothing(catalogue, tmp_path):
@@ -99,16 +150,16 @@ class Uses(RuleBasedStateMachine):
     @rule(name=st.sampled_from("ab"), site=st.sampled_from(["leiden", "utrecht"]), job=st.integers(1, 4))
     def need(self, name, site, job):
         if site in self.catalogue.entry(name).replicas:
-            self.catalogue.use(name, site, job)
+            self.catalogue.use(name, [site], job)
         else:
             self.catalogue.add_replica(name, site, {job})
 
     @rule(job=st.integers(1, 4))
     def end(self, job):
         for name, site in self.catalogue.end_uses(job):
-            assert not self.catalogue.entry(name).replicas[site].jobs
-            self.catalogue.drop_replica(name, site)
-        assert job not in self.catalogue.jobs()
+            assert site not in self.catalogue.entry(name).replicas
+        for entry in self.catalogue.entries():
+            assert all(job not in replica.jobs for replica in entry.replicas.values())
 
     @invariant()
     @precondition(lambda self: hasattr(self, "catalogue"))

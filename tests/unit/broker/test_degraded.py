@@ -15,9 +15,9 @@ from emulator.client import BrokerClient
 from emulator.model.errors import JournalFailed
 from emulator.model.job import JobSpecification, JobState
 from emulator.model.views import EventKind, RunRequest, Submission
-from tests.unit.broker.broker_setup import BrokerSetup, check_replay, recorded_decisions
-from tests.unit.broker.faulty_journal import FaultyJournal
-from tests.unit.broker.test_served import TOKEN, Server
+from tests.unit.broker.api_server import TOKEN, Server
+from tests.unit.broker.broker_setup import BrokerSetup, BrokerSetupWithFiles, check_replay, kill, recorded_decisions
+from tests.unit.broker.faulty_journal import WRITING, FaultyDatabase, FaultyJournal
 
 KINDS = ["BEGIN", "INSERT", "COMMIT"]
 REQUEST = RunRequest(name="r", queue="gs", policy="wf-distinct", paced_middleware=False, dilation=0.02)
@@ -235,3 +235,119 @@ def test_wherever_the_disk_becomes_full_every_job_ends_once(faulty, whole):
     assert len(faulty.east.programs) + len(faulty.west.programs) == len(jobs)
     agree(faulty)
     check_replay(faulty.journal, run, REQUEST)
+
+
+class FaultyCatalogueSetup(BrokerSetupWithFiles):
+    """A broker with a registered file, whose catalogue of files can be told to fail."""
+
+    def __init__(self, folder) -> None:
+        super().__init__(folder)
+        catalogue = self.broker._replicas.catalogue
+        self.disk = catalogue._database = FaultyDatabase(catalogue._database)
+        self.register()
+
+    def ask_for_file(self) -> int:
+        """Submit a job to a cluster that has to be brought its file."""
+        return self.submit(4, file="input", request="fixed", clusters=("west",))
+
+
+@pytest.fixture
+def full(tmp_path, monkeypatch):
+    """A broker whose catalogue fails as a test says; its journal can be written."""
+    monkeypatch.setattr("emulator.broker.state.changes.RETRY_HOST_S", 0.02)
+    setup = FaultyCatalogueSetup(tmp_path)
+    yield setup
+    setup.disk.failing = ()
+    setup.close()
+
+
+def test_a_placed_job_is_not_launched_until_the_use_of_its_file_can_be_recorded(full):
+    full.disk.failing = WRITING
+    job = full.ask_for_file()
+    full.until(full.broker.fault)
+    client = TestClient(create_app(full.broker, full.journal, "right"))
+    assert client.get("/v1/health").json()["reason"] == "database or disk is full"
+    assert full.broker.job(job).state is JobState.CLAIMING
+    with pytest.raises(JournalFailed, match=f"Job {job} waits until"):
+        full.broker.cancel(job)
+    assert full.west.claims == []
+    full.disk.failing = ()
+    full.until(lambda: ended_without(full, [job]))
+    assert full.broker.job(job).state is JobState.FINISHED
+    full.until(lambda: not full.broker.fault())
+    assert len(full.west.claims) == 1
+
+
+def test_a_file_that_came_while_the_disk_was_full_is_used_when_that_can_be_recorded(full):
+    full.files["west"].holds_back = True
+    job = full.ask_for_file()
+    full.until(lambda: full.files["west"].transfers)
+    full.disk.failing = WRITING
+    full.files["west"].transfers[0].go_on()
+    full.until(full.broker.fault)
+    assert full.west.programs == []
+    full.disk.failing = ()
+    full.until(lambda: ended_without(full, [job]))
+    assert full.broker.job(job).state is JobState.FINISHED
+    assert len(full.files["west"].transfers) == 1
+
+
+def test_a_job_cancelled_while_its_file_cannot_be_recorded_leaves_no_file(full):
+    full.files["west"].holds_back = True
+    job = full.ask_for_file()
+    full.until(lambda: full.files["west"].transfers)
+    full.disk.failing = WRITING
+    full.files["west"].transfers[0].go_on()
+    full.until(full.broker.fault)
+    full.broker.cancel(job)
+    full.disk.failing = ()
+    full.until_state(job, JobState.CANCELLED)
+    full.until(lambda: not full.files["west"].files)
+    assert full.replicas() == {"east": 0}
+
+
+def test_the_files_of_a_job_that_has_ended_are_released_when_that_can_be_recorded(full):
+    job = full.ask_for_file()
+    full.until(lambda: full.west.programs)
+    assert full.replicas() == {"east": 1, "west": 1}
+    full.disk.failing = WRITING
+    ended_without(full, [job])
+    full.until_state(job, JobState.FINISHED)
+    full.until(full.broker.fault)
+    assert full.replicas() == {"east": 1, "west": 1}
+    full.disk.failing = ()
+    full.until(lambda: full.replicas() == {"east": 0})
+    full.until(lambda: not full.files["west"].files)
+
+
+def test_over_http_a_file_is_neither_made_nor_removed_while_the_disk_is_full(full):
+    client = TestClient(create_app(full.broker, full.journal, "right"), headers={"authorization": "Bearer right"})
+    full.disk.failing = WRITING
+    made = client.post("/v1/files", json={"name": "new", "size_bytes": 10, "sites": ["west"]})
+    removed = client.delete("/v1/files/input")
+    assert [(each.status_code, each.json()["kind"]) for each in (made, removed)] == [(503, "JournalFailed")] * 2
+    assert [view["name"] for view in client.get("/v1/files").json()] == ["input"]
+    full.disk.failing = ()
+    assert client.delete("/v1/files/input").status_code == 204
+
+
+def test_a_broker_that_starts_while_the_disk_is_full_goes_on_when_it_is_not(tmp_path, monkeypatch):
+    monkeypatch.setattr("emulator.broker.state.changes.RETRY_HOST_S", 0.02)
+    former = BrokerSetup(tmp_path)
+    running = former.submit(8, 8)
+    former.started(running, former.east)
+    queued = former.submit(8, 8)
+    former.until(lambda: len(former.broker.queue()) == 1)
+    kill(former)
+    journal = FaultyJournal(tmp_path / "journal")
+    journal.fail()
+    setup = BrokerSetup(tmp_path, journal=journal)
+    setup.until(setup.broker.fault)
+    assert [setup.broker.job(job).state for job in (running, queued)] == [JobState.RUNNING, JobState.QUEUED]
+    assert setup.east.claims == []
+    journal.heal()
+    setup.until_state(running, JobState.FAILED)
+    assert "not run twice" in setup.broker.job(running).reason
+    setup.until(lambda: ended_without(setup, [queued]))
+    agree(setup)
+    setup.close()

@@ -4,8 +4,7 @@ import pytest
 
 from emulator.broker.files.disk_space import KEPT_FREE_BYTES, DiskSpace
 from emulator.model.catalogue import topology_named
-from emulator.model.errors import InvalidInput
-from emulator.model.files import FileRegistration
+from emulator.model.errors import TransferFailed
 from tests.unit.broker.simulated_file_servers import file_servers
 
 MINI = topology_named("mini")
@@ -21,30 +20,42 @@ def space() -> DiskSpace:
     return DiskSpace(MINI, servers)
 
 
-def file(size_bytes: int, sites: tuple[str, ...] = SITES) -> FileRegistration:
-    return FileRegistration(name="f", size_bytes=size_bytes, sites=sites)
-
-
 def test_a_file_at_several_sites_needs_its_size_at_each(space: DiskSpace) -> None:
-    with space.reserved(file(FREE_BYTES, SITES[:1])):
+    with space.reserved(SITES[:1], FREE_BYTES):
         pass
-    expected = rf"^size_bytes: 1004 bytes .* at 4 sites.* {FREE_BYTES} are available"
-    with pytest.raises(InvalidInput, match=expected), space.reserved(file(251)):
+    expected = rf"^1004 bytes .* at 4 sites.* {FREE_BYTES} are available"
+    with pytest.raises(TransferFailed, match=expected), space.reserved(SITES, 251):
         pass
-    with space.reserved(file(250)):
+    with space.reserved(SITES, 250):
         pass
 
 
 def test_what_is_reserved_is_not_available_to_another_file_until_it_is_written(space: DiskSpace) -> None:
-    too_large = pytest.raises(InvalidInput, match="but 200 are available")
-    with space.reserved(file(200)), too_large, space.reserved(file(201, SITES[:1])):
+    too_large = pytest.raises(TransferFailed, match="but 200 are available")
+    with space.reserved(SITES, 200), too_large, space.reserved(SITES[:1], 201):
         pass
-    with space.reserved(file(201, SITES[:1])):
+    with space.reserved(SITES[:1], 201):
+        pass
+
+
+def test_what_is_written_while_a_site_is_asked_may_be_missing_in_its_answer(space: DiskSpace) -> None:
+    writing = space.reserved(SITES, 200)
+    writing.__enter__()
+    first = space._servers[SITES[0]]
+    ask = first.free_bytes
+
+    def ask_while_the_other_ends() -> int:
+        said = ask()
+        writing.__exit__(None, None, None)
+        return said
+
+    first.free_bytes = ask_while_the_other_ends
+    with pytest.raises(TransferFailed, match="but 200 are available"), space.reserved(SITES[:1], 201):
         pass
 
 
 def test_a_file_that_failed_leaves_nothing_reserved(space: DiskSpace) -> None:
-    with pytest.raises(OSError, match="disk"), space.reserved(file(250)):
+    with pytest.raises(OSError, match="disk"), space.reserved(SITES, 250):
         raise OSError("disk")
-    with space.reserved(file(250)):
+    with space.reserved(SITES, 250):
         pass

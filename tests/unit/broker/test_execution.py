@@ -1,12 +1,14 @@
 """A placed job's execution with files on their way: claimed at the procedure's timestamp, started when all is there."""
 
 import queue
+import threading
+import time
 
 import pytest
 
 from emulator.broker.jobs.execution import JobExecution, LaunchSpec
 from emulator.broker.jobs.releases import Releases
-from emulator.broker.jobs.reports import AllClaimed, ClaimTried, ComponentClaimed, Ended
+from emulator.broker.jobs.reports import AllClaimed, ClaimTried, ComponentClaimed, Ended, Started
 from emulator.model.clock import Dilation, EmulatedClock
 from emulator.model.errors import RunFailed
 from emulator.model.job import Component, JobState, Placement
@@ -56,6 +58,7 @@ class ReportedExecution:
         transfer_s: float = TRANSFER_S,
         overhead_s: float | None = None,
         records: bool = True,
+        host_start_limit_s: float = 60.0,
     ) -> None:
         self._records = records
         self.cluster = ScriptedCluster("east", 8)
@@ -69,6 +72,7 @@ class ReportedExecution:
             clock=self.clock,
             run_time_limit_s=1e6,
             host_grant_limit_s=5.0,
+            host_start_limit_s=host_start_limit_s,
             overhead_s=overhead_s,
             preparation=steps,
         )
@@ -163,3 +167,41 @@ def test_a_job_that_is_stopped_before_its_start_is_recorded_starts_nothing():
     assert job.events()[-1].state is JobState.CANCELLED
     assert "run" not in steps.taken
     assert job.cluster.held == {}
+
+
+class Waiting(Steps):
+    """A runner whose processes begin if they are `reachable`, and that returns when it is closed or after 0.4 s."""
+
+    def __init__(self, *, reachable: bool) -> None:
+        super().__init__()
+        self._reachable = reachable
+        self._closed = threading.Event()
+
+    def run(self, claims, host_start_timestamp_s, on_started) -> Ended:
+        if self._reachable:
+            on_started(Started(0.0, 0.0))
+        was_closed = self._closed.wait(0.4 if self._reachable else 60)
+        return Ended(JobState.FAILED, "It was closed.") if was_closed else Ended(JobState.FINISHED)
+
+    def close(self) -> None:
+        self._closed.set()
+
+
+def test_a_job_whose_processes_do_not_begin_fails_and_holds_nothing():
+    job = ReportedExecution(Waiting(reachable=False), transfer_s=0, host_start_limit_s=0.2)
+    ended = job.events()[-1]
+    reason = "Not all of its processes began within 0 s (what they wrote may say why)."
+    assert (ended.state, ended.reason) == (JobState.FAILED, reason)
+    assert job.cluster.held == {}
+
+
+def test_the_limit_of_the_start_does_not_end_a_job_whose_processes_have_begun():
+    job = ReportedExecution(Waiting(reachable=True), transfer_s=0, host_start_limit_s=0.2)
+    assert job.events()[-1].state is JobState.FINISHED
+
+
+def test_the_limit_of_the_start_counts_from_the_planned_start():
+    job = ReportedExecution(Waiting(reachable=False), transfer_s=300.0, host_start_limit_s=0.1)
+    began_host_s = time.monotonic()
+    assert job.events()[-1].state is JobState.FAILED
+    assert time.monotonic() - began_host_s > 0.35

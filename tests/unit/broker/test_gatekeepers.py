@@ -102,7 +102,7 @@ def test_the_overhead_begins_when_the_last_component_has_been_served() -> None:
     procedure = ClaimingProcedure.begun(StatedClaiming(), 0.0)
     spec = LaunchSpec(
         label="0-1", placement=Placement((Component(0, 8),)), procedure=procedure, runner=None, clock=clock,
-        run_time_limit_s=1.0, host_grant_limit_s=1.0, overhead_s=23.0, submission=submission,
+        run_time_limit_s=1.0, host_grant_limit_s=1.0, host_start_limit_s=1.0, overhead_s=23.0, submission=submission,
     )  # fmt: skip
     submission.serve("delft", lambda: None)
     assert spec.start_s(procedure) == submission.served_s + 23.0

@@ -189,3 +189,22 @@ def test_the_token_is_asked_for_before_a_body_is_read(api):
 def test_a_method_that_a_page_has_not_is_said_so(api):
     answer = api.put("/v1/jobs", json={})
     assert (answer.status_code, answer.json()["kind"]) == (405, "InvalidInput")
+
+
+@pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded", "application/xml", "json"])
+def test_a_submission_that_does_not_say_that_it_is_json_is_refused(api, kind):
+    body = json.dumps({"specification": JOB})
+    answer = api.post("/v1/jobs", content=body, headers={} if kind is None else {"content-type": kind})
+    assert (answer.status_code, answer.json()["kind"]) == (422, "InvalidInput")
+    assert "JSON" in answer.json()["error"]
+    assert api.setup.broker.jobs(None) == []
+
+
+@pytest.mark.parametrize("kind", ["application/json; charset=utf-8", "APPLICATION/JSON", "application/vnd.job+json"])
+def test_any_way_to_say_json_is_understood(api, kind):
+    body = json.dumps({"specification": JOB})
+    assert api.post("/v1/jobs", content=body, headers={"content-type": kind}).status_code == 201
+
+
+def test_a_submission_without_a_body_is_refused(api):
+    assert refused(api, "") == (422, "body: this key is missing.")

@@ -3,8 +3,10 @@
 import sqlite3
 import threading
 
+import pytest
+
 from emulator.broker.state import journal as journal_module
-from emulator.broker.state.journal import Journal
+from emulator.broker.state.journal import Journal, KeyedSubmission
 from emulator.model.job import JobSpecification, JobState
 from emulator.model.views import DEFAULT_RUN_REQUEST, EventKind, EventView, JobView
 
@@ -58,6 +60,35 @@ def test_a_reader_wakes_when_its_run_has_news_and_not_for_another_s(tmp_path, mo
     (events,) = read
     assert [event.run for event in events] == [1]
     assert journal.read(1, events[-1].sequence, host_wait_s=0.01) == []
+    journal.close()
+
+
+def test_a_transaction_reads_what_it_has_written_itself(tmp_path):
+    journal = Journal(tmp_path / "journal")
+    with journal.transaction():
+        journal.append(1, EventKind.SUBMITTED, 0.0, QUEUED)
+        journal.store_key("night-1", QUEUED.id, "f")
+        assert journal.find_submission("night-1") == KeyedSubmission(QUEUED.id, "f")
+        assert journal.last_view(QUEUED.id) == QUEUED
+        assert [event.sequence for event in journal.read(1, 0)] == [1]
+    journal.close()
+
+
+def test_nothing_is_kept_of_a_transaction_that_was_given_up(tmp_path):
+    journal = Journal(tmp_path / "journal")
+
+    def give_up() -> None:
+        with journal.transaction():
+            journal.append(1, EventKind.SUBMITTED, 0.0, QUEUED)
+            journal.store_key("night-1", QUEUED.id, "f")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        give_up()
+    assert journal.find_submission("night-1") is None
+    journal.append(1, EventKind.RUN_STARTED, 0.0)
+    assert [event.kind for event in journal.read(1, 0)] == [EventKind.RUN_STARTED]
+    assert journal.last_views() == []
     journal.close()
 
 

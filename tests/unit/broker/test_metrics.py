@@ -1,10 +1,15 @@
 """Metrics: counted from events, the same after a restart, with one prefix, base units, and never a job's number."""
 
+import sys
+from collections.abc import Callable
+from types import FrameType
+
 import pytest
 from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 
 from emulator.broker.http.api import create_app
+from emulator.broker.http.metrics import Metrics
 from emulator.model.job import JobState
 from emulator.model.scheduling import StatedClaiming
 from emulator.model.views import EventKind, RunRequest
@@ -141,6 +146,40 @@ def test_viewers_share_a_reading_and_metrics_wait_for_none(setup, monkeypatch):
         assert value(samples(setup), "cluster_reading_age_host_seconds", cluster="east") >= 0
     finally:
         setup.east.answer()
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """Count the calls of functions that `work` makes."""
+    made = 0
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal made
+        made += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return made
+
+
+def test_health_and_metrics_cost_the_same_however_many_jobs_wait(setup):
+    setup.east.others = setup.west.others = 8
+    metrics = Metrics(setup.topology, setup.journal)
+    broker = setup.broker
+
+    def answer() -> tuple[object, ...]:
+        return metrics.text(broker.readings(), broker.malformed_events()), broker.health(), broker.fault()
+
+    costs = []
+    for jobs in (10, 200):
+        for _ in range(jobs):
+            setup.submit(4)
+        answer()
+        costs.append(calls_of(answer))
+    assert costs[0] == costs[1]
+    assert b'testbed_queue_length{policy="by-kind",queue="placement"} 210.0' in answer()[0]
 
 
 def test_what_a_failed_claiming_try_held_is_counted_as_wasted_once(tmp_path):

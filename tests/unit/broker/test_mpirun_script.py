@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.broker.jobs.mpirun_script import leading_part, start_script
+from emulator.broker.jobs.mpirun_script import leading_part, real_parts_of, start_script
 from emulator.clusters.protocol import NodeShare, Part
 from emulator.model.settings import BrokerSettings, Head
 
@@ -39,12 +39,12 @@ class FirstHead:
             command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=30, check=False
         )
 
-    def start(self, *parts: Part, **settings: str) -> list[str]:
+    def start(self, *parts: Part, key: str = "", **settings: str) -> list[str]:
         """What mpirun is told when the script runs."""
         nowhere = Path("/nowhere")
         files = dict.fromkeys(("topology_file", "token_file", "key_file", "known_hosts_file", "journal_file"), nowhere)
         broker = BrokerSettings(testbed="t", heads=(Head(cluster="east", address="10.0.0.1"),), **files, **settings)
-        (self.folder / "start").write_text(start_script("job-3", parts, PROGRAM, broker))
+        (self.folder / "start").write_text(start_script("job-3", parts, PROGRAM, broker, key))
         ended = self.run("bash", "start")
         assert ended.returncode == 0, ended.stderr
         words = self.said_to("mpirun")
@@ -152,6 +152,22 @@ def test_a_daemon_on_a_real_node_has_all_processors_that_slurm_gave_there_and_th
     assert (ended.returncode, ended.stdout) == (0, "loaded mpi\ndaemon a  b\n")
     assert {"-p", "2222", "alice@fs0"} <= set(head.said_to("ssh"))
     assert {"--jobid=31", "--nodelist=n2", "--cpus-per-task=2", "--cpu-bind=none"} <= set(head.said_to("srun"))
+
+
+def test_from_a_container_a_job_logs_in_at_real_heads_by_a_key_of_its_own(head):
+    key = "-----BEGIN KEY-----\n$(id) 'a' \"b\"\n-----END KEY-----\n"
+    agent = shlex.split(setting(head.start(EAST, WEST, DAS, key=key), "plm_rsh_agent"))
+    kept = head.folder / "pass"
+    assert (kept.read_text(), stat.S_IMODE(kept.stat().st_mode)) == (key, 0o600)
+    assert head.run(*agent, "part2-0", "true").returncode == 0
+    words = head.said_to("ssh")
+    assert words[words.index("-i") + 1] == str(kept)
+    assert {"IdentitiesOnly=yes", "alice@fs0"} <= set(words)
+    assert head.run(*agent, "10.0.0.2", "true").returncode == 0
+    assert "-i" not in head.said_to("ssh")
+    assert real_parts_of([EAST, DAS, WEST, DAS]) == [1, 3]
+    assert real_parts_of([DAS, EAST]) == [0]
+    assert real_parts_of([DAS, DAS]) == real_parts_of([EAST, WEST]) == []
 
 
 def test_inside_its_own_allocation_a_real_cluster_needs_no_login(head):

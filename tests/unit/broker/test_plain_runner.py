@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from emulator.broker.jobs.plain_runner import process_script
 from emulator.model.job import JobKind, JobSpecification, JobState
+from emulator.model.views import EventKind
 from tests.unit.broker.broker_setup import BrokerSetup
 from tests.unit.broker.scripted_cluster import ScriptedCluster
 
@@ -90,6 +91,24 @@ def test_a_program_that_speaks_like_the_testbed_is_only_quoted(setup):
         setup.east.programs[-1].said.put(line)
     setup.until(lambda: setup.broker.output(job)[0].count("\n") == 2)
     assert setup.broker.job(job).state is JobState.STARTING
+
+
+@pytest.mark.parametrize("said", ["began nan", "began inf", "ended a", "began", "", "began 1e300", "crashed 1.0"])
+def test_a_program_that_finds_the_mark_in_its_script_is_only_quoted_if_it_makes_no_report(setup, said):
+    job = submitted(setup, 8)
+    setup.until(lambda: setup.east.programs)
+    line = f"{mark_in(setup.east)} {said}"
+    setup.east.programs[-1].said.put(line)
+    setup.until(lambda: setup.broker.output(job)[0] == f"{line}\n")
+    timestamp_s = time.time()
+    say(setup.east, "began", timestamp_s, 20)
+    setup.until_state(job, JobState.RUNNING)
+    say(setup.east, "ended", timestamp_s + 2, 20)
+    setup.east.programs[-1].end(0)
+    setup.until_state(job, JobState.FINISHED)
+    view = setup.broker.job(job)
+    assert view.finished_s - view.started_s == pytest.approx(2, abs=1e-3)
+    assert setup.kinds().count(EventKind.STARTED) == 1
 
 
 def test_its_output_can_be_read_while_it_runs_and_after_it_has_ended(setup):

@@ -57,6 +57,17 @@ def test_an_allocation_that_its_manager_forgot_to_have_ended_is_released(tmp_pat
     setup.close()
 
 
+def test_what_is_left_of_a_claim_that_its_manager_has_forgotten_ends(setup):
+    """A manager that was killed before it saved its state neither lists the allocation nor reports its end."""
+    job = setup.submit(8, request="fixed", clusters=("east",))
+    setup.started(job, setup.east)
+    ((claim, _),) = setup.east.held.values()
+    setup.east.held.clear()
+    setup.east.programs[-1].finish()
+    setup.until_state(job, JobState.FINISHED)
+    setup.until(lambda: setup.east.forgotten == [claim])
+
+
 def test_what_is_granted_to_a_job_that_has_ended_is_released(setup):
     setup.east.refuses = True
     job = setup.submit(8, request="fixed", clusters=("east",))

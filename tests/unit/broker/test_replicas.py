@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 import time
 
 import pytest
 
 from emulator.broker.files.catalogue import Catalogue
+from emulator.broker.files.disk_space import KEPT_FREE_BYTES
 from emulator.broker.files.registry import FileRegistry
 from emulator.broker.files.replicas import Replicas
 from emulator.broker.loop import Loop
 from emulator.model.catalogue import topology_named
 from emulator.model.clock import Dilation
-from emulator.model.errors import InvalidInput, TestbedBusy, TransferFailed, UnknownName
+from emulator.model.errors import InvalidInput, JournalFailed, TestbedBusy, TransferFailed, UnknownName
 from emulator.model.files import BandwidthOrigin, FileRegistration
 from emulator.policies.state import FileState
 from tests.unit.broker.broker_setup import PATIENCE_HOST_S
+from tests.unit.broker.faulty_journal import FaultyDatabase
 from tests.unit.broker.simulated_file_servers import BYTES_PER_HOST_S, file_servers
 
 TOPOLOGY = topology_named("mini")
@@ -105,7 +106,7 @@ def test_a_file_comes_to_where_the_job_runs_and_goes_when_it_has_ended(files):
 
 def test_a_file_that_came_is_there_though_its_rate_cannot_be_kept(files, monkeypatch):
     def refuse(source: str, target: str, bytes_per_s: float) -> None:
-        raise sqlite3.OperationalError("database or disk is full")
+        raise JournalFailed("The broker's catalogue of files cannot be written for now (database or disk is full).")
 
     files.register()
     monkeypatch.setattr(files.replicas.catalogue, "record_transfer", refuse)
@@ -227,12 +228,79 @@ def test_what_was_brought_for_jobs_of_a_former_broker_is_unknown_to_the_next_and
     files.register()
     files.deliver(1, leiden="delft").complete()
     again = Replicas(TOPOLOGY, list(files.servers.values()), Catalogue(tmp_path / "files.sqlite"))
+    again.open(lambda work: work())
     assert [replica.site for replica in again.view("input").replicas] == ["delft"]
     registry = FileRegistry(TOPOLOGY, list(files.servers.values()), again, lambda work: work(), set)
     assert registry.tidy("leiden") == registry.tidy("delft") == []
     assert files.servers["leiden"].files == {}
     assert "input" in files.servers["delft"].files
     again.close()
+
+
+def test_a_file_whose_removal_cannot_be_recorded_is_there_and_is_removed_later(files):
+    files.register()
+    disk = files.replicas.catalogue._database = FaultyDatabase(files.replicas.catalogue._database)
+    disk.failing = ("COMMIT",)
+    with pytest.raises(JournalFailed, match="disk is full"):
+        files.registry.remove("input")
+    assert files.sites() == {"delft": (True, 0)}
+    assert "input" in files.servers["delft"].files
+    disk.failing = ()
+    files.registry.remove("input")
+    assert files.servers["delft"].files == {}
+
+
+def test_a_file_that_cannot_be_recorded_is_at_no_site_and_its_name_is_free(files):
+    disk = files.replicas.catalogue._database = FaultyDatabase(files.replicas.catalogue._database)
+    disk.failing = ("INSERT",)
+    with pytest.raises(JournalFailed, match="disk is full"):
+        files.register()
+    assert (files.registry.files(), files.servers["delft"].files) == ([], {})
+    disk.failing = ()
+    files.register()
+
+
+def test_no_file_is_brought_or_made_where_this_host_s_disk_has_no_room(files):
+    files.register()
+    for server in files.servers.values():
+        server.disk_bytes = KEPT_FREE_BYTES + SIZE_BYTES - 1
+    with pytest.raises(TransferFailed, match=f"did not come to 'leiden': {SIZE_BYTES} bytes are needed at 1 site, "):
+        files.deliver(1, leiden="delft").complete()
+    assert files.servers["leiden"].transfers == []
+    with pytest.raises(InvalidInput, match=f"^size_bytes: {SIZE_BYTES} bytes are needed at 1 site, "):
+        files.register("new")
+
+
+@pytest.mark.parametrize(("source_is_real", "target_is_real"), [(True, False), (True, True), (False, True)])
+def test_a_container_gets_a_key_for_each_file_of_a_real_head(files, source_is_real, target_is_real):
+    files.register()
+    delft, leiden = files.servers["delft"], files.servers["leiden"]
+    delft.is_real, leiden.is_real = source_is_real, target_is_real
+    leiden.holds_back = True
+    delivery = files.deliver(1, leiden="delft")
+    files.until(lambda: leiden.keys)
+    needs_key = source_is_real and not target_is_real
+    assert leiden.keys[0].startswith("-----BEGIN OPENSSH PRIVATE KEY-----") == needs_key
+    assert len(delft.admitted) == needs_key
+    assert not leiden.admitted
+    files.until(lambda: leiden.transfers)
+    leiden.transfers[0].go_on()
+    delivery.complete()
+    assert not delft.admitted
+
+
+def test_what_is_under_way_is_reserved_on_this_host_s_disk(files):
+    files.register()
+    for server in files.servers.values():
+        server.disk_bytes = KEPT_FREE_BYTES + 2 * SIZE_BYTES - 1
+    files.servers["leiden"].holds_back = True
+    first = files.deliver(1, leiden="delft")
+    files.until(lambda: files.servers["leiden"].transfers)
+    with pytest.raises(TransferFailed, match=f"but {SIZE_BYTES - 1} are available"):
+        files.deliver(2, utrecht="delft").complete()
+    files.servers["leiden"].transfers[0].go_on()
+    first.complete()
+    files.deliver(3, utrecht="delft").complete()
 
 
 def test_policies_see_files_with_their_sites_in_alphabetical_order_and_no_lost_site_if_another_has_it(files):

@@ -8,10 +8,7 @@ from types import SimpleNamespace
 
 import httpx
 import pytest
-import uvicorn
 
-from emulator.broker.http.api import create_app
-from emulator.broker.http.connections import TimedHeaders
 from emulator.cli.options import DEFAULT_NAME
 from emulator.client import BrokerClient
 from emulator.model.errors import AlreadyEnded, InvalidInput, KeyTaken, TestbedNotUp, Unanswered, UnknownName
@@ -19,36 +16,12 @@ from emulator.model.job import JobSpecification, JobState
 from emulator.model.records import JobRow
 from emulator.model.views import RunRequest, Submission
 from emulator.notebook import Testbed
-from tests.unit.broker.broker_setup import PATIENCE_HOST_S, BrokerSetup
+from tests.unit.broker.api_server import TOKEN, Server
+from tests.unit.broker.broker_setup import PATIENCE_HOST_S
 from tests.unit.cli.conftest import call
 
 __all__ = ["call"]
-TOKEN = "right"
 JOB = {"application": "poisson", "arguments": {"grid": 400}, "components": [4, 4], "name": "pair"}
-
-
-class Server:
-    """The API of a broker on a port of this host."""
-
-    def __init__(self, setup: BrokerSetup, port: int = 0) -> None:
-        settings = uvicorn.Config(
-            create_app(setup.broker, setup.journal, TOKEN),
-            host="127.0.0.1",
-            port=port,
-            http=TimedHeaders,
-            log_level="error",
-            timeout_graceful_shutdown=1,
-        )
-        self._server = uvicorn.Server(settings)
-        self._thread = threading.Thread(target=self._server.run, daemon=True)
-        self._thread.start()
-        setup.until(lambda: self._server.started)
-        self.port = self._server.servers[0].sockets[0].getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
-
-    def stop(self) -> None:
-        self._server.should_exit = True
-        self._thread.join()
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ import pytest
 
 from emulator.campaigns.job_times import JobTimes
 from emulator.campaigns.like_run import like_run
-from emulator.campaigns.simulated import SimulationOptions, simulate_prepared, simulate_workload
+from emulator.campaigns.simulated import simulate_prepared, simulate_workload
+from emulator.campaigns.simulated_workload import SimulationOptions
 from emulator.fidelity.iteration.alone import job_alone
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
@@ -170,6 +171,15 @@ def test_another_schedule_or_none_is_refused(tmp_path):
         like_run(live)
 
 
+def test_two_jobs_of_one_name_are_refused_where_times_are_those_of_the_run(tmp_path):
+    live = live_run(tmp_path / "live", jobs=5)
+    schedule_file = live / "schedule.jsonl"
+    schedule_file.write_text(schedule_file.read_text().replace("first-4", "first-2"))
+    with pytest.raises(InvalidInput, match="2 jobs are called 'first-2'"):
+        like_run(live, Times.RUN)
+    assert len(like_run(live).jobs) == 5
+
+
 def test_the_readmes_own_campaign_is_simulated_with_times_of_the_model(tmp_path):
     subject, result = simulate_workload("first", SimulationOptions(), out=tmp_path / "run")
     assert result.statistics.jobs_finished == 20
@@ -281,6 +291,13 @@ def test_jobs_that_do_not_say_how_long_they_run_are_remarked(tmp_path):
     assert read_manifest(tmp_path / "run").simulated["assumed_iterations"] == {"poisson": 1000}
     assert json.loads((tmp_path / "run" / "manifest.json").read_text())["kind"] == "simulation"
     assert campaign_named(str(path)).service_s is None
+
+
+def test_no_length_is_assumed_of_jobs_whose_times_are_stated_and_their_factors_are_the_models():
+    subject, _ = simulate_workload("W1", SimulationOptions(policy="wf", jobs=8))
+    assert subject.times is not None
+    assert subject.times.assumed_lengths() == ()
+    assert max(row.extension_factor for row in subject.times.rows()) > 1.05
 
 
 def test_times_of_a_run_serve_where_no_model_knows_the_processors(tmp_path):

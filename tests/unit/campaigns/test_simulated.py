@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from emulator.campaigns.simulated import SimulationOptions, prepared, simulate_workload
+from emulator.campaigns.simulated import simulate_workload
+from emulator.campaigns.simulated_workload import SimulationOptions
+from emulator.campaigns.workload_sources import prepared
 from emulator.model.errors import ImpossibleRequest, InvalidInput, UnknownName
 from emulator.model.project import CAMPAIGNS
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.campaigns.simulated import SimulationOptions, simulate_workload
+from emulator.campaigns.simulated import simulate_workload
+from emulator.campaigns.simulated_workload import SimulationOptions
 from emulator.fidelity.background import BandWatch
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
@@ -126,7 +127,7 @@ def test_the_background_load_is_recorded_as_that_of_a_live_run(tmp_path):
 
 def test_claims_see_the_simulated_background_in_its_band(tmp_path):
     simulated(tmp_path, jobs=60)
-    shares = CampaignRun(read_timelines(tmp_path / "run")).shares[BACKGROUND]
+    shares = CampaignRun.of(read_timelines(tmp_path / "run")).shares[BACKGROUND]
     assert len(shares) == 10
     assert all(0.14 <= share <= 0.21 for share in shares)
 
@@ -175,7 +176,7 @@ def test_a_job_that_was_given_up_has_the_time_of_that_and_waits_no_longer(tmp_pa
     assert {job.reason for job in given_up} == {"Given up: not placed in 4 placement tries."}
     assert {job.placement_tries for job in given_up} == {4}
     assert all(job.given_up_s is None for job in run.jobs if job.state == "finished")
-    assert CampaignRun(read_timelines(tmp_path / "run")).longest_queue < len(given_up) / 2
+    assert CampaignRun.of(read_timelines(tmp_path / "run")).longest_queue < len(given_up) / 2
 
 
 def test_estimates_are_recorded_as_stated_or_as_drawn(tmp_path):

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from emulator.campaigns.simulated import SimulationOptions, prepared
+from emulator.campaigns.simulated_workload import SimulationOptions
 from emulator.campaigns.swept import SweepCell, SweepRequest, WorkloadCase, at_load, parsed_loads, sweep_workload
+from emulator.campaigns.workload_sources import prepared
 from emulator.model.errors import ImpossibleRequest, InvalidInput, UnknownName
 from emulator.model.project import CAMPAIGNS, TOPOLOGIES
 from emulator.model.stream import StreamJob

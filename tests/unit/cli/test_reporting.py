@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from shutil import rmtree
 
 import pytest
 
@@ -80,3 +81,25 @@ def test_claims_are_decided_by_runs(call, runs):
     printed = json.loads(call("claims", *map(str, runs), "--json")[1])
     assert [claim["claim"] for claim in printed][:2] == ["C29", "C30"]
     assert {part["verdict"] for claim in printed for part in claim["parts"]} <= {"shown", "not shown", "undecided"}
+
+
+def test_published_campaigns_are_simulated_for_their_claims_and_go_on_where_they_were_cut_short(call, tmp_path, runs):
+    folder = tmp_path / "simulated"
+    options = ("--simulate", "1", "--jobs", "4", "--workers", "1", "--out", str(folder))
+    code, printed, _ = call("claims", *options, "--json")
+    assert code == 0
+    assert {claim["at"] for claim in json.loads(printed)} == {"simulation"}
+    assert len(list(folder.iterdir())) == 16
+    rmtree(folder / "w1-wf-seed-1")
+    (folder / "w1-wf-seed-1.part").mkdir()
+    kept = (folder / "w50-cf-1-replicas-band-55-65-seed-1" / "manifest.json").stat().st_mtime_ns
+    assert call("claims", *options)[0] == 0
+    assert (folder / "w50-cf-1-replicas-band-55-65-seed-1" / "manifest.json").stat().st_mtime_ns == kept
+    assert sorted(path.name for path in folder.iterdir() if path.name.startswith("w1-wf")) == ["w1-wf-seed-1"]
+
+
+def test_claims_need_runs_or_simulations_and_at_least_one_seed(call, tmp_path):
+    for arguments in ((), ("--simulate", "0", "--out", str(tmp_path / "none"))):
+        code, _, said = call("claims", *arguments)
+        assert (code, said.count("\n")) == (1, 1)
+        assert "--simulate" in said

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import shutil
+import stat
 import subprocess
 import time
 from pathlib import Path
@@ -126,6 +127,29 @@ def test_a_source_is_reached_at_the_port_of_its_head(source, target, tmp_path, p
     assert (code, errors) == (0, "")
     assert target.files == source.files
     assert option in (tmp_path / "bin" / "rsync.said").read_text()
+
+
+def test_a_key_for_the_source_comes_on_the_standard_input_and_goes_with_the_transfer(source, target, tmp_path):
+    file, key = source.make("input", 1000), "-----BEGIN KEY-----\nno word of a command\n"
+    command = fetch_command("t", file, str(source.home), "one", key)
+    assert "no word" not in command
+    (tmp_path / "stall").touch()
+    running = target.begin(command)
+    running.stdin.write(key)
+    running.stdin.flush()
+    assert running.stdout.readline()
+    kept = target.home / ".testbed/incoming/t/one.key"
+    assert (kept.read_text(), stat.S_IMODE(kept.stat().st_mode)) == (key, 0o600)
+    options = (tmp_path / "bin" / "rsync.said").read_text()
+    assert "-o IdentitiesOnly=yes -i .testbed/incoming/t/one.key\n" in options
+    running.stdin.close()
+    assert running.wait(timeout=60) != 0
+    assert (target.files, target.incoming) == ({}, [])
+
+
+def test_without_a_key_none_is_named(source, target, tmp_path):
+    assert fetched(target, source.make("input", 1000), source)[0] == 0
+    assert "-i " not in (tmp_path / "bin" / "rsync.said").read_text()
 
 
 def test_the_address_of_a_file_server_says_its_port_where_it_is_not_the_usual_one():

@@ -53,7 +53,7 @@ def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             pass
 
         def execute(self, command: str, script: str = "") -> Completed:
-            environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+            environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": str(tmp_path)}
             ended = subprocess.run(
                 ["bash", "-c", command], input=script, capture_output=True, text=True, env=environment, check=False
             )
@@ -100,28 +100,57 @@ def test_a_claim_that_slurm_refuses_says_why(said, tmp_path):
         cluster().claim("job-1-das", 6)
 
 
-def test_holders_whose_allocation_slurm_has_forgotten_end_and_no_others(said, tmp_path, monkeypatch):
-    monkeypatch.setattr(slurm, "SETTLED_HOST_S", 0.0)
+OWN = f"t{os.getpid()}"
+"""A testbed's name that no test in another process uses."""
+
+
+@pytest.fixture
+def holders(said, tmp_path):
+    """Processes that are called as holders are: two of this testbed's, and one of another's."""
     (tmp_path / "salloc").write_text("#!/bin/sh\nsleep 60\n")
-    (tmp_path / "squeue").write_text("#!/bin/sh\necho t.0-1.1-das\n")
-    (tmp_path / "squeue").chmod(0o755)
-    names = ("t.0-1.1-das", "t.0-2.1-das", "other.0-3.1-das")
-    holders = [subprocess.Popen([tmp_path / "salloc", f"--job-name={name}"], start_new_session=True) for name in names]
-    try:
-        cluster()._forget_holders()
-        assert holders[1].wait(5) != 0
-        assert [holder.poll() for holder in holders] == [None, holders[1].returncode, None]
-    finally:
-        for holder in holders:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(holder.pid, signal.SIGKILL)
-            holder.wait()
+    names = (f"{OWN}.0-1.1-das", f"{OWN}.0-1.11-das", f"{OWN}-two.0-1.1-das")
+    found = [subprocess.Popen([tmp_path / "salloc", f"--job-name={name}"], start_new_session=True) for name in names]
+    yield found
+    for holder in found:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(holder.pid, signal.SIGKILL)
+        holder.wait()
+
+
+def has_ended(holder: subprocess.Popen) -> bool:
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        holder.wait(0.5)
+    return holder.returncode is not None
+
+
+def test_the_holder_of_a_claim_that_slurm_has_forgotten_ends_and_no_other(holders):
+    cluster(OWN).forget("0-1.1-das")
+    assert [has_ended(holder) for holder in holders] == [True, False, False]
+
+
+def test_what_a_former_broker_of_this_testbed_held_ends_however_young_it_is(holders):
+    cluster(OWN).release_all()
+    assert [has_ended(holder) for holder in holders] == [True, True, False]
 
 
 @pytest.mark.parametrize(("testbed", "released"), [("t", ["--quiet", "8"]), ("t-two", ["--quiet", "9"])])
 def test_testbeds_that_share_an_account_release_only_what_is_their_own(said, testbed, released):
     cluster(testbed).release_all()
     assert said("scancel") == released
+
+
+def test_only_a_real_head_lets_keys_in_and_what_is_left_of_them_is_removed_when_it_is_found(said, tmp_path):
+    accepted = tmp_path / ".ssh" / "authorized_keys"
+    container, das = cluster(), cluster(real=True)
+    container.admit("job-0-1", "ssh-ed25519 AAAA")
+    container.dismiss("job-0-1")
+    assert not accepted.exists()
+    for use in ("job-0-1", "job-0-2"):
+        das.admit(use, "ssh-ed25519 AAAA")
+    das.dismiss("job-0-1")
+    assert accepted.read_text() == "restrict ssh-ed25519 AAAA multicluster-testbed/t/job-0-2\n"
+    das.release_all()
+    assert accepted.read_text() == ""
 
 
 def test_an_allocation_is_listed_until_it_is_cancelled_or_ends(said):

@@ -8,11 +8,20 @@ import pytest
 import yaml
 
 from emulator.containers.addresses import AddressPlan
-from emulator.containers.compose import ImageReferences, Rendering, broker_settings, cluster_memory_bytes, render
+from emulator.containers.compose import (
+    AGENT_AT,
+    ImageReferences,
+    Rendering,
+    broker_settings,
+    cluster_memory_bytes,
+    render,
+)
 from emulator.containers.names import LABEL, PartNames
 from emulator.model.catalogue import topology_named
 from emulator.model.documents import parse_document
 from emulator.model.errors import InvalidInput
+from emulator.model.project import PROJECT_ROOT
+from emulator.model.real_head import AgentSocket, Hop
 from emulator.model.topology import Topology
 
 IMAGES = ImageReferences(node="multicluster-testbed/node:1", wan="multicluster-testbed/wan:2", broker="b:3")
@@ -104,9 +113,8 @@ def test_no_cluster_gets_the_brokers_key_or_the_token(document: dict[str, Any]) 
             assert not any("keys/broker" in mount or "token" in mount for mount in service.get("volumes", []))
 
 
-def test_no_cluster_and_no_broker_takes_the_host(document: dict[str, Any]) -> None:
-    limited = [service for name, service in document["services"].items() if name != "wan"]
-    for service in limited:
+def test_no_container_takes_the_host(document: dict[str, Any]) -> None:
+    for service in document["services"].values():
         assert service["mem_limit"] == service["memswap_limit"] <= 18 * 1024**3
         assert 0 < service["pids_limit"] <= 16384
 
@@ -200,6 +208,44 @@ def test_the_broker_is_told_how_to_reach_and_ask_a_real_head_in_the_topologys_or
     assert (real.user, real.port, real.partition, real.real) == ("alice", 2222, "defq", True)
     assert real.key_file == Path("/run/broker/keys/heads/das")
     assert (first.key_file, first.real) == (None, False)
+
+
+BY_WAY_OF_TWO = (
+    Hop(host="gate.example", user="alice", key_file=Path("/home/alice/.ssh/gate")),
+    Hop(host="inner", port=2200, user="bob", agent_key="AAAA"),
+    Hop(host="fs0", user="alice", key_file=Path("/home/alice/.ssh/das")),
+)
+
+
+def test_the_broker_gets_the_keys_of_jump_hosts_beside_that_of_the_head_and_their_order() -> None:
+    rendering = replace(half_real(), routes={"das": BY_WAY_OF_TWO})
+    mounted = yaml.safe_load(render(rendering))["services"]["broker"]["volumes"]
+    assert "/home/alice/.ssh/gate:/etc/testbed/keys/heads/das.1:ro" in mounted
+    assert "/home/alice/.ssh/das:/etc/testbed/keys/heads/das:ro" in mounted
+    head = broker_settings(rendering).heads[1]
+    assert (head.address, head.port, head.key_file) == ("fs0", 22, Path("/run/broker/keys/heads/das"))
+    gate, inner = head.jumps
+    assert (gate.shown, gate.key_file) == ("alice@gate.example", Path("/run/broker/keys/heads/das.1"))
+    assert (inner.shown, inner.key_file, inner.agent_key) == ("bob@inner:2200", None, "AAAA")
+
+
+def test_the_agents_socket_is_mounted_where_the_brokers_entry_point_looks_for_it() -> None:
+    agent = AgentSocket(path=Path("/tmp/ssh-x/agent.7"), inode=3)
+    mounted = yaml.safe_load(render(replace(half_real(), agent=agent)))["services"]["broker"]["volumes"]
+    assert f"/tmp/ssh-x/agent.7:{AGENT_AT}:ro" in mounted
+    assert not any(
+        AGENT_AT in volume for volume in yaml.safe_load(render(half_real()))["services"]["broker"]["volumes"]
+    )
+    assert f"with_agent.py {AGENT_AT}\n" in (PROJECT_ROOT / "images" / "broker" / "run.sh").read_text()
+
+
+def test_a_head_whose_way_nobody_recorded_is_an_error_and_not_a_guess() -> None:
+    rendering = half_real()
+    topology = parse_document(
+        "{name: r, processor: native, clusters: [{name: das, nodes: 2, ssh: {address: das5}}]}", Topology, source="r"
+    )
+    with pytest.raises(InvalidInput, match="the way to its head is not recorded"):
+        render(replace(rendering, topology=topology))
 
 
 def test_where_all_clusters_are_real_only_the_broker_is_a_container() -> None:

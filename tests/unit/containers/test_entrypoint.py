@@ -1,4 +1,7 @@
-"""The entry point of a cluster's container starts daemons again when they end, ever more slowly if they keep ending."""
+"""The entry point of a cluster's container starts daemons again when they end, ever more slowly if they keep ending.
+
+If one refuses to run before the cluster was ready, the container ends and says why.
+"""
 
 import importlib.util
 import os
@@ -10,6 +13,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from emulator.containers.readiness import REFUSED
 from emulator.model.project import PROJECT_ROOT
 
 
@@ -175,3 +179,104 @@ def test_a_daemon_that_is_ended_is_started_again(
         while text == "x" and "daemon ended" not in capsys.readouterr().out:
             daemons.await_end()
     os.wait()
+
+
+SLURMCTLD = """#!/bin/sh
+echo "slurmctld: slurmctld version 22.05.8 started on cluster das" >&2
+echo 'slurmctld: error: _parse_next_key: Parsing error at unrecognized key: Foo' >&2
+echo 'slurmctld: error: Parse error in file /etc/slurm/slurm.conf line 9: "Foo=1"' >&2
+echo 'slurmctld: fatal: Unable to process configuration file' >&2
+exit 1
+"""
+SSHD = """#!/bin/sh
+echo "/usr/local/lib/testbed/sshd_config: line 3: Bad configuration option: Foo" >&2
+echo "/usr/local/lib/testbed/sshd_config: terminating, 1 bad configuration options" >&2
+exit 255
+"""
+
+
+def program(folder: Path, name: str, text: str) -> list[str]:
+    (folder / name).write_text(text)
+    (folder / name).chmod(0o755)
+    return [str(folder / name)]
+
+
+def last_line_of_refused_start(
+    entrypoint: ModuleType, capsys: pytest.CaptureFixture[str], name: str, command: list[str]
+) -> str:
+    """Start a daemon that refuses to run; return the last line that the container prints."""
+    daemons = entrypoint.Daemons("das")
+    daemons.start(name, command, stderr=entrypoint.subprocess.DEVNULL)
+    began_host_s = time.monotonic()
+    with pytest.raises(SystemExit) as ended:
+        daemons.until(lambda: False, name)
+    assert ended.value.code == REFUSED
+    assert time.monotonic() - began_host_s < 5.0
+    return str(capsys.readouterr().out.splitlines()[-1])
+
+
+def test_a_slurmctld_that_refuses_its_configuration_ends_the_start_at_once_and_is_quoted(
+    entrypoint: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = last_line_of_refused_start(entrypoint, capsys, "slurmctld", program(tmp_path, "slurmctld", SLURMCTLD))
+    assert said == (
+        "slurmctld of cluster 'das' ends whenever it is started, and says 'slurmctld: error: _parse_next_key: Parsing "
+        "error at unrecognized key: Foo; slurmctld: fatal: Unable to process configuration file' (correct what it "
+        "names; its configuration is made from the cluster's nodes and processors in the topology, or SLURM_CONF in "
+        "images/node/entrypoint.py)"
+    )
+
+
+def test_so_do_daemons_that_name_no_error_say_nothing_are_killed_or_are_missing(
+    entrypoint: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = last_line_of_refused_start(entrypoint, capsys, "sshd", program(tmp_path, "sshd", SSHD))
+    assert "says '/usr/local/lib/testbed/sshd_config: line 3: Bad configuration option: Foo' (" in said
+    assert said.endswith("is made from images/node/sshd_config)")
+    said = last_line_of_refused_start(entrypoint, capsys, "slurmd of n3", ["false"])
+    assert said.startswith(
+        "slurmd of n3 of cluster 'das' ends whenever it is started, and says 'nothing (it ended with status 1)'"
+    )
+    said = last_line_of_refused_start(entrypoint, capsys, "sshd", ["sh", "-c", "echo I start >&2; kill -9 $$"])
+    assert "says 'I start (it ended with signal 9)'" in said
+    said = last_line_of_refused_start(entrypoint, capsys, "munged", [str(tmp_path / "munged")])
+    assert "No such file or directory" in said
+
+
+def test_many_daemons_of_one_program_that_refuse_to_run_end_the_start_as_soon_as_one(
+    entrypoint: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    daemons = entrypoint.Daemons("das")
+    for index in range(20):
+        daemons.start(f"slurmd of n{index}", ["false"])
+    with pytest.raises(SystemExit):
+        daemons.until(lambda: False, "slurmd")
+    assert capsys.readouterr().out.count("ended") < 2 * entrypoint.MOST_EARLY_ENDS
+
+
+def test_a_daemon_that_is_killed_while_the_cluster_starts_is_started_again_as_at_first(
+    entrypoint: ModuleType, tmp_path: Path
+) -> None:
+    started = tmp_path / "started"
+    text = f"#!/bin/sh\necho $1 >> {started}\n[ $(wc -l < {started}) -gt 3 ] || kill -9 $$\nexec sleep 60\n"
+    (command,) = program(tmp_path, "slurmctld", text)
+    daemons = entrypoint.Daemons("das")
+    entrypoint.REFUSES_WITHIN_HOST_S = 0.3
+    daemons.start("slurmctld", [command, "first"], restart=[command, "again"])
+    # The fourth start is that of a try, which is ended when it does not end; the fifth stays.
+    daemons.until(lambda: started.exists() and len(started.read_text().split()) == 5, "slurmctld")
+    assert started.read_text() == 5 * "first\n"
+    daemons.end("slurmctld")
+    os.wait()
+
+
+def test_a_cluster_that_is_ready_starts_a_daemon_again_however_often_it_ends(
+    entrypoint: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(entrypoint.time, "sleep", pauses.append)
+    daemons = entrypoint.Daemons("das")
+    daemons.start("slurmctld", ["false"])
+    while len(pauses) < 4 * entrypoint.MOST_EARLY_ENDS:
+        daemons.await_end()
+    assert "whenever" not in capsys.readouterr().out

@@ -1,5 +1,6 @@
 """State files that were lost: written again where they follow from others, read back or made anew where they do not."""
 
+import json
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,12 +11,13 @@ import docker.errors
 import pytest
 
 from emulator.containers import keys
-from emulator.containers.mounted_files import restore_files, secret_files, write_rendered
+from emulator.containers.mounted_files import renewed_routes, restore_files, secret_files, write_rendered
 from emulator.containers.names import USER
 from emulator.containers.progress import ignore
 from emulator.containers.state import (
     ClusterRecord,
     TestbedRecord,
+    TestbedSpec,
     TestbedState,
     remember,
     remembered,
@@ -25,6 +27,7 @@ from emulator.containers.state import (
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
 from emulator.model.project import PROJECT_ROOT
+from emulator.model.real_head import AgentSocket, Hop
 
 MINI = topology_named("mini")
 TEXT = (PROJECT_ROOT / "compose" / "mini.yaml").read_text()
@@ -171,3 +174,54 @@ def test_every_mounted_file_is_looked_after(testbed: TestbedState) -> None:
     known = {*secret_files(testbed), "topology.yaml", "broker.json"}
     assert {str(Path(path).relative_to(testbed.folder)) for path in mounted} <= known
     assert "token" in known
+
+
+HOME_KEY = Path("/home/alice/.ssh/das")
+DIRECT = (Hop(host="fs0", user="alice", key_file=HOME_KEY),)
+BY_AGENT = (
+    Hop(host="gate", user="alice", agent_key="AAAA"),
+    Hop(host="fs0", user="alice", key_file=HOME_KEY),
+)
+REAL = (
+    f"{{name: r, processor: native, clusters: [{{name: das, nodes: 2, ssh: {{address: alice@fs0, key: {HOME_KEY}}}}}]}}"
+)
+
+
+@pytest.fixture
+def real(testbed: TestbedState) -> TestbedState:
+    """The state of a testbed of one real cluster, whose head it knows."""
+    state = remember(testbed.record.model_copy(update={"clusters": ()}), REAL)
+    write_rendered(state)
+    (state.folder / "keys" / "known_hosts").write_text("fs0 ssh-ed25519 AAAA\n")
+    return state
+
+
+def asked_for(route: tuple[Hop, ...], inode: int | None = None, *lines: str) -> TestbedSpec:
+    agent = AgentSocket(path=Path("/tmp/ssh-x/agent"), inode=inode) if inode else None
+    return TestbedSpec("lab", Path("real.yaml"), known_heads=lines, routes={"das": route}, agent=agent)
+
+
+def test_a_way_that_the_topology_states_is_the_one_that_an_older_record_meant(real: TestbedState) -> None:
+    assert renewed_routes(real, asked_for(DIRECT), ignore) is None
+
+
+def test_another_way_is_recorded_and_the_broker_is_told(real: TestbedState) -> None:
+    lines = ("gate ssh-ed25519 BBBB", "fs0 ssh-ed25519 another")
+    renewed = renewed_routes(real, asked_for(BY_AGENT, 7, *lines), ignore)
+    assert renewed is not None
+    found = remembered("lab")
+    assert found is not None
+    assert found.record.routes == {"das": BY_AGENT}
+    assert "/tmp/ssh-x/agent:/root/ssh-agent:ro" in real.compose_file.read_text()
+    (head,) = json.loads(real.settings_file.read_text())["heads"]
+    assert [jump["host"] for jump in head["jumps"]] == ["gate"]
+    # A head that is known keeps its key.
+    known = (real.folder / "keys" / "known_hosts").read_text()
+    assert known == "fs0 ssh-ed25519 AAAA\ngate ssh-ed25519 BBBB\n"
+    assert renewed_routes(found, asked_for(BY_AGENT, 7, *lines), ignore) is None
+
+
+def test_another_agent_at_the_same_path_is_another_way(real: TestbedState) -> None:
+    first = renewed_routes(real, asked_for(BY_AGENT, 7), ignore)
+    assert first is not None
+    assert renewed_routes(first, asked_for(BY_AGENT, 8), ignore) is not None

@@ -10,8 +10,9 @@ import docker.errors
 import pytest
 
 from emulator.containers import readiness
+from emulator.containers.inspection import REMEDY, broker_faults
 from emulator.containers.progress import ignore
-from emulator.containers.readiness import await_broker, await_file_again, degraded, silent, unreached
+from emulator.containers.readiness import REFUSED, await_broker, await_file_again, degraded, silent, unreached
 from emulator.model.errors import ClusterUnreachable, TestbedNotUp
 
 NO_ENGINE: Any = None
@@ -49,6 +50,18 @@ def test_what_the_broker_does_not_reach_is_read_from_its_health(broker: tuple[st
     assert (unreached(nobody), silent(nobody), degraded(nobody)) == (None, [], "")
 
 
+def test_status_names_a_silent_cluster_and_a_full_disk_each_with_what_helps(broker: tuple[str, list[str]]) -> None:
+    url, lost = broker
+    assert broker_faults(url, "lab-journal") == []
+    assert broker_faults(url, "lab-journal", others=True) == [REMEDY]
+    lost.append("das")
+    silence, remedy, full = broker_faults(url, "lab-journal")
+    assert silence.startswith("Cluster 'das' does not say how many processors are idle")
+    assert remedy == REMEDY
+    assert "(disk is full)" in full
+    assert "the volume lab-journal" in full
+
+
 def test_a_proxy_is_not_asked_for_what_is_on_this_host(
     broker: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,8 +96,9 @@ def test_a_real_cluster_is_waited_for_a_while_and_an_emulated_one_to_the_end(
 class FailingContainer:
     """A container that ends `failures` times before its file appears; a double of the engine's."""
 
-    def __init__(self, failures: int) -> None:
+    def __init__(self, failures: int, exit_status: int = 1) -> None:
         self.failures, self.starts = failures, 1
+        self.attrs = {"State": {"ExitCode": exit_status}}
 
     @property
     def status(self) -> str:
@@ -123,3 +137,11 @@ def test_a_container_that_ends_before_it_is_ready_is_started_once_more() -> None
     client = OneContainer(FailingContainer(failures=2))
     with pytest.raises(ClusterUnreachable, match="no address"):
         await_file_again(client, "delft", "/ready", ignore)
+
+
+def test_a_container_whose_daemon_refuses_to_run_is_not_started_again() -> None:
+    container = FailingContainer(failures=1, exit_status=REFUSED)
+    client: Any = OneContainer(container)
+    with pytest.raises(ClusterUnreachable, match="The container delft did not become ready: no address"):
+        await_file_again(client, "delft", "/ready", ignore)
+    assert container.starts == 1

@@ -72,3 +72,12 @@ def test_a_command_in_a_block_parses(words):
 def test_a_command_in_a_sentence_exists(words):
     command, _ = leaf(words)
     assert command.name in words
+
+
+def test_no_example_of_curl_shows_the_token_on_its_command_line():
+    """Every user of a host sees the words of its commands."""
+    shown = [line for page in PAGES for line in text_of(page).splitlines() if line.lstrip().startswith("curl ")]
+    assert shown
+    for line in shown:
+        assert "-H @$HOME/.local/state/multicluster-testbed/" in line
+    assert "TOKEN" not in " ".join(shown).upper()

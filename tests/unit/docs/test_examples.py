@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.campaigns.simulated import SimulationOptions, simulate_workload
+from emulator.campaigns.simulated import simulate_workload
+from emulator.campaigns.simulated_workload import SimulationOptions
 from emulator.model.catalogue import topology_named
 from emulator.model.documents import read_document
 from emulator.model.job import JobSpecification

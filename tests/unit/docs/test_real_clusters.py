@@ -15,4 +15,4 @@ def test_the_topology_has_one_emulated_cluster_and_one_real_one():
     assert [cluster.is_real for cluster in topology.clusters] == [False, True]
     head = topology.cluster("das").ssh
     assert head is not None
-    assert (head.user, head.host, head.port, head.partition) == ("alice", "fs0.das.example", 22, "defq")
+    assert (head.ssh_command, head.partition) == ("ssh -p 22 alice@fs0.das.example", "defq")

@@ -32,7 +32,8 @@ def templates(source: Path) -> Iterator[str]:
             yield re.sub(r"\{[^}]*\}", VALUE, node.value)
 
 
-SAID = [text for file in sorted((PROJECT_ROOT / "emulator").rglob("*.py")) for text in templates(file)]
+SOURCES = [file for folder in ("emulator", "images") for file in sorted((PROJECT_ROOT / folder).rglob("*.py"))]
+SAID = [text for file in SOURCES for text in templates(file)]
 
 
 def test_the_page_quotes_messages() -> None:

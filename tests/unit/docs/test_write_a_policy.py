@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.campaigns.simulated import SimulationOptions, simulate_workload
+from emulator.campaigns.simulated import simulate_workload
+from emulator.campaigns.simulated_workload import SimulationOptions
 from emulator.model.project import PROJECT_ROOT
 
 BLOCKS = re.findall(

@@ -1,5 +1,7 @@
 """Real clusters in a topology: what their heads may state, and what no topology may claim of their links."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from emulator.model.documents import document_text, parse_document
 from emulator.model.errors import InvalidInput, UnknownName
-from emulator.model.real_head import RealHead, SbatchOption
+from emulator.model.real_head import Hop, RealHead, SbatchOption
 from emulator.model.topology import Topology
 
 FINGERPRINT = "SHA256:" + 43 * "a"
@@ -39,8 +41,15 @@ def parsed(text: str) -> Topology:
 def test_a_head_is_taken_apart_into_user_host_and_port():
     head = parsed(HALF_REAL).cluster("das").ssh
     assert head is not None
-    assert (head.user, head.host, head.port) == ("alice", "fs0.das.example", 2222)
-    assert RealHead(address="bob@10.0.0.7", key="/keys/das").port == 22
+    assert head.hop == Hop(host="fs0.das.example", port=2222, user="alice", key_file=Path("~/.ssh/das").expanduser())
+    assert RealHead(address="bob@10.0.0.7", key="/keys/das").ssh_command == "ssh -p 22 bob@10.0.0.7"
+
+
+def test_a_head_without_a_user_is_a_host_of_the_ssh_configuration_which_knows_the_rest():
+    text = HALF_REAL.replace("alice@fs0.das.example:2222", "das5").replace("      key: ~/.ssh/das\n", "")
+    head = parsed(text).cluster("das").ssh
+    assert head is not None
+    assert (head.hop, head.ssh_command) == (None, "ssh das5")
 
 
 def test_paths_are_asked_of_emulated_clusters_only_and_none_is_claimed_of_a_real_one():
@@ -70,7 +79,7 @@ def test_a_topology_with_a_real_cluster_is_read_again_as_it_was_written():
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("      key: ~/.ssh/das\n", "", "clusters.1.ssh.key: this key is missing"),
+        ("      key: ~/.ssh/das\n", "", "clusters.1.ssh: key: alice@fs0.das.example:2222 needs one"),
         ("~/.ssh/das", "das.key", "clusters.1.ssh.key: must match"),
         ("~/.ssh/das", '"/keys/das:/etc/shadow"', "clusters.1.ssh.key"),
         ("~/.ssh/das", '"/keys/$HOME"', "clusters.1.ssh.key"),
@@ -103,7 +112,8 @@ def test_what_cannot_be_meant_is_refused_in_one_sentence(old, new, said):
 @pytest.mark.parametrize(
     "address",
     [
-        "", "host", "@host", "alice@", "alice@host:", "alice@host:0", "alice@host:65536", "alice@host:22:22",
+        "", "host:22", "-oProxyCommand=id", "das;id", "das\n",
+        "@host", "alice@", "alice@host:", "alice@host:0", "alice@host:65536", "alice@host:22:22",
         "-oProxyCommand=id@host", "alice@-oProxyCommand=id", "alice@host;id", "alice@$(id)", "al ice@host",
         "alice@host\n", "alice@host\nHost *", "alice@host,other", "alice@ho..st", "alice@host:２２", "ålice@host",
     ],

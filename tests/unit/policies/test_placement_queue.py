@@ -41,7 +41,7 @@ def test_a_job_that_fits_starts_at_its_submission():
 def test_a_job_that_does_not_fit_waits_for_the_scan_one_interval_later():
     queue = PlacementQueue(scan_interval_s=4)
     assert decide(queue, Arrival(job(1, 8)), state_at(10, 4, 4)) == []
-    assert (queue.waiting(), queue.next_scan_s()) == ([1], 14)
+    assert (list(queue.waiting()), queue.next_scan_s()) == ([1], 14)
     (start,) = decide(queue, Scan(), state_at(14, 8, 4))
     assert (start.job_id, start.tries) == (1, 2)
 
@@ -52,7 +52,7 @@ def test_a_scan_tries_every_job_head_first_on_what_the_earlier_ones_left():
         decide(queue, Arrival(job(number, size)), state_at(0, 0, 0))
     starts = decide(queue, Scan(), state_at(4, 9, 7))
     assert [start.job_id for start in starts] == [2, 3]
-    assert queue.waiting() == [1, 4]
+    assert list(queue.waiting()) == [1, 4]
     assert queue.next_scan_s() == 8
 
 
@@ -81,7 +81,7 @@ def test_a_job_tried_more_often_than_the_threshold_is_given_up():
     (reject,) = decide(queue, Scan(), state_at(8, 0))
     assert isinstance(reject, Reject)
     assert (reject.job_id, reject.tries) == (1, 3)
-    assert queue.waiting() == []
+    assert list(queue.waiting()) == []
 
 
 def test_a_withdrawn_job_is_not_tried_again():

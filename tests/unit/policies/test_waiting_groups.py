@@ -62,10 +62,10 @@ class System:
             if isinstance(answer, Start):
                 self.state = self.state.after(answer.placement)
                 self.held[answer.job_id] = answer.placement
-        return answers, self.queue.snapshot(), self.queue.tries(), self.queue.waiting(), self.queue.next_scan_s()
+        return answers, self.queue.snapshot(), self.queue.tries(), list(self.queue.waiting()), self.queue.next_scan_s()
 
     def _event(self, kind, number, request):
-        waiting = self.queue.waiting()
+        waiting = list(self.queue.waiting())
         if kind == "arrival":
             return Arrival(WaitingJob(number, request))
         if kind == "departure" and self.held:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from emulator.campaigns.simulated import SimulationOptions, simulate_workload
+from emulator.campaigns.simulated import simulate_workload
+from emulator.campaigns.simulated_workload import SimulationOptions
 from emulator.model.records import ComponentRow, JobRow, LinkRow, RunKind
 from emulator.runs.run_directory import read_manifest, read_rows, replace_manifest, replace_rows
 

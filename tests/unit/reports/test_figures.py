@@ -339,6 +339,16 @@ def test_steps_hold_the_sum_of_all_changes_until_then(changes):
         assert value == sum(by for at_s, by in changes if at_s <= time_s)
 
 
+@given(
+    st.lists(st.tuples(st.integers(0, 20), st.integers(-3, 5)), max_size=12), st.integers(-2, 22), st.integers(1, 10)
+)
+def test_a_mean_between_timestamps_is_that_of_every_instant_between_them(changes, begin_s, width_s):
+    found = steps({"count": changes})
+    held = [sum(by for at_s, by in changes if at_s <= instant) for instant in range(begin_s, begin_s + width_s)]
+    mean = mean_between(found.times_s, found.values["count"], begin_s, begin_s + width_s)
+    assert mean == pytest.approx(sum(held) / width_s)
+
+
 @given(st.lists(st.floats(0, 10), min_size=30, max_size=60, unique=True))
 def test_thinned_steps_keep_the_mean_and_the_largest_value(times_s):
     found = Steps(sorted(times_s), {"count": [float(place % 7) for place in range(len(times_s))]})

@@ -156,7 +156,7 @@ def test_execution_by_clusters_compares_jobs_that_differ_in_length_by_their_iter
 
 
 def test_files_tell_their_cases_apart_by_replicas(w50):
-    runs = [CampaignRun(w50), CampaignRun(like(w50, workload={"input_files": {"replicas": [1, 3]}}))]
+    runs = [CampaignRun.of(w50), CampaignRun.of(like(w50, workload={"input_files": {"replicas": [1, 3]}}))]
     assert [run.replicas for run in runs] == [3, None]
     assert of_case(runs, "w50", "cf", 3) == runs[:1]
     assert of_case(runs, "w50", "cf") == runs
@@ -216,12 +216,12 @@ def test_total_utilization_needs_a_background_load(w50):
 
 
 def _total(run: Timelines) -> float:
-    shares = CampaignRun(run).shares
+    shares = CampaignRun.of(run).shares
     return sum(shares["coallocation"] + shares["pwt"]) / 10
 
 
 def test_queues_are_counted_and_saturation_is_what_waits_at_the_end(w50):
-    run = CampaignRun(w50)
+    run = CampaignRun.of(w50)
     found = parts([w50], "C39")
     assert found["W50, cf, 3 replicas, longest queue, above 10 and below 40"].value == run.longest_queue
     says = "W50, cf, 3 replicas, jobs waiting at the end of the arrivals, more than 10"
@@ -293,12 +293,12 @@ def test_a_ratio_of_pairs_leaves_out_what_they_have_in_common():
 
 
 def test_one_run_alone_is_divided_into_batches_of_consecutive_jobs(w1):
-    run = CampaignRun(w1)
+    run = CampaignRun.of(w1)
     around = mean_of([run], wait_s)
     assert around is not None
     assert around.n == 10
     assert around.value == pytest.approx(sum(job.wait_time_s or 0.0 for job in run.jobs) / 40)
-    other = CampaignRun(like(w1, seed=9))
+    other = CampaignRun.of(like(w1, seed=9))
     assert ratio_of([run], wait_s, [other]) is not None
 
 

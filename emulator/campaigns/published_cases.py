@@ -1,0 +1,88 @@
+"""The published campaigns, each under every policy that a claim compares, as simulations that leave run directories."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from emulator.campaigns.simulated import simulate_workload
+from emulator.campaigns.simulated_workload import SimulationOptions
+from emulator.model.errors import InvalidInput
+from emulator.simulator.sweep import Outcome, ReportSweep, Sweep
+
+PLACED: Final = tuple((campaign, policy) for campaign in ("W1", "W2") for policy in ("wf", "cm", "fcm"))
+"""Campaigns and policies of "Communication-Aware Job Placement Policies", section 5.2."""
+
+WITH_FILES: Final = tuple(
+    (campaign, policy, replicas) for campaign in ("W30", "W50") for policy in ("cf", "wf") for replicas in (1, 3)
+)
+"""Campaigns, policies and replicas of "An Evaluation of the Close-to-Files Policy", section 4.3."""
+
+HEAVY_BANDS: Final = ("45-55", "55-65")
+"""The background loads in percent under which that paper ran W50 with `cf` once more."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedCase:
+    """One run of a published campaign: its policy, its replicas and band where they are stated, and its seed."""
+
+    campaign: str
+    policy: str
+    replicas: int | None
+    band: str | None
+    seed: int
+    jobs: int | None
+    folder: Path
+
+    @property
+    def key(self) -> str:
+        """The name of its run directory."""
+        parts = [self.campaign.lower(), self.policy]
+        parts += [] if self.replicas is None else [f"{self.replicas}-replicas"]
+        parts += [] if self.band is None else [f"band-{self.band}"]
+        return "-".join([*parts, f"seed-{self.seed}"])
+
+    @property
+    def path(self) -> Path:
+        """Its run directory, which is there once it has been simulated."""
+        return self.folder / self.key
+
+    def run(self) -> Outcome:
+        """Simulate it; its run directory is written whole or not at all."""
+        part = self.folder / f"{self.key}.part"
+        shutil.rmtree(part, ignore_errors=True)
+        options = SimulationOptions(
+            policy=self.policy, replicas=self.replicas, band=self.band, seed=self.seed, jobs=self.jobs
+        )
+        simulate_workload(self.campaign, options, out=part)
+        part.rename(self.path)
+        return {}
+
+
+def published_cases(folder: Path, seeds: int, jobs: int | None = None) -> Sequence[PublishedCase]:
+    """Return every case with the seeds 1, 2, ...; it has the published number of jobs unless `jobs` are stated.
+
+    Raises:
+        InvalidInput: if there is no seed.
+    """
+    if seeds < 1:
+        raise InvalidInput(f"--simulate: must be at least 1, not {seeds}.")
+    return [
+        PublishedCase(campaign, policy, replicas, band, seed, jobs, folder)
+        for seed in range(1, seeds + 1)
+        for campaign, policy, replicas, band in (
+            *((*placed, None, None) for placed in PLACED),
+            *((*with_files, None) for with_files in WITH_FILES),
+            *(("W50", "cf", 1, band) for band in HEAVY_BANDS),
+        )
+    ]
+
+
+def simulate_cases(
+    cases: Sequence[PublishedCase], client: Any, report_progress: ReportSweep = lambda progress: None
+) -> None:
+    """Simulate `cases` on the workers of a dask client, all but those whose run directories are there already."""
+    Sweep(client, None, report_progress).outcomes([case for case in cases if not case.path.exists()])

@@ -1,0 +1,222 @@
+"""What a user may name to be simulated: a campaign, a job list, a log, or the stream of a published study.
+
+A campaign has a topology, a discipline and middleware of its own. A file has jobs only, and is simulated without
+middleware by default, as in the published simulations.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from emulator.campaigns.modelled_jobs import timed_jobs
+from emulator.campaigns.simulated_background import controlled_background
+from emulator.campaigns.simulated_workload import NO_OVERHEAD, SimulatedWorkload, SimulationOptions
+from emulator.model.catalogue import GENERATED_FROM, equal_clusters, topology_named
+from emulator.model.errors import InvalidInput, UnknownName, nearest
+from emulator.model.names import spelled
+from emulator.model.project import CAMPAIGNS, DOCUMENT_SUFFIXES, names_in
+from emulator.model.stream import StreamJob
+from emulator.model.topology import Topology
+from emulator.policies.names import policy_name, queue_name
+from emulator.runs.input_files import stated_surroundings
+from emulator.simulator.runtime import FactorTable
+from emulator.simulator.runtime_tables import read_factors
+from emulator.simulator.simulation import admission
+from emulator.simulator.study_streams import StudyWorkload, study_workload, study_workloads
+from workloads.campaign import campaign_named
+from workloads.job_lists import Check, read_job_list
+from workloads.swf import Remark, read_swf
+from workloads.swf_stream import swf_jobs
+
+DEFAULT_TOPOLOGY: Final = "mini"
+DEFAULT_QUEUE: Final = "placement"
+DEFAULT_STREAM_JOBS: Final = 100_000
+
+
+def prepared(source: str, options: SimulationOptions) -> SimulatedWorkload:
+    """Prepare the workload `source`: a job list (``.jsonl``), a log (``.swf``, ``.swf.gz``), a campaign or a stream.
+
+    Raises:
+        InvalidInput: if it cannot be read, or an option contradicts it.
+        UnknownName: if nothing has that name.
+    """
+    _check(options)
+    options = _as_spelled(options)
+    path = Path(source)
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes[-1:] == [".jsonl"]:
+        return _from_job_list(path, options)
+    if suffixes[-1:] == [".swf"] or suffixes[-2:] == [".swf", ".gz"]:
+        return _from_log(path, options)
+    if path.suffix.lower() in DOCUMENT_SUFFIXES or spelled(source, names_in(CAMPAIGNS)):
+        return _from_campaign(source, options)
+    return _from_study(_stream(source), options)
+
+
+def factors_named(text: str | None, grid: int | None) -> FactorTable | float | None:
+    """Return the factor or the table of factors that ``--extension-factors`` names; None if it is left out.
+
+    Raises:
+        InvalidInput: if the table cannot be used, or `grid` is given without one.
+    """
+    try:
+        factor = None if text is None else float(text)
+    except ValueError:
+        return read_factors(Path(text or ""), grid)
+    if grid is not None:
+        raise InvalidInput("--grid: goes with a table of --extension-factors, which a single factor is not.")
+    return factor
+
+
+def _as_spelled(options: SimulationOptions) -> SimulationOptions:
+    """Return `options` with the names of the testbed's own policies and disciplines as they are spelled."""
+    policy = None if options.policy is None else policy_name(options.policy)
+    return replace(options, policy=policy, queue=None if options.queue is None else queue_name(options.queue))
+
+
+def _stream(source: str) -> StudyWorkload:
+    """Return the stream of a study called `source`.
+
+    Raises:
+        UnknownName: if nothing that can be simulated has that name.
+    """
+    try:
+        return study_workload(source)
+    except UnknownName as error:
+        campaigns = names_in(CAMPAIGNS)
+        near = nearest(source, [*campaigns, *study_workloads()])
+        suggested = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+        raise UnknownName(
+            f"There is no workload {source!r} (give a .jsonl or .swf file, a campaign - {', '.join(campaigns)} -, "
+            f"or the stream of a study such as 25-25-25-25 with --load{suggested})."
+        ) from error
+
+
+def _check(options: SimulationOptions) -> None:
+    for option, value in (("--jobs", options.jobs), ("--component-limit", options.component_limit)):
+        if value is not None and value < 1:
+            raise InvalidInput(f"{option}: must be at least 1, not {value}.")
+    for option, value in (("--warm-up", options.warm_up_jobs), ("--seed", options.seed)):
+        if value < 0:
+            raise InvalidInput(f"{option}: must be 0 or more, not {value}.")
+    if options.quota is not None and not 0 < options.quota <= 1:
+        raise InvalidInput(f"--quota: must lie above 0 and be at most 1, not {options.quota}.")
+
+
+def _refuse(options: SimulationOptions, kind: str, *names: str) -> None:
+    """Refuse options that mean nothing for a workload of this `kind`, rather than ignore them."""
+    for option in names:
+        if getattr(options, option) is not None:
+            raise InvalidInput(f"--{option.replace('_', '-')}: means nothing for {kind}; leave it out.")
+
+
+def _topology(options: SimulationOptions, default: str) -> Topology:
+    """Return the topology that the options name or state the clusters of, or the one named `default`."""
+    if options.clusters is None:
+        return topology_named(options.topology or default)
+    if options.topology is not None:
+        raise InvalidInput("--clusters: generates a topology, so --topology means nothing; leave one of the two out.")
+    return equal_clusters(options.clusters)
+
+
+def _from_job_list(path: Path, options: SimulationOptions) -> SimulatedWorkload:
+    _refuse(options, "a job list", "band", "replicas", "jobs", "load", "component_limit")
+    topology, queue = _topology(options, DEFAULT_TOPOLOGY), options.queue or DEFAULT_QUEUE
+    jobs = read_job_list(path, _admission(topology, queue, options))
+    return _of_file(path, jobs, topology, queue, options)
+
+
+def _from_log(path: Path, options: SimulationOptions) -> SimulatedWorkload:
+    _refuse(options, "a log", "band", "replicas", "jobs", "load")
+    topology, queue = _topology(options, DEFAULT_TOPOLOGY), options.queue or DEFAULT_QUEUE
+    log = read_swf(path)
+    found = swf_jobs(
+        log,
+        path,
+        clusters=len(topology.clusters),
+        component_limit=options.component_limit,
+        seed=options.seed,
+        check=_admission(topology, queue, options),
+    )
+    return _of_file(path, found.jobs, topology, queue, options, log.remarks + found.left_out)
+
+
+def _of_file(
+    path: Path,
+    jobs: Iterable[StreamJob],
+    topology: Topology,
+    queue: str,
+    options: SimulationOptions,
+    remarks: tuple[Remark, ...] = (),
+) -> SimulatedWorkload:
+    return SimulatedWorkload(
+        path.name,
+        jobs,
+        topology,
+        options.policy,
+        queue,
+        options.quota,
+        middleware=topology.middleware if options.middleware else None,
+        runtime=1.0 if options.runtime is None else options.runtime,
+        remarks=remarks,
+    )
+
+
+def _from_campaign(source: str, options: SimulationOptions) -> SimulatedWorkload:
+    _refuse(options, "a campaign", "load", "component_limit")
+    campaign = campaign_named(source)
+    topology = _topology(options, campaign.topology)
+    stated = options.topology or (None if options.clusters is None else topology.name)
+    campaign = campaign.changed(jobs=options.jobs, topology=stated, quota=options.quota)
+    campaign = campaign.scheduled(options.queue, options.policy).under_band(options.band)
+    campaign = campaign.replicated(options.replicas)
+    found = timed_jobs(campaign, topology, options.seed, options.runtime)
+    overhead = NO_OVERHEAD if options.middleware is False else topology.middleware or NO_OVERHEAD
+    overhead = overhead.divided(campaign.time_scale)
+    return SimulatedWorkload(
+        campaign.name,
+        found.jobs,
+        topology,
+        campaign.policy,
+        campaign.queue,
+        campaign.quota,
+        scanning=campaign.scanning,
+        middleware=overhead,
+        runtime=found.runtime,
+        surroundings=stated_surroundings(topology, found.files) if found.files else None,
+        background=controlled_background(campaign, topology, options.seed),
+        record=campaign.model_dump(mode="json"),
+        provenance=found.provenance,
+    )
+
+
+def _from_study(workload: StudyWorkload, options: SimulationOptions) -> SimulatedWorkload:
+    _refuse(options, "the stream of a study", "band", "replicas", "component_limit")
+    if options.load is None or not 0 < options.load < math.inf:
+        instead = "" if options.load is None else f", not {options.load:g}"
+        needed = f"the stream {workload.name!r} needs a gross utilization, for instance --load 0.85"
+        raise InvalidInput(f"--load: {needed}{instead}.")
+    topology, queue = _topology(options, GENERATED_FROM), options.queue or "gs"
+    sizes = [cluster.processors for cluster in topology.clusters]
+    return SimulatedWorkload(
+        workload.name,
+        workload.stream(options.load, queue, sizes).jobs(options.jobs or DEFAULT_STREAM_JOBS, options.seed),
+        topology,
+        options.policy,
+        queue,
+        options.quota,
+        middleware=topology.middleware if options.middleware else None,
+        runtime=workload.runtime if options.runtime is None else options.runtime,
+    )
+
+
+def _admission(topology: Topology, queue: str, options: SimulationOptions) -> Check:
+    check = admission(topology, queue, options.policy, options.quota).check
+    if options.estimate_factor is None:
+        return check
+    # The estimates are drawn when the jobs are simulated; whether a job fits does not depend on them.
+    return lambda job: check(replace(job, request=replace(job.request, estimate_s=job.service_s)))
