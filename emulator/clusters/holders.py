@@ -14,13 +14,22 @@ from emulator.model.settings import Head
 
 HOLDER: Final = f"""#!/bin/sh
 note() {{ printf '%s %s %s %s\\n' "$1" "$(date +%s.%N)" "$SLURM_JOB_NAME" "$SLURM_JOB_ID" >> {FOLDER}/events; }}
-trap 'note ended; exit 0' TERM INT HUP
+end() {{
+    note ended
+    read -r parent < /proc/$PPID/comm && [ "$parent" = salloc ] && kill -KILL $PPID
+    exit 0
+}}
+trap end TERM INT HUP
 note claimed
 sleep infinity &
 wait
 note ended
 """
-"""The script of a holder, which the commands that begin one read from their standard input."""
+"""The script of a holder, which the commands that begin one read from their standard input.
+
+A holder that Slurm ends also ends its `salloc`: one that hears twice of its job's end waits in a busy loop, for ever, for
+a command that has ended (Slurm 22.05).
+"""
 
 _HOLD_AT_ONCE: Final = """holder=$(cat) && said=$(mktemp) || exit
 setsid salloc --kill-command=TERM {wanted} sh -c "$holder" < /dev/null > /dev/null 2> "$said" &

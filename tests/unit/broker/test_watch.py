@@ -114,7 +114,7 @@ def test_the_queue_has_tries_and_a_reason_why_its_head_waits(setup, watcher):
     setup.submit(8, 4)
     waiting = setup.submit(8, 8, name="large")
     setup.submit(8, 6)
-    watcher.until(lambda moment: moment.waiting_in_all == 2 and moment.waiting[0].tries > 0)
+    watcher.until(lambda moment: len(moment.waiting) == 2 and moment.waiting[0].tries > 0)
     moment = watcher.watch.moment()
     assert moment.is_ordered
     assert moment.waiting[0].job.id == waiting

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from emulator.clusters import slurm
+from emulator.clusters.holders import HOLDER
 from emulator.clusters.nodes import shares
 from emulator.clusters.protocol import NodeShare
 from emulator.clusters.slurm import SlurmCluster
+from emulator.clusters.slurm_events import FOLDER
 from emulator.clusters.ssh import Completed
 from emulator.model.errors import ClaimFailed, ClusterUnreachable
 from emulator.model.settings import BrokerSettings, Head
@@ -131,6 +133,33 @@ def test_the_holder_of_a_claim_that_slurm_has_forgotten_ends_and_no_other(holder
 def test_what_a_former_broker_of_this_testbed_held_ends_however_young_it_is(holders):
     cluster(OWN).release_all()
     assert [has_ended(holder) for holder in holders] == [True, True, False]
+
+
+@pytest.mark.parametrize(("parent", "ends"), [("salloc", True), ("slurmstepd", False)])
+def test_a_holder_that_is_ended_leaves_no_salloc_that_waits_in_a_busy_loop(tmp_path, parent, ends):
+    program, events = tmp_path / parent, tmp_path / "events"
+    program.symlink_to("/bin/bash")
+    script = HOLDER.replace(f"{FOLDER}/events", str(events)).replace("note claimed", "note claimed; echo $$ >&3")
+    reading, writing = os.pipe()
+    waiting = f"exec 3>&{writing}; sh -c \"$HOLDER_SCRIPT\"; sleep 60"
+    environment = os.environ | {"HOLDER_SCRIPT": script, "SLURM_JOB_NAME": "t.0-1.1-das", "SLURM_JOB_ID": "7"}
+    starter = subprocess.Popen(
+        [program, "-c", waiting], env=environment, pass_fds=[writing], start_new_session=True, stdout=subprocess.DEVNULL
+    )
+    try:
+        os.close(writing)
+        os.kill(int(os.read(reading, 20)), signal.SIGTERM)
+        if ends:
+            assert starter.wait(60) == -signal.SIGKILL
+        else:
+            with pytest.raises(subprocess.TimeoutExpired):
+                starter.wait(0.5)
+        assert [line.split()[0] for line in events.read_text().splitlines()] == ["claimed", "ended"]
+    finally:
+        os.close(reading)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(starter.pid, signal.SIGKILL)
+        starter.wait()
 
 
 @pytest.mark.parametrize(("testbed", "released"), [("t", ["--quiet", "8"]), ("t-two", ["--quiet", "9"])])
