@@ -130,9 +130,9 @@ class Messenger:
         """Whether this rank sends messages that are not paced, and so take as long as they take on the host."""
         return bool(self._post.any_unpaced_sends)
 
-    def take_send_lateness_ns(self) -> int:
-        """Return the largest lateness of an unpaced message since the last call, in host nanoseconds, and reset it."""
-        lateness_ns, self._post.send_lateness_ns = int(self._post.send_lateness_ns), 0
+    def take_passed_lateness_ns(self) -> int:
+        """Return the largest lateness that real messages took along since the last call, in host nanoseconds."""
+        lateness_ns, self._post.passed_lateness_ns = int(self._post.passed_lateness_ns), 0
         return lateness_ns
 
     def take_standstills_ns(self) -> list[tuple[int, int]]:

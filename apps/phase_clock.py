@@ -41,8 +41,8 @@ class EmulatedProcessor(Protocol):
         """How far the rank may run ahead, in host nanoseconds."""
         ...
 
-    def take_send_lateness_ns(self) -> int:
-        """Return the largest lateness of an unpaced message since the last call, in host nanoseconds, and reset it."""
+    def take_passed_lateness_ns(self) -> int:
+        """Return the largest lateness that real messages took along since the last call, in host nanoseconds."""
         ...
 
     def take_standstills_ns(self) -> list[tuple[int, int]]:
@@ -87,7 +87,7 @@ class PhaseClock:
         self._cpu_started_ns = time.process_time_ns()
         timestamp_ns = time.monotonic_ns()
         self._processor.timestamp_ns = timestamp_ns
-        self._processor.take_send_lateness_ns()
+        self._processor.take_passed_lateness_ns()
         self._processor.take_standstills_ns()
         self._loop_started_ns = self._phase_started_ns = self._iteration_started_ns = timestamp_ns
 
@@ -163,7 +163,7 @@ class PhaseClock:
         gc.enable()
 
     def _carry_lateness(self) -> None:
-        self._host_lateness_s += seconds_from_nanoseconds(self._processor.take_send_lateness_ns())
+        self._host_lateness_s += seconds_from_nanoseconds(self._processor.take_passed_lateness_ns())
         self._carried[_LATENESS] = self._host_lateness_s
 
     def _close_phase(self) -> int:

@@ -113,7 +113,7 @@ cdef class Post:
     cdef public long long paced_messages
     cdef public long long late_messages
     cdef public long long host_lateness_max_ns
-    cdef public long long send_lateness_ns
+    cdef public long long passed_lateness_ns
     cdef readonly int rank
     cdef MPI_Comm communicator
     cdef object shared, find_sockets
@@ -212,7 +212,11 @@ cdef class Post:
         """Wait until an unpaced message may leave, at the processor's timestamp, and note how late it leaves."""
         if self.timestamp_ns > host_now_ns():
             host_sleep_until_ns(self.timestamp_ns)
-        self.send_lateness_ns = max(self.send_lateness_ns, host_now_ns() - self.timestamp_ns)
+        self.pass_lateness(host_now_ns() - self.timestamp_ns)
+
+    cdef void pass_lateness(self, long long lateness_ns):
+        """Note host time that is no emulated time and goes into what other ranks, or this one, take for it."""
+        self.passed_lateness_ns = max(self.passed_lateness_ns, lateness_ns)
 
     def wait_until_timestamp(self):
         """Sleep until the host's clock reaches the emulated processor's timestamp."""
@@ -482,6 +486,9 @@ cdef class MessageSet:
         if self.paced_receives:
             timestamp_ns = max(timestamp_ns, self.taken_in_ns())
         now_ns = host_now_ns()
+        if self.unpaced_receives and post.any_paced and not self.waited_for_far:
+            # Nothing was waited for from afar, so what is late here was late before, or is this rank itself.
+            post.pass_lateness(now_ns - timestamp_ns)
         if in_host_time:
             timestamp_ns = max(timestamp_ns, now_ns) + (post.far_extra_ns if self.waited_for_far else 0)
         elif now_ns - timestamp_ns > LATE_NS:

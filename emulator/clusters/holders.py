@@ -27,8 +27,8 @@ note ended
 """
 """The script of a holder, which the commands that begin one read from their standard input.
 
-A holder that Slurm ends also ends its `salloc`: one that hears twice of its job's end waits in a busy loop, for ever, for
-a command that has ended (Slurm 22.05).
+A holder that Slurm ends also ends its `salloc`. One that hears twice of its job's end waits in a busy loop, for ever,
+for a command that has ended (Slurm 22.05).
 """
 
 _HOLD_AT_ONCE: Final = """holder=$(cat) && said=$(mktemp) || exit

@@ -41,7 +41,7 @@ OF_EACH_KIND = (
     "link's delay: four times as long",
     None,
     "cluster's CPU quota: a two-hundredth of a core",
-    "ranks stand still: all, 1.5 s",
+    "ranks stand still: one of them, 1.5 s",
     "stranger's stream: as fast as it can",
 )
 """A change of the programmed links, a job without any disturbance, a lack of a container's resource, and two that take

@@ -39,7 +39,7 @@ class Processor:
         self._lateness_s: Iterator[float] = iter((9.0, *host_send_lateness_s))
         self._standstills_ns = iter([(1, 5), (1_000, 3_000)])
 
-    def take_send_lateness_ns(self) -> int:
+    def take_passed_lateness_ns(self) -> int:
         return int(next(self._lateness_s, 0.0) * 1e9)
 
     def take_standstills_ns(self) -> list[tuple[int, int]]:

@@ -141,7 +141,7 @@ def test_a_holder_that_is_ended_leaves_no_salloc_that_waits_in_a_busy_loop(tmp_p
     program.symlink_to("/bin/bash")
     script = HOLDER.replace(f"{FOLDER}/events", str(events)).replace("note claimed", "note claimed; echo $$ >&3")
     reading, writing = os.pipe()
-    waiting = f"exec 3>&{writing}; sh -c \"$HOLDER_SCRIPT\"; sleep 60"
+    waiting = f'exec 3>&{writing}; sh -c "$HOLDER_SCRIPT"; sleep 60'
     environment = os.environ | {"HOLDER_SCRIPT": script, "SLURM_JOB_NAME": "t.0-1.1-das", "SLURM_JOB_ID": "7"}
     starter = subprocess.Popen(
         [program, "-c", waiting], env=environment, pass_fds=[writing], start_new_session=True, stdout=subprocess.DEVNULL
