@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
 from apps.grid import equal_components
 from apps.registry import application_named
-from emulator.cli.completion import topologies
+from emulator.cli.completion import runs, topologies
 from emulator.cli.export import Exchange, InterconnectOption
 from emulator.cli.options import JsonOption
 from emulator.cli.tables import show_rows
 from emulator.fidelity.iteration.accuracy import computing_share
 from emulator.fidelity.iteration.predicted import ModelJob, Predicted, predicted
+from emulator.measurement.beside_model import BesideModel, beside_model
 from emulator.model.catalogue import topology_named
 from emulator.model.counts import number_of
 from emulator.model.errors import ImpossibleRequest, InvalidInput
@@ -21,7 +24,9 @@ from emulator.model.interconnects import WhichInterconnect
 from emulator.model.names import named_among
 from emulator.model.topology import Topology
 from emulator.model.uncertainty import RelativeError
+from emulator.runs.run_directory import read_run
 
+DEFAULT_APPLICATION: Final = "poisson"
 DEFAULT_TOPOLOGY: Final = "das2-2003"
 DEFAULT_PROCESSORS: Final = 16
 DEFAULT_GRID: Final = 400
@@ -35,7 +40,7 @@ def register(app: typer.Typer) -> None:
 
 
 def predict(
-    application: Annotated[str, typer.Option("--app", help="The application.")] = "poisson",
+    application: Annotated[str, typer.Option("--app", help="The application.")] = DEFAULT_APPLICATION,
     grid: Annotated[
         int | None, typer.Option(min=1, help="Its grid points along a side.", show_default=str(DEFAULT_GRID))
     ] = None,
@@ -59,6 +64,10 @@ def predict(
     iterations: Annotated[
         int | None, typer.Option(min=1, help="Also predict the runtime of this number of iterations.")
     ] = None,
+    like: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="Predict the jobs of a live run, beside what they took.", autocompletion=runs),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Predict an iteration of a job, and how much longer it takes than in one cluster, with 95% intervals.
@@ -67,6 +76,17 @@ def predict(
 
     Example: testbed predict --app poisson --grid 1000 --processors 48 --split 24,16,8
     """
+    if like is not None:
+        _check_alone(
+            {
+                "--app": application != DEFAULT_APPLICATION, "--grid": grid, "--processors": processors,
+                "--split": split, "--on": on, "--topology": topology != DEFAULT_TOPOLOGY,
+                "--interconnect": interconnect, "--processors-per-node": processors_per_node, "--exchange": exchange,
+                "--iterations": iterations,
+            }
+        )  # fmt: skip
+        _show_beside(beside_model(read_run(like)), as_json=as_json)
+        return
     system = topology_named(topology)
     if system.processor.costs is None:
         raise InvalidInput(f"{system.name}: its processors are unpaced, so nothing is known of them.")
@@ -83,6 +103,49 @@ def predict(
     show_rows([_shown(row)], as_json=False, title=f"By the model, on {row['clusters']} of {system.name}; milliseconds")
     if system.uncertainty is None:
         print("No intervals: the topology states no uncertainty (`testbed calibrate --table` finds it).")
+
+
+def _check_alone(stated: Mapping[str, object]) -> None:
+    """Raise `InvalidInput` if an option is stated that describes a job, where a run tells its jobs."""
+    for name, value in stated.items():
+        if value:
+            raise InvalidInput(f"{name}: jobs and topology are those of the run that --like names; leave it out.")
+
+
+def _show_beside(found: Sequence[BesideModel], *, as_json: bool) -> None:
+    if as_json:
+        show_rows([_beside_row(each) for each in found], as_json=True)
+        return
+    shown = [
+        {
+            "job": f"{each.job.application} {each.job.grid or ''}".strip(),
+            "split": "+".join(str(size) for _, size in each.job.parts),
+            "clusters": ",".join(each.job.clusters),
+            "jobs": each.jobs,
+            "iteration": _milliseconds(each.iteration_s),
+            "predicted": _milliseconds(each.predicted_s),
+            "error": f"{each.error:+.1%}",
+            "verdict": each.judgement,
+        }
+        for each in found
+    ]
+    show_rows(shown, as_json=False, title="Measured and predicted iterations; milliseconds")
+    errors = [abs(each.error) for each in found]
+    print(f"Error: {sum(errors) / len(errors):.1%} in the mean, {max(errors):.1%} at most.")
+
+
+def _beside_row(each: BesideModel) -> dict[str, object]:
+    return {
+        "application": each.job.application,
+        "grid": each.job.grid or None,
+        "split": "+".join(str(size) for _, size in each.job.parts),
+        "clusters": ",".join(each.job.clusters),
+        "jobs": each.jobs,
+        "iteration_s": each.iteration_s,
+        "predicted_s": each.predicted_s,
+        "error": each.error,
+        "verdict": each.judgement,
+    }
 
 
 def _grid(application: str, stated: int | None) -> int:

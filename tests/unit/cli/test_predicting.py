@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from functools import partial
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from emulator.model.documents import read_document
 from emulator.model.project import PROJECT_ROOT
 from emulator.model.topology import Topology
+from tests.unit.reports.simulated_runs import simulated_run
 
 EXAMPLE = ("--app", "poisson", "--grid", "1000", "--processors", "48", "--split", "24,16,8")
 ROWS = """grid,processors,clusters,iterations,runtime_s
@@ -67,6 +69,52 @@ def test_the_factor_is_relative_to_one_cluster_over_its_own_interconnect(predict
     assert coallocated["factor"] == pytest.approx(coallocated["iteration_s"] / alone["iteration_s"])
     assert split["split"] == "8+8"
     assert split["factor"] == pytest.approx(split["iteration_s"] / alone["iteration_s"])
+
+
+RECORDED = PROJECT_ROOT / "examples" / "recorded" / "poisson-1000-on-16"
+
+
+def test_the_jobs_of_a_live_run_stand_beside_the_model_of_the_same_jobs(predict):
+    code, shown, _ = predict("--like", str(RECORDED), "--json")
+    assert code == 0
+    rows = json.loads(shown)
+    with (RECORDED / "extension_factors.csv").open() as file:
+        cells = list(csv.DictReader(file))
+    assert [row["split"] for row in rows] == [cell["components"] for cell in cells]
+    for row, cell in zip(rows, cells, strict=True):
+        assert row["iteration_s"] == pytest.approx(float(cell["iteration_s"]))
+        assert row["jobs"] == int(cell["n"])
+        assert row["error"] == pytest.approx(row["predicted_s"] / row["iteration_s"] - 1)
+        assert row["verdict"] == "valid"
+    whole = next(row for row in rows if row["split"] == "16")
+    assert whole["predicted_s"] == pytest.approx(
+        row_of(predict("--grid", "1000", "--topology", "mini", "--json")[1])["iteration_s"]
+    )
+
+
+def test_the_errors_of_all_jobs_are_summed_up(predict):
+    _, shown, _ = predict("--like", str(RECORDED))
+    assert re.search(r"Error: \d+\.\d% in the mean, \d+\.\d% at most\.", shown)
+
+
+def test_a_run_tells_its_own_jobs(predict):
+    code, _, said = predict("--like", str(RECORDED), "--grid", "400")
+    assert code == 1
+    assert "--grid: jobs and topology are those of the run that --like names; leave it out." in said
+
+
+def test_a_run_that_measured_no_iteration_and_none_at_all_say_so(predict, tmp_path):
+    simulated = simulated_run(tmp_path / "simulated", factor=1.2)
+    assert "no finished job recorded what an iteration took" in predict("--like", str(simulated))[2]
+    code, _, said = predict("--like", str(tmp_path / "nowhere"))
+    assert (code, "nowhere" in said) == (1, True)
+
+
+def test_what_a_job_passes_on_once_is_spread_over_its_iterations(predict):
+    run = PROJECT_ROOT / "docs" / "results" / "campaigns" / "w1-fcm-6-jobs"
+    heat = next(row for row in json.loads(predict("--like", str(run), "--json")[1]) if row["split"] == "36")
+    more = ("--app", "heat", "--grid", "3600", "--processors", "36", "--topology", "das2-2006", "--json")
+    assert heat["predicted_s"] > 1.01 * row_of(predict(*more)[1])["iteration_s"]
 
 
 @pytest.mark.parametrize(
