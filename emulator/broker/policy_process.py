@@ -34,10 +34,8 @@ from emulator.policies.queues.snapshot_codec import remembered
 from emulator.policies.state import SystemState
 
 Value = TypeVar("Value")
-CPU_LIMIT_S: Final = 5.0
-"""CPU seconds that a decision may take."""
-WALL_LIMIT_HOST_S: Final = 10.0
-"""Host seconds that a decision may take in all, also if it sleeps."""
+HOST_S_PER_CPU_S: Final = 2.0
+"""A decision may take this many host seconds, also if it sleeps, for each CPU second that it may take."""
 START_LIMIT_HOST_S: Final = 30.0
 """Host seconds until Python and numpy are loaded; no source of a researcher has run then."""
 LONGEST_ANSWER_BYTES: Final = 16 * 1024**2
@@ -63,6 +61,7 @@ class PolicyProcess:
     def __init__(self, request: RunRequest) -> None:
         own = dict.fromkeys(name for name in (request.queue, request.policy) if custom_file(name) is not None)
         self._name = ", ".join(own)
+        self._cpu_limit_s = request.decision_limit_cpu_s
         self._ended = ""
         self._received = bytearray()
         self._socket, theirs = socket.socketpair()
@@ -74,7 +73,7 @@ class PolicyProcess:
             self._socket.close()
             raise PolicyFailed(f"{self._name}: its process cannot be started ({error.strerror or error}).") from error
         try:
-            self._receive("its start", float("inf"), START_LIMIT_HOST_S)
+            self._receive("its start", _Deadline(self._process.pid, float("inf"), START_LIMIT_HOST_S))
             self._description = self.ask(
                 "loading it",
                 queue=request.queue,
@@ -107,14 +106,14 @@ class PolicyProcess:
         """
         if self._ended:
             raise PolicyFailed(self._ended)
-        body = json.dumps({**request, "limit_s": CPU_LIMIT_S}).encode() + b"\n"
-        deadline = _Deadline(self._process.pid, CPU_LIMIT_S, WALL_LIMIT_HOST_S)
+        body = json.dumps({**request, "limit_s": self._cpu_limit_s}).encode() + b"\n"
+        deadline = _Deadline(self._process.pid, self._cpu_limit_s, HOST_S_PER_CPU_S * self._cpu_limit_s)
         try:
             while body:
                 body = body[self._send(body, what, deadline) :]
         except OSError:
             raise self._end(f"its process {self._how_it_ended()} during {what}") from None
-        answer = self._receive(what, CPU_LIMIT_S, WALL_LIMIT_HOST_S, deadline)
+        answer = self._receive(what, deadline)
         if "error" in answer:
             kind = _KINDS.get(str(answer.get("kind")), PolicyFailed)
             raise kind(_sentence(str(answer["error"])))
@@ -145,10 +144,7 @@ class PolicyProcess:
             except TimeoutError:
                 self._check(deadline, what)
 
-    def _receive(
-        self, what: str, cpu_limit_s: float, host_limit_s: float, deadline: _Deadline | None = None
-    ) -> dict[str, Any]:
-        deadline = deadline or _Deadline(self._process.pid, cpu_limit_s, host_limit_s)
+    def _receive(self, what: str, deadline: _Deadline) -> dict[str, Any]:
         while b"\n" not in self._received[-_CHUNK_BYTES:]:
             try:
                 chunk = self._socket.recv(_CHUNK_BYTES)

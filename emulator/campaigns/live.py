@@ -208,6 +208,7 @@ def _run_request(campaign: Campaign, seed: int) -> RunRequest:
         "tries_threshold": campaign.tries_threshold,
         "scans_at_departures": campaign.scans_at_departures,
         "quota": campaign.quota,
+        "decision_limit_cpu_s": campaign.decision_limit_cpu_s,
         "rules": campaign.rules,
         "claiming": campaign.claiming.divided(campaign.time_scale),
         "time_scale": campaign.time_scale,

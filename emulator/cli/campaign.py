@@ -14,6 +14,7 @@ from emulator.cli.campaign_options import (
     BandOption,
     CampaignArgument,
     CampaignDilationOption,
+    DecisionLimitOption,
     JobsOption,
     LocustPageOption,
     NumericsOption,
@@ -52,6 +53,7 @@ def run(
     policy: PolicyOption = None,
     queue: QueueOption = None,
     quota: QuotaOption = None,
+    decision_limit: DecisionLimitOption = None,
     scan_interval: ScanIntervalOption = None,
     tries_threshold: TriesThresholdOption = None,
     scan_at_departures: ScanAtDeparturesOption = None,
@@ -84,6 +86,7 @@ def run(
         campaign, queue=queue, policy=policy, dilation=dilation, band=band, replicas=replicas, jobs=jobs,
         time_scale=time_scale, scan_interval_s=scan_interval, tries_threshold=tries_threshold,
         scans_at_departures=scan_at_departures, quota=quota, numerics=numerics,
+        decision_limit_cpu_s=decision_limit,
     )  # fmt: skip
     chosen, path = carrying_sources(chosen), run_path(out, chosen.name)
     with testbed_named(name) as testbed, run_progress() as report_progress:

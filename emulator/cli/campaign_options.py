@@ -50,6 +50,14 @@ TriesThresholdOption = Annotated[
 ScanAtDeparturesOption = Annotated[
     bool | None, typer.Option(help="Try all waiting jobs also at once when another departs, instead of the campaign's.")
 ]
+DecisionLimitOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="S",
+        help="CPU seconds that a decision of a policy or queue of your own may take.",
+        show_default="the campaign's, or 5",
+    ),
+]
 CampaignDilationOption = Annotated[
     str | None,
     typer.Option(

@@ -23,6 +23,9 @@ MOST_SOURCES: Final = 8
 Quota = Annotated[Real, Field(gt=0, le=1)]
 """The share of each cluster that the jobs of a run may fill."""
 Interval = Annotated[Real, Field(ge=1e-6, le=86_400)]
+DecisionLimit = Annotated[Real, Field(ge=0.1, le=3600)]
+DEFAULT_DECISION_LIMIT_S: Final = 5.0
+"""CPU seconds that a decision of a researcher's own policy or queue may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +48,10 @@ class Scanning:
 
 
 class StatedScheduling(DocumentModel):
-    """The keys of a document for the scanning of its queue, and for the `quota` of each cluster that jobs may fill.
+    """The keys of a document for the scanning of its queue, the `quota` of each cluster that jobs may fill, and limits.
 
-    With a quota, a policy sees min(idle, floor(quota x size) - occupied) processors of a cluster as idle.
+    With a quota, a policy sees min(idle, floor(quota x size) - occupied) processors of a cluster as idle. A decision of
+    a researcher's own policy or queue may take `decision_limit_cpu_s` of this host's CPU in a live run.
     """
 
     scan_interval_s: Interval = DEFAULT_SCAN_INTERVAL_S
@@ -55,6 +59,7 @@ class StatedScheduling(DocumentModel):
     tries_threshold: Annotated[Count, Field(le=LARGEST_TRIES_THRESHOLD)] | None = None
     scans_at_departures: bool = False
     quota: Quota | None = None
+    decision_limit_cpu_s: DecisionLimit = DEFAULT_DECISION_LIMIT_S
 
     @property
     def scanning(self) -> Scanning:

@@ -23,7 +23,7 @@ def every_reading_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
 def every_answer_of_a_policy_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the broker wait for a policy's process, however long this host takes; the limit of its CPU stays."""
     monkeypatch.setattr("emulator.broker.policy_process.START_LIMIT_HOST_S", 600.0)
-    monkeypatch.setattr("emulator.broker.policy_process.WALL_LIMIT_HOST_S", 600.0)
+    monkeypatch.setattr("emulator.broker.policy_process.HOST_S_PER_CPU_S", 120.0)
 
 
 @pytest.fixture

@@ -85,25 +85,24 @@ def test_whatever_a_policy_does_ends_its_run_in_one_sentence(setup, source, stat
 
 
 @pytest.mark.parametrize(
-    ("limit", "value_s", "body", "sentence"),
+    ("host_s_per_cpu_s", "body", "sentence"),
     [
-        ("CPU_LIMIT_S", 0.5, "while True: pass", "a decision took more than 0.5 s of CPU, so its process was"),
-        ("WALL_LIMIT_HOST_S", 2.0, "import time; time.sleep(600)", "a decision took more than 2 s, so its process was"),
+        (600.0, "while True: pass", "a decision took more than 3 s of CPU, so its process was"),
+        (0.5, "import time; time.sleep(600)", "a decision took more than 1.5 s, so its process was"),
     ],
 )
-def test_a_decision_that_takes_too_long_ends_its_run(setup, monkeypatch, limit, value_s, body, sentence):
-    run = under(setup, placing(body), **OWN_POLICY)
+def test_a_decision_that_takes_too_long_ends_its_run(setup, monkeypatch, host_s_per_cpu_s, body, sentence):
+    run = under(setup, placing(body), **OWN_POLICY, decision_limit_cpu_s=3.0)
     setup.submit(2, run=run)
     setup.until(lambda: recorded_decisions(setup, run))
-    monkeypatch.setattr(f"emulator.broker.policy_process.{limit}", value_s)
+    monkeypatch.setattr("emulator.broker.policy_process.HOST_S_PER_CPU_S", host_s_per_cpu_s)
     assert reason_of_second_job(setup, run) == f"{NAME}: {sentence} ended."
     assert setup.broker.queue() == []
 
 
-def test_a_source_that_never_ends_loading_begins_no_run(setup, monkeypatch):
-    monkeypatch.setattr("emulator.broker.policy_process.CPU_LIMIT_S", 0.3)
+def test_a_source_that_never_ends_loading_begins_no_run(setup):
     with pytest.raises(PolicyFailed, match=r"loading it took more than 0\.3 s of CPU"):
-        under(setup, "while True: pass", **OWN_POLICY)
+        under(setup, "while True: pass", **OWN_POLICY, decision_limit_cpu_s=0.3)
     assert setup.broker.current_run() is None
 
 
