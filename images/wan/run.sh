@@ -1,14 +1,14 @@
 #!/bin/sh
-# Waits until the router forwards, runs the script in $SCRIPT in the kernel that forwards, and prints its output.
+# Waits until the router forwards (a busy host takes long to start its guest), runs the script in $SCRIPT in the kernel that forwards, and prints its output.
 #
 # For the guest it writes the script to /run/wan, its number to the guest's console, and waits for the exit code.
 state=/run/wan
 
 await() {
-    waits=1500
+    waits=6000
     until [ "$1" "$2" ]; do
         waits=$((waits - 1))
-        [ "$waits" -gt 0 ] || { echo "the router does not answer within 30 seconds" >&2; exit 75; }
+        [ "$waits" -gt 0 ] || { echo "the router does not answer within two minutes" >&2; exit 75; }
         sleep 0.02
     done
 }
