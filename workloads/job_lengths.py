@@ -15,7 +15,7 @@ from apps.descriptor import ApplicationDescriptor, ArgumentValue
 from apps.registry import application_named
 from emulator.fidelity.iteration.alone import JobAlone, job_alone
 from emulator.model.errors import InvalidInput
-from emulator.model.job import JobKind, JobSpecification
+from emulator.model.job import JobSpecification
 from emulator.model.topology import Topology
 from workloads.campaign import Campaign
 from workloads.distributions import stream
@@ -55,7 +55,7 @@ def with_once_divided(arrivals: Sequence[Arrival], campaign: Campaign) -> list[A
     found: list[Arrival] = []
     for arrival in arrivals:
         job = arrival.specification
-        if job.kind is JobKind.MPI:
+        if not job.command:
             divided = _once_divided(application_named(job.application), job.arguments, campaign.time_scale)
             job = job.model_copy(update={"arguments": divided})
         found.append(arrival.model_copy(update={"specification": job}))
@@ -71,7 +71,7 @@ class _Lengths:
 
     def given(self, specification: JobSpecification, service_s: float | None) -> JobSpecification:
         """Return the job with its length, `service_s` long in one cluster unless that is None or cannot be told."""
-        if specification.kind is not JobKind.MPI:
+        if specification.command:
             return specification
         descriptor = application_named(specification.application)
         arguments = _once_divided(descriptor, specification.arguments, self._campaign.time_scale)

@@ -22,7 +22,7 @@ from emulator.broker.state.journal import Journal
 from emulator.broker.state.registry import RunRegistry
 from emulator.broker.state.runs import Run
 from emulator.model.errors import JournalFailed, KeyTaken, TestbedError
-from emulator.model.job import JobKind, JobState, Timeline
+from emulator.model.job import JobState, Timeline
 from emulator.model.topology import Topology
 from emulator.model.views import JobView, Submission
 
@@ -147,7 +147,7 @@ class Submissions:
 
     def _create_job(self, run: Run, submission: Submission) -> LiveJob:
         specification = submission.specification
-        if specification.kind is not JobKind.PLAIN:
+        if not specification.command:
             check_program(specification.application, specification.arguments)
         number = self._registry.next_job_number
         surroundings = self._replicas.surroundings_of(specification.file)

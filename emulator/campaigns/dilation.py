@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from emulator.model.clock import Dilation
-from emulator.model.job import JobKind
 from emulator.planning.plan import floor_dilation, host_duration_s
 from emulator.planning.planned_runs import (
     PlannedCampaign,
@@ -56,7 +55,7 @@ def chosen_dilation(
         TestbedBusy: if another run holds the testbed.
         RunFailed: if the testbed was lost.
     """
-    if any(arrival.specification.kind is not JobKind.MPI for arrival in arrivals):
+    if any(arrival.specification.command for arrival in arrivals):
         # Nothing is known of programs of users' own.
         return CampaignDilation(campaign.dilation, "as stated")
     planned = planned_campaign(campaign, arrivals, seed, testbed.topology)

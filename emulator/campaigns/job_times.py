@@ -21,7 +21,7 @@ from emulator.fidelity.iteration.once import passed_on_once_s
 from emulator.fidelity.iteration.predicted import ModelJob, predicted
 from emulator.model.errors import InvalidInput
 from emulator.model.interconnects import WhichInterconnect
-from emulator.model.job import PLAIN, JobKind, JobSpecification, JobState
+from emulator.model.job import OWN, PLAIN, JobSpecification, JobState
 from emulator.model.placement import Placement
 from emulator.model.records import ComponentRow, ExecutionTimeRow, JobRow
 from emulator.model.times import TimeSource
@@ -106,7 +106,7 @@ class JobTimes:
     def _measured_service_s(self, problem: Problem, processors: int) -> float | None:
         """Return the measured time of a problem in one cluster, or, if no model knows it, over any clusters."""
         in_one = self.measured_s.get((problem, (processors,)))
-        if in_one is not None or (self.topology.processor.costs is not None and problem[0] != PLAIN):
+        if in_one is not None or (self.topology.processor.costs is not None and problem[0] not in (PLAIN, OWN)):
             return in_one
         of_any = [
             time_s for (of, shape), time_s in self.measured_s.items() if of == problem and sum(shape) == processors
@@ -212,7 +212,7 @@ class JobTimes:
 
     def _check_known(self, specification: JobSpecification) -> None:
         """Raise `InvalidInput` if the model knows nothing of such a job on this topology."""
-        if specification.kind is JobKind.PLAIN:
+        if specification.command:
             raise InvalidInput(
                 f"Job {specification.name!r} runs a program of its own, whose execution time no model knows: "
                 f"{self._remedy}."
@@ -252,7 +252,7 @@ class JobTimes:
 def problem_of(specification: JobSpecification) -> Problem:
     """Return what the execution time of a job depends on, except its placement."""
     stated = {"arguments": dict(specification.arguments), "processor_speed": specification.processor_speed}
-    if specification.kind is JobKind.PLAIN:
+    if specification.command:
         stated["command"] = specification.command
     return specification.application, json.dumps(stated, sort_keys=True)
 
@@ -303,7 +303,7 @@ def _iterations_within(service_s: float, alone: JobAlone) -> float:
 
 
 def _states_no_length(specification: JobSpecification) -> bool:
-    if specification.kind is JobKind.PLAIN:
+    if specification.command:
         return False
     descriptor = application_named(specification.application)
     return descriptor.default_length is None and descriptor.length not in specification.arguments

@@ -18,7 +18,7 @@ from emulator.model.clock import Dilation
 from emulator.model.counts import number_of
 from emulator.model.documents import validate
 from emulator.model.errors import InvalidInput, RunFailed
-from emulator.model.job import JobKind, JobSpecification
+from emulator.model.job import JobSpecification
 from emulator.model.project import DOCUMENT_SUFFIXES
 from emulator.model.records import SCHEDULE_FILE, RunKind
 from emulator.model.topology import Topology
@@ -100,7 +100,7 @@ def _runnable(
 
     With `as_totals` every request becomes one for a total, as on a single cluster.
     """
-    if specification.kind is not JobKind.PLAIN:
+    if not specification.command:
         check_program(specification.application, specification.arguments)
     request = specification.request_in(topology)
     taken = as_total(request) if as_totals else as_taken(request, policy)

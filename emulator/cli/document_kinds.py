@@ -16,7 +16,7 @@ from emulator.model.catalogue import topology_named
 from emulator.model.documents import read_content
 from emulator.model.errors import InvalidInput
 from emulator.model.faults import all_faults, shown
-from emulator.model.job import JobKind, JobSpecification
+from emulator.model.job import JobSpecification
 from emulator.model.names import DEFAULT_TESTBED
 from emulator.model.processor import Processor
 from emulator.model.topology import Topology
@@ -84,7 +84,7 @@ def _check_campaign(campaign: Campaign, path: Path, named: str | None) -> None:
 
 
 def _check_job(job: JobSpecification, path: Path, named: str | None) -> None:
-    if job.kind is JobKind.MPI:
+    if not job.command:
         check_program(job.application, job.arguments)
     if named is not None:
         topology, default = topology_named(named), DEFAULT_RUN_REQUEST

@@ -28,7 +28,7 @@ class JobMeasures:
     is False if all messages are paced: then only the end counts. `arrival_lateness_share` is the delay of the
     submission after the intended arrival, relative to the response time. `overhead_lateness_share` is the time by which
     the middleware exceeded its stated overhead, relative to placement-to-start. `unpaced` is True if the processors
-    computed at the host's own speed. `conditions` are those during its execution, `execution_s` long.
+    computed at the host's own speed, `own_program` if it ran a program of the user's own. `conditions` are those during its execution, `execution_s` long.
     `standstill_share` is the time in which some rank stood still while it waited for real messages, relative to the
     runtime, which may be too long by it. `strangers` is what others sent over the job's access links.
     """
@@ -39,6 +39,7 @@ class JobMeasures:
     arrival_lateness_share: float | None = None
     overhead_lateness_share: float | None = None
     unpaced: bool = False
+    own_program: bool = False
     execution_s: float | None = None
     conditions: Conditions | None = None
     standstill_share: float | None = None
@@ -63,6 +64,7 @@ class JobMeasures:
             ),
             overhead_lateness_share=_share(job.overhead_late_s, _elapsed(job.placed_s, job.started_s)),
             unpaced=result.get("paced") is False,
+            own_program=bool(job.specification.command),
             execution_s=_elapsed(job.started_s, job.finished_s),
             conditions=conditions,
             standstill_share=_share(_number(result, "standstill_s"), _number(result, "runtime_s")),

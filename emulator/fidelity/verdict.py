@@ -38,6 +38,8 @@ from emulator.model.evidence import LinkCheck
 
 UNPACED: Final = "processors unpaced: compute phases took this host's own time, whatever the dilation"
 """Why a job on native processors is suspect: its times are this host's and change with the dilation and the load."""
+OWN_PROGRAM: Final = "a program of one's own: nothing is known of how its computing is paced, nor of its lateness"
+"""Why a job with a command is suspect: unless it paces itself, it computes at this host's own speed."""
 
 
 class Remedy(StrEnum):
@@ -80,6 +82,7 @@ def judge_job(measures: JobMeasures) -> Verdict:
                 measures.overhead_lateness_share, SUSPECT_OVERHEAD, "middleware late by {} of the overhead", LARGER
             ),
             _suspect_if(measures.unpaced, UNPACED, NOTHING),
+            _suspect_if(measures.own_program, OWN_PROGRAM, NOTHING),
             _by_error(measures.standstill_share, "ranks stood still {} of the runtime", AGAIN),
             _judge_strangers(measures.strangers),
             *(_judge_conditions(measures.conditions, measures) if measures.conditions else ()),
@@ -107,7 +110,7 @@ def _judge_conditions(found: Conditions, measures: JobMeasures) -> list[Verdict]
         _suspect_above(
             found.cpu_pressure, SUSPECT_CPU_PRESSURE, "some task waited for a processor {} of the time", LARGER
         ),
-        _judge_stolen(found, unpaced=measures.unpaced),
+        _judge_stolen(found, unpaced=measures.unpaced or measures.own_program),
         _by_error(found.throttled_share, f"{found.throttled_part} throttled by its CPU quota {{}} of the time", LARGER),
         _by_error(found.stopped_share, f"{found.stopped_part} stood still {{}} of the time", AGAIN),
         _suspect_above(

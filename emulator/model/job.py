@@ -9,9 +9,10 @@ Placement Policies", section 5.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, ClassVar, Final, Self
+from typing import Annotated, Any, ClassVar, Final, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -28,9 +29,11 @@ __all__ = ["Component", "JobKind", "JobName", "JobSpecification", "JobState", "P
 JobName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 ArgumentName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
 CommandWord = Annotated[str, StringConstraints(pattern=r"\A[ -~]*\z", max_length=4096)]
-PROGRAM: Final = re.compile(r"/?[A-Za-z0-9_][A-Za-z0-9._+-]*(/[A-Za-z0-9._+-]+)*")
+PROGRAM: Final = re.compile(r"(?:\.?/)?[A-Za-z0-9_][A-Za-z0-9._+-]*(/[A-Za-z0-9._+-]+)*")
 PLAIN: Final = "plain"
 """The application name of plain jobs in records."""
+OWN: Final = "own"
+"""The application name in records of MPI jobs that run a program of the user's own."""
 MAX_COMMAND_WORDS: Final = 256
 MAX_COMMAND_CHARACTERS: Final = 32_768
 RunTimeLimit = Annotated[Real, Field(ge=1e-6, le=1e7)]
@@ -46,7 +49,7 @@ Split = Annotated[tuple[Size, ...], Field(min_length=1, max_length=MAX_COMPONENT
 
 
 class JobKind(StrEnum):
-    """The kind of program that a job runs: an application's MPI ranks, or a plain program once per processor."""
+    """The kind of program that a job runs: one MPI program as ranks, or a program without MPI once per processor."""
 
     MPI = "mpi"
     PLAIN = "plain"
@@ -62,8 +65,9 @@ class Numerics(StrEnum):
 class JobSpecification(DocumentModel):
     """A job as a user submits it: an application with its arguments, and the processors it asks for.
 
-    A plain job has a `command` instead of an application and arguments. It is a list of words, which no shell
-    interprets; the first is a program on the nodes' path or an absolute path.
+    A program of the user's own is a `command` instead of an application and arguments: of an MPI job its ranks run it,
+    of a plain job each processor does, without MPI. It is a list of words, which no shell interprets. The first is a
+    program in the home folder, else on the nodes' path, or an absolute path.
 
     `interconnect` chooses which of the topology's interconnects carries messages inside clusters; by default it follows
     from the number of clusters of the job. `processor_speed` says how many times as fast as the topology's processors
@@ -94,39 +98,42 @@ class JobSpecification(DocumentModel):
     numerics: Numerics = Numerics.REAL
     file: FileName | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _own_program_is_named(cls, stated: Any) -> Any:
+        if isinstance(stated, Mapping) and stated.get("command") and stated.get("kind", JobKind.MPI) == JobKind.MPI:
+            return {"application": OWN, **stated}
+        return stated
+
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
         if self.request is RequestKind.FIXED and not self.clusters:
             raise ValueError("clusters: a fixed request names one cluster per component")
-        if self.kind is JobKind.MPI:
-            self._check_mpi()
-        else:
-            self._check_plain()
+        if self.kind is JobKind.PLAIN or self.command:
+            self._check_command()
+        elif self.application in (PLAIN, OWN):
+            raise ValueError("application: this key is missing (or a command: an MPI program of your own)")
         try:
             self._request(tuple(range(len(self.clusters))))
         except InvalidInput as error:
             raise ValueError(str(error)) from error
         return self
 
-    def _check_mpi(self) -> None:
-        if self.application == PLAIN:
-            raise ValueError("application: this key is missing")
-        if self.command:
-            raise ValueError(f"command: only a job of the kind {JobKind.PLAIN} has one")
-
-    def _check_plain(self) -> None:
-        mpi_only: dict[str, object] = {
-            "application": PLAIN, "arguments": {}, "interconnect": None, "processor_speed": 1.0,
-            "numerics": Numerics.REAL,
+    def _check_command(self) -> None:
+        applications_only: dict[str, object] = {
+            "application": PLAIN if self.kind is JobKind.PLAIN else OWN, "arguments": {}, "interconnect": None,
+            "processor_speed": 1.0, "numerics": Numerics.REAL,
         }  # fmt: skip
-        for key, default in mpi_only.items():
+        for key, default in applications_only.items():
             if getattr(self, key) != default:
-                raise ValueError(f"{key}: a job of the kind {JobKind.PLAIN} has a command, and not this")
+                raise ValueError(f"{key}: a job with a command, or of the kind {JobKind.PLAIN}, cannot state this")
         if not self.command:
             raise ValueError(f"command: a job of the kind {JobKind.PLAIN} names its program")
         program = self.command[0]
-        if not PROGRAM.fullmatch(program) or {".", ".."} & set(program.split("/")):
-            raise ValueError(f"command.0: a program is a name or an absolute path, not {program[:60]!r}")
+        if not PROGRAM.fullmatch(program) or {".", ".."} & set(program.removeprefix("./").split("/")):
+            raise ValueError(
+                f"command.0: a program is a name, a path in the home folder or an absolute path, not {program[:60]!r}"
+            )
         if sum(len(word) for word in self.command) > MAX_COMMAND_CHARACTERS:
             raise ValueError(f"command: it may have {MAX_COMMAND_CHARACTERS} characters at most")
 

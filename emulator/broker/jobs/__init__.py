@@ -9,6 +9,8 @@ releases        releases that are tried until nothing is held
 reports         the events that an execution reports to the broker's loop
 runner          the protocol of what starts and follows a job's processes
 mpi_runner      MPI ranks across clusters
+ranks           what the ranks are and report: an application's, or those of a program of the user's own
+own_program     a program of the user's own: the script of each process, and what it reports
 mpirun_script   the script that starts MPI ranks across clusters
 rank_command    the command line of each rank
 plain_runner    programs without MPI: one process per processor

@@ -16,8 +16,10 @@ from emulator.broker.jobs.execution import LaunchSpec, NoPreparation, Preparatio
 from emulator.broker.jobs.gatekeepers import Gatekeepers, JobSubmission
 from emulator.broker.jobs.mpi_runner import MpiRunner
 from emulator.broker.jobs.outputs import Outputs
+from emulator.broker.jobs.own_program import OwnProgram
 from emulator.broker.jobs.plain_runner import PlainRunner
 from emulator.broker.jobs.rank_command import command_line
+from emulator.broker.jobs.ranks import ApplicationRanks, OwnRanks, Ranks
 from emulator.broker.jobs.runner import Runner
 from emulator.broker.state.jobs import LiveJob
 from emulator.broker.state.runs import Run
@@ -91,9 +93,13 @@ class LaunchSpecBuilder:
 
     def _runner(self, run: Run, job: LiveJob, label: str) -> Runner:
         output = self._outputs.open(job.id)
+        program = OwnProgram(label, job.specification.command, run.dilation.factor)
         if job.specification.kind is JobKind.PLAIN:
-            return PlainRunner(label, job.specification.command, output)
-        return MpiRunner(label, partial(self._command, run, job), self._settings, output)
+            return PlainRunner(program, output)
+        ranks: Ranks = ApplicationRanks(partial(self._command, run, job), output)
+        if job.specification.command:
+            ranks = OwnRanks(program, output)
+        return MpiRunner(label, ranks, self._settings, output)
 
     def _overhead_s(self, run: Run, placement: Placement) -> float | None:
         """Return the middleware's overhead for the components as placed: a flexible request states one only."""

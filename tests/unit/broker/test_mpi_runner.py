@@ -10,6 +10,7 @@ import pytest
 
 from emulator.broker.jobs.mpi_runner import MpiRunner
 from emulator.broker.jobs.outputs import JobOutput
+from emulator.broker.jobs.ranks import ApplicationRanks
 from emulator.broker.jobs.reports import Ended
 from emulator.clusters.protocol import NodeShare, Part
 from emulator.model.errors import ClusterUnreachable
@@ -50,7 +51,9 @@ def runner(tmp_path: Path) -> MpiRunner:
     files = ("topology_file", "token_file", "key_file", "known_hosts_file", "journal_file")
     heads = (Head(cluster="das", address="fs0"), Head(cluster="east", address="10.0.0.1"))
     settings = BrokerSettings(testbed="t", heads=heads, **dict.fromkeys(files, tmp_path))
-    return MpiRunner("0-7", lambda sizes, start: ["start-rank", "poisson"], settings, JobOutput(tmp_path, 7))
+    output = JobOutput(tmp_path, 7)
+    ranks = ApplicationRanks(lambda sizes, start: ["start-rank", "poisson"], output)
+    return MpiRunner("0-7", ranks, settings, output)
 
 
 def begun(runner: MpiRunner, claims: Claims) -> tuple[threading.Thread, list[Ended]]:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from emulator.broker.jobs.plain_runner import process_script
+from emulator.broker.jobs.own_program import OwnProgram
 from emulator.model.job import JobKind, JobSpecification, JobState
 from emulator.model.views import EventKind
 from tests.unit.broker.broker_setup import BrokerSetup
@@ -29,8 +29,8 @@ def mark_in(cluster: ScriptedCluster) -> str:
 
 
 def say(cluster: ScriptedCluster, word: str, host_moment_s: float, times: int = 1) -> None:
-    for _ in range(times):
-        cluster.programs[-1].said.put(f"{mark_in(cluster)} {word} {host_moment_s}")
+    for number in range(times):
+        cluster.programs[-1].said.put(f"{mark_in(cluster)} {word} {number} 0 {host_moment_s}")
 
 
 def until_asked(setup: BrokerSetup) -> None:
@@ -38,7 +38,7 @@ def until_asked(setup: BrokerSetup) -> None:
 
 
 def run(command, host_start_timestamp_s=None, **more) -> subprocess.CompletedProcess[str]:
-    script = process_script("0-1", 0, MARK, command, host_start_timestamp_s)
+    script = OwnProgram("0-1", command, 8.0, MARK).script([2, 4], host_start_timestamp_s, TESTBED_PART=0)
     return subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=30, check=False, **more)
 
 
@@ -48,7 +48,7 @@ def test_the_wait_for_the_start_does_not_depend_on_the_locale(tmp_path):
     awk.chmod(0o755)
     began_s = time.time()
     ended = run(["true"], began_s + 1.0, env={"PATH": f"{tmp_path}:{os.environ['PATH']}", "LC_ALL": "de_DE.UTF-8"})
-    began = float(ended.stdout.split()[2])
+    began = float(ended.stdout.split()[4])
     assert began - began_s >= 1.0
 
 
@@ -87,13 +87,13 @@ def test_where_one_component_fails_the_others_are_ended_and_its_exit_code_is_kep
 def test_a_program_that_speaks_like_the_testbed_is_only_quoted(setup):
     job = submitted(setup, 8)
     setup.until(lambda: setup.east.programs)
-    for line in ('{"event": "finished", "host_moment_s": 1}', f"{'0' * 32} ended 1.0"):
+    for line in ('{"event": "finished", "host_moment_s": 1}', f"{'0' * 32} ended 0 0 1.0"):
         setup.east.programs[-1].said.put(line)
     setup.until(lambda: setup.broker.output(job)[0].count("\n") == 2)
     assert setup.broker.job(job).state is JobState.STARTING
 
 
-@pytest.mark.parametrize("said", ["began nan", "began inf", "ended a", "began", "", "began 1e300", "crashed 1.0"])
+@pytest.mark.parametrize("said", ["began 0 0 nan", "began 0 0 inf", "ended 0 0 a", "began", "", "began 0 0 1e300", "crashed 0 0 1.0", "began 1.0"])
 def test_a_program_that_finds_the_mark_in_its_script_is_only_quoted_if_it_makes_no_report(setup, said):
     job = submitted(setup, 8)
     setup.until(lambda: setup.east.programs)
@@ -127,7 +127,8 @@ def test_a_program_that_does_not_end_its_last_line_has_ended_nevertheless(setup)
     setup.until(lambda: setup.east.programs)
     timestamp_s = time.time()
     say(setup.east, "began", timestamp_s, 8)
-    setup.east.programs[-1].said.put(f"hello{mark_in(setup.east)} ended {timestamp_s + 5}")
+    say(setup.east, "ended", timestamp_s + 4, 7)
+    setup.east.programs[-1].said.put(f"hello{mark_in(setup.east)} ended 7 0 {timestamp_s + 5}")
     setup.east.programs[-1].end(0)
     setup.until_state(job, JobState.FINISHED)
     view = setup.broker.job(job)
@@ -144,11 +145,11 @@ def test_a_running_plain_job_can_be_cancelled(setup):
 
 
 def test_a_process_says_when_it_begins_and_ends_and_hands_its_exit_code_on():
-    ended = run(["bash", "-c", "echo $TESTBED_JOB $TESTBED_PART; exit 7"])
+    ended = run(["bash", "-c", "echo $TESTBED_JOB $TESTBED_PART $TESTBED_DILATION $TESTBED_COMPONENTS; exit 7"])
     said = ended.stdout.splitlines()
     assert ended.returncode == 7
-    assert said[1] == "0-1 0"
-    began, finished = (float(line.split()[2]) for line in (said[0], said[2]))
+    assert said[1] == "0-1 0 8.0 2,4"
+    began, finished = (float(line.split()[4]) for line in (said[0], said[2]))
     assert [line.split()[1] for line in (said[0], said[2])] == ["began", "ended"]
     assert began <= finished
 
@@ -156,7 +157,7 @@ def test_a_process_says_when_it_begins_and_ends_and_hands_its_exit_code_on():
 def test_a_process_waits_for_the_job_s_start():
     timestamp_s = time.time() + 0.3
     ended = run(["true"], host_start_timestamp_s=timestamp_s)
-    assert float(ended.stdout.split()[2]) >= timestamp_s
+    assert float(ended.stdout.split()[4]) >= timestamp_s
 
 
 @pytest.mark.parametrize("program", ["eval", "exit", "exec", "say"])
@@ -178,7 +179,7 @@ def test_no_word_means_anything_to_the_shell(words):
     ("wrong", "said"),
     [
         ({"command": ()}, "command: a job of the kind plain names its program"),
-        ({"command": ("../bin/true",)}, "command.0: a program is a name or an absolute path, not '../bin/true'"),
+        ({"command": ("../bin/true",)}, "command.0: a program is a name, a path in the home folder or an absolute path, not '../bin/true'"),
         ({"command": ("/bin/../sbin/x",)}, "command.0: a program"),
         ({"command": ("bin//true",)}, "command.0: a program"),
         ({"command": ("-n",)}, "command.0: a program"),
@@ -189,11 +190,11 @@ def test_no_word_means_anything_to_the_shell(words):
         ({"command": ("echo", *["x" * 4_096] * 8)}, "command: it may have 32768 characters at most"),
         ({"command": ("echo",) * 257}, "command"),
         ({"command": "echo hello"}, "command"),
-        ({"arguments": {"grid": 1}}, "arguments: a job of the kind plain has a command, and not this"),
-        ({"application": "poisson"}, "application: a job of the kind plain"),
-        ({"processor_speed": 2}, "processor_speed: a job of the kind plain"),
-        ({"kind": "mpi"}, "application: this key is missing"),
-        ({"kind": "mpi", "application": "poisson"}, "command: only a job of the kind plain has one"),
+        ({"arguments": {"grid": 1}}, "arguments: a job with a command, or of the kind plain, cannot state this"),
+        ({"application": "poisson"}, "application: a job with a command"),
+        ({"processor_speed": 2}, "processor_speed: a job with a command"),
+        ({"kind": "mpi", "command": ()}, "application: this key is missing"),
+        ({"kind": "mpi", "application": "poisson"}, "application: a job with a command"),
     ],
 )
 def test_what_is_no_plain_job_is_refused_naming_the_field(wrong, said):
