@@ -49,6 +49,10 @@ VERBS: Final = {
     "predict": Verb(
         "Predict an iteration of a job, and how much longer it takes than in one cluster, with 95% intervals."
     ),
+    "put": Verb(
+        "Copy files into the home folder of every cluster, where jobs find them: programs of your own, and their data.",
+        "live",
+    ),
     "submit": Verb("Submit a job.", "live"),
     "jobs": Verb("List the jobs that the broker knows, or show all that it knows of one.", "live"),
     "queue": Verb("List the waiting jobs in the order in which they would be tried.", "live"),

@@ -46,7 +46,9 @@ fi
 sleep "$(LC_ALL=C awk -v now="$(date +%s.%N)" -v most={host_wait_s} \
     'BEGIN {{ s = {host_start_timestamp_s} - now; if (s > most) s = most; print (s > 0 ? s : 0) }}')"
 say began 0
-env -- "$program" {arguments}
+# What the shell itself says of a program that a signal ended is not the program's.
+exec 3>&2 2> /dev/null
+env -- "$program" {arguments} 2>&3 3>&-
 end $?
 """
 

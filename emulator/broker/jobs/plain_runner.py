@@ -64,9 +64,7 @@ class PlainRunner:
         for program in list(self._programs):
             program.close()
 
-    def _end_of_job(
-        self, claims: ClaimingTry, reports: ProcessReports, ends: Sequence[tuple[str, int, str]]
-    ) -> Ended:
+    def _end_of_job(self, claims: ClaimingTry, reports: ProcessReports, ends: Sequence[tuple[str, int, str]]) -> Ended:
         failed = [end for end in ends if end[1] != 0]
         if not failed:
             return Ended(JobState.FINISHED, "", 0, reports.host_finished_s())

@@ -121,9 +121,7 @@ class OwnRanks:
         on_started: Callable[[Started], None],
     ) -> list[str]:
         """Return the shell with the script of a rank."""
-        self._reports = ProcessReports(
-            self.program, self.output, sum(part_sizes), host_start_timestamp_s, on_started
-        )
+        self._reports = ProcessReports(self.program, self.output, sum(part_sizes), host_start_timestamp_s, on_started)
         return ["bash", "-c", self.program.script(part_sizes, host_start_timestamp_s, RANK_VARIABLE)]
 
     def take(self, line: str) -> None:

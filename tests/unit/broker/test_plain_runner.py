@@ -93,7 +93,10 @@ def test_a_program_that_speaks_like_the_testbed_is_only_quoted(setup):
     assert setup.broker.job(job).state is JobState.STARTING
 
 
-@pytest.mark.parametrize("said", ["began 0 0 nan", "began 0 0 inf", "ended 0 0 a", "began", "", "began 0 0 1e300", "crashed 0 0 1.0", "began 1.0"])
+@pytest.mark.parametrize(
+    "said",
+    ["began 0 0 nan", "began 0 0 inf", "ended 0 0 a", "began", "", "began 0 0 1e300", "crashed 0 0 1.0", "began 1.0"],
+)
 def test_a_program_that_finds_the_mark_in_its_script_is_only_quoted_if_it_makes_no_report(setup, said):
     job = submitted(setup, 8)
     setup.until(lambda: setup.east.programs)
@@ -179,7 +182,10 @@ def test_no_word_means_anything_to_the_shell(words):
     ("wrong", "said"),
     [
         ({"command": ()}, "command: a job of the kind plain names its program"),
-        ({"command": ("../bin/true",)}, "command.0: a program is a name, a path in the home folder or an absolute path, not '../bin/true'"),
+        (
+            {"command": ("../bin/true",)},
+            "command.0: a program is a name, a path in the home folder or an absolute path, not '../bin/true'",
+        ),
         ({"command": ("/bin/../sbin/x",)}, "command.0: a program"),
         ({"command": ("bin//true",)}, "command.0: a program"),
         ({"command": ("-n",)}, "command.0: a program"),

@@ -39,6 +39,7 @@ VOID = Verdict(Judgement.VOID, ("why",))
         (JobMeasures(overhead_lateness_share=0.03), Judgement.VALID),
         (JobMeasures(overhead_lateness_share=0.5), Judgement.SUSPECT),
         (JobMeasures(unpaced=True), Judgement.SUSPECT),
+        (JobMeasures(own_program=True), Judgement.SUSPECT),
         (JobMeasures(standstill_share=0.02), Judgement.VALID),
         (JobMeasures(standstill_share=0.05), Judgement.SUSPECT),
         (JobMeasures(standstill_share=0.2), Judgement.VOID),
