@@ -28,9 +28,10 @@ class JobMeasures:
     is False if all messages are paced: then only the end counts. `arrival_lateness_share` is the delay of the
     submission after the intended arrival, relative to the response time. `overhead_lateness_share` is the time by which
     the middleware exceeded its stated overhead, relative to placement-to-start. `unpaced` is True if the processors
-    computed at the host's own speed, `own_program` if it ran a program of the user's own. `conditions` are those during its execution, `execution_s` long.
-    `standstill_share` is the time in which some rank stood still while it waited for real messages, relative to the
-    runtime, which may be too long by it. `strangers` is what others sent over the job's access links.
+    computed at the host's own speed, `own_program` if it ran a program of the user's own. `conditions` are those during
+    its execution, `execution_s` long. `standstill_share` is the time in which some rank stood still while it waited for
+    real messages, relative to the runtime, which may be too long by it. `strangers` is what others sent over the job's
+    access links.
     """
 
     late_phase_share: float | None = None

@@ -64,20 +64,11 @@ def engine(call, monkeypatch) -> Engine:
 
 def up(topology: str) -> None:
     clusters = (ClusterRecord(name="delft", container="testbed-delft", head="10.111.0.10", site="10.111.128.10"),)
-    remember(
-        TestbedRecord(
-            name="testbed",
-            second_octet=111,
-            api_port=8470,
-            router_backend="auto",
-            user=USER,
-            control_network="10.111.0.0/24",
-            all_sites="10.111.128.0/17",
-            clusters=clusters,
-            images={},
-        ),  # fmt: skip
-        topology,
-    )
+    record = TestbedRecord(
+        name="testbed", second_octet=111, api_port=8470, router_backend="auto", user=USER,
+        control_network="10.111.0.0/24", all_sites="10.111.128.0/17", clusters=clusters, images={},
+    )  # fmt: skip
+    remember(record, topology)
 
 
 def test_files_go_to_the_home_of_every_cluster_with_their_executable_bit(call, engine):
