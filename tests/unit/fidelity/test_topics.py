@@ -47,6 +47,10 @@ def test_ranks_that_stood_still_and_hosts_that_nobody_watched():
     assert topics(judge_unwatched({"second"})) == [Topic.HOST]
 
 
+def test_a_program_of_one_s_own():
+    assert topics(judge_job(JobMeasures(own_program=True))) == [Topic.PHASES]
+
+
 def test_late_phases_middleware_and_arrivals():
     late = JobMeasures(
         late_phase_share=1.0, lateness_share=1.0, arrival_lateness_share=1.0, overhead_lateness_share=1.0
