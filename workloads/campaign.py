@@ -19,6 +19,7 @@ from emulator.model.job import (
     MAX_COMPONENT_PROCESSORS,
     MAX_COMPONENTS,
     ArgumentName,
+    Command,
     DilationFactor,
     JobName,
     Numerics,
@@ -47,12 +48,13 @@ class Campaign(StatedScheduling):
 
     The number of components of each job is a uniform choice of `component_counts`. All components have the same size, a
     uniform choice of `component_sizes`. For other workloads, `choices` replaces `application`, `arguments` and these
-    two. `dilation` is a default that a command may override; if neither states one, pilots find it.
-    `service_s` is the distribution of execution times in one cluster: simulated jobs take them, live jobs make as many
-    iterations as take so long by the model (`workloads.job_lengths`). `input_files` describes the files that jobs read.
-    A job is ended after `run_time_limit_s`. Jobs that `rules` forbid are never submitted. With sampled `numerics` live
-    jobs take their time without computing a solution. `claiming` holds the parameters of claiming in a live run.
-    `background` is the load of other users. `quota` is the share of each cluster that jobs may fill.
+    two. A `command` replaces `application` and `arguments` by a program of the user's own. `dilation` is a default that
+    a command may override; if neither states one, pilots find it. `service_s` is the distribution of execution times in
+    one cluster: simulated jobs take them, live jobs make as many iterations as take so long by the model
+    (`workloads.job_lengths`). `input_files` describes the files that jobs read. A job is ended after
+    `run_time_limit_s`. Jobs that `rules` forbid are never submitted. With sampled `numerics` live jobs take their time
+    without computing a solution. `claiming` holds the parameters of claiming in a live run. `background` is the load of
+    other users. `quota` is the share of each cluster that jobs may fill.
 
     `time_scale` divides how long everything is: iterations, all times and file sizes that are stated here, and the
     topology's overhead. It changes neither its links nor what an iteration costs, so that a long campaign meets the
@@ -67,6 +69,7 @@ class Campaign(StatedScheduling):
     jobs: Annotated[Count, Field(le=MAX_JOBS)]
     interarrival: Exponential
     application: Name = "poisson"
+    command: Command = ()
     arguments: dict[ArgumentName, int | float | bool | JobName] = Field(default_factory=dict, max_length=32)
     request: RequestKind = RequestKind.NON_FIXED
     component_counts: tuple[ComponentCount, ...] = ()
@@ -98,13 +101,15 @@ class Campaign(StatedScheduling):
     @model_validator(mode="after")
     def _says_what_jobs_ask_for(self) -> Self:
         counted = bool(self.component_counts), bool(self.component_sizes)
+        if self.command and (self.choices or self.arguments or "application" in self.model_fields_set):
+            raise ValueError("command: stands in place of application, arguments and choices; leave them out")
         if self.choices and (any(counted) or self.arguments or "application" in self.model_fields_set):
             raise ValueError("choices: name applications, arguments and components there or beside it, not both")
         if not self.choices:
             for key, given in zip(("component_counts", "component_sizes"), counted, strict=True):
                 if not given:
                     raise ValueError(f"{key}: at least one is needed where there are no choices")
-            if "application" not in self.model_fields_set:
+            if "application" not in self.model_fields_set and not self.command:
                 raise ValueError("application: this key is missing")
         return self
 

@@ -85,11 +85,11 @@ def _chosen_jobs(campaign: Campaign, seed: int) -> list[ChosenJob]:
 
 def _arrival(campaign: Campaign, number: int, arrival_s: float, chosen: ChosenJob) -> Arrival:
     takes_a_total = campaign.request in (RequestKind.FLEXIBLE, RequestKind.TOTAL)
+    program = {"application": chosen.application, "arguments": dict(chosen.arguments)}
     try:
         specification = JobSpecification(
             name=f"{campaign.name}-{number}",
-            application=chosen.application,
-            arguments=dict(chosen.arguments),
+            **({"command": campaign.command} if campaign.command else program),
             components=(sum(chosen.components),) if takes_a_total else chosen.components,
             request=campaign.request,
             run_time_limit_s=_run_time_limit_s(campaign),

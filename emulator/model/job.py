@@ -36,6 +36,7 @@ OWN: Final = "own"
 """The application name in records of MPI jobs that run a program of the user's own."""
 MAX_COMMAND_WORDS: Final = 256
 MAX_COMMAND_CHARACTERS: Final = 32_768
+Command = Annotated[tuple[CommandWord, ...], Field(max_length=MAX_COMMAND_WORDS)]
 RunTimeLimit = Annotated[Real, Field(ge=1e-6, le=1e7)]
 DilationFactor = Annotated[Real, Field(ge=1e-6, le=10_000)]
 TimeScale = Annotated[Real, Field(ge=1e-6, le=1e6)]
@@ -84,7 +85,7 @@ class JobSpecification(DocumentModel):
     kind: JobKind = JobKind.MPI
     application: Name = PLAIN
     arguments: dict[ArgumentName, int | float | bool | JobName] = Field(default_factory=dict, max_length=32)
-    command: Annotated[tuple[CommandWord, ...], Field(max_length=MAX_COMMAND_WORDS)] = ()
+    command: Command = ()
     components: Split
     request: RequestKind = RequestKind.NON_FIXED
     clusters: tuple[Name, ...] = ()

@@ -16,6 +16,7 @@ from apps.registry import application_named, check_program
 from emulator.fidelity.iteration.once import passed_on_once_s
 from emulator.fidelity.iteration.predicted import ModelJob, predicted
 from emulator.model.collectives import Pattern
+from emulator.model.errors import InvalidInput
 from emulator.model.job import JobSpecification
 from emulator.model.topology import Topology
 from emulator.model.units import BYTES_PER_POINT
@@ -60,6 +61,10 @@ def planned_job(specification: JobSpecification, parts: Sequence[Part], topology
     Raises:
         InvalidInput: if the job cannot be run so.
     """
+    if specification.command:
+        raise InvalidInput(
+            f"Job {specification.name!r} runs a program of its own, which no model knows anything of (run it, and see)."
+        )
     application, arguments = specification.application, specification.arguments
     check_program(application, arguments)
     descriptor = application_named(application)

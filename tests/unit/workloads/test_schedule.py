@@ -145,3 +145,23 @@ def test_a_change_out_of_range_is_refused() -> None:
 def test_a_campaign_is_unchanged_by_nothing() -> None:
     assert FIRST.changed(jobs=None, policy=None) == FIRST
     assert isinstance(FIRST.changed(jobs=2), Campaign)
+
+
+OWN = {
+    "name": "own", "topology": "mini", "jobs": 3, "interarrival": {"distribution": "exponential", "mean_s": 5},
+    "component_counts": [2], "component_sizes": [4],
+}  # fmt: skip
+
+
+def test_the_jobs_of_a_campaign_with_a_command_run_it_in_place_of_an_application() -> None:
+    campaign = Campaign.model_validate({**OWN, "command": ["heat", "800"]})
+    jobs = [arrival.specification for arrival in schedule(campaign, 1)]
+    assert [(job.command, job.application, job.arguments) for job in jobs] == [(("heat", "800"), "own", {})] * 3
+
+
+@pytest.mark.parametrize("beside", [{"application": "poisson"}, {"arguments": {"grid": 100}}])
+def test_a_campaign_has_a_command_or_an_application_not_both(beside: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="command: stands in place of application, arguments and choices"):
+        Campaign.model_validate({**OWN, "command": ["heat"], **beside})
+    with pytest.raises(ValueError, match="application: this key is missing"):
+        Campaign.model_validate(OWN)
