@@ -197,6 +197,10 @@ def recorded_campaign(workload: Mapping[str, Any], *, source: str) -> Campaign:
         # Choices are stated instead of these, which a record holds nevertheless.
         for key in ("application", "arguments", "component_counts", "component_sizes"):
             stated.pop(key, None)
+    elif stated.get("command"):
+        # So is a command.
+        for key in ("application", "arguments"):
+            stated.pop(key, None)
     return validate(stated, Campaign, source=source)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.model.errors import InvalidInput, UnknownName
-from workloads.campaign import Campaign, campaign_named, shipped_campaigns
+from workloads.campaign import Campaign, campaign_named, recorded_campaign, shipped_campaigns
 from workloads.distributions import Exponential, stream
 from workloads.schedule import read_schedule, schedule, write_schedule
 
@@ -155,6 +155,7 @@ OWN = {
 
 def test_the_jobs_of_a_campaign_with_a_command_run_it_in_place_of_an_application() -> None:
     campaign = Campaign.model_validate({**OWN, "command": ["heat", "800"]})
+    assert recorded_campaign(campaign.model_dump(mode="json"), source="manifest").command == ("heat", "800")
     jobs = [arrival.specification for arrival in schedule(campaign, 1)]
     assert [(job.command, job.application, job.arguments) for job in jobs] == [(("heat", "800"), "own", {})] * 3
 
