@@ -24,7 +24,7 @@ from emulator.runs.local_users import Account, Ended, JobState, Listed, LocalUse
 from workloads.local_jobs import LocalJob
 
 REACTION_HOST_S: Final = 1.0
-"""Host seconds from the end of a dummy job until another runs in its place. A dummy job is replaced this much earlier."""
+"""Host seconds that it takes to have another dummy job run: so much earlier than its end each of them is replaced."""
 
 
 @dataclass(slots=True)
