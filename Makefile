@@ -67,6 +67,8 @@ demo: testbed-up
 	$(TESTBED) measure --app poisson --grid 1000 --processors 16 --clusters 1,2,4 --require void --out $(RUNS)/factors
 	$(TESTBED) campaign run first $(CHOSEN) --require void --out $(RUNS)/campaign
 	$(TESTBED) report $(RUNS)/campaign $(RUNS)/factors
+	@echo "Next: $(TESTBED) page shows the testbed in a browser, and $(TESTBED) page $(RUNS)/campaign that run again."
+	@echo "docs/first-run.md explains these figures. make testbed-down takes the testbed down."
 
 # The gate: every capability once. docs/tests.md says what each part proves and how to run one alone. Live tests mostly
 # wait, so two groups of them, each with testbeds of its own, and the unit tests run side by side. What measures time

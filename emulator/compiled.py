@@ -28,6 +28,7 @@ _QUEUES = (
     "global_scheduler", "job_queue", "local_priority", "local_schedulers", "placement_queue", "planned_idle",
     "snapshot_codec", "visiting", "waiting_groups",
 )  # fmt: skip
+_SIMULATOR = ("claiming", "engine", "possible_jobs", "runtime", "simulated_job", "statistics")
 
 MODULES = (
     "emulator.model.placement",
@@ -42,7 +43,10 @@ MODULES = (
     "emulator.policies.state",
     *(f"emulator.policies.placement.{name}" for name in _PLACEMENTS),
     *(f"emulator.policies.queues.{name}" for name in _QUEUES),
-    *(f"emulator.simulator.{name}" for name in ("engine", "possible_jobs", "runtime", "simulated_job", "statistics")),
+    *(
+        f"emulator.simulator.{name}"
+        for name in ("claiming", "engine", "possible_jobs", "runtime", "simulated_job", "statistics")
+    ),
     *(f"emulator.simulator.time_shared.{name}" for name in ("engine", "network", "tasks")),
 )
 SOURCES = tuple(module.replace(".", "/") + ".py" for module in MODULES)

@@ -77,6 +77,7 @@ def like_run(path: Path, times: Times = Times.MODEL, factors: FactorTable | floa
         runtime=known,
         surroundings=stated_surroundings(topology, files) if files else None,
         background=background,
+        claiming=campaign.claiming.divided(scale) if files else None,
         record=run.manifest.workload,
         seed=run.manifest.seed,
         sources=campaign.sources,

@@ -22,14 +22,14 @@ from emulator.model.job import JobSpecification
 from emulator.model.project import DOCUMENT_SUFFIXES
 from emulator.model.records import SCHEDULE_FILE, RunKind
 from emulator.model.topology import Topology
-from emulator.model.views import RunRequest, RunView
+from emulator.model.views import EventView, RunRequest, RunView
 from emulator.policies.admission import Admitting
 from emulator.policies.factory import check_live, discipline_scanned
 from emulator.policies.names import ON_ONE_CLUSTER
 from emulator.policies.protocols import PlacementPolicy
 from emulator.policies.registry import placement_policy
 from emulator.policies.request_kinds import as_taken, as_total
-from emulator.runs.following import follow_until, record_rest
+from emulator.runs.following import follow_now, follow_until
 from emulator.runs.holding import Testbed, held, real_time_if_failed
 from emulator.runs.input_files import kept_files, stated_surroundings
 from emulator.runs.progress import ProgressReport, ReportProgress, jobs_progress
@@ -229,23 +229,21 @@ def _run_schedule(
 ) -> None:
     """Have the schedule submitted, and follow its jobs until the last has ended; make the checks `kept` meanwhile."""
     schedule_file = recorder.directory.path / SCHEDULE_FILE
+
+    def report(event: EventView) -> None:
+        report_progress(jobs_progress(recorder, "running", expected, event.time_s))
+
     with LoadGenerator(testbed.client, run.id, schedule_file, expected, locust_port) as load:
 
         def done() -> bool:
             for check in kept:
                 check()
             if load.has_ended() and recorder.submitted < expected:
-                record_rest(testbed, run.id, recorder)
+                follow_now(testbed, run.id, recorder, report)
                 if recorder.submitted < expected:
                     raise RunFailed(f"Only {recorder.submitted} of {number_of(expected, 'job')} reached the broker.")
             return len(recorder.ended) == expected
 
         report_progress(ProgressReport("starting the load generator", expected))
-        follow_until(
-            done,
-            testbed,
-            run.id,
-            recorder,
-            lambda event: report_progress(jobs_progress(recorder, "running", expected, event.time_s)),
-        )
+        follow_until(done, testbed, run.id, recorder, report)
         load.wait()

@@ -19,7 +19,7 @@ from emulator.policies.factory import discipline_scanned
 from emulator.policies.protocols import PlacementPolicy, QueueDiscipline
 from emulator.policies.registry import placement_policy
 from emulator.runs.run_directory import check_free
-from emulator.simulator.engine import FinishedJob
+from emulator.simulator.simulated_job import FinishedJob
 from emulator.simulator.simulation import SINGLE_CLUSTER, SimulationResult, simulate
 from workloads.estimates import with_estimates
 from workloads.job_lists import JobOutcome, outcome_line
@@ -72,6 +72,7 @@ def simulate_prepared(
             middleware=subject.middleware,
             surroundings=subject.surroundings,
             background=subject.background,
+            claiming=subject.claiming,
         )
     if out is not None:
         _write(out, subject, seed, result)

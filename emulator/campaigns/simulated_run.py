@@ -1,8 +1,8 @@
 """A simulation as a run's directory, with the same files as a live run, so that reports and comparisons take both.
 
-In the simulator a job holds its processors from its placement on: it is claimed when it is placed, and its PGT is 0.
-There are no claiming tries, and nothing is said of the host, on which no result depends. The verdict follows the rule
-of live runs: a background load outside its band, or jobs that never ran, speak against a simulation, too.
+A job without a file claims its processors when it is placed, so its PGT is 0. Nothing is said of the host, on which no
+result depends. The verdict follows the rule of live runs: a background load outside its band, or jobs that never ran,
+speak against a simulation, too.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from emulator.runs.run_directory import RunDirectory
 from emulator.runs.steps import Change, steps
 from emulator.runs.surroundings import host_now, versions
 from emulator.simulator.background import BackgroundChange
-from emulator.simulator.engine import FinishedJob, GivenUpJob
+from emulator.simulator.simulated_job import FinishedJob, GivenUpJob
 from emulator.simulator.simulation import SimulationResult
 
 UNNAMED: Final = "unnamed"
@@ -147,10 +147,13 @@ def _times(end: FinishedJob, topology: Topology) -> dict[str, Any]:
     clusters = tuple(_name(topology, cluster) for cluster in end.clusters)
     return {
         "state": JobState.FINISHED.value, "placement_tries": end.tries, "execution_clusters": clusters,
-        "clusters": len(set(clusters)), "placed_s": end.placed_s, "claimed_s": end.placed_s,
+        "clusters": len(set(clusters)), "placed_s": end.placed_s, "claimed_s": end.claimed_s,
+        "claiming_tries": end.claiming_tries, "estimated_transfer_s": end.transfer_s, "claim_due_s": end.claimed_s,
+        "planned_start_s": end.placed_s + end.transfer_s + end.additional_s, "additional_claiming_s": end.additional_s,
         "started_s": end.start_s, "finished_s": end.finish_s, "released_s": end.finish_s,
         "queue_time_s": end.placed_s - end.arrival_s, "overhead_s": end.start_s - end.placed_s,
-        "processor_gained_time_s": 0.0, "processor_wasted_time_s": end.start_s - end.placed_s,
+        "processor_gained_time_s": end.claimed_s - end.placed_s,
+        "processor_wasted_time_s": end.start_s - end.claimed_s,
         "wait_time_s": end.start_s - end.arrival_s, "execution_time_s": end.finish_s - end.start_s,
         "response_time_s": end.finish_s - end.arrival_s,
     }  # fmt: skip
@@ -168,7 +171,7 @@ def _component_rows(end: FinishedJob, topology: Topology) -> list[ComponentRow]:
     return [
         ComponentRow(
             job=end.id, component=number, cluster=_name(topology, cluster), processors=processors,
-            placed_s=end.placed_s, claimed_s=end.placed_s, released_s=end.finish_s,
+            placed_s=end.placed_s, claimed_s=end.claimed_s, released_s=end.finish_s,
         )
         for number, (processors, cluster) in enumerate(zip(end.components, end.clusters, strict=True))
     ]  # fmt: skip
@@ -181,6 +184,7 @@ class _Use(NamedTuple):
     cluster: int
     claimed: int
     executing: int
+    gained: int
     dummy: int | None
     local: int | None
 
@@ -205,19 +209,20 @@ def _uses_of(
 ) -> Iterator[_Use]:
     found = steps(
         {
-            "claimed": [(0.0, 0), *_held([(end.placed_s, end.finish_s, size) for end, size in stays])],
+            "claimed": [(0.0, 0), *_held([(end.claimed_s, end.finish_s, size) for end, size in stays])],
+            "gained": _held([(end.placed_s, end.claimed_s, size) for end, size in stays]),
             "executing": _held([(end.start_s, end.finish_s, size) for end, size in stays]),
             **background,
         }
     )
     none: list[None] = [None] * len(found.times_s)
-    columns = [found.values.get(kind, none) for kind in ("claimed", "executing", "dummy", "local")]
+    columns = [found.values.get(kind, none) for kind in ("claimed", "executing", "gained", "dummy", "local")]
     before: tuple[int | None, ...] = ()
     for time_s, *held in zip(found.times_s, *columns, strict=True):
         use = tuple(None if number is None else int(number) for number in held)
         if use != before:
-            claimed, executing, dummy, local = use
-            yield _Use(time_s, cluster, claimed or 0, executing or 0, dummy, local)
+            claimed, executing, gained, dummy, local = use
+            yield _Use(time_s, cluster, claimed or 0, executing or 0, gained or 0, dummy, local)
         before = use
 
 
@@ -237,7 +242,8 @@ def _utilization_row(use: _Use, topology: Topology) -> UtilizationRow:
     background = None if use.dummy is None or use.local is None else use.dummy + use.local
     return UtilizationRow(
         time_s=use.time_s, cluster=cluster.name, processors=cluster.processors, claimed_processors=use.claimed,
-        executing_processors=use.executing, wasted_processors=use.claimed - use.executing, gained_processors=0,
+        executing_processors=use.executing, wasted_processors=use.claimed - use.executing,
+        gained_processors=use.gained,
         background_processors=background,
     )  # fmt: skip
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from emulator.campaigns.job_times import JobTimes
 from emulator.campaigns.simulated_run import NamedJob
-from emulator.model.scheduling import Scanning
+from emulator.model.scheduling import Scanning, StatedClaiming
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Middleware, Topology
 from emulator.policies.state import Surroundings
@@ -51,9 +51,10 @@ class SimulationOptions:
 class SimulatedWorkload:
     """A workload ready to be simulated: its jobs, and what the simulator needs to know of the system.
 
-    `record` is what a manifest says of the workload: of a campaign everything that its file states. `seed` is that of
-    the schedule, and `sources` are the files of its policies; None leaves both to the options. `named` holds what the
-    records say of each job, and `provenance` what the manifest says of the simulation.
+    `record` is what a manifest says of the workload: of a campaign everything that its file states. `claiming` is that
+    of jobs with files. `seed` is that of the schedule, and `sources` are the files of its policies; None leaves both to
+    the options. `named` holds what the records say of each job, and `provenance` what the manifest says of the
+    simulation.
     """
 
     name: str
@@ -67,6 +68,7 @@ class SimulatedWorkload:
     runtime: RuntimeModel | RuntimeOfJobs | float = 1.0
     surroundings: Surroundings | None = None
     background: OtherUsers | None = None
+    claiming: StatedClaiming | None = None
     remarks: tuple[Remark, ...] = field(default=())
     record: Mapping[str, Any] = field(default_factory=dict)
     seed: int | None = None

@@ -189,6 +189,7 @@ def _from_campaign(source: str, options: SimulationOptions) -> SimulatedWorkload
         runtime=found.runtime,
         surroundings=stated_surroundings(topology, found.files) if found.files else None,
         background=controlled_background(campaign, topology, options.seed),
+        claiming=campaign.claiming.divided(campaign.time_scale) if found.files else None,
         record=campaign.model_dump(mode="json"),
         provenance=found.provenance,
     )

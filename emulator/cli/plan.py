@@ -8,6 +8,7 @@ import typer
 
 from emulator.campaigns.live import arrivals_on
 from emulator.cli import completion
+from emulator.cli.campaign_options import JobsOption, NumericsOption, PolicyOption, TimeScaleOption
 from emulator.cli.dilations import AUTO, parse_dilation
 from emulator.cli.foreign_text import say
 from emulator.cli.matrix_options import (
@@ -34,6 +35,7 @@ from workloads.custom_sources import carrying_sources
 
 _MOST_JOBS = 24
 _MATRIX_OPTIONS = {"applications", "grids", "processors", "clusters", "iterations", "settings"}
+_CAMPAIGN_OPTIONS = {"jobs", "policy", "time_scale", "numerics"}
 
 
 def register(app: typer.Typer) -> None:
@@ -53,7 +55,10 @@ def plan_run(
         str | None,
         typer.Option(help="Name or file of a campaign, instead of a measurement.", autocompletion=completion.campaigns),
     ] = None,
-    jobs: Annotated[int | None, typer.Option(help="Number of jobs of the workload, instead of its own.")] = None,
+    jobs: JobsOption = None,
+    policy: PolicyOption = None,
+    time_scale: TimeScaleOption = None,
+    numerics: NumericsOption = None,
     seed: Annotated[int, typer.Option(help="Seed of the workload's random choices.")] = 0,
     applications: ApplicationsOption = "poisson",
     grids: GridsOption = "400",
@@ -74,7 +79,12 @@ def plan_run(
     if workload is not None:
         if given_options(context) & _MATRIX_OPTIONS:
             raise InvalidInput("--workload says which jobs there are: leave out what describes a measurement.")
-        run = _workload(workload, topology, jobs, seed)
+        run = _workload(
+            workload, seed, topology=topology, jobs=jobs, policy=policy, time_scale=time_scale, numerics=numerics
+        )
+    elif only_workloads := given_options(context) & _CAMPAIGN_OPTIONS:
+        named = ", ".join(f"--{option.replace('_', '-')}" for option in sorted(only_workloads))
+        raise InvalidInput(f"{named}: only a campaign has this (name it with --workload).")
     else:
         cells = described_cells(applications, grids, processors, clusters, iterations, settings)
         run = _matrix(validate(cells, Matrix, source="plan"), topology)
@@ -83,8 +93,8 @@ def plan_run(
     _show(run, plan(run, chosen, resources), floor_dilation(run, resources), as_json=as_json)
 
 
-def _workload(name: str, topology: str | None, jobs: int | None, seed: int) -> PlannedRun:
-    campaign = carrying_sources(campaign_named(name).changed(topology=topology, jobs=jobs))
+def _workload(name: str, seed: int, **changes: object) -> PlannedRun:
+    campaign = carrying_sources(campaign_named(name).changed(**changes))
     system = topology_named(campaign.topology)
     return planned_campaign(campaign, arrivals_on(system, campaign, seed), seed, system).run
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from emulator.model.errors import InvalidInput
+from emulator.model.evidence import NO_CLUSTERS
 from emulator.model.topology import is_name
 
 LABEL: Final = "multicluster-testbed"
@@ -20,8 +21,8 @@ CLUSTER_LABEL: Final = "multicluster-testbed.cluster"
 USER: Final = "researcher"
 """The account that jobs run under in every cluster."""
 
-RESERVED: Final = ("wan", "broker", "control")
-"""Names that no cluster may have, because parts of the testbed have them."""
+RESERVED: Final = NO_CLUSTERS | {"control"}
+"""Names that no cluster may have, because parts of the testbed, or of its evidence, have them."""
 
 
 @dataclass(frozen=True, slots=True)

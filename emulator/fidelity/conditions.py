@@ -11,15 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from emulator.fidelity.processor_use import TimeInterval, processor_use
-from emulator.model.evidence import (
-    BROKER_PART,
-    HOST_PART,
-    ROUTER_PART,
-    EvidenceRow,
-    EvidenceSummary,
-    LinkFaultRow,
-    concerns,
-)
+from emulator.model.evidence import HOST_PART, NO_CLUSTERS, EvidenceRow, EvidenceSummary, LinkFaultRow, concerns
 from emulator.model.topology import Topology
 
 
@@ -86,7 +78,7 @@ def conditions_of_job(
     Without an execution, all time that the rows cover counts as the job's.
     """
     crossed = [fault for fault in faults if concerns(fault.source, fault.target, clusters)]
-    parts = {HOST_PART, ROUTER_PART, BROKER_PART, *clusters}
+    parts = {*NO_CLUSTERS, *clusters}
     crosses = len(set(clusters)) > 1
     exact = crosses and not _asks_for_loss(topology, clusters)
     found = _conditions(rows, crossed, host, lambda part: part in parts, set(clusters) if exact else set(), execution)
@@ -95,7 +87,7 @@ def conditions_of_job(
 
 def conditions_of_run(rows: Sequence[EvidenceRow], faults: Sequence[LinkFaultRow], host: HostSize) -> Conditions | None:
     """Return the conditions of a whole run, over every part and link; None without a look."""
-    clusters = {row.part for row in rows} - {HOST_PART, ROUTER_PART, BROKER_PART}
+    clusters = {row.part for row in rows} - NO_CLUSTERS
     return _conditions(rows, faults, host, lambda part: True, clusters)
 
 

@@ -15,10 +15,14 @@ from emulator.model.documents import DocumentModel
 from emulator.model.rows import Row
 
 HOST_PART: Final = "host"
-"""The part that is the whole machine. The other parts are the clusters, by name, the router and the broker."""
+"""The part that is the whole machine. The other parts are the clusters, by name, and those below."""
 
 ROUTER_PART: Final = "wan"
 BROKER_PART: Final = "broker"
+COMMAND_PART: Final = "command"
+"""What works for the testbed outside of its containers: the command that runs it, and the engine's storage."""
+
+NO_CLUSTERS: Final = frozenset({HOST_PART, ROUTER_PART, BROKER_PART, COMMAND_PART})
 
 
 class EvidenceRow(Row):
@@ -117,11 +121,12 @@ class LinkCheck:
 class EvidenceSummary(DocumentModel):
     """A summary of all evidence of a run, as shares of the observed time, of the processors or of the memory.
 
-    `testbed_cpu_share` is the share of all processors that the testbed's containers used, `other_cpu_share` the share
-    that everything else used, and `stolen_cpu_share` the share that a hypervisor took. `stolen_wanted_share` is the
-    stolen time as a share of the CPU time that was wanted. `unexplained_timeouts` are the timeouts in excess of the
-    packets that access links dropped. `datagram_share` is the number of unanswered UDP datagrams that left a cluster,
-    per TCP segment. `missing` names, in a phrase each, the values that this host does not offer.
+    `testbed_cpu_share` is the share of all processors that the testbed used (its containers, and the command that ran
+    it), `other_cpu_share` the share that everything else used, and `stolen_cpu_share` the share that a hypervisor took.
+    `stolen_wanted_share` is the stolen time as a share of the CPU time that was wanted. `unexplained_timeouts` are the
+    timeouts in excess of the packets that access links dropped. `datagram_share` is the number of unanswered UDP
+    datagrams that left a cluster, per TCP segment. `missing` names, in a phrase each, the values that this
+    host does not offer.
     """
 
     looks: int

@@ -12,12 +12,13 @@ from typing import Final
 
 from apps.descriptor import ApplicationDescriptor, Arguments, IterationForm, StatedWork
 from apps.grid import MasterAndWorkers, Neighbours, ProcessGrid
+from apps.numerics import EVERY, FIRST_ITERATIONS
 from apps.registry import application_named, check_program
 from emulator.fidelity.iteration.once import passed_on_once_s
 from emulator.fidelity.iteration.predicted import ModelJob, predicted
 from emulator.model.collectives import Pattern
 from emulator.model.errors import InvalidInput
-from emulator.model.job import JobSpecification
+from emulator.model.job import JobSpecification, Numerics
 from emulator.model.topology import Topology
 from emulator.model.units import BYTES_PER_POINT
 from emulator.planning.planned_traffic import Part, RankPackets
@@ -32,10 +33,10 @@ _UNSTATED_POINTS: Final = 1
 class PlannedJob:
     """A job as it is to run, in emulated seconds.
 
-    An iteration takes `iteration_s`, in which all ranks together update `updates` grid points and send `segments`
-    packets over the wide area. Its messages are `real` where they take the host's time, between clusters or through
-    shared memory. `grid_bytes` is what all ranks hold of the grid. What is passed on once, before the first iteration
-    and after the last, takes `once_s` together.
+    An iteration takes `iteration_s`, in which all ranks together really update `updates` grid points (in the mean, if
+    not all iterations compute) and send `segments` packets over the wide area. Its messages are `real` where they take
+    the host's time, between clusters or through shared memory. `grid_bytes` is what all ranks hold of the grid. What is
+    passed on once, before the first iteration and after the last, takes `once_s` together.
     """
 
     name: str
@@ -80,19 +81,27 @@ def planned_job(specification: JobSpecification, parts: Sequence[Part], topology
         application, side_points, tuple(parts), specification.interconnect, arguments=arguments,
         processor_speed=specification.processor_speed,
     )  # fmt: skip
-    iterations = arguments.get(descriptor.length, descriptor.default_length or UNSTATED_ITERATIONS)
+    stated = arguments.get(descriptor.length, descriptor.default_length or UNSTATED_ITERATIONS)
+    iterations = int(stated) if isinstance(stated, int | float) else UNSTATED_ITERATIONS
     return PlannedJob(
         name=specification.name,
         processors=ranks,
         clusters=len(clusters),
-        iterations=int(iterations) if isinstance(iterations, int | float) else UNSTATED_ITERATIONS,
+        iterations=iterations,
         iteration_s=predicted(topology, job).iteration_s,
-        updates=float(ranks * work.points * work.sweeps),
+        updates=_computing_share(specification.numerics, iterations) * ranks * work.points * work.sweeps,
         segments=segments,
         real=len(clusters) > 1 or interconnect is None,
         grid_bytes=max(side_points**2, ranks * work.points) * form.arrays * BYTES_PER_POINT,
         once_s=passed_on_once_s(topology, job),
     )
+
+
+def _computing_share(numerics: Numerics, iterations: int) -> float:
+    """Return the share of the iterations that really compute."""
+    if numerics is Numerics.REAL or iterations <= FIRST_ITERATIONS:
+        return 1.0
+    return (FIRST_ITERATIONS + (iterations - FIRST_ITERATIONS) / EVERY) / iterations
 
 
 @dataclass(frozen=True, slots=True)

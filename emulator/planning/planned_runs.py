@@ -29,7 +29,7 @@ from emulator.policies.registry import placement_policy
 from emulator.runs.input_files import stated_surroundings
 from emulator.runs.matrix import Cell
 from emulator.simulator import simulate
-from emulator.simulator.engine import FinishedJob
+from emulator.simulator.simulated_job import FinishedJob
 from workloads.campaign import Campaign
 from workloads.campaign_stream import InputFile, campaign_files
 from workloads.schedule import Arrival
@@ -161,6 +161,7 @@ def _simulated(campaign: Campaign, arrivals: Sequence[Arrival], seed: int, topol
         scanning=campaign.scanning,
         middleware=topology.middleware and topology.middleware.divided(campaign.time_scale),
         surroundings=stated_surroundings(topology, campaign_files(campaign, topology, seed)),
+        claiming=campaign.claiming.divided(campaign.time_scale) if campaign.input_files else None,
     )
     return sorted(result.finished, key=lambda life: life.id)
 

@@ -2,7 +2,8 @@
 
 It is pure: the same state and random numbers give the same answer. A driver asks it whenever a job of the background
 or of the grid starts or ends. Published is only when it acts: below the band it injects, above the band it kills. It
-aims at the middle of the band, so that the next event seldom makes it act again, and never injects beyond the band.
+aims at the middle of the band, so that the next event seldom makes it act again, and never injects beyond the band. A
+driver that needs time to start a job says which dummy jobs end within that time: they no longer hold the lower end.
 """
 
 from __future__ import annotations
@@ -18,11 +19,15 @@ from emulator.model.background import Background, ProcessorBand, Scope
 
 @dataclass(frozen=True, slots=True)
 class DummyJob:
-    """A dummy job that runs, or was submitted and will: its number in order of submission, its cluster, its size."""
+    """A dummy job that runs, or was submitted and will: its number in order of submission, its cluster, its size.
+
+    One that `is_ending` ends before another could take its place if that were submitted only then.
+    """
 
     number: int
     cluster: int
     processors: int
+    is_ending: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +90,18 @@ class BackgroundController:
     ) -> list[Injection]:
         """Return what lifts the load of `clusters` to the middle of their `band`, if it is below the band."""
         held = sum(plan.load[cluster] for cluster in clusters)
-        if held >= band.least:
+        lasting = held - sum(plan.ending[cluster] for cluster in clusters)
+        if lasting >= band.least:
             return []
         found: list[Injection] = []
-        while held < max(band.middle, band.least):
+        while lasting < max(band.middle, band.least):
             room = min(band.most - held, most_of_all - plan.total)
             injection = self._injection(plan, clusters, room, rng)
             if injection is None:
                 break
             plan.add(injection.cluster, injection.processors)
             held += injection.processors
+            lasting += injection.processors
             found.append(injection)
         return found
 
@@ -116,16 +123,20 @@ class _Plan:
     state: BackgroundState
     processors: list[int] = field(init=False)
     load: list[int] = field(init=False)
+    ending: list[int] = field(init=False)
     idle: list[int] = field(init=False)
     dummies: list[DummyJob] = field(init=False)
 
     def __post_init__(self) -> None:
         self.processors = [cluster.processors for cluster in self.state.clusters]
         self.load = [cluster.local for cluster in self.state.clusters]
+        self.ending = [0] * len(self.load)
         self.idle = [cluster.idle for cluster in self.state.clusters]
         self.dummies = list(self.state.dummies)
         for dummy in self.dummies:
             self.load[dummy.cluster] += dummy.processors
+            if dummy.is_ending:
+                self.ending[dummy.cluster] += dummy.processors
 
     @property
     def total(self) -> int:

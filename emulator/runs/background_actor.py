@@ -1,4 +1,4 @@
-"""The thread that drives a background load: it waits for reports, for the grid's events and for local jobs' arrivals.
+"""The thread that drives a background load: it waits for reports, for events of the grid, and for what is due.
 
 It reacts to each at once. Besides, it asks the clusters for their jobs now and then, in case that a report was lost.
 """
@@ -112,7 +112,7 @@ class BackgroundActor:
         host_ask_s = time.monotonic() + self._host_ask_interval_s
         while True:
             host_until_due_s = min(
-                clock.host_remaining_s(self._load.next_arrival_s), max(0.0, host_ask_s - time.monotonic())
+                clock.host_remaining_s(self._load.next_due_s), max(0.0, host_ask_s - time.monotonic())
             )
             try:
                 event = self._events.get(timeout=host_until_due_s)
@@ -122,7 +122,7 @@ class BackgroundActor:
                 self._measures = self._load.measures(clock.now_s())
                 return
             event(clock.now_s())
-            if clock.now_s() >= self._load.next_arrival_s:
+            if clock.now_s() >= self._load.next_due_s:
                 self._load.advance(clock.now_s())
             if time.monotonic() >= host_ask_s:
                 self._load.ask()

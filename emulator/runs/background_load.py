@@ -23,7 +23,8 @@ from emulator.policies.background import BackgroundController, BackgroundState, 
 from emulator.runs.local_users import Account, Ended, JobState, Listed, LocalUsers, Report, Started
 from workloads.local_jobs import LocalJob
 
-NO_LOCAL_JOB: Final = math.inf
+REACTION_HOST_S: Final = 1.0
+"""Host seconds that it takes to have another dummy job run: so much earlier than its end each of them is replaced."""
 
 
 @dataclass(slots=True)
@@ -35,8 +36,14 @@ class _Job:
     account: Account
     cluster: int
     processors: int
+    length_s: float
     is_running: bool = False
     is_cancelled: bool = False
+    ends_s: float = math.inf
+
+    def start(self, time_s: float) -> None:
+        """Take note that it runs since `time_s`."""
+        self.is_running, self.ends_s = True, time_s + self.length_s
 
 
 @dataclass
@@ -68,15 +75,19 @@ class BackgroundLoad:
         self._grid = [0] * len(self._sizes)
         self._numbers = count(1)
         self._coming = next(self.local_jobs, None)
+        self._reaction_s = self.dilation.emulated_duration_s(REACTION_HOST_S)
+        self._ending_until_s = -math.inf
         self._watch = BandWatch(self.background.of(sum(self._sizes)), self.background.void_after_s, self.settling_s)
 
     @property
-    def next_arrival_s(self) -> float:
-        """When the next local job is to be submitted."""
-        return NO_LOCAL_JOB if self._coming is None else self._coming.arrival_s
+    def next_due_s(self) -> float:
+        """When the next local job is to be submitted, or the next dummy job replaced; infinity if neither."""
+        arrival_s = math.inf if self._coming is None else self._coming.arrival_s
+        ends_s = (job.ends_s for job in self._jobs.values() if _is_dummy(job) and job.ends_s > self._ending_until_s)
+        return min(arrival_s, min(ends_s, default=math.inf) - self._reaction_s)
 
     def advance(self, time_s: float) -> None:
-        """Submit the local jobs that are due at `time_s`, and hold the load in its band."""
+        """Submit the local jobs that are due at `time_s`, and hold the load in its band, also when some will end."""
         while self._coming is not None and self._coming.arrival_s <= time_s:
             job = self._coming
             self._submit(Account.LOCAL, job.cluster, job.processors, job.length_s)
@@ -92,7 +103,7 @@ class BackgroundLoad:
         """Take note of what became of jobs."""
         match report:
             case Started(job=name) if name in self._jobs:
-                self._jobs[name].is_running = True
+                self._jobs[name].start(time_s)
             case Ended(job=name):
                 self._jobs.pop(name, None)
             case Listed():
@@ -138,6 +149,7 @@ class BackgroundLoad:
             self._grid[cluster] = max(0, self._sizes[cluster] - held)
 
     def _act(self, time_s: float) -> None:
+        self._ending_until_s = time_s + self._reaction_s
         for action in self._controller.decide(self._state(), self.rng):
             if isinstance(action, Injection):
                 self._submit(Account.DUMMY, action.cluster, action.processors, action.length_s)
@@ -151,7 +163,7 @@ class BackgroundLoad:
 
     def _submit(self, account: Account, cluster: int, processors: int, length_s: float) -> None:
         number = next(self._numbers)
-        job = _Job(f"{account.value}-{number}", number, account, cluster, processors)
+        job = _Job(f"{account.value}-{number}", number, account, cluster, processors, length_s)
         self._jobs[job.name] = job
         host_length_s = self.dilation.host_duration_s(length_s)
         self.users.submit(self._names[cluster], job.name, account, processors, host_length_s)
@@ -168,9 +180,9 @@ class BackgroundLoad:
             )
             uses.append(ClusterUse(size, local, max(0, size - self._grid[cluster] - promised)))
         dummies = [
-            DummyJob(job.number, job.cluster, job.processors)
+            DummyJob(job.number, job.cluster, job.processors, job.ends_s <= self._ending_until_s)
             for job in jobs
-            if job.account is Account.DUMMY and not job.is_cancelled
+            if _is_dummy(job)
         ]
         return BackgroundState(tuple(uses), tuple(dummies))
 
@@ -193,3 +205,8 @@ class BackgroundLoad:
                         grid_processors=self._grid[cluster],
                     )
                 )
+
+
+def _is_dummy(job: _Job) -> bool:
+    """Return whether it is a dummy job that is not being killed."""
+    return job.account is Account.DUMMY and not job.is_cancelled

@@ -7,7 +7,7 @@ sentence that says why and where the finished records are.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from emulator.model.errors import RunEndedEarly, TestbedNotUp
@@ -38,24 +38,41 @@ def follow_until(
     """
     while not done():
         events = _events(testbed, run, recorder)
-        for event in events:
-            recorder.record(event)
-            report(event)
-        for event in events:
-            if event.kind is EventKind.CLUSTER_LOST:
-                raise _lost(testbed, recorder, event)
-            if event.kind is EventKind.POLICY_FAILED:
-                reason = str(event.detail.get("reason", "")).rstrip(".")
-                raise ended_early(f"The run ended early because its policy failed ({reason})", recorder)
+        _take(events, testbed, recorder, report)
         if not events:
             _check_containers(testbed, recorder)
 
 
+def follow_now(testbed: Testbed, run: int, recorder: Recorder, report: Callable[[EventView], None]) -> None:
+    """Record the events of `run` so far and pass them to `report`, without waiting for more.
+
+    Raises:
+        RunEndedEarly: if the testbed can no longer carry the run.
+    """
+    while events := testbed.client.events(run, after=recorder.last_sequence, host_wait_s=0.0):
+        _take(events, testbed, recorder, report)
+
+
 def record_rest(testbed: Testbed, run: int, recorder: Recorder) -> None:
-    """Record the remaining events of a run, without waiting for more."""
+    """Record the remaining events of a run that ends, whatever they say, without waiting for more."""
     while events := testbed.client.events(run, after=recorder.last_sequence, host_wait_s=0.0):
         for event in events:
             recorder.record(event)
+
+
+def _take(
+    events: Sequence[EventView], testbed: Testbed, recorder: Recorder, report: Callable[[EventView], None]
+) -> None:
+    """Record events and pass them to `report`; raise `RunEndedEarly` if one of them ends the run."""
+    for event in events:
+        recorder.record(event)
+        report(event)
+    for event in events:
+        if event.kind is EventKind.CLUSTER_LOST:
+            raise _lost(testbed, recorder, event)
+        if event.kind is EventKind.POLICY_FAILED:
+            reason = str(event.detail.get("reason", "")).rstrip(".")
+            raise ended_early(f"The run ended early because its policy failed ({reason})", recorder)
 
 
 def _events(testbed: Testbed, run: int, recorder: Recorder) -> list[EventView]:

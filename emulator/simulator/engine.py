@@ -8,8 +8,10 @@ events before it.
 Time. The clock is never advanced in steps. A job's end is its start plus its execution time, the stream gives the
 arrivals, and a discipline's scans are multiples of its interval. Timestamps therefore do not drift in long simulations.
 
-A job holds its processors from placement to departure; the `Preparation` lies between placement and start. Under a
-`SharedRuntime` the end of a running job may move; its old end stays in the event list and is skipped.
+A job holds its processors from placement to departure; the `Preparation` lies between placement and start. With
+`Claims` a job whose file is under way holds them only from its claim on. Claims are events like departures, and come
+after those of the same timestamp. Under a `SharedRuntime` the end of a running job may move; its old end stays in the
+event list and is skipped.
 
 Under a background load other users' jobs take and give back idle processors, after departures and before arrivals of
 the same timestamp. Disciplines that are not scanned are told of processors that they gave back, as live.
@@ -20,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 from numpy.random import Generator
 
@@ -46,41 +48,27 @@ from emulator.policies.queues.placement_queue import PlacementQueue
 from emulator.policies.queues.visiting import VisitingDiscipline
 from emulator.policies.state import RunningJob, Surroundings, SystemState
 from emulator.simulator.background import OtherUsers
+from emulator.simulator.claiming import Claims
 from emulator.simulator.possible_jobs import Admission
 from emulator.simulator.runtime import OneFactor, Preparation, RuntimeModel, RuntimeOfJobs, SharedRuntime
-from emulator.simulator.simulated_job import NEVER, NO_QUEUE, SimulatedJob, next_job
+from emulator.simulator.simulated_job import (
+    NEVER,
+    NO_QUEUE,
+    FinishedJob,
+    GivenUpJob,
+    SimulatedJob,
+    finished_job,
+    next_job,
+)
 from emulator.simulator.statistics import Observations
 
 INDEXED_FROM: Final = 32
 """The number of clusters from which on the idle processors have an index."""
 LONGEST_STANDSTILL_S: Final = 30 * 86_400.0
 """If under a background load no job runs and none arrives for this time, those that wait will never start."""
+CLAIMS_COME_LAST: Final = 1 << 60
+"""Added to the number of a placement, so that its claim comes after the departures of the same timestamp."""
 NOTHING_HAPPENS: Final = "nothing runs and nothing more will happen: the discipline or the policy never starts it"
-
-
-class FinishedJob(NamedTuple):
-    """A finished job: its emulated timestamps, and the cluster of each component in the order of its placement."""
-
-    id: int
-    arrival_s: float
-    placed_s: float
-    start_s: float
-    finish_s: float
-    service_s: float
-    components: tuple[int, ...]
-    clusters: tuple[int, ...]
-    queue: int | None
-    application: str
-    tries: int
-
-
-class GivenUpJob(NamedTuple):
-    """A job that the queue gave up: when, why, and after how many placement tries."""
-
-    id: int
-    given_up_s: float
-    reason: str
-    tries: int
 
 
 Log = Callable[[float, SchedulingEvent, Sequence[Start | Reject], tuple[int, ...]], None]
@@ -106,6 +94,7 @@ class Engine:
         surroundings: Surroundings | None = None,
         occupied: Sequence[int] = (),
         background: OtherUsers | None = None,
+        claims: Claims | None = None,
         on_finished: Callable[[FinishedJob], None] | None = None,
         on_given_up: Callable[[GivenUpJob], None] | None = None,
         log: Log | None = None,
@@ -125,8 +114,9 @@ class Engine:
         self._of_jobs = of_jobs
         self._surroundings = surroundings or Surroundings()
         self._background = background
-        # Other users' jobs change the idle processors without telling the index.
-        indexed = len(free) >= INDEXED_FROM and background is None
+        self._claims = claims
+        # Other users' jobs and promises change the idle processors without telling the index.
+        indexed = len(free) >= INDEXED_FROM and background is None and claims is None
         self._room: IdleRoom | None = IdleRoom(free) if indexed else None
         self._changed_s: float = 0.0
         self._shows_running: bool = needs_running_jobs(discipline) or needs_running_jobs(policy)
@@ -188,7 +178,7 @@ class Engine:
         return True
 
     def _advance_background(self, background: OtherUsers, time_s: float, no_more_arrive: bool) -> None:
-        before = tuple(self._idle)
+        before = self._placeable()
         background.advance(time_s, self._idle)
         self._offer_freed(before, time_s)
         self._check_progress(time_s, no_more_arrive)
@@ -196,15 +186,19 @@ class Engine:
     def _tend_background(self, time_s: float) -> None:
         if self._background is None:
             return
-        before = tuple(self._idle)
+        before = self._placeable()
         self._background.tend(time_s, self._idle)
         self._offer_freed(before, time_s)
+
+    def _placeable(self) -> tuple[int, ...]:
+        """Return the processors per cluster on which a job may be placed."""
+        return tuple(self._idle) if self._claims is None else tuple(self._claims.left(self._idle))
 
     def _offer_freed(self, before: tuple[int, ...], time_s: float) -> None:
         """Tell a discipline that is not scanned of processors that other users gave back, as the broker does."""
         grown = [
             Component(cluster, now - was)
-            for cluster, (now, was) in enumerate(zip(self._idle, before, strict=True))
+            for cluster, (now, was) in enumerate(zip(self._placeable(), before, strict=True))
             if now > was
         ]
         if grown and not self._scans and self._jobs:
@@ -240,6 +234,8 @@ class Engine:
         finish_s, _, job = heappop(self._running)
         placement = job.placement
         if placement is None or finish_s != job.finish_s:
+            if placement is not None and self._claims is not None and self._claims.awaits(job.id):
+                self._claim(self._claims, job, placement, finish_s)
             return
         job.placement = None
         for component in placement.components:
@@ -256,7 +252,7 @@ class Engine:
             observations.note_occupied(form.processors, job.start_s, finish_s, net_share)
         observations.note_finished(job.number, job.arrival_s, job.start_s, finish_s, form.multicomponent, job.queue)
         if self._on_finished is not None:
-            self._on_finished(_finished(job, placement))
+            self._on_finished(finished_job(job, placement))
         if self._shared is not None:
             self._shared.end(job.id, finish_s)
             self._move_ends()
@@ -281,7 +277,7 @@ class Engine:
             return
         self._check_progress(scan_s, arrival_s == NEVER)
         if self._placement_queue is not None:
-            self._placement_queue.pass_over_scans(tuple(self._idle), change_s)
+            self._placement_queue.pass_over_scans(self._placeable(), change_s)
 
     def _next_change_s(self, arrival_s: float) -> float:
         """Return when the state changes next, if scans change nothing."""
@@ -289,7 +285,7 @@ class Engine:
         return next_s if self._background is None else min(next_s, self._background.next_s())
 
     def _decide(self, event: SchedulingEvent, time_s: float) -> None:
-        idle = tuple(self._idle) if self._room is None or self._log is not None else None
+        idle = self._placeable() if self._room is None or self._log is not None else None
         state = SystemState(self._processors, idle, time_s, self._surroundings, self._room)
         answers = self._discipline.decide(event, state, self._policy, self._rng)
         if self._log is not None:
@@ -308,30 +304,73 @@ class Engine:
                     self._on_given_up(GivenUpJob(job.id, time_s, answer.reason, answer.tries))
 
     def _start(self, job: SimulatedJob, placement: Placement, time_s: float) -> None:
-        take(self._idle, job.id, job.form.processors, placement)
+        claims = self._claims
+        is_promised = claims is not None and placement.transfer_s > 0.0
+        # What is placed must fit beside what is promised to others; the processors themselves may be claimed later.
+        take(self._idle if claims is None else claims.left(self._idle), job.id, job.form.processors, placement)
+        if claims is not None and not is_promised:
+            claims.succeeds(placement, self._idle)
         if self._room is not None:
             for component in placement.components:
                 self._room.note_changed(component.cluster)
         if self._of_jobs is None:
-            execution_s = self._runtime.execution_s(job.application, placement, job.service_s)
+            job.execution_s = self._runtime.execution_s(job.application, placement, job.service_s)
         else:
-            execution_s = self._of_jobs.execution_of_s(job.id, placement, job.service_s)
-        start_s = time_s
-        if self._preparation is not None:
-            start_s += self._preparation.delay_s(placement, time_s)
+            job.execution_s = self._of_jobs.execution_of_s(job.id, placement, job.service_s)
         self._placed += 1
         self._observations.started += 1
         job.sequence = self._placed
         job.placement = placement
         job.placed_s = time_s
+        if claims is not None and is_promised:
+            procedure = claims.promise(job.id, placement, time_s)
+            start_s = procedure.start_s
+            heappush(self._running, (procedure.claim_s, job.sequence + CLAIMS_COME_LAST, job))
+        else:
+            start_s = time_s
+            if self._preparation is not None:
+                start_s += self._preparation.delay_s(placement, time_s)
+            self._hold(job, placement, time_s, start_s)
+        if placement.learned or self._shows_running:
+            self._note_running(job, placement, start_s)
+
+    def _hold(self, job: SimulatedJob, placement: Placement, time_s: float, start_s: float) -> None:
+        """Let a job that holds its processors since `time_s` run from `start_s` on."""
+        job.claimed_s = time_s
         job.start_s = start_s
-        job.finish_s = start_s + execution_s
+        job.finish_s = start_s + job.execution_s
         heappush(self._running, (job.finish_s, job.sequence, job))
         if self._shared is not None:
             self._shared.begin(job.id, job.application, placement, job.service_s, start_s)
             self._move_ends()
-        if placement.learned or self._shows_running:
-            self._note_running(job, placement, start_s)
+
+    def _claim(self, claims: Claims, job: SimulatedJob, placement: Placement, time_s: float) -> None:
+        """Claim the processors of a placed job; if other users hold some of them, try again or give up."""
+        if claims.succeeds(placement, self._idle):
+            procedure = claims.end(job.id, placement)
+            job.claiming_tries, job.additional_s = procedure.number, procedure.additional_s
+            overhead_s = 0.0 if self._preparation is None else self._preparation.overhead_s(placement, time_s)
+            self._hold(job, placement, time_s, max(procedure.start_s, time_s + overhead_s))
+            return
+        following = claims.next_try(job.id, time_s)
+        if following is None:
+            self._give_up_claiming(claims, job, placement, time_s)
+        elif following.claim_s > job.placed_s + LONGEST_STANDSTILL_S:
+            raise ImpossibleRequest(f"Job {job.id} never claims its processors: other users' jobs always hold some.")
+        else:
+            heappush(self._running, (following.claim_s, job.sequence + CLAIMS_COME_LAST, job))
+
+    def _give_up_claiming(self, claims: Claims, job: SimulatedJob, placement: Placement, time_s: float) -> None:
+        claims.end(job.id, placement)
+        job.placement = None
+        del self._jobs[job.id]
+        self._observations.started -= 1
+        self._observations.given_up += 1
+        if self._shows_running:
+            self._forget_running(job.id)
+        if self._on_given_up is not None:
+            self._on_given_up(GivenUpJob(job.id, time_s, "its processors could not be claimed", job.tries))
+        self._decide(Departure(job.id, placement), time_s)
 
     def _move_ends(self) -> None:
         if self._shared is None:
@@ -371,20 +410,3 @@ class Engine:
         # The engine's own jobs, because a user's discipline may say that none wait.
         if self._jobs:
             raise ImpossibleRequest(f"Job {next(iter(self._jobs))} still waits though {why}.")
-
-
-def _finished(job: SimulatedJob, placement: Placement) -> FinishedJob:
-    components: Any = placement.components
-    return FinishedJob(
-        job.id,
-        job.arrival_s,
-        job.placed_s,
-        job.start_s,
-        job.finish_s,
-        job.service_s,
-        tuple([component.processors for component in components]),
-        tuple([component.cluster for component in components]),
-        None if job.queue == NO_QUEUE else job.queue,
-        job.application,
-        job.tries,
-    )

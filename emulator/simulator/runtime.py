@@ -161,10 +161,14 @@ class Preparation:
 
     def delay_s(self, placement: Placement, time_s: float) -> float:
         """Return the seconds from the placement, at `time_s` and not before any earlier one, to the start."""
+        return self.overhead_s(placement, time_s) + placement.transfer_s
+
+    def overhead_s(self, placement: Placement, time_s: float) -> float:
+        """Return the seconds that the middleware takes from `time_s` on, not before any earlier timestamp."""
         overhead_s = self._base_s + self._per_component_s * len(placement.components)
         if self._gatekeeper_s > 0.0:
             overhead_s += self._served_s(placement, time_s) - time_s
-        return overhead_s + placement.transfer_s
+        return overhead_s
 
     def _served_s(self, placement: Placement, time_s: float) -> float:
         """Have every component served at its cluster's head, and return when the last one is."""

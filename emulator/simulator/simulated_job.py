@@ -1,10 +1,10 @@
-"""A job of a simulation between its arrival and its departure, and the next one of a stream."""
+"""A job of a simulation: the next one of a stream, between its arrival and its departure, and what is kept of it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Final, final
+from typing import Any, Final, NamedTuple, final
 
 from emulator.model.compilation import mypyc_attr
 from emulator.model.errors import InvalidInput
@@ -22,8 +22,12 @@ class SimulatedJob:
     """A job between its arrival and its departure."""
 
     __slots__ = (
+        "additional_s",
         "application",
         "arrival_s",
+        "claimed_s",
+        "claiming_tries",
+        "execution_s",
         "finish_s",
         "form",
         "id",
@@ -50,6 +54,10 @@ class SimulatedJob:
         self.sequence: int = 0
         self.tries: int = 0
         self.placed_s: float = 0.0
+        self.claimed_s: float = 0.0
+        self.claiming_tries: int = 1
+        self.additional_s: float = 0.0
+        self.execution_s: float = 0.0
         self.start_s: float = 0.0
         self.finish_s: float = NEVER
         self.placement: Placement | None = None
@@ -76,3 +84,57 @@ def next_job(jobs: Iterator[StreamJob], earliest_s: float) -> StreamJob | None:
             f"Job {job.id}: arrival_s: {arrival_s!r} lies before {earliest_s!r}, the arrival of the job before it."
         )
     return job
+
+
+class FinishedJob(NamedTuple):
+    """A finished job: its emulated timestamps, and the cluster of each component in the order of its placement.
+
+    `transfer_s` is the estimated time of its file transfer, `additional_s` by how much failed claims postponed it.
+    """
+
+    id: int
+    arrival_s: float
+    placed_s: float
+    start_s: float
+    finish_s: float
+    service_s: float
+    components: tuple[int, ...]
+    clusters: tuple[int, ...]
+    queue: int | None
+    application: str
+    tries: int
+    claimed_s: float
+    claiming_tries: int
+    transfer_s: float
+    additional_s: float
+
+
+class GivenUpJob(NamedTuple):
+    """A job that the queue gave up, or that gave up claiming: when, why, and after how many placement tries."""
+
+    id: int
+    given_up_s: float
+    reason: str
+    tries: int
+
+
+def finished_job(job: SimulatedJob, placement: Placement) -> FinishedJob:
+    """Return what is kept of a job that has finished at `placement`."""
+    components: Any = placement.components
+    return FinishedJob(
+        job.id,
+        job.arrival_s,
+        job.placed_s,
+        job.start_s,
+        job.finish_s,
+        job.service_s,
+        tuple([component.processors for component in components]),
+        tuple([component.cluster for component in components]),
+        None if job.queue == NO_QUEUE else job.queue,
+        job.application,
+        job.tries,
+        job.claimed_s,
+        job.claiming_tries,
+        placement.transfer_s,
+        job.additional_s,
+    )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from emulator.fidelity.background import BackgroundMeasures
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
-from emulator.model.scheduling import Scanning
+from emulator.model.scheduling import Scanning, StatedClaiming
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Middleware, Topology
 from emulator.policies.factory import accepting_fixed, discipline_generator, discipline_scanned
@@ -27,10 +27,12 @@ from emulator.policies.protocols import PlacementPolicy, QueueDiscipline
 from emulator.policies.registry import default_policy, placement_policy
 from emulator.policies.state import NOTHING_ELSE, Surroundings
 from emulator.simulator.background import BackgroundChange, OtherUsers
-from emulator.simulator.engine import Engine, FinishedJob, GivenUpJob, Log
+from emulator.simulator.claiming import Claims
+from emulator.simulator.engine import Engine, Log
 from emulator.simulator.estimates import Statistics, evaluate
 from emulator.simulator.possible_jobs import Admission
 from emulator.simulator.runtime import OneFactor, Preparation, RuntimeModel, RuntimeOfJobs, SharedRuntime
+from emulator.simulator.simulated_job import FinishedJob, GivenUpJob
 from emulator.simulator.statistics import Observations
 
 if TYPE_CHECKING:
@@ -94,6 +96,7 @@ def simulate(
     middleware: Middleware | None = None,
     occupied: Sequence[int] = (),
     background: OtherUsers | None = None,
+    claiming: StatedClaiming | None = None,
     quota: float | None = None,
     surroundings: Surroundings | None = None,
     log: Log | None = None,
@@ -116,6 +119,7 @@ def simulate(
         middleware: emulated overhead between placement and start; none by default, as in the published simulations.
         occupied: processors per cluster that other users hold throughout.
         background: other users' jobs that come and go; none by default.
+        claiming: how a job whose file is under way claims its processors; by default it holds them from its placement.
         quota: share of each cluster that jobs may occupy, above 0 and at most 1; the whole cluster by default.
         surroundings: files, bandwidths and history for policies that need them.
         log: a function called with every decision.
@@ -135,6 +139,7 @@ def simulate(
         processors, _discipline(queue, scanning), chosen, checked, models.of_all, observations,
         discipline_generator(seed), preparation=_preparation(middleware), shared=models.shared, of_jobs=models.of_jobs,
         surroundings=surroundings, occupied=occupied, background=background,
+        claims=None if claiming is None else Claims(claiming, len(processors)),
         on_finished=_finished_observer(kept if keep_jobs else None, on_finished),
         on_given_up=given_up.append if keep_jobs else None, log=log,
     )  # fmt: skip

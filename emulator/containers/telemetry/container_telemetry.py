@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -22,10 +22,11 @@ from emulator.containers.telemetry.consoles import Console
 from emulator.containers.telemetry.control_groups import ControlGroups
 from emulator.containers.telemetry.counters import Counters, host_counters, missing_counters
 from emulator.containers.telemetry.link_counts import LinkCount, Queue, delay_links, edge_links, parsed_queues
+from emulator.containers.telemetry.own_processes import OwnProcesses
 from emulator.containers.telemetry.standstills import Standstills, listening
 from emulator.containers.wan.router import RUN
 from emulator.model.errors import TestbedNotUp
-from emulator.model.evidence import BROKER_PART, HOST_PART, ROUTER_PART
+from emulator.model.evidence import BROKER_PART, COMMAND_PART, HOST_PART, ROUTER_PART
 
 QUEUES: Final = "tc -s -j qdisc show"
 _ATTEMPTS: Final = 2
@@ -53,6 +54,7 @@ class ContainerTelemetry:
     clusters: tuple[str, ...]
     containers: Mapping[str, str]
     standstills: Standstills
+    own_processes: OwnProcesses
     groups: dict[str, ControlGroups] = field(default_factory=dict)
     untold: dict[str, None] = field(default_factory=dict)
     unwatched: Mapping[str, str] = field(default_factory=dict)
@@ -67,7 +69,7 @@ class ContainerTelemetry:
 
     def look(self) -> dict[str, Counters]:
         """Return the present counters of the host and of every part."""
-        found = {HOST_PART: host_counters()}
+        found = {HOST_PART: host_counters(), COMMAND_PART: Counters(host_cpu_s=self.own_processes.used_s())}
         found |= {part: self._of(part, groups) for part, groups in self.groups.items()}
         return found
 
@@ -153,7 +155,8 @@ def container_telemetry(
     containers |= {ROUTER_PART: names.router, BROKER_PART: names.broker}
     with listening(client, containers.values()) as standstills:
         unwatched = {cluster: host for cluster in clusters if (host := unseen_host(client, containers[cluster]))}
-        telemetry = ContainerTelemetry(client, clusters, containers, standstills, unwatched=unwatched)
+        own = OwnProcesses.of(_file_systems(client, containers.values()))
+        telemetry = ContainerTelemetry(client, clusters, containers, standstills, own, unwatched=unwatched)
         for part, container in containers.items():
             network = names.site_network(part) if part in clusters else None
             groups = _groups(client, container, network)
@@ -161,13 +164,23 @@ def container_telemetry(
                 telemetry.untold["the containers' counters: this host does not show their processes"] = None
             else:
                 telemetry.groups[part] = groups
-        telemetry.untold |= dict.fromkeys(missing_counters(telemetry.look(), HOST_PART))
+        telemetry.untold |= dict.fromkeys(missing_counters(telemetry.look()))
         unseen = sorted(set(unwatched.values()))
         telemetry.untold |= dict.fromkeys(f"the pressure and the processors of host {name}" for name in unseen)
         try:
             yield telemetry
         finally:
             telemetry.close()
+
+
+def _file_systems(client: docker.DockerClient, names: Iterable[str]) -> Iterator[str]:
+    """Yield the folder of this host at which each container's file system is mounted, where the engine names it."""
+    for name in names:
+        with suppress(docker.errors.DockerException):
+            attributes = client.containers.get(name).attrs
+            folder = ((attributes.get("GraphDriver") or {}).get("Data") or {}).get("MergedDir")
+            if folder:
+                yield str(folder)
 
 
 def _in_router(script: str) -> str:

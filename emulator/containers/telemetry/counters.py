@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from emulator.model.evidence import EvidenceRow
+from emulator.model.evidence import COMMAND_PART, HOST_PART, EvidenceRow
 from emulator.model.units import MICROSECONDS_PER_SECOND
 
 _BYTES_PER_KB: Final = 1024
@@ -110,10 +110,10 @@ def _numbers(path: Path) -> dict[str, int]:
     return {field[0]: int(field[1]) for field in fields if len(field) > 1 and field[1].isdigit()}
 
 
-def missing_counters(looks: Mapping[str, Counters], host: str) -> list[str]:
-    """Return what a reading did not find, a phrase each."""
-    parts = [counters for part, counters in looks.items() if part != host]
-    whole = looks.get(host, Counters())
+def missing_counters(looks: Mapping[str, Counters]) -> list[str]:
+    """Return what a reading of the host and the containers did not find, a phrase each."""
+    parts = [counters for part, counters in looks.items() if part not in (HOST_PART, COMMAND_PART)]
+    whole = looks.get(HOST_PART, Counters())
     phrases = (
         (whole.host_cpu_s is None, "the use of the host's processors"),
         (whole.host_cpu_wait_s is None, "the host's pressure: its kernel counts none"),

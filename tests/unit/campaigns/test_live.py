@@ -22,6 +22,7 @@ from emulator.model.views import EventKind, RunRequest
 from emulator.runs.holding import Testbed
 from emulator.runs.run_directory import read_run
 from tests.unit.scripted_users import ScriptedUsers
+from tests.unit.submitting_thread import SubmittingThread
 from workloads.campaign import campaign_named
 from workloads.campaign_stream import campaign_files, campaign_jobs
 from workloads.schedule import file_name, schedule
@@ -76,6 +77,23 @@ def test_a_policy_that_fails_ends_the_campaign_with_what_it_raised(testbed, brok
     manifest = read_run(tmp_path / "run").manifest
     assert (manifest.progress, manifest.verdict_reasons) == (RunProgress.INCOMPLETE, (str(raised.value),))
     assert not broker.held
+
+
+def test_a_policy_that_fails_while_the_last_jobs_are_submitted_ends_the_campaign_too(
+    testbed, broker, stopped, tmp_path, monkeypatch
+):
+    """The load generator has ended before the first look: what is read then is acted upon like any other event."""
+
+    class Quick(SubmittingThread):
+        def __enter__(self):
+            super().__enter__().wait()
+            stopped.append("double-wan")  # would be named instead, after a look without an event
+            return self
+
+    monkeypatch.setattr("emulator.campaigns.live.LoadGenerator", Quick)
+    broker.on_submit = lambda job: broker.append(EventKind.POLICY_FAILED, job.submitted_s, reason="mine.py failed.")
+    with pytest.raises(RunFailed, match="its policy failed"):
+        run(testbed, tmp_path / "run")
 
 
 def test_a_stopped_router_ends_the_campaign(testbed, broker, stopped, tmp_path):

@@ -49,9 +49,19 @@ def test_a_workload_is_planned_on_its_own_topology_or_another(call):
     assert few["host_duration_s"] < own["host_duration_s"]
 
 
+def test_a_workload_is_planned_as_it_will_be_run(call):
+    stated = ("--workload", "W1", "--jobs", "12", "--dilation", "8", "--json")
+    whole, shorter = as_json(call(*stated)), as_json(call(*stated, "--time-scale", "20"))
+    assert shorter["host_duration_s"] == pytest.approx(whole["host_duration_s"] / 20, rel=0.1)
+    sampled = as_json(call(*stated, "--time-scale", "20", "--numerics", "sampled"))
+    assert sampled["constraints"]["cores"] < shorter["constraints"]["cores"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "sentence"),
     [
+        (("--time-scale", "20"), InvalidInput, "--time-scale: only a campaign has this (name it with --workload)"),
+        (("--workload", "W1", "--policy", "fmc"), UnknownName, "did you mean 'fcm'"),
         (("--dilation", "fast"), InvalidInput, "--dilation: must be a number or 'auto', not 'fast'"),
         (("--dilation", "0"), InvalidInput, "The dilation must be a positive number"),
         (("--workload", "first", "--grid", "100"), InvalidInput, "leave out what describes a measurement"),

@@ -10,7 +10,8 @@ import pytest
 
 from emulator.containers.telemetry.control_groups import ControlGroups
 from emulator.containers.telemetry.counters import Counters, host_counters, missing_counters
-from emulator.model.evidence import HOST_PART
+from emulator.containers.telemetry.own_processes import OwnProcesses
+from emulator.model.evidence import COMMAND_PART, HOST_PART
 
 CONTAINER = "1a2b3c"
 PROCESS = 42
@@ -158,13 +159,13 @@ def test_the_host_counts_what_was_used_stolen_waited_for_swapped_and_killed(host
 
 
 def test_what_a_host_does_not_tell_is_named(host):
-    phrases = missing_counters({HOST_PART: host_counters(host.proc), "delft": Counters(host_cpu_s=1.0)}, HOST_PART)
+    phrases = missing_counters({HOST_PART: host_counters(host.proc), "delft": Counters(host_cpu_s=1.0)})
     assert "the host's pressure: its kernel counts none" in phrases
     assert "throttling of containers" in phrases
     assert not any("by containers" in phrase for phrase in phrases)
     assert "the bytes that cross access links" in phrases
     counted = Counters(1, 0, 0, 0, 0, 0, 0, 10, 0, 0, 5, 0, 0, sent_bytes=1, received_bytes=1)
-    assert missing_counters({HOST_PART: counted, "delft": counted}, HOST_PART) == []
+    assert missing_counters({HOST_PART: counted, "delft": counted, COMMAND_PART: Counters(host_cpu_s=1)}) == []
 
 
 def test_a_row_is_the_difference_of_two_looks(host):
@@ -176,3 +177,44 @@ def test_a_row_is_the_difference_of_two_looks(host):
     assert row.retransmissions is None
     restarted = Counters(host_cpu_s=0.1).row_since(before, "delft", 13.0, 1.0)
     assert restarted.host_cpu_s == 0
+
+
+def _process(host, number, name, user, system, begun=7):
+    """Write a process with those times, in hundredths of a second; its name may hold anything."""
+    host.write(f"proc/{number}/stat", f"{number} ({name}) S 1 {'0 ' * 9}{user} {system} 0 0 20 0 1 0 {begun} 0 0\n")
+
+
+def test_the_command_its_load_generator_and_the_engines_storage_are_the_testbeds_own(host, monkeypatch):
+    monkeypatch.setattr("os.sysconf", lambda name: 100)
+    for number, name, user, system in ((10, "test) bed", 100, 20), (11, "locust", 50, 0), (12, "fuse-overlayfs", 7, 3)):
+        _process(host, number, name, user, system)
+    host.write("proc/10/task/10/children", "11 \n")
+    host.write("proc/12/comm", "fuse-overlayfs\n")
+    host.write("proc/12/cmdline", "fuse-overlayfs\0-o\0lowerdir=/a\0/var/merged\0")
+    own = OwnProcesses.of(["/var/merged", "/var/other"], host.proc)
+    own.own = "10"
+    assert own.used_s() == pytest.approx(1.8)
+    host.write("proc/11/stat", "")
+    _process(host, 10, "test) bed", 140, 20)
+    assert own.used_s() == pytest.approx(2.2), "what a process used that has ended counts on"
+    _process(host, 11, "locust", 1, 0, begun=9)
+    assert own.used_s() == pytest.approx(2.21), "another process may have its number"
+
+
+def test_storage_of_other_containers_is_other_work(host):
+    _process(host, 12, "fuse-overlayfs", 7, 3)
+    host.write("proc/12/comm", "fuse-overlayfs\n")
+    host.write("proc/12/cmdline", "fuse-overlayfs\0-o\0lowerdir=/a\0/home/other/merged\0")
+    assert OwnProcesses.of(["/var/merged"], host.proc).storage == ()
+    assert OwnProcesses.of([], host.proc).storage == ()
+
+
+def test_a_host_without_these_files_counts_nothing(tmp_path):
+    assert OwnProcesses.of(["/var/merged"], tmp_path).used_s() == 0.0
+
+
+def test_this_process_is_counted_for_real():
+    own = OwnProcesses()
+    before_s = own.used_s()
+    while own.used_s() - before_s < 0.05:
+        sum(range(10_000))

@@ -70,6 +70,16 @@ def test_where_nothing_is_idle_nothing_is_injected():
     assert decide(background(), state(grid=SIZES)) == []
 
 
+def test_dummy_jobs_that_are_ending_hold_the_upper_end_of_the_band_and_not_the_lower_one():
+    ending = (DummyJob(0, 0, 10, is_ending=True), DummyJob(1, 1, 58))
+    assert decide(background(), state(dummies=(DummyJob(0, 0, 10), DummyJob(1, 1, 58)))) == []
+    injected = sum(action.processors for action in decide(background(), state(dummies=ending)))
+    assert 58 + injected >= 60
+    assert 68 + injected <= 80
+    full = (DummyJob(0, 0, 30, is_ending=True), DummyJob(1, 1, 50))
+    assert decide(background(), state(dummies=full)) == []
+
+
 def test_above_the_band_dummy_jobs_are_killed_down_to_its_middle():
     held = dummies(*([4] * 10))
     actions = decide(background(), state(local=(50, 0, 0, 0, 0), dummies=held))
@@ -126,7 +136,7 @@ def states(draw: st.DrawFn) -> BackgroundState:
         left = size - local
         while left > 0 and draw(st.booleans()):
             number = draw(st.integers(1, min(16, left)))
-            held.append(DummyJob(len(held), at, number))
+            held.append(DummyJob(len(held), at, number, draw(st.booleans())))
             left -= number
         uses.append(ClusterUse(size, local, draw(st.integers(0, left))))
     return BackgroundState(tuple(uses), tuple(held))

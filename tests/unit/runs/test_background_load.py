@@ -14,7 +14,7 @@ from emulator.model.clock import Dilation
 from emulator.model.documents import validate
 from emulator.model.errors import RunFailed
 from emulator.model.records import BackgroundRow
-from emulator.runs.background_load import BackgroundLoad
+from emulator.runs.background_load import REACTION_HOST_S, BackgroundLoad
 from emulator.runs.local_users import Account, Ended, JobState, Listed, Started, parsed
 from tests.unit.scripted_users import ScriptedUsers
 from workloads.local_jobs import LocalJob
@@ -89,10 +89,30 @@ def test_a_dummy_job_that_ends_is_replaced_once_the_load_is_below_the_band():
     assert driven.held >= 24
 
 
+@pytest.mark.parametrize("dilation", [0.5, 8.0])
+def test_a_dummy_job_is_replaced_before_it_ends_so_that_the_load_never_leaves_its_band(dilation):
+    driven = Driven(stated={"dummy": {"sizes": [1, 2, 4], "lengths": {"low_s": 100, "high_s": 110}}}, dilation=dilation)
+    driven.begun()
+    due_s = driven.load.next_due_s
+    reaction_s = REACTION_HOST_S / dilation
+    assert 100 - reaction_s <= due_s < 110 - reaction_s
+    held_before = driven.held
+    while driven.held == held_before:
+        driven.load.advance(driven.load.next_due_s)
+        driven.settle(due_s)
+    assert held_before < driven.held <= 32
+
+
+def test_a_dummy_job_that_is_being_killed_is_not_waited_for():
+    driven = Driven([LocalJob(50.0, cluster, 8, 900.0) for cluster in range(4)]).begun()
+    driven.load.advance(50.0)
+    assert driven.load.next_due_s > 50.0
+
+
 def test_a_local_job_above_the_band_has_dummy_jobs_killed():
     local = [LocalJob(50.0, cluster, 8, 100.0) for cluster in range(3)]
     driven = Driven(local).begun()
-    assert driven.load.next_arrival_s == 50.0
+    assert driven.load.next_due_s == 50.0
     driven.load.advance(50.0)
     driven.settle(50.0)
     assert 16 <= driven.held <= 32
