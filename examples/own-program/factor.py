@@ -12,12 +12,14 @@ import statistics
 from pathlib import Path
 
 from emulator.client import BrokerClient
-from emulator.containers.state import testbed_state
+from emulator.model.clock import Dilation
 from emulator.model.documents import read_document
 from emulator.model.errors import RunFailed
 from emulator.model.job import JobSpecification, JobState
 from emulator.model.names import DEFAULT_TESTBED
 from emulator.model.views import RunRequest, Submission
+from emulator.runs.container_testbed import testbed_named
+from emulator.runs.holding import held
 
 JOBS = ("one-cluster.yaml", "two-clusters.yaml")
 
@@ -41,23 +43,20 @@ def execution_s(client: BrokerClient, run: int, file: Path) -> float:
 
 
 def main() -> None:
-    """Run the jobs, and print the factor of the medians."""
+    """Hold the testbed, program its links for the dilation, run the jobs, and print the factor of the medians."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--name", default=DEFAULT_TESTBED, help="name of the testbed")
     parser.add_argument("--dilation", type=float, default=4.0, help="host seconds per emulated second")
     parser.add_argument("--runs", type=int, default=3, help="how often each job is run")
     asked = parser.parse_args()
-    state = testbed_state(asked.name)
     times_s: dict[str, list[float]] = {job: [] for job in JOBS}
-    with BrokerClient(state.api_url, state.token) as client:
-        run = client.take_run(RunRequest(name="own-program", policy="by-kind", dilation=asked.dilation)).id
-        try:
-            client.start_run(run)
-            for _ in range(asked.runs):
-                for job in JOBS:
-                    times_s[job].append(execution_s(client, run, Path(__file__).with_name(job)))
-        finally:
-            client.end_run(run)
+    request = RunRequest(name="own-program", policy="by-kind", dilation=asked.dilation)
+    with testbed_named(asked.name) as testbed, held(testbed, request) as run:
+        testbed.wide_area.program(Dilation(asked.dilation))
+        testbed.client.start_run(run.id)
+        for _ in range(asked.runs):
+            for job in JOBS:
+                times_s[job].append(execution_s(testbed.client, run.id, Path(__file__).with_name(job)))
     one_s, two_s = (statistics.median(times_s[job]) for job in JOBS)
     print(f"factor {two_s / one_s:.3f}: {two_s:.3f} s over two clusters, {one_s:.3f} s in one (medians)")
 

@@ -79,7 +79,8 @@ def test_communication_is_measured_by_process_and_direction_synchronized_and_not
 
 def test_the_evidence_of_a_run_is_of_the_host_and_of_every_part(measured: Measured):
     rows, found = read_rows(measured.out, EvidenceRow), read_run(measured.out).manifest.evidence
-    assert {row.part for row in rows} == {"host", "east", "west", "wan", "broker"}
+    assert {row.part for row in rows} == {"host", "command", "east", "west", "wan", "broker"}
+    assert all(row.host_cpu_s is not None for row in rows if row.part == "command")
     assert found is not None
     assert not any("queues" in phrase or "containers" in phrase for phrase in found.missing)
     assert found.testbed_cpu_share is not None
