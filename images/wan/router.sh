@@ -82,8 +82,9 @@ exec 3<>"$state/console"
 # The guest must not be the container's first process: if it panics it kills itself by a signal, which the first process
 # of a container does not receive.
 # shellcheck disable=SC2086  # one word per device
-LD_PRELOAD=/opt/wan/uml_xstate_shim.so TMPDIR=/dev/shm linux.uml mem=128M rootfstype=hostfs rootflags=/ ro \
-    init=/opt/wan/guest.sh con=null con0=fd:0,fd:1 quiet $devices <&3 >"$state/guest.log" 2>&1 &
+LD_PRELOAD=/opt/wan/uml_xstate_shim.so:/opt/wan/uml_receive_buffers.so TMPDIR=/dev/shm linux.uml mem=128M \
+    rootfstype=hostfs rootflags=/ ro init=/opt/wan/guest.sh con=null con0=fd:0,fd:1 quiet $devices \
+    <&3 >"$state/guest.log" 2>&1 &
 wait
 rm -f "$state/ready"
 cat "$state/guest.log"
