@@ -37,7 +37,7 @@ class Claims:
         self._procedures[job] = procedure
         return procedure
 
-    def succeeds(self, placement: Placement, idle: list[int]) -> bool:
+    def claim(self, placement: Placement, idle: list[int]) -> bool:
         """Take the processors of `placement` from `idle`, if all of them are there; return whether they are."""
         needed = placement.by_cluster()
         if any(idle[cluster] < processors for cluster, processors in needed.items()):
