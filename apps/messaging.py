@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from apps.setting import JobSetting
 
 Values = npt.NDArray[np.float64]
+Nanoseconds = npt.NDArray[np.int64]
 Outgoing = tuple[Values, int, int]
 """A view to send, the receiver's rank, a tag."""
 Incoming = tuple[Values, int, int]
@@ -101,7 +102,7 @@ class Messenger:
             open_doorbells(communicator),
             np.array(paced, dtype=np.uint8),
             *_host_costs_ns(setting),
-            nanoseconds(setting.dilation.host_duration_s(setting.far_extra_s)),
+            *_far_ns(setting, own_cluster, self.cluster_of),
             setting.profile is None,
             eager_bytes,
             self._watch,
@@ -207,6 +208,14 @@ def _host_costs_ns(setting: JobSetting) -> tuple[float, float, float]:
         setting.dilation.host_duration_s(duration_s) * NANOSECONDS_PER_SECOND for duration_s in emulated_s
     )
     return latency_ns, message_ns, byte_ns
+
+
+def _far_ns(setting: JobSetting, own_cluster: int, cluster_of: Sequence[int]) -> tuple[Nanoseconds, Nanoseconds]:
+    """Return for each rank the wide area's delay from there, and what its messages take beyond it, in host time."""
+    delays_s = [setting.far_delay_s(cluster, own_cluster) for cluster in cluster_of]
+    host_ns = [nanoseconds(setting.dilation.host_duration_s(delay_s)) for delay_s in delays_s]
+    delays_ns = np.array(host_ns, dtype=np.int64)
+    return delays_ns, np.rint(delays_ns * (setting.far_stretch - 1.0)).astype(np.int64)
 
 
 def message_sockets() -> list[int]:

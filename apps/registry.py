@@ -36,7 +36,8 @@ TESTBED_ARGUMENTS: Final = frozenset(
         "memory",
         "per-node",
         "collectives",
-        "far-extra-s",
+        "far-delays-s",
+        "far-stretch",
         "numerics",
     }
 )

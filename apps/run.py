@@ -78,8 +78,10 @@ def _add_common_arguments(parser: argparse.ArgumentParser) -> None:
     add("--interconnect", metavar="NAME:latency_s:rate_mbit:message_s",
         help="pace messages inside clusters to this interconnect (default: shared memory, unpaced)")  # fmt: skip
     add("--collectives", choices=PATTERNS, default="tree", help="the pattern of collectives (%(default)s)")
-    add("--far-extra-s", type=float, default=0.0, metavar="S",
-        help="by how much longer a message between clusters takes than the wide area (0)")  # fmt: skip
+    add("--far-stretch", type=float, default=1.0, metavar="X",
+        help="how many times the wide area's delay a message between clusters takes (1)")  # fmt: skip
+    add("--far-delays-s", metavar="S,S,..",
+        help="with --far-stretch: the delays between clusters: 1 to 2, 1 to 3, .., 2 to 1, 2 to 3, ..")  # fmt: skip
 
 
 def read_setting(arguments: argparse.Namespace, processes: int) -> JobSetting:
@@ -110,7 +112,8 @@ def read_setting(arguments: argparse.Namespace, processes: int) -> JobSetting:
         None if arguments.interconnect is None else Interconnect.parse(arguments.interconnect),
         _sizes("--per-node", arguments.per_node),
         arguments.collectives,
-        arguments.far_extra_s,
+        () if arguments.far_delays_s is None else _seconds("--far-delays-s", arguments.far_delays_s),
+        arguments.far_stretch,
         sampled=arguments.numerics == SAMPLED,
     )
 
@@ -120,6 +123,13 @@ def _sizes(option: str, text: str) -> tuple[int, ...]:
         return tuple(int(size) for size in text.split(","))
     except ValueError:
         raise InvalidInput(f"{option} must be sizes such as 8,8, not {text!r}.") from None
+
+
+def _seconds(option: str, text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(each_s) for each_s in text.split(","))
+    except ValueError:
+        raise InvalidInput(f"{option} must be seconds such as 0.002,0.003, not {text!r}.") from None
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -22,12 +22,13 @@ class JobSetting:
     `profile` is None if the processors are the host's own, unpaced. `weight` is the cost of the application's update of
     a point relative to Poisson's, which the profile states. `interconnect` is None if messages inside a cluster are not
     paced. A component fills nodes of its cluster with `per_node` ranks each; a single number holds for all components.
-    Collectives follow `pattern`. A message between clusters takes `far_extra_s` longer than the wide area itself. With
-    `sampled` numerics most iterations do not compute.
+    Collectives follow `pattern`. A message between clusters takes `far_stretch` times as long as the wide area's delay;
+    `far_delays_s` holds the delays if that is more than once, for each ordered pair of clusters, as `permutations` has
+    them. With `sampled` numerics most iterations do not compute.
 
     Raises:
-        InvalidInput: if the weight or the ranks of a node are not positive, the extra time is negative, there are not
-            as many numbers of ranks as components, or numerics are sampled on unpaced processors.
+        InvalidInput: if the weight or the ranks of a node are not positive, a delay or the stretch cannot be, there are
+            not as many numbers of ranks as components, or numerics are sampled on unpaced processors.
     """
 
     dilation: Dilation
@@ -38,7 +39,8 @@ class JobSetting:
     interconnect: Interconnect | None = None
     per_node: tuple[int, ...] = (1,)
     pattern: Pattern = "tree"
-    far_extra_s: float = 0.0
+    far_delays_s: tuple[float, ...] = ()
+    far_stretch: float = 1.0
     sampled: bool = False
 
     def __post_init__(self) -> None:
@@ -51,12 +53,29 @@ class JobSetting:
                 f"--per-node must be one number or one for each of {len(self.components)} components, not "
                 f"{','.join(map(str, self.per_node))!r}."
             )
-        if not 0.0 <= self.far_extra_s < math.inf:
-            raise InvalidInput(f"--far-extra-s must be zero or more seconds, not {self.far_extra_s!r}.")
+        self._check_far()
         if self.sampled and self.profile is None:
             raise InvalidInput(
                 "--numerics sampled needs paced processors: native ones take the time of their numerics."
             )
+
+    def _check_far(self) -> None:
+        if not 1.0 <= self.far_stretch < math.inf:
+            raise InvalidInput(f"--far-stretch must be 1 or more, not {self.far_stretch!r}.")
+        if not all(0.0 <= delay_s < math.inf for delay_s in self.far_delays_s):
+            raise InvalidInput(f"--far-delays-s must be zero or more seconds each, not {list(self.far_delays_s)}.")
+        pairs = self.clusters * (self.clusters - 1)
+        if len(self.far_delays_s) != (pairs if self.far_stretch > 1.0 else 0):
+            raise InvalidInput(
+                f"--far-delays-s states {len(self.far_delays_s)} delays; with --far-stretch there is one for each of "
+                f"{pairs} pairs of clusters, without it none."
+            )
+
+    def far_delay_s(self, source: int, target: int) -> float:
+        """Return the delay of the wide area between two clusters of a stretched job; 0 inside a cluster."""
+        if source == target or not self.far_delays_s:
+            return 0.0
+        return self.far_delays_s[source * (self.clusters - 1) + target - (target > source)]
 
     def duration_s(self, sweep: Sweep, rank: int) -> float:
         """Return the emulated seconds of one `sweep` by the processor of `rank`; 0 if it is not paced."""

@@ -31,6 +31,14 @@ static inline long long host_now_ns(void)
     return now.tv_sec * NANOSECONDS_PER_SECOND + now.tv_nsec;
 }
 
+/* The wall clock: the one that ranks on several hosts have in common. */
+static inline long long host_wall_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec * NANOSECONDS_PER_SECOND + now.tv_nsec;
+}
+
 static inline void host_sleep_until_ns(long long timestamp_ns)
 {
     struct timespec timestamp = {timestamp_ns / NANOSECONDS_PER_SECOND, timestamp_ns % NANOSECONDS_PER_SECOND};

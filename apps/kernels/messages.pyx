@@ -13,6 +13,10 @@ the host's cost of a message and of waking up a rank, as long as the sleep is lo
 Waiting: a rank of the same node rings; for messages from other nodes the rank sleeps in poll(2) on the sockets that MPI
 uses. Both sleeps end after a while, because MPI may have to continue an operation that it has begun.
 
+A job may have messages between clusters that take longer than the wide area itself. Such a message begins with the wall
+clock's time at which it left. Its receiver has it that much later than it came, and no earlier than the wide area's
+delay after it left, even if the receiver looked for it only then.
+
 Because every sleep has an end, a rank knows when it stood still: the clock is then far past that end. If the messages
 it waited for take the host's time, the time in which it stood still lengthens the run, and nothing else shows it.
 """
@@ -57,6 +61,7 @@ cdef extern from "doorbell.h" nogil:
     ctypedef struct doorbell:
         uint32_t present
     long long host_now_ns()
+    long long host_wall_now_ns()
     void host_sleep_until_ns(long long timestamp_ns)
     uint32_t doorbell_rings(doorbell*)
     void doorbell_ring(doorbell*)
@@ -105,8 +110,8 @@ cdef class Post:
     `communicator_address` is that of the MPI handle. `doorbells` is memory shared by the ranks of this node, a line for
     each rank of the job, in which those of this node have made their mark. `find_sockets` calls `watch` again.
     `paced_ranks` has a true byte for each rank that the interconnect reaches; all zeros without an interconnect, whose
-    costs are in host nanoseconds. `far_extra_ns` is by how much longer than on the wide area itself a message takes
-    that a rank waits for from another cluster, in host nanoseconds.
+    costs are in host nanoseconds. `far_delays_ns` holds for each rank of another cluster the delay of the wide area from
+    there, and `far_extras_ns` by how much longer than that its messages take, in host nanoseconds; 0 for other ranks.
     """
 
     cdef public long long timestamp_ns
@@ -120,7 +125,7 @@ cdef class Post:
     cdef unsigned char[::1] paced_ranks
     cdef doorbell* bells
     cdef double latency_ns, message_ns, byte_ns
-    cdef long long far_extra_ns
+    cdef long long[::1] far_delays_ns, far_extras_ns
     cdef long long out_free_ns, in_free_ns
     cdef readonly bint any_paced, any_unpaced_sends
     cdef bint in_host_time
@@ -136,7 +141,8 @@ cdef class Post:
     def __init__(
         self, uintptr_t communicator_address, int rank, unsigned char[::1] doorbells not None,
         unsigned char[::1] paced_ranks not None, double latency_ns, double message_ns, double byte_ns,
-        long long far_extra_ns, bint in_host_time, Py_ssize_t eager_bytes, find_sockets,
+        long long[::1] far_delays_ns not None, long long[::1] far_extras_ns not None, bint in_host_time,
+        Py_ssize_t eager_bytes, find_sockets,
     ):
         self.communicator = (<MPI_Comm*> communicator_address)[0]
         self.rank = rank
@@ -144,7 +150,7 @@ cdef class Post:
         self.bells = <doorbell*> &doorbells[0]
         self.paced_ranks = paced_ranks
         self.latency_ns, self.message_ns, self.byte_ns = latency_ns, message_ns, byte_ns
-        self.far_extra_ns = far_extra_ns
+        self.far_delays_ns, self.far_extras_ns = far_delays_ns, far_extras_ns
         self.any_paced = any(paced_ranks)
         self.in_host_time = in_host_time
         self.eager_bytes = eager_bytes
@@ -289,6 +295,7 @@ cdef class MessageSet:
     cdef int* to_ring
     cdef int n_to_ring
     cdef bint paced_receives, unpaced_receives, unpaced_sends, needs_help, waited_to_send, waited_for_far
+    cdef bint lengthened_receives
     # Sends to this node are not waited for: MPI completes them only once their receiver has looked.
     cdef Requests near, far, sent
 
@@ -340,6 +347,7 @@ cdef class MessageSet:
             &requests.requests[requests.receives],
         ))
         requests.receives += 1
+        self.lengthened_receives |= self.post.far_extras_ns[message.peer] > 0
         if message.paced:
             self.paced_receives = True
         else:
@@ -408,6 +416,8 @@ cdef class MessageSet:
                 post.message_ns + message.values * <Py_ssize_t> sizeof(double) * post.byte_ns
             )
             stamp_ns = post.out_free_ns
+        elif post.far_extras_ns[message.peer] > 0:
+            stamp_ns = host_wall_now_ns()
         memcpy(message.buffer, &stamp_ns, sizeof(stamp_ns))
         if message.stride == 1:
             memcpy(message.buffer + 1, message.view, message.values * sizeof(double))
@@ -486,11 +496,13 @@ cdef class MessageSet:
         if self.paced_receives:
             timestamp_ns = max(timestamp_ns, self.taken_in_ns())
         now_ns = host_now_ns()
+        if self.lengthened_receives:
+            timestamp_ns = max(timestamp_ns, self.crossed_ns(now_ns))
         if self.unpaced_receives and post.any_paced and not self.waited_for_far:
             # Nothing was waited for from afar, so what is late here was late before, or is this rank itself.
             post.pass_lateness(now_ns - timestamp_ns)
         if in_host_time:
-            timestamp_ns = max(timestamp_ns, now_ns) + (post.far_extra_ns if self.waited_for_far else 0)
+            timestamp_ns = max(timestamp_ns, now_ns)
         elif now_ns - timestamp_ns > LATE_NS:
             post.late_messages += self.n_receives
             post.host_lateness_max_ns = max(post.host_lateness_max_ns, now_ns - timestamp_ns)
@@ -498,6 +510,27 @@ cdef class MessageSet:
         if post.in_host_time and timestamp_ns > now_ns:
             host_sleep_until_ns(timestamp_ns)
         return 0
+
+    cdef long long crossed_ns(self, long long now_ns):
+        """Return when the last of the messages has crossed that take longer than the wide area itself.
+
+        A message that was waited for came just now. Any other one came between the delay after it left and now; the
+        earlier one counts, because the rest is what the rank took to look.
+        """
+        cdef Post post = self.post
+        cdef long long wall_to_now_ns = now_ns - host_wall_now_ns()
+        cdef long long left_ns, came_ns, extra_ns, last_ns = 0, extra_of_last_ns = 0, crossed_ns = 0
+        cdef int index
+        for index in range(self.n_receives):
+            extra_ns = post.far_extras_ns[self.messages[index].peer]
+            if extra_ns == 0:
+                continue
+            memcpy(&left_ns, self.messages[index].buffer, sizeof(left_ns))
+            came_ns = min(now_ns, left_ns + wall_to_now_ns + post.far_delays_ns[self.messages[index].peer])
+            crossed_ns = max(crossed_ns, came_ns + extra_ns)
+            if came_ns >= last_ns:
+                last_ns, extra_of_last_ns = came_ns, extra_ns
+        return max(crossed_ns, now_ns + extra_of_last_ns) if self.waited_for_far else crossed_ns
 
     cdef long long taken_in_ns(self):
         """Return when the receiver's interconnect has delivered the last message: one after another, in stamp order."""

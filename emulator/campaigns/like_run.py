@@ -1,7 +1,8 @@
 """A simulation of what a live run did: its schedule, system, scheduler and background load, from its directory.
 
 Execution times come from measured factors where they are given, else from the model; or from the live run itself; the
-remaining difference is then that of the schedulers. Everything else is read from the run's records.
+remaining difference is then that of the schedulers. Everything else is read from the run's records. What other users did
+is repeated: their load, and the claims of jobs without files that failed because such users came first.
 """
 
 from __future__ import annotations
@@ -65,6 +66,7 @@ def like_run(path: Path, times: Times = Times.MODEL, factors: FactorTable | floa
     names = {arrival.specification.file for arrival in arrivals}
     files = {name: file for name, file in files.items() if name in names}
     background, background_from = _background(run, campaign)
+    failed_claims = _failed_claims(run)
     return SimulatedWorkload(
         run.manifest.name,
         [_job(number, arrival, topology, known) for number, arrival in enumerate(arrivals, start=1)],
@@ -77,7 +79,8 @@ def like_run(path: Path, times: Times = Times.MODEL, factors: FactorTable | floa
         runtime=known,
         surroundings=stated_surroundings(topology, files) if files else None,
         background=background,
-        claiming=campaign.claiming.divided(scale) if files else None,
+        claiming=campaign.claiming.divided(scale) if files or failed_claims else None,
+        failed_claims=failed_claims,
         record=run.manifest.workload,
         seed=run.manifest.seed,
         sources=campaign.sources,
@@ -87,6 +90,7 @@ def like_run(path: Path, times: Times = Times.MODEL, factors: FactorTable | floa
             "times": times.value,
             "middleware": AS_STATED if topology.middleware else AS_RECORDED,
             **({} if background is None else {"background": background_from}),
+            **({"failed_claims": "as recorded"} if failed_claims else {}),
         },
     )
 
@@ -149,6 +153,16 @@ def _times(run: RunRecords, arrivals: Sequence[Arrival], times: Times, factors: 
         factor=OneFactor(factors) if isinstance(factors, int | float) else None,
         measured_s=measured_times(run.jobs, run.components, by_name) if times is Times.RUN else {},
     )
+
+
+def _failed_claims(run: RunRecords) -> dict[int, int]:
+    """Return how many claims of jobs without files failed, by the number of the job in the order of arrival."""
+    in_order = sorted(run.jobs, key=lambda job: (job.intended_arrival_s or job.submitted_s, job.job))
+    return {
+        number: job.claiming_tries - 1
+        for number, job in enumerate(in_order, start=1)
+        if not job.file and job.claiming_tries > 1
+    }
 
 
 def _check_distinct(run: RunRecords, names: Sequence[str]) -> None:

@@ -73,6 +73,7 @@ def simulate_prepared(
             surroundings=subject.surroundings,
             background=subject.background,
             claiming=subject.claiming,
+            failed_claims=subject.failed_claims,
         )
     if out is not None:
         _write(out, subject, seed, result)

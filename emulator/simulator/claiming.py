@@ -2,11 +2,14 @@
 
 Until then the processors are promised: no other job of the grid is placed on them, but other users' jobs may take them.
 A claim then fails, and is tried again by the procedure of live runs (`emulator.policies.claiming_procedure`).
+
+A job without a file claims its processors when it is placed, so no other user can take them before. Live a claim takes
+a moment, in which that happens now and then. A simulation of a live run repeats such failures as they were recorded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from emulator.model.placement import Placement
 from emulator.model.scheduling import StatedClaiming
@@ -14,16 +17,24 @@ from emulator.policies.claiming_procedure import ClaimingProcedure
 
 
 class Claims:
-    """The claims that are still to be made, of a simulated multicluster with that number of `clusters`."""
+    """The claims that are still to be made, of a simulated multicluster with that number of `clusters`.
 
-    def __init__(self, stated: StatedClaiming, clusters: int) -> None:
+    `failures` says by a job's number how many of its first claims fail, whatever is idle.
+    """
+
+    def __init__(self, stated: StatedClaiming, clusters: int, failures: Mapping[int, int] | None = None) -> None:
         self._stated = stated
+        self._failures: dict[int, int] = dict(failures or {})
         self._promised: list[int] = [0] * clusters
         self._procedures: dict[int, ClaimingProcedure] = {}
 
     def left(self, idle: Sequence[int]) -> list[int]:
         """Return the `idle` processors per cluster that are not promised: those on which jobs may be placed."""
         return [max(0, free - promised) for free, promised in zip(idle, self._promised, strict=True)]
+
+    def come_later(self, job: int, placement: Placement) -> bool:
+        """Return whether a job placed at `placement` does not hold its processors at once."""
+        return placement.transfer_s > 0.0 or self._failures.get(job, 0) > 0
 
     def awaits(self, job: int) -> bool:
         """Return whether job number `job` is placed and has not claimed its processors."""
@@ -37,8 +48,12 @@ class Claims:
         self._procedures[job] = procedure
         return procedure
 
-    def claim(self, placement: Placement, idle: list[int]) -> bool:
-        """Take the processors of `placement` from `idle`, if all of them are there; return whether they are."""
+    def claim(self, job: int, placement: Placement, idle: list[int]) -> bool:
+        """Take the processors of a job's `placement` from `idle`; return False if some are not there or it must fail."""
+        failures = self._failures.get(job, 0)
+        if failures > 0:
+            self._failures[job] = failures - 1
+            return False
         needed = placement.by_cluster()
         if any(idle[cluster] < processors for cluster, processors in needed.items()):
             return False

@@ -305,11 +305,11 @@ class Engine:
 
     def _start(self, job: SimulatedJob, placement: Placement, time_s: float) -> None:
         claims = self._claims
-        is_promised = claims is not None and placement.transfer_s > 0.0
+        is_promised = claims is not None and claims.come_later(job.id, placement)
         # What is placed must fit beside what is promised to others; the processors themselves may be claimed later.
         take(self._idle if claims is None else claims.left(self._idle), job.id, job.form.processors, placement)
         if claims is not None and not is_promised:
-            claims.claim(placement, self._idle)
+            claims.claim(job.id, placement, self._idle)
         if self._room is not None:
             for component in placement.components:
                 self._room.note_changed(component.cluster)
@@ -346,7 +346,7 @@ class Engine:
 
     def _claim(self, claims: Claims, job: SimulatedJob, placement: Placement, time_s: float) -> None:
         """Claim the processors of a placed job; if other users hold some of them, try again or give up."""
-        if claims.claim(placement, self._idle):
+        if claims.claim(job.id, placement, self._idle):
             procedure = claims.end(job.id, placement)
             job.claiming_tries, job.additional_s = procedure.number, procedure.additional_s
             overhead_s = 0.0 if self._preparation is None else self._preparation.overhead_s(placement, time_s)

@@ -11,7 +11,7 @@ and are separate from those of the job stream, so the jobs never depend on the p
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -97,6 +97,7 @@ def simulate(
     occupied: Sequence[int] = (),
     background: OtherUsers | None = None,
     claiming: StatedClaiming | None = None,
+    failed_claims: Mapping[int, int] | None = None,
     quota: float | None = None,
     surroundings: Surroundings | None = None,
     log: Log | None = None,
@@ -120,6 +121,7 @@ def simulate(
         occupied: processors per cluster that other users hold throughout.
         background: other users' jobs that come and go; none by default.
         claiming: how a job whose file is under way claims its processors; by default it holds them from its placement.
+        failed_claims: by a job's number, how many of its first claims fail whatever is idle; needs `claiming`.
         quota: share of each cluster that jobs may occupy, above 0 and at most 1; the whole cluster by default.
         surroundings: files, bandwidths and history for policies that need them.
         log: a function called with every decision.
@@ -139,7 +141,7 @@ def simulate(
         processors, _discipline(queue, scanning), chosen, checked, models.of_all, observations,
         discipline_generator(seed), preparation=_preparation(middleware), shared=models.shared, of_jobs=models.of_jobs,
         surroundings=surroundings, occupied=occupied, background=background,
-        claims=None if claiming is None else Claims(claiming, len(processors)),
+        claims=None if claiming is None else Claims(claiming, len(processors), failed_claims),
         on_finished=_finished_observer(kept if keep_jobs else None, on_finished),
         on_given_up=given_up.append if keep_jobs else None, log=log,
     )  # fmt: skip

@@ -11,12 +11,14 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from emulator.fidelity.verdict import Judgement
 from emulator.measurement.extension import measure
 from emulator.model.clock import Dilation
 from emulator.model.errors import RunFailed
+from emulator.model.job import JobState
 from emulator.runs.container_testbed import testbed_named
 from emulator.runs.holding import Testbed
 from emulator.runs.matrix import Matrix
@@ -86,24 +88,32 @@ def disturbed_runs(testbed: Testbed, matrix: Matrix, folder: Path, disturbances:
 
 
 def together(testbed: Testbed, matrix: Matrix, folder: Path, disturbances: list[Disturbance]) -> int:
-    """As `disturbed_runs`, but all in one run, on a job each: quicker, and no verdicts on whole runs."""
+    """As `disturbed_runs`, but all in one run, on a job each: quicker, and no verdicts on whole runs.
+
+    A disturbance that ends the run is noticed; those after it are not made.
+    """
     plan = [None, *disturbances]
     disturber = Disturber(Scene.of(testbed.name, Dilation(matrix.dilation), folder), plan)
-    measure(
-        testbed,
-        matrix.model_copy(update={"repeat": len(plan)}),
-        folder / "together",
-        disturber.disturb,
-        every_run_counts=True,
-    )
-    disturber.finish()
+    repeated, ended = matrix.model_copy(update={"repeat": len(plan)}), ""
+    try:
+        measure(testbed, repeated, folder / "together", disturber.disturb, every_run_counts=True)
+        disturber.finish()
+    except RunFailed as failure:
+        ended = str(failure)
+        with suppress(ExceptionGroup):
+            disturber.finish()
     noticed = 0
-    for disturbance, job in zip(plan, read_run(folder / "together").jobs, strict=True):
+    jobs = [job for job in read_run(folder / "together").jobs if job.state != JobState.CANCELLED]
+    for disturbance, job in zip(plan, jobs, strict=False):
         reasons = job.verdict_reasons.split("; ")
         is_noticed = disturbance is not None and disturbance.is_named_in(reasons)
         noticed += is_noticed
         shown = "quiet" if disturbance is None else disturbance.shown
         show(shown, job.verdict, "noticed" if is_noticed else "", reasons, 0.0)
+    if ended and len(jobs) < len(plan):
+        last = plan[len(jobs)]
+        show("quiet" if last is None else last.shown, Judgement.VOID, "noticed", [ended], 0.0)
+        noticed += 1
     return noticed
 
 

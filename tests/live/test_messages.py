@@ -22,7 +22,7 @@ from emulator.model.clock import Dilation
 rank, size = communicator.rank, communicator.size
 dilation = Dilation({dilation})
 setting = JobSetting(
-    dilation, {clusters}, {components}, ProcessorProfile(100.0, 200.0, 1000), interconnect={interconnect}
+    dilation, {clusters}, {components}, ProcessorProfile(100.0, 200.0, 1000), interconnect={interconnect}, **{more}
 )
 job = JobContext.of_rank(communicator, setting, DilatedPacer(dilation))
 messenger, collectives = job.messenger, job.collectives
@@ -37,7 +37,7 @@ def report(**values):
 
 def run_on_ranks(world: ResidentWorld, processes: int, program: str, **setting: object) -> list[dict[str, object]]:
     """Run `program` in this setting as a job; return what each rank reports."""
-    given = {"dilation": 1.0, "clusters": 1, "components": (processes,), "interconnect": "None"} | setting
+    given = {"dilation": 1.0, "clusters": 1, "components": (processes,), "interconnect": "None", "more": {}} | setting
     outcome = world.run_program(processes, SETTING.format(**given) + program + "\ncollectives.free()\n")
     assert outcome.exit_code == 0, outcome.errors
     ranks: list[dict[str, object]] = outcome.events["reported"]["ranks"]
@@ -183,6 +183,42 @@ report(host_s=(time.monotonic_ns() - started_ns) / 1e9)
     ranks = run_on_ranks(world, 2, program, interconnect=INTERCONNECT, clusters=2, components=(1, 1))
     assert float(str(ranks[0]["host_s"])) >= 0.2
     assert float(str(ranks[1]["host_s"])) > 0.15
+
+
+LATE_RECEIVER = """
+values = np.zeros(1)
+begin_ns = communicator.bcast(time.monotonic_ns() + 100_000_000, root=0)
+messenger.timestamp_ns = begin_ns + (0 if rank == 0 else {receiver_ms} * 1_000_000)
+if rank == 0 or not {is_ahead}:
+    messenger.wait_until_timestamp()
+if rank == 0:
+    messenger.send(values, 1)
+else:
+    messenger.receive(values, 0)
+report(timestamp_ms=(messenger.timestamp_ns - begin_ns) / 1e6)
+"""
+STRETCHED = {"far_delays_s": (0.02, 0.02), "far_stretch": 3.0}
+
+
+@pytest.mark.timed
+@pytest.mark.parametrize(
+    ("receiver_ms", "is_ahead", "expected_ms"),
+    [
+        pytest.param(0, False, 40, id="waits-for-it"),
+        pytest.param(50, False, 60, id="looks-after-it-came"),
+        pytest.param(90, False, 90, id="comes-later-than-it"),
+        pytest.param(90, True, 90, id="is-ahead-of-the-host"),
+    ],
+)
+def test_a_message_that_takes_longer_than_the_wide_area_counts_from_when_it_came(
+    world: ResidentWorld, receiver_ms: int, is_ahead: bool, expected_ms: int
+) -> None:
+    """It leaves at 0 ms and comes at once, or after the stated 20 ms if the receiver looks later; 40 ms are added."""
+    program = LATE_RECEIVER.format(receiver_ms=receiver_ms, is_ahead=is_ahead)
+    setting = {"interconnect": INTERCONNECT, "clusters": 2, "components": (1, 1), "more": STRETCHED}
+    found_ms = [float(str(run_on_ranks(world, 2, program, **setting)[1]["timestamp_ms"])) for _ in range(3)]
+    assert min(found_ms) >= expected_ms
+    assert min(found_ms) == pytest.approx(expected_ms, abs=8)
 
 
 @pytest.mark.timed

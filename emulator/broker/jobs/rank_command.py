@@ -7,7 +7,6 @@ meanwhile wait no longer.
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Mapping, Sequence
 from itertools import permutations
@@ -80,11 +79,16 @@ def _messages(
         options["interconnect"] = interconnect.stretched(stretch).as_argument
     if stretch > 1.0:
         # The links have the delay between two processes, whatever their number.
-        emulated = [name for name in clusters if not topology.cluster(name).is_real]
-        delays_s = [topology.path(*pair).delay_s for pair in permutations(emulated, 2)]
-        extra_s = statistics.fmean(delays_s) * (stretch - 1.0) if delays_s else 0.0
-        options |= {"far-extra-s": extra_s} if extra_s > 0 else {}
+        delays_s = [_delay_s(topology, *pair) for pair in permutations(clusters, 2)]
+        if any(delays_s):
+            options |= {"far-stretch": stretch, "far-delays-s": ",".join(map(repr, delays_s))}
     return options
+
+
+def _delay_s(topology: Topology, source: str, target: str) -> float:
+    """Return the delay between two clusters; 0 if one is real, since nothing is known of its links."""
+    is_known = not (topology.cluster(source).is_real or topology.cluster(target).is_real)
+    return topology.path(source, target).delay_s if is_known else 0.0
 
 
 def _per_node(

@@ -61,7 +61,11 @@ def test_native_processors_have_no_profile() -> None:
         ("--grid 4 --iterations 1 --per-node 0", "--per-node must be at least 1"),
         ("--grid 4 --iterations 1 --per-node 2,2,2", "--per-node must be one number or one for each of"),
         ("--grid 4 --iterations 1 --per-node two", "--per-node must be sizes"),
-        ("--grid 4 --iterations 1 --far-extra-s -1", "--far-extra-s must be zero or more"),
+        ("--grid 4 --iterations 1 --far-stretch 0.5", "--far-stretch must be 1 or more"),
+        ("--grid 4 --iterations 1 --clusters 2 --far-stretch 2", "states 0 delays; .* one for each of 2 pairs"),
+        ("--grid 4 --iterations 1 --clusters 2 --far-delays-s 0.1,0.1", "states 2 delays; .* without it none"),
+        ("--grid 4 --iterations 1 --clusters 2 --far-stretch 2 --far-delays-s 1,-1", "zero or more seconds each"),
+        ("--grid 4 --iterations 1 --clusters 2 --far-stretch 2 --far-delays-s 1;1", "must be seconds such as"),
         ("--grid 4 --iterations 1 --numerics sampled --native", "--numerics sampled needs paced processors"),
     ],
 )

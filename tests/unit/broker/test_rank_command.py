@@ -1,5 +1,7 @@
 """The command line of a job's ranks: the user's arguments, then where and on what they run."""
 
+from itertools import permutations
+
 import pytest
 
 from apps.grid import ProcessGrid, block_of
@@ -14,6 +16,7 @@ from emulator.model.interconnects import Interconnects, WhichInterconnect
 from emulator.model.job import JobSpecification
 from emulator.model.point_costs import Sweep
 from emulator.model.processor import processor_named
+from emulator.model.topology import Link
 from emulator.model.units import BYTES_PER_POINT
 
 DAS2 = topology_named("das2")
@@ -137,21 +140,23 @@ def test_messages_are_stretched_by_their_spread_and_collectives_follow_the_patte
     among = DAS2_2003.among(16)
     assert value(line, "--interconnect") == among.interconnects.coallocated.as_argument
     assert value(line, "--collectives") == "binomial"
-    extra_s = among.default_link.delay_s - DAS2_2003.default_link.delay_s
-    assert float(value(line, "--far-extra-s")) == pytest.approx(extra_s)
-    assert "--far-extra-s" not in words(parts=(16,), topology=DAS2_2003)
-    assert "--far-extra-s" not in words(parts=(8, 8), topology=DAS2)
-    assert "--far-extra-s" not in words(parts=(1, 1), topology=DAS2_2003)
+    stretch = among.default_link.delay_s / DAS2_2003.default_link.delay_s
+    assert float(value(line, "--far-stretch")) == pytest.approx(stretch)
+    for unstretched in (words(parts=(16,), topology=DAS2_2003), words(parts=(8, 8), topology=DAS2)):
+        assert not {"--far-stretch", "--far-delays-s"} & set(unstretched)
+    assert "--far-stretch" not in words(parts=(1, 1), topology=DAS2_2003)
 
 
-def test_what_the_spread_adds_between_clusters_is_that_of_the_jobs_own_links():
-    spread = DAS2.model_copy(update={"collectives": DAS2_2003.collectives})
-    near, far = DAS2.cluster_names[:2], DAS2.cluster_names[2:4]
-    stretch = DAS2_2003.collectives.stretch(8) - 1
-    for clusters in (near, far):
-        delay_s = DAS2.path(*clusters).delay_s
-        line = words(parts=(4, 4), topology=spread, clusters=clusters)
-        assert float(value(line, "--far-extra-s")) == pytest.approx(stretch * delay_s)
+def test_what_the_spread_adds_between_clusters_is_that_of_each_pair_of_links():
+    clusters = DAS2.cluster_names[:3]
+    one_way = Link.model_validate({"from": clusters[2], "to": clusters[1], "delay_s": 0.005, "one_way": True})
+    spread = DAS2.model_copy(update={"collectives": DAS2_2003.collectives, "links": (*DAS2.links, one_way)})
+    line = words(parts=(4, 4, 4), topology=spread, clusters=clusters)
+    setting = read_setting(make_parser("poisson").parse_args([*line[1:], "--grid", "8", "--iterations", "1"]), 12)
+    assert setting.far_stretch == pytest.approx(DAS2_2003.collectives.stretch(12))
+    for source, target in permutations(range(3), 2):
+        assert setting.far_delay_s(source, target) == spread.path(clusters[source], clusters[target]).delay_s
+    assert setting.far_delay_s(1, 1) == 0.0
 
 
 def test_small_jobs_in_one_cluster_have_nodes_of_their_own_if_the_topology_says_so():

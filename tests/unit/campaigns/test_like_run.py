@@ -73,6 +73,22 @@ def test_a_recorded_background_load_holds_the_same_processors_again(tmp_path):
     assert found.simulated.manifest.simulated["background"] == "as recorded"
 
 
+def test_a_claim_that_failed_live_fails_again_and_the_jobs_behind_it_wait_as_they_did(tmp_path):
+    """Another user took the processors between placement and claim: the start was postponed by four minutes."""
+    live = live_run(tmp_path / "live", policy="wf", jobs=15)
+    rows = list(read_rows(live, JobRow))
+    rows[4] = rows[4].model_copy(update={"claiming_tries": 2})
+    replace_rows(live, JobRow, rows)
+    found = again(live, tmp_path / "again")
+    lived = {job.name: job for job in read_run(live).jobs}
+    simulated = {job.name: job for job in found.simulated.jobs}
+    failed = rows[4].name
+    assert {name for name, job in simulated.items() if job.claiming_tries > 1} == {failed}
+    assert simulated[failed].additional_claiming_s == pytest.approx(240.0 / read_manifest(live).time_scale)
+    assert simulated[failed].wait_time_s > lived[failed].wait_time_s
+    assert found.simulated.manifest.simulated["failed_claims"] == "as recorded"
+
+
 def test_a_change_that_was_reported_late_is_not_undone_by_the_one_before_it(tmp_path):
     live = live_run(tmp_path / "live", "W1", jobs=5)
     rows = [

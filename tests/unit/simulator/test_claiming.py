@@ -134,3 +134,28 @@ def test_no_processor_is_held_twice_whoever_else_comes_and_goes(arriving, others
             if life.claimed_s <= moment_s < life.finish_s:
                 held[life.clusters[0]] += life.components[0]
         assert max(held) <= 32
+
+
+def without_file(*jobs, failed_claims, clusters=(32,), **more):
+    result = simulate(
+        list(jobs), clusters=clusters, queue="gs", claiming=PAPER, failed_claims=failed_claims, keep_jobs=True, **more
+    )
+    return {life.id: life for life in result.finished}
+
+
+def test_a_claim_without_a_file_that_failed_live_is_made_again_by_the_procedure_and_its_start_postponed():
+    """JPT = JST = 100; after a failure JST is 340 and the next try at 100 + 0.75 x 240 = 280."""
+    life = without_file(job(1, 100, 50, (32,)), failed_claims={1: 1})[1]
+    assert (life.placed_s, life.claimed_s, life.start_s, life.finish_s) == (100, 280, 340, 390)
+    assert (life.claiming_tries, life.additional_s) == (2, 240)
+
+
+def test_what_a_failed_claim_left_promised_no_other_job_gets_meanwhile():
+    found = without_file(job(1, 100, 50, (20,)), job(2, 101, 50, (20,)), job(3, 102, 50, (12,)), failed_claims={1: 2})
+    assert (found[1].claiming_tries, found[1].start_s) == (3, 340)
+    assert found[2].start_s == 390
+
+
+def test_jobs_whose_claims_did_not_fail_hold_their_processors_from_their_placement_on():
+    found = without_file(job(1, 100, 50, (16,)), job(2, 100, 50, (16,)), failed_claims={1: 1})
+    assert (found[2].claimed_s, found[2].start_s, found[2].claiming_tries) == (100, 100, 1)
