@@ -14,7 +14,7 @@ from emulator.model.stream import StreamJob
 from emulator.model.topology import Topology
 from emulator.simulator import simulate
 from emulator.simulator.background import SimulatedBackground
-from emulator.simulator.runtime import FactorTable, MeasuredTime, OneFactor
+from emulator.simulator.runtime import FactorTable, MeasuredTime
 from emulator.simulator.shared_links import SharedLinks
 from emulator.simulator.time_shared.layout import node_states
 from tests.unit.simulator.exclusive_nodes import exclusive
@@ -103,7 +103,7 @@ def test_execution_times_are_those_of_the_processes_that_run():
 def test_a_model_of_each_job_gets_the_processes_of_its_placement():
     seen: list[Placement] = []
 
-    class OfJobs(OneFactor):
+    class OfJobs:
         def execution_of_s(self, job: int, placement: Placement, service_s: float) -> float:
             seen.append(placement)
             return service_s
