@@ -32,17 +32,17 @@ LOOP = re.compile(r"([0-9.]+) s of the host, .* ([0-9]+) of ([0-9]+) phases late
 
 @dataclass(frozen=True)
 class Timed:
-    """A job that ran: its execution time, and the time of the program's own loop, in emulated seconds."""
+    """A job that ran: its execution time, and the time of its loop if it prints what heat.c does; emulated seconds."""
 
     job: str
     execution_s: float
-    loop_s: float
+    loop_s: float | None
     late_phases: int
     phases: int
 
 
 def executed(client: BrokerClient, run: int, specification: JobSpecification, dilation: float) -> Timed:
-    """Run a job of heat.c to its end and return what it took.
+    """Run a job to its end and return what it took.
 
     Raises:
         RunFailed: if it does not finish.
@@ -51,12 +51,13 @@ def executed(client: BrokerClient, run: int, specification: JobSpecification, di
     for event in client.follow(run):
         if event.job is not None and event.job.id == number and event.job.state.final:
             break
-    job, said = client.job(number), client.output(number).output
-    found = LOOP.search(said)
-    if job.state is not JobState.FINISHED or job.started_s is None or job.finished_s is None or found is None:
-        raise RunFailed(f"Job {number} ({specification.name}) {job.state.value}: {job.reason or said}")
-    loop_host_s, late, phases = float(found[1]), int(found[2]), int(found[3])
-    return Timed(specification.name, job.finished_s - job.started_s, loop_host_s / dilation, late, phases)
+    job = client.job(number)
+    if job.state is not JobState.FINISHED or job.started_s is None or job.finished_s is None:
+        raise RunFailed(f"Job {number} ({specification.name}) {job.state.value}: {job.reason}")
+    execution_s, found = job.finished_s - job.started_s, LOOP.search(client.output(number).output)
+    if found is None:
+        return Timed(specification.name, execution_s, None, 0, 0)
+    return Timed(specification.name, execution_s, float(found[1]) / dilation, int(found[2]), int(found[3]))
 
 
 def in_turns(name: str, jobs: Sequence[JobSpecification], dilation: float, runs: int) -> list[Timed]:
@@ -82,8 +83,9 @@ def main() -> None:
     jobs = [read_document(Path(__file__).with_name(job), JobSpecification) for job in JOBS]
     found = in_turns(asked.name, jobs, asked.dilation, asked.runs)
     for each in found:
-        loop = f"its loop {each.loop_s:.3f} s, {each.late_phases} of {each.phases} phases late"
-        print(f"{each.job}: {each.execution_s:.3f} s; {loop}")
+        loop = "" if each.loop_s is None else f"; its loop {each.loop_s:.3f} s"
+        late = f", {each.late_phases} of {each.phases} phases late" if each.phases else ""
+        print(f"{each.job}: {each.execution_s:.3f} s{loop}{late}")
     one_s, two_s = (statistics.median(each.execution_s for each in found if each.job == job.name) for job in jobs)
     print(f"factor {two_s / one_s:.3f}: {two_s:.3f} s over two clusters, {one_s:.3f} s in one (medians)")
 
