@@ -1,8 +1,9 @@
 """A simulation of what a live run did: its schedule, system, scheduler and background load, from its directory.
 
 Execution times come from measured factors where they are given, else from the model; or from the live run itself; the
-remaining difference is then that of the schedulers. Everything else is read from the run's records. What other users did
-is repeated: their load, and the claims of jobs without files that failed because such users came first.
+remaining difference is then that of the schedulers. Everything else is read from the run's records. What other users
+did is repeated: their load, and the claims of jobs without files that failed because such users came first. Live a
+cluster takes a moment to release a job's processors, and so it does here.
 """
 
 from __future__ import annotations
@@ -67,6 +68,7 @@ def like_run(path: Path, times: Times = Times.MODEL, factors: FactorTable | floa
     files = {name: file for name, file in files.items() if name in names}
     background, background_from = _background(run, campaign)
     failed_claims = _failed_claims(run)
+    release_s = _release_s(run)
     return SimulatedWorkload(
         run.manifest.name,
         [_job(number, arrival, topology, known) for number, arrival in enumerate(arrivals, start=1)],
@@ -81,6 +83,7 @@ def like_run(path: Path, times: Times = Times.MODEL, factors: FactorTable | floa
         background=background,
         claiming=campaign.claiming.divided(scale) if files or failed_claims else None,
         failed_claims=failed_claims,
+        release_s=release_s,
         record=run.manifest.workload,
         seed=run.manifest.seed,
         sources=campaign.sources,
@@ -91,6 +94,7 @@ def like_run(path: Path, times: Times = Times.MODEL, factors: FactorTable | floa
             "middleware": AS_STATED if topology.middleware else AS_RECORDED,
             **({} if background is None else {"background": background_from}),
             **({"failed_claims": "as recorded"} if failed_claims else {}),
+            "release_s": release_s,
         },
     )
 
@@ -165,6 +169,14 @@ def _failed_claims(run: RunRecords) -> dict[int, int]:
         for number, job in enumerate(in_order, start=1)
         if not job.file and job.claiming_tries > 1
     }
+
+
+def _release_s(run: RunRecords) -> float:
+    """Return for how long after a job's end its processors were still held, in the mean."""
+    held_s = [
+        job.released_s - job.finished_s for job in run.jobs if job.released_s is not None and job.finished_s is not None
+    ]
+    return max(0.0, statistics.fmean(held_s)) if held_s else 0.0
 
 
 def _check_distinct(run: RunRecords, names: Sequence[str]) -> None:

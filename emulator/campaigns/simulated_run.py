@@ -150,7 +150,7 @@ def _times(end: FinishedJob, topology: Topology) -> dict[str, Any]:
         "clusters": len(set(clusters)), "placed_s": end.placed_s, "claimed_s": end.claimed_s,
         "claiming_tries": end.claiming_tries, "estimated_transfer_s": end.transfer_s, "claim_due_s": end.claimed_s,
         "planned_start_s": end.placed_s + end.transfer_s + end.additional_s, "additional_claiming_s": end.additional_s,
-        "started_s": end.start_s, "finished_s": end.finish_s, "released_s": end.finish_s,
+        "started_s": end.start_s, "finished_s": end.finish_s, "released_s": end.released_s,
         "queue_time_s": end.placed_s - end.arrival_s, "overhead_s": end.start_s - end.placed_s,
         "processor_gained_time_s": end.claimed_s - end.placed_s,
         "processor_wasted_time_s": end.start_s - end.claimed_s,
@@ -171,7 +171,7 @@ def _component_rows(end: FinishedJob, topology: Topology) -> list[ComponentRow]:
     return [
         ComponentRow(
             job=end.id, component=number, cluster=_name(topology, cluster), processors=processors,
-            placed_s=end.placed_s, claimed_s=end.claimed_s, released_s=end.finish_s,
+            placed_s=end.placed_s, claimed_s=end.claimed_s, released_s=end.released_s,
         )
         for number, (processors, cluster) in enumerate(zip(end.components, end.clusters, strict=True))
     ]  # fmt: skip
@@ -209,7 +209,7 @@ def _uses_of(
 ) -> Iterator[_Use]:
     found = steps(
         {
-            "claimed": [(0.0, 0), *_held([(end.claimed_s, end.finish_s, size) for end, size in stays])],
+            "claimed": [(0.0, 0), *_held([(end.claimed_s, end.released_s, size) for end, size in stays])],
             "gained": _held([(end.placed_s, end.claimed_s, size) for end, size in stays]),
             "executing": _held([(end.start_s, end.finish_s, size) for end, size in stays]),
             **background,

@@ -52,7 +52,10 @@ OverheadOption = Annotated[
     typer.Option(help="Seconds of an iteration that are not computation; by default the testbed measures them."),
 ]
 TableOption = Annotated[
-    Path | None, typer.Option(help="Known: a CSV table of runtimes, to which all numbers of --topology are fitted.")
+    Path | None,
+    typer.Option(
+        help="Known: runtimes, a CSV table or a run's directory, to which all numbers of --topology are fitted."
+    ),
 ]
 TopologyOption = Annotated[
     str, typer.Option(help="The topology that --table starts from: a name in compose/, or a YAML file.")

@@ -1,4 +1,4 @@
-"""What a shell offers where a name is typed: policies, queues, topologies, campaigns, runs (`--install-completion`).
+"""What a shell offers where a name is typed: policies, topologies, runs, topics, ... (`--install-completion`).
 
 A shell waits for these, so nothing heavy is imported.
 """
@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from emulator.model.project import CAMPAIGNS, DOCUMENT_SUFFIXES, TOPOLOGIES, names_in
+from emulator.model.project import topics as topics_of_manual
 from emulator.policies.names import POLICIES, QUEUES
 
 Offered = list[tuple[str, str]]
@@ -38,6 +39,11 @@ def campaigns(incomplete: str) -> Offered:
 def workloads(incomplete: str) -> Offered:
     """Offer what can be simulated: campaigns, and files of jobs."""
     return _named(names_in(CAMPAIGNS), incomplete) + _files(incomplete, DOCUMENT_SUFFIXES | {".jsonl", ".swf", ".gz"})
+
+
+def topics(incomplete: str) -> Offered:
+    """Offer the topics of the manual."""
+    return _named(topics_of_manual(), incomplete)
 
 
 def runs(incomplete: str) -> Offered:

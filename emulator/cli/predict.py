@@ -52,8 +52,12 @@ def predict(
     ] = None,
     on: Annotated[str | None, typer.Option(help="Their clusters by name, in order; by default the first ones.")] = None,
     topology: Annotated[
-        str, typer.Option(help="A topology's name in compose/, or a YAML file.", autocompletion=topologies)
-    ] = DEFAULT_TOPOLOGY,
+        str | None,
+        typer.Option(
+            help=f"A topology's name in compose/, or a YAML file; {DEFAULT_TOPOLOGY}, or that of --like, by default.",
+            autocompletion=topologies,
+        ),
+    ] = None,
     interconnect: InterconnectOption = None,
     processors_per_node: Annotated[
         int | None, typer.Option(min=1, help="Processors of each node that the job gets; else as the topology says.")
@@ -80,16 +84,14 @@ def predict(
         _check_alone(
             {
                 "--app": application != DEFAULT_APPLICATION, "--grid": grid, "--processors": processors,
-                "--split": split, "--on": on, "--topology": topology != DEFAULT_TOPOLOGY,
-                "--interconnect": interconnect, "--processors-per-node": processors_per_node, "--exchange": exchange,
-                "--iterations": iterations,
+                "--split": split, "--on": on, "--interconnect": interconnect,
+                "--processors-per-node": processors_per_node, "--exchange": exchange, "--iterations": iterations,
             }
         )  # fmt: skip
-        _show_beside(beside_model(read_run(like)), as_json=as_json)
+        other = None if topology is None else _paced(topology)
+        _show_beside(beside_model(read_run(like), other), as_json=as_json)
         return
-    system = topology_named(topology)
-    if system.processor.costs is None:
-        raise InvalidInput(f"{system.name}: its processors are unpaced, so nothing is known of them.")
+    system = _paced(DEFAULT_TOPOLOGY if topology is None else topology)
     sizes = _sizes(processors, split)
     job = ModelJob(
         application_named(application).name, _grid(application, grid), _parts(system, sizes, on), interconnect,
@@ -109,7 +111,15 @@ def _check_alone(stated: Mapping[str, object]) -> None:
     """Raise `InvalidInput` if an option is stated that describes a job, where a run tells its jobs."""
     for name, value in stated.items():
         if value:
-            raise InvalidInput(f"{name}: jobs and topology are those of the run that --like names; leave it out.")
+            raise InvalidInput(f"{name}: the jobs are those of the run that --like names; leave it out.")
+
+
+def _paced(name: str) -> Topology:
+    """Return the topology of that name, whose processors must have costs."""
+    system = topology_named(name)
+    if system.processor.costs is None:
+        raise InvalidInput(f"{system.name}: its processors are unpaced, so nothing is known of them.")
+    return system
 
 
 def _show_beside(found: Sequence[BesideModel], *, as_json: bool) -> None:

@@ -1,9 +1,10 @@
-"""``testbed calibrate --table``: a topology's numbers from a table of runtimes, shown and kept."""
+"""``testbed calibrate --table``: a topology's numbers from a table of runtimes or from a run, shown and kept."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from emulator.calibration.run_table import run_table
 from emulator.calibration.table_fit import (
     Row,
     error_rows,
@@ -21,18 +22,19 @@ from emulator.fidelity.iteration.fitting import Fit, fit
 from emulator.fidelity.iteration.table import read_table
 from emulator.model.catalogue import topology_named
 from emulator.model.topology import Topology
-from emulator.runs.run_directory import check_free
+from emulator.runs.run_directory import check_free, read_run
 
 
 def calibrate_from_table(
     table: Path, topology_name: str, day: str | None, into: Path | None, out: Path | None, *, as_json: bool
 ) -> None:
-    """Fit the topology to the table, store the errors of all rows, and write the numbers into a file if asked.
+    """Fit the topology to a table, or to a run, store the errors of all rows, and write the numbers if asked.
 
     Raises:
         InvalidInput: if the table or the topology cannot be used, or a file not written.
     """
-    rows, topology = read_table(table), topology_named(topology_name)
+    rows = run_table(read_run(table)) if table.is_dir() else read_table(table)
+    topology = topology_named(topology_name)
     folder = run_path(out, "calibrate-table")
     check_free(folder)
     found = fit(topology, rows)

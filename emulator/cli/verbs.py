@@ -71,6 +71,7 @@ VERBS: Final = {
     "watch": Verb(
         "Watch a running testbed in the terminal: clusters, queue, jobs and verdict lights; q quits.", "live"
     ),
+    "monitor": Verb("Start Prometheus beside a running testbed, to see its metrics over time.", "live"),
     "replay": Verb("Make every decision of a run again from its record; exits 1 if one of them differs."),
     "reproduce": Verb(
         "Measure a published table of DAS-2 again: each cell with its published value and error, and the claims.",
@@ -88,6 +89,7 @@ VERBS: Final = {
     "campaign": Verb("Run, list and stop campaigns: streams of jobs on a running testbed.", "live"),
     "background": Verb("Hold a load of other users' jobs on a running testbed, outside of campaigns.", "live"),
     "list": Verb("List what comes with the testbed by name, each with a line about it."),
+    "help": Verb("Show a page of the manual, or a section of one, by its topic; without a topic list them all."),
     "schema": Verb("Print the JSON schema of a document, for editors and other programs."),
     "validate": Verb(
         "Check a topology, a campaign, a job, a processor profile or an inventory of hosts, before a verb takes it.",

@@ -17,5 +17,6 @@ cache                   the folder of what can be fetched again
 programs, local_users   programs in the containers that end with the process that started them; jobs of others
 usage, telemetry        what containers use of the host, once and during a run
 wan                     the wide area
+monitoring              Prometheus and Grafana beside a testbed
 concurrency, progress   several tasks at once; the steps that long work reports
 """

@@ -1,6 +1,6 @@
 """The addresses of a testbed: one private /16, with a control network and a network per site.
 
-10.X.0.0/24         control: SSH, Slurm, the broker's API   (broker .2, head of cluster i .(10+i))
+10.X.0.0/24         control: SSH, Slurm, the broker's API   (broker .2, Prometheus .3, head of cluster i .(10+i))
 10.X.(128+i).0/24   site of cluster i                       (router .2, cluster .10)
 10.X.128.0/17       every site: what MPI and file transfers are pinned to
 """
@@ -54,6 +54,11 @@ class AddressPlan:
     def broker(self) -> str:
         """The broker on the control network."""
         return f"{self._prefix}.0.2"
+
+    @property
+    def prometheus(self) -> str:
+        """Prometheus on the control network, if the testbed has a monitor."""
+        return f"{self._prefix}.0.3"
 
     def head(self, cluster_index: int) -> str:
         """Return the address of a cluster's head on the control network."""

@@ -41,8 +41,8 @@ def free_addresses(client: docker.DockerClient, elsewhere: Iterable[str] = ()) -
     )
 
 
-def free_port(requested: int | None) -> int:
-    """Return the port asked for, or find the first free one from 8460 on the host's loopback.
+def free_port(requested: int | None, first: int = FIRST_PORT) -> int:
+    """Return the port asked for, or find the first free one from `first` on the host's loopback.
 
     Raises:
         TestbedAlreadyUp: if the port asked for is in use, or none is free.
@@ -52,12 +52,10 @@ def free_port(requested: int | None) -> int:
         if requested in claimed or not _is_free(requested):
             raise TestbedAlreadyUp(f"Port {requested} of {_LOOPBACK} is in use (choose another with --port, or none).")
         return requested
-    for port in range(FIRST_PORT, FIRST_PORT + _PORTS_TRIED):
+    for port in range(first, first + _PORTS_TRIED):
         if port not in claimed and _is_free(port):
             return port
-    raise TestbedAlreadyUp(
-        f"No port from {FIRST_PORT} to {FIRST_PORT + _PORTS_TRIED - 1} is free (name one by --port)."
-    )
+    raise TestbedAlreadyUp(f"No port from {first} to {first + _PORTS_TRIED - 1} is free (name one by --port).")
 
 
 def _is_free(port: int) -> bool:

@@ -1,4 +1,4 @@
-"""The names of the testbed's images: where they are kept, and the public image that the base is made from.
+"""The names of the testbed's images: where they are kept, and the public images that the base and Grafana are.
 
 Needs the standard library only, so that `prerequisites` can ask for the base before anything is installed.
 """
@@ -17,6 +17,15 @@ BASE_REPOSITORY: Final = f"{IMAGE_REPOSITORY}/base"
 DEFAULT_PUBLIC_IMAGE: Final = "debian:bookworm-slim"
 PINNED_BY: Final = "TESTBED_BASE_IMAGE"
 """Environment variable that pins the public image."""
+
+DEFAULT_GRAFANA_IMAGE: Final = "grafana/grafana:11.2.3"
+GRAFANA_NAMED_BY: Final = "TESTBED_GRAFANA_IMAGE"
+"""Environment variable that names another image of Grafana."""
+
+
+def grafana_image() -> str:
+    """Return the image of Grafana, which the project does not make."""
+    return os.environ.get(GRAFANA_NAMED_BY) or DEFAULT_GRAFANA_IMAGE
 
 
 def public_image() -> str:

@@ -101,6 +101,21 @@ def ensure_images(client: docker.DockerClient, observe: Observer) -> ImageRefere
     return ImageReferences(node=node, wan=wan, broker=broker)
 
 
+def prometheus_recipe() -> Recipe:
+    """Return the recipe of the monitor's Prometheus."""
+    return Recipe("prometheus", _folder("images/prometheus"))
+
+
+def ensure_prometheus(client: docker.DockerClient, observe: Observer) -> str:
+    """Build the image of Prometheus if it does not exist; return its reference.
+
+    Raises:
+        EngineUnavailable: if it cannot be built.
+    """
+    with exclusive(MAKING_IMAGES, wait=True):
+        return _ensure(client, prometheus_recipe(), base_image.ensure(client, observe), observe)
+
+
 def ensure_compiler_stage(client: docker.DockerClient, observe: Observer) -> str:
     """Build the stage of the node image that holds the compiler of the kernels but no sources; return its reference.
 

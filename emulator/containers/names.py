@@ -21,7 +21,7 @@ CLUSTER_LABEL: Final = "multicluster-testbed.cluster"
 USER: Final = "researcher"
 """The account that jobs run under in every cluster."""
 
-RESERVED: Final = NO_CLUSTERS | {"control"}
+RESERVED: Final = NO_CLUSTERS | {"control", "prometheus", "grafana"}
 """Names that no cluster may have, because parts of the testbed, or of its evidence, have them."""
 
 
@@ -63,6 +63,31 @@ class PartNames:
     def broker(self) -> str:
         """The container of the broker."""
         return f"{self.testbed}-broker"
+
+    @property
+    def monitor_project(self) -> str:
+        """The Compose project of the monitor; no testbed's own project has an underscore."""
+        return f"multicluster-{self.testbed}_monitor"
+
+    @property
+    def prometheus(self) -> str:
+        """The container of the monitor's Prometheus."""
+        return f"{self.testbed}-prometheus"
+
+    @property
+    def grafana(self) -> str:
+        """The container of the monitor's Grafana."""
+        return f"{self.testbed}-grafana"
+
+    @property
+    def monitor_network(self) -> str:
+        """The network between Grafana and Prometheus."""
+        return f"{self.testbed}-monitor"
+
+    @property
+    def metrics_volume(self) -> str:
+        """The volume of what Prometheus has collected."""
+        return f"{self.testbed}-metrics"
 
     @property
     def control_network(self) -> str:

@@ -20,6 +20,41 @@ PROCESSORS = PROJECT_ROOT / "compose" / "processors"
 CAMPAIGNS = PROJECT_ROOT / "workloads" / "campaigns"
 """The folder of the campaigns."""
 
+MANUAL = PROJECT_ROOT / "docs"
+"""The folder of the manual's pages."""
+
+SECTIONS = {
+    "background": ("run-a-campaign", "Background load"),
+    "bandwidths": ("files", "Bandwidths"),
+    "campaign": ("formats", "A campaign"),
+    "claims": ("reports", "Published claims"),
+    "completion": ("command-line", "Completion"),
+    "dilation": ("fidelity", "Emulated time and the dilation K"),
+    "documents": ("command-line", "Documents"),
+    "ensflow": ("applications", "Ensflow"),
+    "evidence": ("fidelity", "Evidence"),
+    "exit-codes": ("command-line", "Exit codes"),
+    "heat": ("applications", "Heat"),
+    "hosts": ("scale", "The inventory"),
+    "interconnects": ("write-a-topology", "Interconnects"),
+    "job": ("formats", "A job"),
+    "laplace": ("applications", "Laplace"),
+    "metrics": ("api", "Metrics"),
+    "names": ("command-line", "Names"),
+    "poisson": ("applications", "Poisson"),
+    "processors": ("write-a-topology", "Processors"),
+    "quota": ("run-a-campaign", "Quota"),
+    "replay": ("run-a-campaign", "Replay"),
+    "replicas": ("files", "Replicas"),
+    "run-directory": ("formats", "A run's directory"),
+    "sweep": ("simulate", "Sweeps"),
+    "synthetic": ("applications", "Synthetic"),
+    "verdicts": ("fidelity", "Verdicts"),
+    "watch": ("page", "In the terminal"),
+    "wide-area": ("fidelity", "The wide area"),
+}
+"""Sections of the manual that are topics of their own: the page of each, and its heading there."""
+
 DOCUMENT_SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 """What the name of a document's file ends with."""
 
@@ -45,6 +80,12 @@ def locate(kind: str, name_or_path: str, folder: Path) -> Path:
 def names_in(folder: Path) -> list[str]:
     """List the names of the documents in `folder`."""
     return sorted(file.stem for file in folder.glob("*.yaml"))
+
+
+def topics() -> list[str]:
+    """List the topics of the manual: its pages by the names of their files, and the `SECTIONS`."""
+    pages = {page.stem for page in MANUAL.glob("*.md")} - {"index"}
+    return sorted(pages | set(SECTIONS))
 
 
 def _existing(kind: str, typed: str) -> Path:

@@ -49,7 +49,7 @@ class Claims:
         return procedure
 
     def claim(self, job: int, placement: Placement, idle: list[int]) -> bool:
-        """Take the processors of a job's `placement` from `idle`; return False if some are not there or it must fail."""
+        """Take the processors of a job's `placement` from `idle`; return False if some lack or the claim must fail."""
         failures = self._failures.get(job, 0)
         if failures > 0:
             self._failures[job] = failures - 1

@@ -8,10 +8,11 @@ events before it.
 Time. The clock is never advanced in steps. A job's end is its start plus its execution time, the stream gives the
 arrivals, and a discipline's scans are multiples of its interval. Timestamps therefore do not drift in long simulations.
 
-A job holds its processors from placement to departure; the `Preparation` lies between placement and start. With
-`Claims` a job whose file is under way holds them only from its claim on. Claims are events like departures, and come
-after those of the same timestamp. Under a `SharedRuntime` the end of a running job may move; its old end stays in the
-event list and is skipped.
+A job holds its processors from placement to departure; the `Preparation` lies between placement and start. A departure
+comes a stated time after the job's end, if its processors are released only then. With `Claims` a job whose file is
+under way holds them only from its claim on. Claims are events like departures, and come after those of the same
+timestamp. Under a `SharedRuntime` the end of a running job may move; its old end stays in the event list and is
+skipped.
 
 Under a background load other users' jobs take and give back idle processors, after departures and before arrivals of
 the same timestamp. Disciplines that are not scanned are told of processors that they gave back, as live.
@@ -99,6 +100,7 @@ class Engine:
         occupied: Sequence[int] = (),
         background: OtherUsers | None = None,
         claims: Claims | None = None,
+        release_s: float = 0.0,
         together: int = 1,
         on_finished: Callable[[FinishedJob], None] | None = None,
         on_given_up: Callable[[GivenUpJob], None] | None = None,
@@ -120,6 +122,7 @@ class Engine:
         self._surroundings = surroundings or Surroundings()
         self._background = background
         self._claims = claims
+        self._release_s: float = release_s
         self._together: int = together
         # Other users' jobs and promises change the idle processors without telling the index.
         indexed = len(free) >= INDEXED_FROM and background is None and claims is None
@@ -237,11 +240,12 @@ class Engine:
         self._decide(Arrival(WaitingJob(id, form.request, queue)), arrival_s)
 
     def _depart(self) -> None:
-        finish_s, _, job = heappop(self._running)
+        now_s, _, job = heappop(self._running)
         placement = job.placement
-        if placement is None or finish_s != job.finish_s:
+        finish_s = job.finish_s
+        if placement is None or now_s != finish_s + self._release_s:
             if placement is not None and self._claims is not None and self._claims.awaits(job.id):
-                self._claim(self._claims, job, placement, finish_s)
+                self._claim(self._claims, job, placement, now_s)
             return
         job.placement = None
         for component in placement.components:
@@ -258,17 +262,17 @@ class Engine:
             observations.note_occupied(self._held(job, placement), job.start_s, finish_s, net_share)
         observations.note_finished(job.number, job.arrival_s, job.start_s, finish_s, form.multicomponent, job.queue)
         if self._on_finished is not None:
-            self._on_finished(finished_job(job, placement))
+            self._on_finished(finished_job(job, placement, now_s))
         if self._shared is not None:
-            self._shared.end(job.id, finish_s)
+            self._shared.end(job.id, now_s)
             self._move_ends()
         if self._shows_running:
             self._forget_running(job.id)
-        self._changed_s = finish_s
+        self._changed_s = now_s
         if self._background is not None:
-            self._background.start_local_jobs(finish_s, self._idle)
-        self._decide(Departure(job.id, placement), finish_s)
-        self._tend_background(finish_s)
+            self._background.start_local_jobs(now_s, self._idle)
+        self._decide(Departure(job.id, placement), now_s)
+        self._tend_background(now_s)
 
     def _scan_queue(self, scan_s: float, arrival_s: float) -> None:
         """Scan the queue; `arrival_s` is the next arrival, infinite if there is none."""
@@ -350,7 +354,7 @@ class Engine:
         job.claimed_s = time_s
         job.start_s = start_s
         job.finish_s = start_s + job.execution_s
-        heappush(self._running, (job.finish_s, job.sequence, job))
+        heappush(self._running, (job.finish_s + self._release_s, job.sequence, job))
         if self._shared is not None:
             self._shared.begin(job.id, job.application, self._as_run(job, placement), job.service_s, start_s)
             self._move_ends()
@@ -398,7 +402,7 @@ class Engine:
             job = self._jobs[job_id]
             if finish_s != job.finish_s:
                 job.finish_s = finish_s
-                heappush(self._running, (finish_s, job.sequence, job))
+                heappush(self._running, (finish_s + self._release_s, job.sequence, job))
 
     def _note_running(self, job: SimulatedJob, placement: Placement, start_s: float) -> None:
         surroundings = self._surroundings
@@ -417,8 +421,9 @@ class Engine:
     def _close_window(self, time_s: float) -> None:
         observations = self._observations
         observations.waiting_at_last_arrival = self._waiting()
-        for finish_s, _, job in self._running:
-            if job.placement is None or finish_s != job.finish_s or job.start_s >= time_s:
+        for end_s, _, job in self._running:
+            finish_s = job.finish_s
+            if job.placement is None or end_s != finish_s + self._release_s or job.start_s >= time_s:
                 continue
             execution_s = finish_s - job.start_s
             net_share = 1.0 if execution_s <= 0.0 else job.service_s / execution_s

@@ -90,6 +90,7 @@ class FinishedJob(NamedTuple):
     """A finished job: its emulated timestamps, and the cluster of each component in the order of its placement.
 
     `transfer_s` is the estimated time of its file transfer, `additional_s` by how much failed claims postponed it.
+    Its processors were released at `released_s`.
     """
 
     id: int
@@ -107,6 +108,7 @@ class FinishedJob(NamedTuple):
     claiming_tries: int
     transfer_s: float
     additional_s: float
+    released_s: float
 
 
 class GivenUpJob(NamedTuple):
@@ -118,8 +120,8 @@ class GivenUpJob(NamedTuple):
     tries: int
 
 
-def finished_job(job: SimulatedJob, placement: Placement) -> FinishedJob:
-    """Return what is kept of a job that has finished at `placement`."""
+def finished_job(job: SimulatedJob, placement: Placement, released_s: float) -> FinishedJob:
+    """Return what is kept of a job that has finished at `placement`, which was released at `released_s`."""
     components: Any = placement.components
     return FinishedJob(
         job.id,
@@ -137,4 +139,5 @@ def finished_job(job: SimulatedJob, placement: Placement) -> FinishedJob:
         job.claiming_tries,
         placement.transfer_s,
         job.additional_s,
+        released_s,
     )

@@ -99,6 +99,7 @@ def simulate(
     background: OtherUsers | None = None,
     claiming: StatedClaiming | None = None,
     failed_claims: Mapping[int, int] | None = None,
+    release_s: float = 0.0,
     quota: float | None = None,
     surroundings: Surroundings | None = None,
     log: Log | None = None,
@@ -124,6 +125,7 @@ def simulate(
         background: other users' jobs that come and go; none by default.
         claiming: how a job whose file is under way claims its processors; by default it holds them from its placement.
         failed_claims: by a job's number, how many of its first claims fail whatever is idle; needs `claiming`.
+        release_s: for how long after its end a job still holds its processors; not at all by default.
         quota: share of each cluster that jobs may occupy, above 0 and at most 1; the whole cluster by default.
         surroundings: files, bandwidths and history for policies that need them.
         log: a function called with every decision.
@@ -144,7 +146,8 @@ def simulate(
         processors, _discipline(queue, scanning), chosen, checked, models.of_all, observations,
         discipline_generator(seed), preparation=_preparation(middleware), shared=models.shared, of_jobs=models.of_jobs,
         surroundings=surroundings, occupied=occupied, background=background,
-        claims=None if claiming is None else Claims(claiming, len(processors), failed_claims), together=together,
+        claims=None if claiming is None else Claims(claiming, len(processors), failed_claims), release_s=release_s,
+        together=together,
         on_finished=_finished_observer(kept if keep_jobs else None, on_finished),
         on_given_up=given_up.append if keep_jobs else None, log=log,
     )  # fmt: skip

@@ -98,6 +98,22 @@ class BrokerSetup:
         return not self.east.held and not self.west.held
 
 
+def one_of_each(setup: BrokerSetup) -> None:
+    """A job that finishes, one whose claim fails, one that is cancelled."""
+    finished = setup.submit(8)
+    setup.started(finished, setup.east)
+    setup.east.programs[-1].finish()
+    setup.until_state(finished, JobState.FINISHED)
+    setup.east.refuses = setup.west.refuses = True
+    setup.until_state(setup.submit(8), JobState.FAILED)
+    setup.east.refuses = setup.west.refuses = False
+    cancelled = setup.submit(8)
+    setup.until(lambda: setup.broker.job(cancelled).components)
+    setup.started(cancelled, setup.east if setup.broker.job(cancelled).components[0].cluster == "east" else setup.west)
+    setup.broker.cancel(cancelled)
+    setup.until_state(cancelled, JobState.CANCELLED)
+
+
 class BrokerSetupWithFiles(BrokerSetup):
     """A broker over two scripted clusters, each with a simulated file server."""
 

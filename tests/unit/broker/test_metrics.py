@@ -13,7 +13,7 @@ from emulator.broker.http.metrics import Metrics
 from emulator.model.job import JobState
 from emulator.model.scheduling import StatedClaiming
 from emulator.model.views import EventKind, RunRequest
-from tests.unit.broker.broker_setup import BrokerSetup
+from tests.unit.broker.broker_setup import BrokerSetup, one_of_each
 
 DEFAULT_LABELS = {"policy": "by-kind", "queue": "placement"}
 
@@ -31,22 +31,6 @@ def samples(setup) -> dict[tuple, float]:
 
 def value(found: dict[tuple, float], name: str, **labels: str) -> float:
     return found[(f"testbed_{name}", *sorted(labels.items()))]
-
-
-def one_of_each(setup) -> None:
-    """A job that finishes, one whose claim fails, one that is cancelled."""
-    finished = setup.submit(8)
-    setup.started(finished, setup.east)
-    setup.east.programs[-1].finish()
-    setup.until_state(finished, JobState.FINISHED)
-    setup.east.refuses = setup.west.refuses = True
-    setup.until_state(setup.submit(8), JobState.FAILED)
-    setup.east.refuses = setup.west.refuses = False
-    cancelled = setup.submit(8)
-    setup.until(lambda: setup.broker.job(cancelled).components)
-    setup.started(cancelled, setup.east if setup.broker.job(cancelled).components[0].cluster == "east" else setup.west)
-    setup.broker.cancel(cancelled)
-    setup.until_state(cancelled, JobState.CANCELLED)
 
 
 def test_submissions_placements_and_ends_are_counted_by_policy(setup):

@@ -89,6 +89,16 @@ def test_a_claim_that_failed_live_fails_again_and_the_jobs_behind_it_wait_as_the
     assert found.simulated.manifest.simulated["failed_claims"] == "as recorded"
 
 
+def test_processors_are_held_after_the_end_for_as_long_as_they_were_live(tmp_path):
+    live = live_run(tmp_path / "live", policy="wf", jobs=15)
+    rows = list(read_rows(live, JobRow))
+    replace_rows(live, JobRow, [row.model_copy(update={"released_s": row.finished_s + 2.0}) for row in rows])
+    found = again(live, tmp_path / "again").simulated
+    assert found.manifest.simulated["release_s"] == pytest.approx(2.0)
+    assert all(job.released_s - job.finished_s == pytest.approx(2.0) for job in found.jobs)
+    assert all(part.released_s == found.jobs[part.job - 1].released_s for part in found.components)
+
+
 def test_a_change_that_was_reported_late_is_not_undone_by_the_one_before_it(tmp_path):
     live = live_run(tmp_path / "live", "W1", jobs=5)
     rows = [

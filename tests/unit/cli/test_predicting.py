@@ -72,6 +72,7 @@ def test_the_factor_is_relative_to_one_cluster_over_its_own_interconnect(predict
 
 
 RECORDED = PROJECT_ROOT / "examples" / "recorded" / "poisson-1000-on-16"
+UNFITTED = PROJECT_ROOT / "docs" / "results" / "model" / "unfitted-cells-1"
 
 
 def test_the_jobs_of_a_live_run_stand_beside_the_model_of_the_same_jobs(predict):
@@ -100,7 +101,24 @@ def test_the_errors_of_all_jobs_are_summed_up(predict):
 def test_a_run_tells_its_own_jobs(predict):
     code, _, said = predict("--like", str(RECORDED), "--grid", "400")
     assert code == 1
-    assert "--grid: jobs and topology are those of the run that --like names; leave it out." in said
+    assert "--grid: the jobs are those of the run that --like names; leave it out." in said
+
+
+def test_the_jobs_of_a_run_are_predicted_on_another_topology(predict, tmp_path):
+    """Processors twice as fast: no iteration takes longer, and the job in one cluster takes half as long."""
+    mini = (PROJECT_ROOT / "compose" / "mini.yaml").read_text()
+    costs = "{name: quick, in_cache_ns_per_point: 57.5, out_of_cache_ns_per_point: 132, cache_bytes: 262144}"
+    quick = tmp_path / "quick.yaml"
+    quick.write_text(mini.replace("processor: das2-unweighted", f"processor: {costs}"))
+    before, after = (
+        json.loads(predict("--like", str(RECORDED), *more, "--json")[1]) for more in ((), ("--topology", str(quick)))
+    )
+    assert [row["iteration_s"] for row in after] == [row["iteration_s"] for row in before]
+    assert all(new["predicted_s"] < old["predicted_s"] for new, old in zip(after, before, strict=True))
+    alone = [next(row["predicted_s"] for row in rows if row["split"] == "16") for rows in (before, after)]
+    assert alone[1] == pytest.approx(alone[0] / 2, rel=0.05)
+    assert predict("--like", str(RECORDED), "--topology", "das2-2006")[0] == 0
+    assert "There is no cluster" in predict("--like", str(RECORDED), "--topology", "cisne")[2]
 
 
 def test_a_run_that_measured_no_iteration_and_none_at_all_say_so(predict, tmp_path):
@@ -198,6 +216,24 @@ def test_what_is_found_is_written_into_a_topology_and_predicts(calibrate, predic
         PROJECT_ROOT / "compose" / "das2-2003.yaml", Topology
     ).uncertainty  # fmt: skip
     assert row_of(predict("--topology", str(copy), "--json")[1])["iteration_s"] == pytest.approx(1.3e-3, rel=0.1)
+
+
+def test_a_run_is_a_table_too_and_gives_the_numbers_back_with_which_it_ran(calibrate, tmp_path):
+    """The cells ran on `das2-2003`: its costs are found again within 1%, and its delay, which the host lengthens."""
+    code, shown, _ = calibrate("--table", str(UNFITTED), "--out", str(tmp_path / "found"), "--json")
+    assert code == 0
+    found = row_of(shown)
+    assert [row["split"] for row in found["rows"]][:3] == ["24", "14+10", "12+7+5"]
+    numbers = {row["number"]: row for row in found["numbers"]}
+    for number in ("processor.in_cache_ns_per_point", "processor.out_of_cache_ns_per_point"):
+        assert numbers[number]["after"] == pytest.approx(numbers[number]["before"], rel=0.01)
+    assert 0.78 < numbers["links.delay_s"]["after"] < 0.82
+    assert all(abs(row["left_out_error"]) < 0.01 for row in found["rows"])
+
+
+def test_a_run_that_tells_nothing_is_no_table(calibrate, tmp_path):
+    simulated = simulated_run(tmp_path / "simulated", factor=1.2)
+    assert "no finished job recorded what an iteration took" in calibrate("--table", str(simulated))[2]
 
 
 def test_people_get_the_rows_and_the_means(calibrate, table, tmp_path):

@@ -293,3 +293,13 @@ def test_never_more_processors_in_use_than_there_are_and_nobody_is_lost(name, se
                 for cluster, size in zip(finished_job.clusters, finished_job.components, strict=True):
                     in_use[cluster] += size
         assert max(in_use) <= 32
+
+
+def test_a_job_holds_its_processors_until_they_are_released_some_time_after_its_end():
+    """The next job waits for the release at 60; the first one's execution time stays 50."""
+    result = simulate(
+        [job(1, 0, 50, (32,)), job(2, 5, 20, (32,))], clusters=(32,), queue="gs", keep_jobs=True, release_s=10.0
+    )
+    first, second = result.finished
+    assert (first.start_s, first.finish_s, first.released_s) == (0, 50, 60)
+    assert (second.start_s, second.finish_s, second.released_s) == (60, 80, 90)

@@ -1,0 +1,93 @@
+"""What iterations took in a recorded run: its jobs as the model of an iteration takes them, equal ones together."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import mean
+
+from apps.descriptor import Arguments
+from emulator.fidelity.iteration.predicted import ModelJob, Part
+from emulator.fidelity.judgement import Judgement
+from emulator.model.errors import InvalidInput
+from emulator.model.interconnects import WIDE_AREA, Interconnects, WhichInterconnect
+from emulator.model.job import PLAIN, JobState
+from emulator.model.records import ComponentRow, JobRow
+from emulator.runs.run_directory import RunRecords
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredIterations:
+    """The finished jobs of a run that differ in their lengths and names only; `job` is what they have in common.
+
+    The model takes a node's processors to be used as the topology says: a job that asked for fewer processors of each
+    node counts as if it had not.
+    """
+
+    job: ModelJob
+    rows: tuple[JobRow, ...]
+
+    @property
+    def iteration_s(self) -> float:
+        """The mean iteration, in emulated seconds: a runtime divided by its iterations."""
+        return mean(row.iteration_s for row in self.rows if row.iteration_s is not None)
+
+    @property
+    def judgement(self) -> Judgement:
+        """The worst of the jobs' verdicts."""
+        return max((Judgement(row.verdict) for row in self.rows), key=lambda judgement: judgement.severity)
+
+
+def measured_iterations(run: RunRecords) -> tuple[MeasuredIterations, ...]:
+    """Return the jobs of a live run whose iterations were measured, in the order in which each kind first ended.
+
+    Raises:
+        InvalidInput: if no finished job recorded the time of its iterations, as in every simulated run.
+    """
+    parts = _parts(run.components)
+    found: dict[tuple[object, ...], list[JobRow]] = defaultdict(list)
+    for row in run.jobs:
+        measured = row.state == JobState.FINISHED and row.application != PLAIN and row.iteration_s
+        if measured and row.job in parts:
+            found[row.application, _arguments(row).get("grid"), parts[row.job], row.interconnects].append(row)
+    if not found:
+        raise InvalidInput(f"{run.path}: no finished job recorded what an iteration took; name a live run of MPI jobs.")
+    return tuple(MeasuredIterations(_job(run, rows[0], parts[rows[0].job]), tuple(rows)) for rows in found.values())
+
+
+def _parts(components: Sequence[ComponentRow]) -> dict[int, tuple[Part, ...]]:
+    found: dict[int, list[ComponentRow]] = defaultdict(list)
+    for row in components:
+        found[row.job].append(row)
+    return {
+        job: tuple((row.cluster, row.processors) for row in sorted(rows, key=lambda row: row.component))
+        for job, rows in found.items()
+    }
+
+
+def _job(run: RunRecords, row: JobRow, parts: tuple[Part, ...]) -> ModelJob:
+    manifest, arguments = run.manifest, _arguments(row)
+    grid = arguments.get("grid", 0)
+    clusters = len({cluster for cluster, _ in parts})
+    return ModelJob(
+        row.application, grid if isinstance(grid, int) else 0, parts,
+        _which(manifest.topology.interconnects, clusters, row.interconnects),
+        arguments=arguments, processor_speed=float(manifest.workload.get("processor_speed", 1.0)),
+    )  # fmt: skip
+
+
+def _arguments(row: JobRow) -> Arguments:
+    found: Arguments = json.loads(row.arguments or "{}")
+    return found
+
+
+def _which(interconnects: Interconnects, clusters: int, recorded: str) -> WhichInterconnect | None:
+    """Return which interconnect carried a job's messages inside clusters, if it was not the usual one."""
+    names = [name for name in recorded.split("+") if name != WIDE_AREA]
+    for which in WhichInterconnect:
+        stated = interconnects.of(clusters, which)
+        if stated is not None and stated != interconnects.of(clusters) and stated.name in names:
+            return which
+    return None
