@@ -16,8 +16,10 @@ ORDERED := -p no:randomly
 LIVE := $(PYTEST) tests/live $(ORDERED)
 # Strict: a warning is an error. Nothing is fetched.
 SITE := .venv/bin/sphinx-build --quiet --jobs auto --fail-on-warning --keep-going -d build/doctrees docs build/site
-PICTURES := $(addprefix build/pictures/,campaign/gantt.svg campaign/utilization.svg \
-	side-by-side/times.svg measurement/extension-factors.svg measurement/links.svg)
+PICTURES := $(addprefix build/pictures/,campaign/gantt.svg campaign/utilization.svg campaign/background.png \
+	side-by-side/times.svg measurement/extension-factors.svg measurement/links.svg \
+	policies/paired-differences.svg files/claiming.svg topology.svg real-clusters.svg hosts.svg predicted.svg plan.svg \
+	attribution.svg shared-nodes.svg second-opinion.svg table-errors.svg reproduced.png own-program.png)
 COVERAGE := --cov --cov-report=
 
 # Python keeps what it has compiled, whatever the environment says: otherwise each of hundreds of processes compiles its
@@ -138,14 +140,21 @@ lint: $(READY)
 site: $(READY)
 	$(SITE)
 
-# The pictures of the manual, from a simulated campaign and the recorded measurement.
+# The pictures of the manual: from simulated campaigns, the recorded measurement, executed notebooks and docs/drawing.
 pictures: $(READY)
 	rm -rf build/pictures && mkdir -p build/pictures
 	$(TESTBED) simulate W2 --policy wf --jobs 60 --seed 1 --extension-factors 1.25 --out build/pictures/w2-wf
 	$(TESTBED) simulate W2 --policy cm --jobs 60 --seed 1 --extension-factors 1.25 --out build/pictures/w2-cm
+	$(TESTBED) simulate W2 --policy examples/policies/one_cluster_first.py:OneClusterFirst --jobs 60 --seed 1 \
+		--extension-factors 1.25 --out build/pictures/w2-one-cluster-first
+	$(TESTBED) simulate W30 --policy cf --jobs 60 --seed 1 --out build/pictures/w30-cf
 	$(TESTBED) report build/pictures/w2-wf --figures build/pictures/campaign
 	$(TESTBED) report build/pictures/w2-wf build/pictures/w2-cm --figures build/pictures/side-by-side
+	$(TESTBED) report build/pictures/w2-wf build/pictures/w2-one-cluster-first --figures build/pictures/policies
+	$(TESTBED) report build/pictures/w30-cf --figures build/pictures/files
 	$(TESTBED) report examples/recorded/poisson-1000-on-16 --figures build/pictures/measurement
+	$(TESTBED) calibrate --table workloads/reference/das2_poisson_table.csv --out build/pictures/table >/dev/null
+	.venv/bin/python -m docs.drawing build/pictures --table build/pictures/table
 	cp $(PICTURES) docs/pictures/
 
 # A wheel in dist/. With COMPILED=yes it holds the compiled simulator, and is for this Python and platform only.

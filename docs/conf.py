@@ -18,7 +18,7 @@ release = version = installed_version("multicluster-testbed")
 copyright = f"2026, {author}"
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "reference_pages"]
-exclude_patterns = ["conf.py", "reference_pages.py"]
+exclude_patterns = ["conf.py", "drawing", "reference_pages.py"]
 suppress_warnings = ["misc.highlighting_failure"]  # examples leave out parts with `...`
 
 html_theme = "furo"

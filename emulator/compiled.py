@@ -20,8 +20,8 @@ from types import ModuleType
 from emulator.model.project import PROJECT_ROOT
 
 _PLACEMENTS = (
-    "by_kind", "close_to_files", "cluster_minimization", "files", "fixed", "flexible_cluster_minimization", "quota",
-    "ranking", "worst_fit", "worst_fit_distinct",
+    "by_kind", "close_to_files", "cluster_minimization", "exclusive_nodes", "files", "fixed",
+    "flexible_cluster_minimization", "quota", "ranking", "worst_fit", "worst_fit_distinct",
 )  # fmt: skip
 _QUEUES = (
     "backfilling", "by_estimate", "estimate_queue", "estimated_jobs", "global_and_local", "global_priority",
@@ -31,6 +31,7 @@ _QUEUES = (
 _SIMULATOR = ("claiming", "engine", "possible_jobs", "runtime", "simulated_job", "statistics")
 
 MODULES = (
+    "emulator.model.held_nodes",
     "emulator.model.placement",
     "emulator.model.request",
     "emulator.model.stream",

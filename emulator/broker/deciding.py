@@ -35,12 +35,15 @@ def deciding(request: RunRequest, topology: Topology) -> Deciding:
     """
     check_live(request.queue, request.policy, request.sources, len(topology.clusters))
     rules = (topology, request.queue, request.policy, request.rules)
+    together = topology.processors_taken_together
     if custom_file(request.queue) is None and custom_file(request.policy) is None:
-        made = deciders(request.queue, request.policy, request.scanning, request.seed, quota=request.quota)
+        made = deciders(
+            request.queue, request.policy, request.scanning, request.seed, quota=request.quota, together=together
+        )
         return Deciding(made, Admitting(*rules, quota=request.quota))
-    process = PolicyProcess(request)
+    process = PolicyProcess(request, together)
     try:
-        admitting = Admitting(*rules, quota=request.quota, asked=OwnAdmission(process, request.quota))
+        admitting = Admitting(*rules, quota=request.quota, asked=OwnAdmission(process, request.quota, together))
         return Deciding(OwnDeciders(process), admitting, process)
     except BaseException:
         process.close()

@@ -62,8 +62,10 @@ def nothing_idle(topology: Topology, time_s: float) -> SystemState:
     return SystemState(processors, (0,) * len(processors), time_s)
 
 
-def decide(run: Run, event: SchedulingEvent, state: SystemState) -> Decision:
+def decide(run: Run, event: SchedulingEvent, state: SystemState, together: int) -> Decision:
     """Have the run's discipline decide on `event`; returns what it decided, and on what.
+
+    A component of a job takes `together` processors at a time.
 
     Raises:
         InvalidInput: if a user's discipline or policy fails, or an answer cannot be carried out.
@@ -72,7 +74,7 @@ def decide(run: Run, event: SchedulingEvent, state: SystemState) -> Decision:
         run.host_until_scan_s()  # what failed when it was asked whether a scan is due fails here, too
     snapshot = run.deciders.snapshot() if run.decisions % SNAPSHOT_EVERY == 0 else None
     answers = run.deciders.decide(event, state)
-    check_answers(answers, state.idle, run.requested_by_waiting)
+    check_answers(answers, state.idle, run.request_of_waiting, together)
     waiting = len(run.discipline.waiting())
     decision = Decision(
         run.decisions, state.time_s, event, state.idle, tuple(answers), waiting, state.surroundings, snapshot
@@ -83,7 +85,9 @@ def decide(run: Run, event: SchedulingEvent, state: SystemState) -> Decision:
     return decision
 
 
-def decide_all(run: Run, events: Sequence[SchedulingEvent], state: SystemState) -> tuple[list[Decision], str]:
+def decide_all(
+    run: Run, events: Sequence[SchedulingEvent], state: SystemState, together: int
+) -> tuple[list[Decision], str]:
     """Decide on `events` one after another; returns the decisions, and the reason if the run's deciders failed.
 
     The decisions before a failure count: their answers have left the discipline's queue.
@@ -91,7 +95,7 @@ def decide_all(run: Run, events: Sequence[SchedulingEvent], state: SystemState) 
     decisions: list[Decision] = []
     for event in events:
         try:
-            decision = decide(run, event, state)
+            decision = decide(run, event, state, together)
         except InvalidInput as error:
             return decisions, str(error)
         except Exception as error:

@@ -53,12 +53,14 @@ _KINDS: Final[Mapping[str, type[InvalidInput]]] = {
 class PolicyProcess:
     """The process that decides for a run whose `request` names a researcher's own class.
 
+    A component of a job takes `together` processors at a time.
+
     Raises:
         InvalidInput: if the class cannot be loaded or used.
         PolicyFailed: if its process ends or takes too long meanwhile.
     """
 
-    def __init__(self, request: RunRequest) -> None:
+    def __init__(self, request: RunRequest, together: int = 1) -> None:
         own = dict.fromkeys(name for name in (request.queue, request.policy) if custom_file(name) is not None)
         self._name = ", ".join(own)
         self._cpu_limit_s = request.decision_limit_cpu_s
@@ -82,6 +84,7 @@ class PolicyProcess:
                 seed=request.seed,
                 sources=request.sources,
                 quota=request.quota,
+                together=together,
             )
         except BaseException:
             self.close()
@@ -267,10 +270,10 @@ class _QueueMirror:
 class OwnAdmission:
     """The discipline and policy in `process` as the admission of a run sees them."""
 
-    def __init__(self, process: PolicyProcess, quota: float | None) -> None:
+    def __init__(self, process: PolicyProcess, quota: float | None, together: int = 1) -> None:
         self.discipline = _AskedDiscipline(process)
         policy = process.read(process.description, _AskedPolicy)
-        self.policy: PlacementPolicy = accepting_fixed(policy, quota)
+        self.policy: PlacementPolicy = accepting_fixed(policy, quota, together)
 
 
 class _AskedDiscipline:

@@ -38,9 +38,10 @@ class Worker:
     """The deciders of a run, and a second set of them that is only asked whether jobs could start."""
 
     def __init__(self, request: Mapping[str, Any]) -> None:
-        queue, policy, sources, quota = (request[key] for key in ("queue", "policy", "sources", "quota"))
-        self._deciders = deciders(queue, policy, Scanning(**request["scanning"]), request["seed"], sources, quota)
-        self._admission = deciders(queue, policy, Scanning(), 0, sources, quota)
+        queue, policy = request["queue"], request["policy"]
+        limits = (request["sources"], request["quota"], request["together"])
+        self._deciders = deciders(queue, policy, Scanning(**request["scanning"]), request["seed"], *limits)
+        self._admission = deciders(queue, policy, Scanning(), 0, *limits)
 
     def description(self) -> dict[str, Any]:
         """Return what never changes, and the queue as it is."""

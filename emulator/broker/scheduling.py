@@ -284,7 +284,8 @@ class Scheduling:
         try:
             current, failure = self._without_lost_files(run, events)
             if not failure:
-                decisions, failure = decide_all(run, current, state)
+                together = self._topology.processors_taken_together
+                decisions, failure = decide_all(run, current, state, together)
             placed = self._record(run, decisions, failure, state.time_s)
         except JournalFailed as error:
             log.warning("run %d: what was decided is undone: %s", run.id, error)

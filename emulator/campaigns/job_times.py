@@ -20,10 +20,12 @@ from emulator.fidelity.iteration.alone import JobAlone, job_alone
 from emulator.fidelity.iteration.once import passed_on_once_s
 from emulator.fidelity.iteration.predicted import ModelJob, predicted
 from emulator.model.errors import InvalidInput
+from emulator.model.held_nodes import ranks
 from emulator.model.interconnects import WhichInterconnect
 from emulator.model.job import OWN, PLAIN, JobSpecification, JobState
-from emulator.model.placement import Placement
+from emulator.model.placement import Component, Placement
 from emulator.model.records import ComponentRow, ExecutionTimeRow, JobRow
+from emulator.model.request import JobRequest, RequestKind
 from emulator.model.times import TimeSource
 from emulator.model.topology import Topology
 from emulator.planning.planned_jobs import planned_job
@@ -266,9 +268,12 @@ def shape_of(parts: Iterable[tuple[str, int]]) -> Shape:
 
 
 def measured_times(
-    jobs: Sequence[JobRow], components: Sequence[ComponentRow], specifications: Mapping[str, JobSpecification]
+    jobs: Sequence[JobRow],
+    components: Sequence[ComponentRow],
+    specifications: Mapping[str, JobSpecification],
+    topology: Topology,
 ) -> dict[tuple[Problem, Shape], float]:
-    """Return the mean execution time of the finished `jobs` of a run by problem and shape.
+    """Return the mean execution time of the finished `jobs` of a run on `topology` by problem and shape.
 
     `components` are where they ran, `specifications` what was submitted, by the name of the job.
     """
@@ -280,8 +285,27 @@ def measured_times(
         specification = specifications.get(job.name)
         if specification is None or job.state != JobState.FINISHED or job.execution_time_s is None:
             continue
-        times_s[problem_of(specification), shape_of(parts[job.job])].append(job.execution_time_s)
+        shape = shape_of(_as_run(parts[job.job], job, specification, topology))
+        times_s[problem_of(specification), shape].append(job.execution_time_s)
     return {key: sum(of_shape) / len(of_shape) for key, of_shape in times_s.items()}
+
+
+def _as_run(
+    held: Sequence[tuple[str, int]], job: JobRow, specification: JobSpecification, topology: Topology
+) -> Sequence[tuple[str, int]]:
+    """Return how many processes of a job ran in each component, of which the record says what it held.
+
+    A simulation takes the jobs of a schedule in the kind that its policy accepts.
+    """
+    together = topology.processors_taken_together
+    if together == 1:
+        return held
+    placement = Placement(tuple(Component(topology.index(cluster), size) for cluster, size in held))
+    request = specification.request_in(topology)
+    if job.request == RequestKind.FLEXIBLE and request.kind is not RequestKind.FLEXIBLE:
+        request = JobRequest(RequestKind.FLEXIBLE, (request.processors,))
+    sizes = ranks(request, placement, together)
+    return [(cluster, size) for (cluster, _), size in zip(held, sizes, strict=True)]
 
 
 def _model_job(specification: JobSpecification, parts: Parts, which: WhichInterconnect | None) -> ModelJob:

@@ -155,7 +155,9 @@ def _times(run: RunRecords, arrivals: Sequence[Arrival], times: Times, factors: 
         specifications,
         table=factors if isinstance(factors, FactorTable) else None,
         factor=OneFactor(factors) if isinstance(factors, int | float) else None,
-        measured_s=measured_times(run.jobs, run.components, by_name) if times is Times.RUN else {},
+        measured_s=measured_times(run.jobs, run.components, by_name, run.manifest.topology)
+        if times is Times.RUN
+        else {},
     )
 
 

@@ -21,4 +21,5 @@ def controlled_background(campaign: Campaign, topology: Topology, seed: int) -> 
     if campaign.queue == SINGLE_CLUSTER:
         processors, local = [sum(processors)], (job._replace(cluster=0) for job in local)
     settling_s = SETTLING_S / campaign.time_scale
-    return SimulatedBackground(background, local, processors, stream(seed, DUMMY_JOBS), settling_s)
+    together = topology.processors_taken_together
+    return SimulatedBackground(background, local, processors, stream(seed, DUMMY_JOBS), settling_s, together)

@@ -21,7 +21,7 @@ from emulator.containers.wan.program import kernel_settings
 from emulator.model.errors import InvalidInput
 from emulator.model.real_head import AgentSocket, Hop
 from emulator.model.settings import BrokerSettings, Head, real_head
-from emulator.model.topology import Cluster, Topology
+from emulator.model.topology import Cluster, NodeUse, Topology
 
 BROKER_PORT: Final = 8460
 """Where the broker listens inside its container."""
@@ -149,6 +149,7 @@ def cluster_service(rendering: Rendering, index: int, cluster: Cluster) -> dict[
             "TESTBED_CLUSTER": cluster.name,
             "TESTBED_NODES": str(cluster.nodes),
             "TESTBED_PROCESSORS_PER_NODE": str(cluster.processors_per_node),
+            **({"TESTBED_EXCLUSIVE_NODES": "yes"} if rendering.topology.nodes is NodeUse.EXCLUSIVE else {}),
             "TESTBED_ALL_SITES": rendering.addresses.all_sites,
             "TESTBED_ROUTER": rendering.addresses.router(index),
             **({"TESTBED_HAS_REAL_CLUSTERS": "yes"} if rendering.topology.real_clusters else {}),

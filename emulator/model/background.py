@@ -16,6 +16,7 @@ from pydantic import AfterValidator, Discriminator, Field, PositiveFloat, Positi
 
 from emulator.model.documents import DocumentModel
 from emulator.model.errors import InvalidInput
+from emulator.model.held_nodes import whole
 from emulator.model.job import MAX_COMPONENT_PROCESSORS
 from emulator.model.topology import Topology
 
@@ -182,7 +183,8 @@ class Background(DocumentModel):
                 f"background.local_jobs.sizes: a local job of {max(self.local_jobs.sizes)} processors is larger than "
                 f"every cluster of {topology.name}, the largest of which has {max(sizes)}."
             )
-        band, smallest = self.of(sum(sizes)), min(self.dummy.sizes)
+        band = self.of(sum(sizes))
+        smallest = whole(min(self.dummy.sizes), topology.processors_taken_together)
         if smallest > band.most - band.least + 1:
             raise InvalidInput(
                 f"background.dummy.sizes: dummy jobs of {smallest} processors or more cannot hold a band of "

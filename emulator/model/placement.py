@@ -59,6 +59,11 @@ class Placement:
         self.transfer_s = transfer_s
         self.learned = learned
 
+    @property
+    def processors(self) -> int:
+        """All processors that it takes."""
+        return sum([component.processors for component in self.components])
+
     def by_cluster(self) -> dict[int, int]:
         """Return the processors taken per cluster index, summed over the components."""
         taken: dict[int, int] = {}

@@ -9,6 +9,7 @@ cluster, whose links are neither shaped nor measured.
 from __future__ import annotations
 
 from collections import Counter
+from enum import StrEnum
 from typing import Annotated, Any, Self
 
 from pydantic import Field, PositiveFloat, PositiveInt, field_validator, model_validator
@@ -108,6 +109,13 @@ class Link(Path):
         return self
 
 
+class NodeUse(StrEnum):
+    """How jobs use the nodes of a cluster: they share them, or each takes whole ones for itself."""
+
+    SHARED = "shared"
+    EXCLUSIVE = "exclusive"
+
+
 class Middleware(DocumentModel):
     """The emulated time that the grid middleware takes from placement to start of a job.
 
@@ -133,7 +141,8 @@ class Topology(DocumentModel):
     """A multicluster: its clusters in order, and a path for each ordered pair of them.
 
     `links` states paths by pair; `default_link` applies to all other pairs of emulated clusters. A `processor` given by
-    name is read together with the topology, so that a topology is always complete.
+    name is read together with the topology, so that a topology is always complete. Where `nodes` are exclusive, a
+    component of a job takes whole nodes.
     """
 
     name: Name
@@ -144,6 +153,7 @@ class Topology(DocumentModel):
     whole_nodes: WholeNodes = WholeNodes()
     uncertainty: Uncertainty | None = None
     middleware: Middleware | None = None
+    nodes: NodeUse = NodeUse.SHARED
     clusters: Annotated[tuple[Cluster, ...], Field(min_length=1)]
     default_link: Path | None = None
     links: tuple[Link, ...] = ()
@@ -181,6 +191,34 @@ class Topology(DocumentModel):
                 if (source, target) not in given:
                     raise ValueError(f"links: no path from {source!r} to {target!r} (name it, or give a default_link)")
         return self
+
+    @model_validator(mode="after")
+    def _has_nodes_to_take(self) -> Self:
+        if self.nodes is NodeUse.SHARED:
+            return self
+        sizes = sorted({cluster.processors_per_node for cluster in self.clusters})
+        if len(sizes) > 1:
+            listed = ", ".join(map(str, sizes))
+            raise ValueError(
+                f"nodes: where nodes are exclusive, processors_per_node is the same in all clusters, not {listed} "
+                "(make them equal, or leave nodes out)"
+            )
+        for cluster in self.real_clusters:
+            raise ValueError(
+                f"nodes: cluster {cluster.name!r} is real (ssh), and its own Slurm says who shares its nodes (leave "
+                "nodes out)"
+            )
+        if self.whole_nodes != WholeNodes():
+            raise ValueError(
+                "whole_nodes: where nodes are exclusive, a job holds no more of them than its processors need (leave "
+                "out whole_nodes, or nodes)"
+            )
+        return self
+
+    @property
+    def processors_taken_together(self) -> int:
+        """How many processors a component of a job takes at a time: those of a node if nodes are exclusive, else 1."""
+        return self.clusters[0].processors_per_node if self.nodes is NodeUse.EXCLUSIVE else 1
 
     @property
     def cluster_names(self) -> list[str]:

@@ -16,7 +16,9 @@ import psutil
 
 from emulator.model.clock import REAL_TIME, Dilation
 from emulator.model.errors import Hopeless
+from emulator.model.held_nodes import ranks
 from emulator.model.job import JobSpecification
+from emulator.model.placement import Component, Placement
 from emulator.model.request import RequestKind
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Topology
@@ -87,7 +89,9 @@ def planned_campaign(campaign: Campaign, arrivals: Sequence[Arrival], seed: int,
     lives = _simulated(campaign, arrivals, seed, topology)
     names = topology.cluster_names
     fixed = [
-        _as_placed(arrivals[life.id].specification, [(names[at], size) for at, size in _parts(life)]) for life in lives
+        _as_placed(specification, _parts(life, specification, topology))
+        for life in lives
+        for specification in (arrivals[life.id].specification,)
     ]
     jobs = tuple(planned_fixed(specification, topology) for specification in fixed)
     middleware = topology.middleware and topology.middleware.divided(campaign.time_scale)
@@ -172,8 +176,11 @@ def _service_s(specification: JobSpecification, topology: Topology) -> float:
     return max(1e-3, planned_job(specification, parts, topology).runtime_s)
 
 
-def _parts(life: FinishedJob) -> list[tuple[int, int]]:
-    return list(zip(life.clusters, life.components, strict=True))
+def _parts(life: FinishedJob, specification: JobSpecification, topology: Topology) -> list[Part]:
+    """Return how many processes of a job run in each of its clusters."""
+    held = Placement(tuple(Component(*part) for part in zip(life.clusters, life.components, strict=True)))
+    sizes = ranks(specification.request_in(topology), held, topology.processors_taken_together)
+    return [(topology.clusters[at].name, size) for at, size in zip(life.clusters, sizes, strict=True)]
 
 
 def _overlaps(lives: Sequence[FinishedJob]) -> Mapping[int, tuple[tuple[int, float], ...]]:

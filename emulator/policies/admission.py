@@ -55,7 +55,7 @@ class Admitting:
         quota: float | None = None,
         asked: AskedForAdmission | None = None,
     ) -> None:
-        made = asked or deciders(queue, policy, Scanning(), 0, sources, quota)
+        made = asked or deciders(queue, policy, Scanning(), 0, sources, quota, topology.processors_taken_together)
         self._topology = topology
         self._queue = queue
         self._policy = policy

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from emulator.model.errors import InvalidInput
+from emulator.model.held_nodes import ranks
 from emulator.model.placement import Placement
+from emulator.model.request import JobRequest
 from emulator.policies.protocols import Reject, Start
 
 
@@ -43,6 +45,19 @@ def take(idle: list[int], job_id: int | None, requested: int, placement: Placeme
         )
 
 
+def take_for(idle: list[int], job_id: int, request: JobRequest, placement: Placement, together: int) -> None:
+    """Subtract the processors of `placement` from `idle`; a component takes `together` of them at a time.
+
+    Raises:
+        InvalidInput: if the processors are not idle, or are not what the job of `request` is to hold.
+    """
+    held = request.processors
+    if together > 1:
+        ranks(request, placement, together)
+        held = placement.processors
+    take(idle, job_id, held, placement)
+
+
 def _named(job_id: int | None) -> str:
     return "a job" if job_id is None else f"job {job_id}"
 
@@ -53,11 +68,15 @@ def does_not_wait(job_id: int) -> InvalidInput:
 
 
 def check_answers(
-    answers: Sequence[Start | Reject], idle: Sequence[int], asked_by_waiting: Callable[[int], int | None]
+    answers: Sequence[Start | Reject],
+    idle: Sequence[int],
+    request_of_waiting: Callable[[int], JobRequest | None],
+    together: int = 1,
 ) -> None:
     """Check the answers to one event against the `idle` processors per cluster.
 
-    `asked_by_waiting` returns the number of processors that a waiting job asked for, or None if the job is not waiting.
+    `request_of_waiting` returns the request of a waiting job, or None if the job is not waiting. A component of a job
+    takes `together` processors at a time.
 
     Raises:
         InvalidInput: if an answer is about a job that is not waiting or was answered before, or a placement does not
@@ -66,9 +85,9 @@ def check_answers(
     left = list(idle)
     answered: set[int] = set()
     for answer in answers:
-        requested = None if answer.job_id in answered else asked_by_waiting(answer.job_id)
-        if requested is None:
+        request = None if answer.job_id in answered else request_of_waiting(answer.job_id)
+        if request is None:
             raise does_not_wait(answer.job_id)
         answered.add(answer.job_id)
         if isinstance(answer, Start):
-            take(left, answer.job_id, requested, answer.placement)
+            take_for(left, answer.job_id, request, answer.placement, together)

@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeAlias
 from numpy.random import Generator
 
 from emulator.model.background import Background, ProcessorBand, Scope
+from emulator.model.held_nodes import whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +49,12 @@ class BackgroundState:
 
 
 class Injection(NamedTuple):
-    """A dummy job to be submitted to a cluster."""
+    """A dummy job of `processors` to be submitted to a cluster, where it will hold `held` of them."""
 
     cluster: int
     processors: int
     length_s: float
+    held: int
 
 
 class Kill(NamedTuple):
@@ -65,10 +67,11 @@ Action: TypeAlias = Injection | Kill
 
 
 class BackgroundController:
-    """The controller of one background load."""
+    """The controller of one background load, whose jobs take `together` processors at a time."""
 
-    def __init__(self, background: Background) -> None:
+    def __init__(self, background: Background, together: int = 1) -> None:
         self._background = background
+        self._together = together
 
     def decide(self, state: BackgroundState, rng: Generator) -> list[Action]:
         """Return the dummy jobs to be injected or killed; at most one of both kinds."""
@@ -99,20 +102,22 @@ class BackgroundController:
             injection = self._injection(plan, clusters, room, rng)
             if injection is None:
                 break
-            plan.add(injection.cluster, injection.processors)
-            held += injection.processors
-            lasting += injection.processors
+            plan.add(injection.cluster, injection.held)
+            held += injection.held
+            lasting += injection.held
             found.append(injection)
         return found
 
     def _injection(self, plan: _Plan, clusters: Sequence[int], room: int, rng: Generator) -> Injection | None:
-        """Return a dummy job of at most `room` processors in the cluster of the least load that can hold one."""
+        """Return a dummy job to hold at most `room` processors in the cluster of the least load that can hold one."""
         dummy = self._background.dummy
         for cluster in sorted(clusters, key=lambda cluster: plan.load[cluster] / plan.processors[cluster]):
-            fitting = [size for size in dummy.sizes if size <= min(room, plan.idle[cluster])]
+            most = min(room, plan.idle[cluster])
+            fitting = [size for size in dummy.sizes if whole(size, self._together) <= most]
             if fitting:
                 size = fitting[int(rng.integers(len(fitting)))]
-                return Injection(cluster, size, dummy.lengths.of(float(rng.random())))
+                length_s = dummy.lengths.of(float(rng.random()))
+                return Injection(cluster, size, length_s, whole(size, self._together))
         return None
 
 

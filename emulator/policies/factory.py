@@ -16,6 +16,7 @@ from numpy.random import Generator
 from emulator.model.errors import InvalidInput, UnknownName
 from emulator.model.scheduling import Scanning
 from emulator.policies.names import ON_ONE_CLUSTER, custom_file, is_entry_point, policy_name, queue_name
+from emulator.policies.placement.exclusive_nodes import ExclusiveNodes
 from emulator.policies.placement.fixed import AcceptingFixed, needs_running_jobs
 from emulator.policies.placement.quota import Quota
 from emulator.policies.protocols import PlacementPolicy, QueueDiscipline, Reject, SchedulingEvent, Start
@@ -104,8 +105,11 @@ def deciders(
     seed: int,
     sources: Mapping[str, str] | None = None,
     quota: float | None = None,
+    together: int = 1,
 ) -> Deciders:
     """Make the deciders of a run; under every policy a fixed request is placed on the clusters it names.
+
+    A component of a job takes `together` processors at a time (`Topology.processors_taken_together`).
 
     Raises:
         UnknownName: if there is no such queue or policy.
@@ -114,18 +118,22 @@ def deciders(
     """
     return Deciders(
         discipline_scanned(queue, scanning, sources),
-        accepting_fixed(placement_policy(policy, sources), quota),
+        accepting_fixed(placement_policy(policy, sources), quota, together),
         discipline_generator(seed),
     )
 
 
-def accepting_fixed(policy: PlacementPolicy, quota: float | None) -> PlacementPolicy:
+def accepting_fixed(policy: PlacementPolicy, quota: float | None, together: int = 1) -> PlacementPolicy:
     """Return `policy` extended to fixed requests, which go where they say, and limited to `quota` if it is given.
+
+    A component of a job takes `together` processors at a time: those of a node, where nodes are exclusive.
 
     Raises:
         InvalidInput: if `quota` does not lie in 0 (excluded) to 1.
     """
-    accepting = AcceptingFixed(policy)
+    accepting: PlacementPolicy = AcceptingFixed(policy)
+    if together > 1:
+        accepting = ExclusiveNodes(accepting, together)
     return accepting if quota is None else Quota(accepting, quota)
 
 

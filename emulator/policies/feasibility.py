@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, final
 
 from emulator.model.errors import ImpossibleRequest
+from emulator.policies.placement.exclusive_nodes import ExclusiveNodes
 from emulator.policies.placement.quota import Quota
 from emulator.policies.protocols import PlacementPolicy, WaitingJob
 from emulator.policies.state import NOTHING_ELSE, Surroundings, SystemState
@@ -55,7 +56,7 @@ class Feasibility:
             ImpossibleRequest: if it could not start even if the system were idle.
         """
         if not self.could_start(job, surroundings):
-            within = f" within a quota of {self._policy.share:g}" if isinstance(self._policy, Quota) else ""
+            within = self._limits()
             local = ("has_local_queues", "has_local_queues_only")
             at_home = any(getattr(self._discipline, name, False) for name in local)
             queue = f" from queue {job.queue}" if at_home and job.queue is not None else ""
@@ -63,3 +64,13 @@ class Feasibility:
                 f"Job {job.id}: components: {list(components)} can never be placed on clusters of "
                 f"{list(self._idle.idle)} processors{within}{queue}."
             )
+
+    def _limits(self) -> str:
+        """Return the words for what limits the policy."""
+        policy, words = self._policy, ""
+        if isinstance(policy, Quota):
+            words = f" within a quota of {policy.share:g}"
+            policy = policy.policy
+        if isinstance(policy, ExclusiveNodes):
+            words = f" in whole nodes of {policy.processors_per_node}{words}"
+        return words

@@ -17,6 +17,7 @@ from numpy.random import Generator
 from emulator.fidelity.background import BackgroundMeasures, BandWatch
 from emulator.model.background import Background
 from emulator.model.clock import Dilation
+from emulator.model.held_nodes import whole
 from emulator.model.records import BackgroundRow
 from emulator.model.topology import Topology
 from emulator.policies.background import BackgroundController, BackgroundState, ClusterUse, DummyJob, Injection
@@ -29,7 +30,7 @@ REACTION_HOST_S: Final = 1.0
 
 @dataclass(slots=True)
 class _Job:
-    """A job that was submitted and has not ended."""
+    """A job that was submitted and has not ended, with the processors that it holds when it runs."""
 
     name: str
     number: int
@@ -69,7 +70,8 @@ class BackgroundLoad:
     _asked: dict[tuple[int, int], frozenset[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._controller = BackgroundController(self.background)
+        self._together = self.topology.processors_taken_together
+        self._controller = BackgroundController(self.background, self._together)
         self._sizes = [cluster.processors for cluster in self.topology.clusters]
         self._names = self.topology.cluster_names
         self._grid = [0] * len(self._sizes)
@@ -163,7 +165,8 @@ class BackgroundLoad:
 
     def _submit(self, account: Account, cluster: int, processors: int, length_s: float) -> None:
         number = next(self._numbers)
-        job = _Job(f"{account.value}-{number}", number, account, cluster, processors, length_s)
+        held = whole(processors, self._together)
+        job = _Job(f"{account.value}-{number}", number, account, cluster, held, length_s)
         self._jobs[job.name] = job
         host_length_s = self.dilation.host_duration_s(length_s)
         self.users.submit(self._names[cluster], job.name, account, processors, host_length_s)

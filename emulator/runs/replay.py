@@ -44,15 +44,18 @@ def replay_run(path: Path) -> Replay:
 
 
 def _replay_attempt(folder: Path) -> Replay:
-    processors = [cluster.processors for cluster in read_manifest(folder).topology.clusters]
+    topology = read_manifest(folder).topology
     events = list(_events(folder / DECISIONS_FILE))
     if not any(event.kind is EventKind.DECISION for event in events):
         return Replay(0, ())
     request = _request_in(folder, events)
-    made = deciders(request.queue, request.policy, request.scanning, request.seed, request.sources, request.quota)
+    made = deciders(
+        request.queue, request.policy, request.scanning, request.seed, request.sources, request.quota,
+        topology.processors_taken_together,
+    )  # fmt: skip
     decisions = [(event, _decision(folder, event)) for event in events if event.kind is EventKind.DECISION]
     misplaced = (*_moved(decisions), *_missing(decisions), *_without_decision(events, decisions))
-    found = replay((decision for _, decision in decisions), made, processors)
+    found = replay((decision for _, decision in decisions), made, [cluster.processors for cluster in topology.clusters])
     return Replay(found.decisions, (*misplaced, *found.differences))
 
 

@@ -18,6 +18,7 @@ from numpy.random import Generator
 
 from emulator.fidelity.background import BackgroundMeasures, BandWatch
 from emulator.model.background import Background
+from emulator.model.held_nodes import whole
 from emulator.policies.background import BackgroundController, BackgroundState, ClusterUse, DummyJob, Injection
 
 
@@ -115,7 +116,7 @@ class WatchedLoad:
 
 
 class SimulatedBackground(WatchedLoad):
-    """The background load of one simulation, over clusters with `processors` each.
+    """The background load of one simulation, over clusters with `processors` each; jobs take `together` at a time.
 
     The engine lends it its list of idle processors for the time of each call.
     """
@@ -127,10 +128,12 @@ class SimulatedBackground(WatchedLoad):
         processors: Sequence[int],
         rng: Generator,
         settling_s: float,
+        together: int = 1,
     ) -> None:
         watch = BandWatch(background.of(sum(processors)), background.void_after_s, settling_s)
         super().__init__(len(processors), watch)
-        self._controller = BackgroundController(background)
+        self._controller = BackgroundController(background, together)
+        self._together = together
         self._local_jobs = local_jobs
         self._coming = next(local_jobs, None)
         self._processors = tuple(processors)
@@ -162,7 +165,7 @@ class SimulatedBackground(WatchedLoad):
         self.start_local_jobs(time_s, idle)
         for action in self._controller.decide(self._state(idle), self._rng):
             if isinstance(action, Injection):
-                self._hold(_Holding(action.cluster, action.processors, True), time_s + action.length_s, idle)
+                self._hold(_Holding(action.cluster, action.held, True), time_s + action.length_s, idle)
             else:
                 self._end(action.dummy, idle)
         self.start_local_jobs(time_s, idle)
@@ -174,9 +177,8 @@ class SimulatedBackground(WatchedLoad):
     def start_local_jobs(self, time_s: float, idle: list[int]) -> None:
         """Start the local jobs at the heads of their queues that fit at `time_s`."""
         for cluster, queue in enumerate(self._waiting):
-            while queue and queue[0].processors <= idle[cluster]:
-                job = queue.popleft()
-                self._hold(_Holding(cluster, job.processors, False), time_s + job.length_s, idle)
+            while queue and (held := whole(queue[0].processors, self._together)) <= idle[cluster]:
+                self._hold(_Holding(cluster, held, False), time_s + queue.popleft().length_s, idle)
 
     def _parts(self) -> Iterable[tuple[int, int]]:
         """Return the processors that dummy and local jobs hold in each cluster."""

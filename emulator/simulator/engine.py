@@ -28,9 +28,10 @@ from typing import Final
 from numpy.random import Generator
 
 from emulator.model.errors import ImpossibleRequest, InvalidInput
+from emulator.model.held_nodes import ranked
 from emulator.model.placement import Component, Placement
 from emulator.model.stream import StreamJob
-from emulator.policies.answer_checks import does_not_wait, take
+from emulator.policies.answer_checks import does_not_wait, take, take_for
 from emulator.policies.decisions import NOBODY
 from emulator.policies.idle_room import IdleRoom
 from emulator.policies.placement.fixed import needs_running_jobs
@@ -77,7 +78,10 @@ Log = Callable[[float, SchedulingEvent, Sequence[Start | Reject], tuple[int, ...
 
 
 class Engine:
-    """A simulated multicluster of clusters with `processors` each, of which other users hold `occupied` throughout."""
+    """A simulated multicluster of clusters with `processors` each, of which other users hold `occupied` throughout.
+
+    A component of a job takes `together` processors at a time.
+    """
 
     def __init__(
         self,
@@ -97,6 +101,7 @@ class Engine:
         background: OtherUsers | None = None,
         claims: Claims | None = None,
         release_s: float = 0.0,
+        together: int = 1,
         on_finished: Callable[[FinishedJob], None] | None = None,
         on_given_up: Callable[[GivenUpJob], None] | None = None,
         log: Log | None = None,
@@ -118,6 +123,7 @@ class Engine:
         self._background = background
         self._claims = claims
         self._release_s: float = release_s
+        self._together: int = together
         # Other users' jobs and promises change the idle processors without telling the index.
         indexed = len(free) >= INDEXED_FROM and background is None and claims is None
         self._room: IdleRoom | None = IdleRoom(free) if indexed else None
@@ -253,7 +259,7 @@ class Engine:
         execution_s = finish_s - job.start_s
         if observations.window_open:
             net_share = 1.0 if execution_s <= 0.0 else job.service_s / execution_s
-            observations.note_occupied(form.processors, job.start_s, finish_s, net_share)
+            observations.note_occupied(self._held(job, placement), job.start_s, finish_s, net_share)
         observations.note_finished(job.number, job.arrival_s, job.start_s, finish_s, form.multicomponent, job.queue)
         if self._on_finished is not None:
             self._on_finished(finished_job(job, placement, now_s))
@@ -311,16 +317,21 @@ class Engine:
         claims = self._claims
         is_promised = claims is not None and claims.come_later(job.id, placement)
         # What is placed must fit beside what is promised to others; the processors themselves may be claimed later.
-        take(self._idle if claims is None else claims.left(self._idle), job.id, job.form.processors, placement)
+        left = self._idle if claims is None else claims.left(self._idle)
+        if self._together == 1:
+            take(left, job.id, job.form.processors, placement)
+        else:
+            take_for(left, job.id, job.form.request, placement, self._together)
         if claims is not None and not is_promised:
             claims.claim(job.id, placement, self._idle)
         if self._room is not None:
             for component in placement.components:
                 self._room.note_changed(component.cluster)
+        running = self._as_run(job, placement)
         if self._of_jobs is None:
-            job.execution_s = self._runtime.execution_s(job.application, placement, job.service_s)
+            job.execution_s = self._runtime.execution_s(job.application, running, job.service_s)
         else:
-            job.execution_s = self._of_jobs.execution_of_s(job.id, placement, job.service_s)
+            job.execution_s = self._of_jobs.execution_of_s(job.id, running, job.service_s)
         self._placed += 1
         self._observations.started += 1
         job.sequence = self._placed
@@ -345,8 +356,16 @@ class Engine:
         job.finish_s = start_s + job.execution_s
         heappush(self._running, (job.finish_s + self._release_s, job.sequence, job))
         if self._shared is not None:
-            self._shared.begin(job.id, job.application, placement, job.service_s, start_s)
+            self._shared.begin(job.id, job.application, self._as_run(job, placement), job.service_s, start_s)
             self._move_ends()
+
+    def _as_run(self, job: SimulatedJob, placement: Placement) -> Placement:
+        """Return a job's placement with its processes, where they are fewer than the processors that it holds."""
+        return placement if self._together == 1 else ranked(job.form.request, placement, self._together)
+
+    def _held(self, job: SimulatedJob, placement: Placement) -> int:
+        """Return how many processors a job holds."""
+        return job.form.processors if self._together == 1 else placement.processors
 
     def _claim(self, claims: Claims, job: SimulatedJob, placement: Placement, time_s: float) -> None:
         """Claim the processors of a placed job; if other users hold some of them, try again or give up."""
@@ -408,7 +427,8 @@ class Engine:
                 continue
             execution_s = finish_s - job.start_s
             net_share = 1.0 if execution_s <= 0.0 else job.service_s / execution_s
-            observations.note_occupied(job.form.processors, job.start_s, min(time_s, finish_s), net_share)
+            held = self._held(job, job.placement)
+            observations.note_occupied(held, job.start_s, min(time_s, finish_s), net_share)
         observations.window_open = False
 
     def _check_nobody_waits(self, why: str) -> None:

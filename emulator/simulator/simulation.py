@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from emulator.fidelity.background import BackgroundMeasures
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
+from emulator.model.held_nodes import whole
 from emulator.model.scheduling import Scanning, StatedClaiming
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Middleware, Topology
@@ -108,6 +109,7 @@ def simulate(
     Args:
         jobs: the job stream, which is never held in memory as a whole.
         clusters: processors per cluster, a topology, or the name of one; under the queue `sc` they become one cluster.
+            Only a topology may have exclusive nodes.
         queue: the name of a discipline, or a function that makes one.
         policy: a placement policy, or its name; by default `wf` under the placement queue, else `wf-distinct`.
         runtime: a runtime model, one that knows each job, or one extension factor for all jobs over several clusters.
@@ -131,9 +133,10 @@ def simulate(
     Raises:
         InvalidInput: if a job, a policy or another argument is invalid; the message says which and why.
     """
-    processors, as_totals = _system(clusters, queue)
+    processors, as_totals, together = _system(clusters, queue)
+    occupied = [whole(held, together) for held in occupied]
     free = _free(processors, occupied)
-    chosen = _policy(policy, queue, quota)
+    chosen = _policy(policy, queue, quota, together)
     models = _runtime_models(runtime)
     checked = Admission(free, _discipline(queue, scanning), chosen, as_totals, surroundings or NOTHING_ELSE)
     observations = Observations(warm_up_jobs)
@@ -144,6 +147,7 @@ def simulate(
         discipline_generator(seed), preparation=_preparation(middleware), shared=models.shared, of_jobs=models.of_jobs,
         surroundings=surroundings, occupied=occupied, background=background,
         claims=None if claiming is None else Claims(claiming, len(processors), failed_claims), release_s=release_s,
+        together=together,
         on_finished=_finished_observer(kept if keep_jobs else None, on_finished),
         on_given_up=given_up.append if keep_jobs else None, log=log,
     )  # fmt: skip
@@ -165,17 +169,26 @@ def admission(
     quota: float | None = None,
 ) -> Admission:
     """Return the admission check of `simulate` with these arguments; errors of `check` name the job and the field."""
-    processors, as_totals = _system(clusters, queue)
-    return Admission(processors, _discipline(queue, EVERY_4_S), _policy(policy, queue, quota), as_totals)
+    processors, as_totals, together = _system(clusters, queue)
+    return Admission(processors, _discipline(queue, EVERY_4_S), _policy(policy, queue, quota, together), as_totals)
 
 
-def _system(clusters: Sequence[int] | Topology | str, queue: object) -> tuple[list[int], bool]:
+class _System(NamedTuple):
+    """The processors per cluster, whether all requests become totals, and how many processors are taken at a time."""
+
+    processors: list[int]
+    as_totals: bool
+    together: int
+
+
+def _system(clusters: Sequence[int] | Topology | str, queue: object) -> _System:
     if isinstance(clusters, str):
         clusters = topology_named(clusters)
     sizes = [cluster.processors for cluster in clusters.clusters] if isinstance(clusters, Topology) else list(clusters)
     if not sizes or min(sizes) < 1:
         raise InvalidInput(f"clusters: each must have at least one processor, not {sizes}.")
-    return ([sum(sizes)], True) if _is_single_cluster(queue) else (sizes, False)
+    together = clusters.processors_taken_together if isinstance(clusters, Topology) else 1
+    return _System([sum(sizes)], True, together) if _is_single_cluster(queue) else _System(sizes, False, together)
 
 
 def _is_single_cluster(queue: object) -> bool:
@@ -191,11 +204,11 @@ def _free(processors: Sequence[int], occupied: Sequence[int]) -> list[int]:
     return free
 
 
-def _policy(policy: str | PlacementPolicy | None, queue: object, quota: float | None) -> PlacementPolicy:
+def _policy(policy: str | PlacementPolicy | None, queue: object, quota: float | None, together: int) -> PlacementPolicy:
     if policy is None:
         policy = default_policy(queue if isinstance(queue, str) else "")
     found = placement_policy(policy) if isinstance(policy, str) else policy
-    return found if quota is None else accepting_fixed(found, quota)
+    return found if quota is None and together == 1 else accepting_fixed(found, quota, together)
 
 
 def _discipline(queue: str | Callable[[], QueueDiscipline], scanning: Scanning) -> QueueDiscipline:

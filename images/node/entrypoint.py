@@ -1,12 +1,13 @@
 """Entry point of a cluster's container: configures and starts munge, Slurm and SSH, and starts again what ends.
 
-The environment states TESTBED_CLUSTER (the name), TESTBED_NODES, TESTBED_PROCESSORS_PER_NODE, and the route to the
-other sites: TESTBED_ALL_SITES is their address range, TESTBED_ROUTER the gateway. Unless TESTBED_HAS_REAL_CLUSTERS is
-set, no route leads out of the testbed's networks, nor to the host. /etc/testbed/keys holds the host key,
-the users' public keys, the key with which clusters log in to one another, and known_hosts. The program prints a line
-``ready`` when all virtual nodes are idle and SSH answers. A daemon that ends is started again; healthy.sh names what is
-missing meanwhile. Jobs outlive their slurmctld and slurmd, which find them again. If a daemon keeps ending before the
-cluster was ready, the program ends with `REFUSED`, and its last line says what that daemon complains of.
+The environment states TESTBED_CLUSTER (the name), TESTBED_NODES, TESTBED_PROCESSORS_PER_NODE, if jobs share no node
+TESTBED_EXCLUSIVE_NODES, and the route to the other sites: TESTBED_ALL_SITES is their address range, TESTBED_ROUTER the
+gateway. Unless TESTBED_HAS_REAL_CLUSTERS is set, no route leads out of the testbed's networks, nor to the host.
+/etc/testbed/keys holds the host key, the users' public keys, the key with which clusters log in to one another, and
+known_hosts. The program prints a line ``ready`` when all virtual nodes are idle and SSH answers. A daemon that ends is
+started again; healthy.sh names what is missing meanwhile. Jobs outlive their slurmctld and slurmd, which find them
+again. If a daemon keeps ending before the cluster was ready, the program ends with `REFUSED`, and its last line says
+what that daemon complains of.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ SlurmctldTimeout=300
 SlurmdTimeout=300
 NodeName=n[1-{nodes}] NodeHostname={cluster} NodeAddr=127.0.0.1 Port=[{first_port}-{last_port}] \
 CPUs={processors} RealMemory=4096 State=UNKNOWN
-PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE DefaultTime=INFINITE State=UP OverSubscribe=NO
+PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE DefaultTime=INFINITE State=UP OverSubscribe={sharing}
 """
 
 # Slurm reads this file even if no plugin uses cgroups; the v1 plugin changes nothing by default.
@@ -134,13 +135,25 @@ def make_slurm_folders() -> None:
         shutil.chown(folder, "slurm", "slurm")
 
 
-def write_slurm_configuration(cluster: str, nodes: int, processors_per_node: int) -> None:
+def write_slurm_configuration(cluster: str, nodes: int, processors_per_node: int, *, exclusive: bool) -> None:
     """Write slurm.conf and cgroup.conf for another start of slurmctld."""
-    ports = {"first_port": FIRST_SLURMD_PORT, "last_port": FIRST_SLURMD_PORT + nodes - 1}
     first_job = next_first_job(SLURMCTLD_STATE / "starts")
-    text = SLURM_CONF.format(cluster=cluster, nodes=nodes, processors=processors_per_node, first_job=first_job, **ports)
+    text = slurm_configuration(cluster, nodes, processors_per_node, first_job, exclusive=exclusive)
     replace(Path("/etc/slurm/slurm.conf"), text)
     replace(Path("/etc/slurm/cgroup.conf"), CGROUP_CONF)
+
+
+def slurm_configuration(cluster: str, nodes: int, processors_per_node: int, first_job: int, *, exclusive: bool) -> str:
+    """Return slurm.conf; if nodes are `exclusive`, each job gets all processors of its nodes."""
+    return SLURM_CONF.format(
+        cluster=cluster,
+        nodes=nodes,
+        processors=processors_per_node,
+        first_job=first_job,
+        first_port=FIRST_SLURMD_PORT,
+        last_port=FIRST_SLURMD_PORT + nodes - 1,
+        sharing="EXCLUSIVE" if exclusive else "NO",
+    )
 
 
 def replace(file: Path, text: str) -> None:
@@ -489,7 +502,10 @@ def main() -> None:
     prepare_munge()
     prepare_ssh()
     processors = int(os.environ["TESTBED_PROCESSORS_PER_NODE"])
-    daemons = start_daemons(cluster, nodes, lambda: write_slurm_configuration(cluster, nodes, processors))
+    exclusive = bool(os.environ.get("TESTBED_EXCLUSIVE_NODES"))
+    daemons = start_daemons(
+        cluster, nodes, lambda: write_slurm_configuration(cluster, nodes, processors, exclusive=exclusive)
+    )
     # Asking Slurm starts a program, while all other clusters start too: it is asked when the answer may be yes.
     daemons.until(lambda: all_listen(nodes), "slurmd", pause_host_s=0.2)
     daemons.until(lambda: all_idle(nodes), "Slurm", pause_host_s=0.2)

@@ -39,7 +39,8 @@ class ClaimingTry:
     """The allocations of one try of one job: claimed, awaited and released together.
 
     The watchers' threads note events; the job's thread waits for them. `serve` makes the claim in a cluster when the
-    cluster's head has its turn for it.
+    cluster's head has its turn for it. `ranks` says how many processes run in each cluster, if not one on each
+    processor of the placement.
     """
 
     def __init__(
@@ -50,14 +51,16 @@ class ClaimingTry:
         managers: Sequence[LocalResourceManager],
         releases: Releases,
         serve: Callable[[str, Callable[[], None]], None] = lambda cluster, claim: claim(),
+        ranks: Mapping[int, int] | None = None,
     ) -> None:
         self._serve = serve
+        held = placement.by_cluster()
         sizes = {
-            claim_name(label, number, managers[index].cluster): (managers[index], size)
-            for index, size in placement.by_cluster().items()
+            claim_name(label, number, managers[index].cluster): (managers[index], size) for index, size in held.items()
         }
         self._managers: Mapping[str, LocalResourceManager] = {name: manager for name, (manager, _) in sizes.items()}
         self._processors = {name: size for name, (_, size) in sizes.items()}
+        self._ranks = dict(zip(sizes, (held if ranks is None else ranks).values(), strict=True))
         self._allocations: dict[str, str] = {}
         self._claimed_host_s: dict[Allocation, float] = {}
         self._ended_host_s: dict[Allocation, float] = {}
@@ -112,9 +115,7 @@ class ClaimingTry:
         Raises:
             ClaimFailed, ClusterUnreachable: if a cluster does not say where its processors are.
         """
-        return [
-            manager.part(self._allocations[name], self._processors[name]) for name, manager in self._managers.items()
-        ]
+        return [manager.part(self._allocations[name], self._ranks[name]) for name, manager in self._managers.items()]
 
     def managers(self) -> list[LocalResourceManager]:
         """Get the local resource manager of each part."""

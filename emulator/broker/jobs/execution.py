@@ -8,8 +8,9 @@ ends with exactly one `Ended`, after everything it held has been released. It st
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from emulator.broker.jobs.claiming_try import ClaimingTry
@@ -70,9 +71,10 @@ class LaunchSpec:
     """All that a job's execution needs.
 
     `overhead_s` is the middleware's overhead from the successful claiming try to the start; None if it is not paced.
-    With a `submission` the claims pass the heads' gatekeepers, and the overhead begins when the last one has served.
-    If not all processes have begun `host_start_limit_s` after their planned start, the job fails: MPI waits for ever
-    for a rank that cannot be reached.
+    `ranks` says how many processes run in each cluster, in the order of the placement, if not one on each processor
+    that is held. With a `submission` the claims pass the heads' gatekeepers, and the overhead begins when the last one
+    has served. If not all processes have begun `host_start_limit_s` after their planned start, the job fails: MPI waits
+    for ever for a rank that cannot be reached.
     """
 
     label: str
@@ -86,6 +88,7 @@ class LaunchSpec:
     overhead_s: float | None = None
     preparation: Preparation = field(default_factory=NoPreparation)
     submission: JobSubmission | None = None
+    ranks: Mapping[int, int] | None = None
 
     def start_s(self, procedure: ClaimingProcedure) -> float | None:
         """Return when the processes begin if the try of `procedure` succeeds; None means as soon as they can."""
@@ -222,11 +225,10 @@ class JobExecution:
 
     def _claiming_try(self, procedure: ClaimingProcedure) -> ClaimingTry:
         spec = self._spec
-        if spec.submission is None:
-            return ClaimingTry(spec.label, procedure.number, spec.placement, self._managers, self._releases)
-        return ClaimingTry(
-            spec.label, procedure.number, spec.placement, self._managers, self._releases, spec.submission.serve
+        of_try = partial(
+            ClaimingTry, spec.label, procedure.number, spec.placement, self._managers, self._releases, ranks=spec.ranks
         )
+        return of_try() if spec.submission is None else of_try(spec.submission.serve)
 
     def _next_try(self, failure: ClaimFailed, claims: ClaimingTry, procedure: ClaimingProcedure) -> ClaimingProcedure:
         """Return the next try; raise `failure` if it is final, was the last try's, or the job is stopped."""

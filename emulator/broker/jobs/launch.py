@@ -25,6 +25,7 @@ from emulator.broker.state.jobs import LiveJob
 from emulator.broker.state.runs import Run
 from emulator.model.clock import EmulatedClock
 from emulator.model.errors import TestbedNotUp
+from emulator.model.held_nodes import ranked
 from emulator.model.job import JobKind, Placement
 from emulator.model.settings import BrokerSettings
 from emulator.model.topology import Middleware, Topology
@@ -77,6 +78,7 @@ class LaunchSpecBuilder:
             overhead_s=self._overhead_s(run, placement),
             preparation=self._preparation(run, job, placement),
             submission=self._submission(run, run.clock, placement),
+            ranks=ranked(job.request, placement, self._topology.processors_taken_together).by_cluster(),
         )
 
     def _preparation(self, run: Run, job: LiveJob, placement: Placement) -> Preparation:

@@ -17,6 +17,7 @@ from emulator.broker.state.jobs import LiveJob
 from emulator.model.clock import Dilation, EmulatedClock
 from emulator.model.errors import TestbedNotUp
 from emulator.model.job import JobState
+from emulator.model.request import JobRequest
 from emulator.model.views import RunRequest, RunState, RunView
 from emulator.policies.admission import Admitting
 from emulator.policies.decisions import Decision
@@ -156,10 +157,10 @@ class Run:
         job = self.jobs.get(number)
         return job is not None and job.state is JobState.QUEUED
 
-    def requested_by_waiting(self, job_id: int) -> int | None:
-        """Return the processors that a job waiting for an answer requested; None for any other job."""
+    def request_of_waiting(self, job_id: int) -> JobRequest | None:
+        """Return the request of a job that waits for an answer; None for any other job."""
         job = self.jobs.get(job_id)
-        return job.request.processors if job and job.state is JobState.QUEUED and not job.answered else None
+        return job.request if job and job.state is JobState.QUEUED and not job.answered else None
 
     @property
     def jobs_wait(self) -> bool:

@@ -26,7 +26,7 @@ class Quota:
     def __init__(self, policy: PlacementPolicy, share: float) -> None:
         if not 0 < share <= 1:
             raise InvalidInput(f"quota: a share of each cluster lies above 0 and is at most 1, not {share!r}.")
-        self._policy = policy
+        self.policy = policy
         self.share = share
         self.accepts = policy.accepts
         self.ignores_time: bool = ignores_time(policy)
@@ -35,7 +35,7 @@ class Quota:
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
         """Return the policy's placement within the quota, or None."""
-        return self._policy.place(request, state.with_idle(self._within(state)))
+        return self.policy.place(request, state.with_idle(self._within(state)))
 
     def _within(self, state: SystemState) -> tuple[int, ...]:
         idle: list[int] = []

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from emulator.model.errors import InvalidInput
-from emulator.model.topology import Topology
+from emulator.model.topology import NodeUse, Topology
 from emulator.model.units import BYTES_PER_MEGABYTE, rate_bytes_per_s
 from emulator.policies.nodes.changes import Nodes
 from emulator.policies.state import NodeState
@@ -58,6 +58,8 @@ def node_states(topology: Topology, users: Sequence[LocalUser]) -> Nodes:
     Raises:
         InvalidInput: if a cluster does not say what is needed, or a user's node does not exist.
     """
+    if topology.nodes is NodeUse.EXCLUSIVE:
+        raise InvalidInput(f"Topology {topology.name!r}: nodes: shared nodes cannot be exclusive; leave this out.")
     nodes: list[list[NodeState]] = []
     for cluster in topology.clusters:
         if cluster.processors_per_node != SINGLE_PROCESSOR:

@@ -38,6 +38,8 @@ SIZE_BYTES = 1_250_000
 class BrokerSetup:
     """A broker over two scripted clusters of 8 processors."""
 
+    stated = TOPOLOGY
+
     def __init__(self, folder, journal: Journal | None = None, **more) -> None:
         settings = BrokerSettings(
             testbed="t",
@@ -51,7 +53,7 @@ class BrokerSetup:
         )
         self.east, self.west = ScriptedCluster("east", 8), ScriptedCluster("west", 8)
         self.journal = journal or Journal(folder / "journal")
-        self.topology = parse_document(TOPOLOGY, Topology, source="two")
+        self.topology = parse_document(self.stated, Topology, source="two")
         self.broker = self.make_broker(self.topology, [self.east, self.west], settings, self.journal)
         self.broker.open()
         self.until(lambda: not self.broker.unreachable())

@@ -22,7 +22,7 @@ from emulator.model.documents import parse_document
 from emulator.model.errors import InvalidInput
 from emulator.model.project import PROJECT_ROOT
 from emulator.model.real_head import AgentSocket, Hop
-from emulator.model.topology import Topology
+from emulator.model.topology import NodeUse, Topology
 
 IMAGES = ImageReferences(node="multicluster-testbed/node:1", wan="multicluster-testbed/wan:2", broker="b:3")
 
@@ -254,3 +254,11 @@ def test_where_all_clusters_are_real_only_the_broker_is_a_container() -> None:
     assert (set(document["services"]), set(document["networks"])) == ({"broker"}, {"control"})
     settings = broker_settings(rendering)
     assert (settings.message_range, settings.control_range) == ("", "")
+
+
+def test_the_clusters_are_told_that_nodes_are_exclusive() -> None:
+    shared = rendering_of("mini")
+    exclusive = replace(shared, topology=shared.topology.model_copy(update={"nodes": NodeUse.EXCLUSIVE}))
+    for rendering, told in ((shared, None), (exclusive, "yes")):
+        services = yaml.safe_load(render(rendering))["services"]
+        assert services["delft"]["environment"].get("TESTBED_EXCLUSIVE_NODES") == told

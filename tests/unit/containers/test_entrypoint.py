@@ -280,3 +280,11 @@ def test_a_cluster_that_is_ready_starts_a_daemon_again_however_often_it_ends(
     while len(pauses) < 4 * entrypoint.MOST_EARLY_ENDS:
         daemons.await_end()
     assert "whenever" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("exclusive", "sharing"), [(False, "NO"), (True, "EXCLUSIVE")])
+def test_slurm_shares_nodes_unless_they_are_exclusive(entrypoint: ModuleType, exclusive: bool, sharing: str) -> None:
+    text = entrypoint.slurm_configuration("east", 4, 2, 1, exclusive=exclusive)
+    (partition,) = [line for line in text.splitlines() if line.startswith("PartitionName=")]
+    assert partition.endswith(f" OverSubscribe={sharing}")
+    assert "NodeName=n[1-4] NodeHostname=east NodeAddr=127.0.0.1 Port=[17001-17004] CPUs=2 " in text

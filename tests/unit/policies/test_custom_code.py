@@ -208,7 +208,7 @@ def test_what_is_no_answer_is_refused():
     assert plain_answers((Reject(1, "why", 2),)) == [Reject(1, "why", 2)]
 
 
-WAITING = {1: 3, 2: 4}
+WAITING = {1: request(3), 2: request(4)}
 
 
 @pytest.mark.parametrize(

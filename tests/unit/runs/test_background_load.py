@@ -14,6 +14,7 @@ from emulator.model.clock import Dilation
 from emulator.model.documents import validate
 from emulator.model.errors import RunFailed
 from emulator.model.records import BackgroundRow
+from emulator.model.topology import NodeUse, Topology
 from emulator.runs.background_load import REACTION_HOST_S, BackgroundLoad
 from emulator.runs.local_users import Account, Ended, JobState, Listed, Started, parsed
 from tests.unit.scripted_users import ScriptedUsers
@@ -33,6 +34,7 @@ class Driven:
     stated: dict[str, object] = field(default_factory=dict)
     dilation: float = 1.0
     grid_from_lists: bool = False
+    topology: Topology = MINI
     rows: list[BackgroundRow] = field(default_factory=list)
     reports: list[tuple[str, str]] = field(default_factory=list)
 
@@ -43,8 +45,8 @@ class Driven:
         self.users = ScriptedUsers(SIZES)
         self.users.open(lambda cluster, line: self.reports.append((cluster, line or "")))
         self.load = BackgroundLoad(
-            background, MINI, iter(self.local), numpy.random.default_rng(1), self.users, Dilation(self.dilation), 60.0,
-            self.rows.append, self.grid_from_lists,
+            background, self.topology, iter(self.local), numpy.random.default_rng(1), self.users,
+            Dilation(self.dilation), 60.0, self.rows.append, self.grid_from_lists,
         )  # fmt: skip
 
     def settle(self, time_s: float) -> None:
@@ -235,3 +237,15 @@ def test_what_is_no_report_is_said(line):
 def test_a_job_that_slurm_refuses_is_said_with_its_reason():
     with pytest.raises(RunFailed, match=r"'delft' refused the background job 'dummy-1' \(sbatch: error: no\)"):
         parsed("delft", "refused 1 dummy-1 sbatch: error: no")
+
+
+def test_on_exclusive_nodes_a_job_of_one_processor_is_submitted_as_such_and_counts_as_a_node():
+    topology = MINI.model_copy(update={"nodes": NodeUse.EXCLUSIVE})
+    driven = Driven([LocalJob(0.0, 0, 3, 900.0)], {"dummy": {"sizes": [1]}}, topology=topology).begun()
+    assert {size for _, _, account, size, _ in driven.users.submitted if account is Account.DUMMY} == {1}
+    assert [size for _, _, account, size, _ in driven.users.submitted if account is Account.LOCAL] == [3]
+    latest = {row.cluster: row for row in driven.rows}
+    assert latest[AMSTERDAM].local_processors == 4
+    assert sum(row.dummy_processors + row.local_processors for row in latest.values()) == driven.load.load == 28
+    # Twelve dummy jobs of one processor hold 24, the middle of the band.
+    assert len(driven.users.submitted) == 13

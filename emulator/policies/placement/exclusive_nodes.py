@@ -1,0 +1,43 @@
+"""Exclusive nodes: each component of a job takes whole nodes, which no other job uses meanwhile.
+
+They work with any policy. It is asked for what the job holds, in a state in which nodes that are partly taken are not
+idle. So its placement says what is held, and everything that counts idle processors by placements is right;
+`emulator.model.held_nodes` says how many processes run there.
+"""
+
+from __future__ import annotations
+
+from emulator.model.held_nodes import ranks, whole_requests
+from emulator.model.placement import Placement
+from emulator.model.request import JobRequest
+from emulator.policies.placement.fixed import ignores_estimates, ignores_time, needs_running_jobs
+from emulator.policies.protocols import PlacementPolicy
+from emulator.policies.state import SystemState
+
+
+class ExclusiveNodes:
+    """A policy that places jobs on whole nodes of `processors_per_node` processors, as `policy` chooses."""
+
+    def __init__(self, policy: PlacementPolicy, processors_per_node: int) -> None:
+        self._policy = policy
+        self.processors_per_node = processors_per_node
+        self.accepts = policy.accepts
+        self.ignores_time: bool = ignores_time(policy)
+        self.ignores_estimates: bool = ignores_estimates(policy)
+        self.needs_running_jobs: bool = needs_running_jobs(policy)
+
+    def place(self, request: JobRequest, state: SystemState) -> Placement | None:
+        """Return the policy's placement of whole nodes, or None.
+
+        Raises:
+            InvalidInput: if its components do not hold what `request` asks for.
+        """
+        of_node = self.processors_per_node
+        idle = tuple([free - free % of_node for free in state.idle])
+        whole = state if idle == state.idle else state.with_idle(idle)
+        for asked in whole_requests(request, of_node):
+            placement = self._policy.place(asked, whole)
+            if placement is not None:
+                ranks(request, placement, of_node)
+                return placement
+        return None
