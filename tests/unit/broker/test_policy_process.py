@@ -202,7 +202,7 @@ def test_a_policy_that_cannot_be_made_again_fails_its_run_and_the_broker_starts(
     setup.until(lambda: recorded_decisions(setup, run))
     kill(setup)
 
-    def fails(request):
+    def fails(request, together):
         raise PolicyFailed("mine.py:Mine: its process ended (exit code 1) during loading it.")
 
     monkeypatch.setattr(PROCESS, fails)
