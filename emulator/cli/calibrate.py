@@ -52,9 +52,10 @@ OverheadOption = Annotated[
     typer.Option(help="Seconds of an iteration that are not computation; by default the testbed measures them."),
 ]
 TableOption = Annotated[
-    Path | None,
+    list[Path] | None,
     typer.Option(
-        help="Known: runtimes, a CSV table or a run's directory, to which all numbers of --topology are fitted."
+        help="Known: runtimes, a CSV table or a run's directory, to which all numbers of --topology are fitted; "
+        "repeatable."
     ),
 ]
 TopologyOption = Annotated[
@@ -103,7 +104,7 @@ def calibrate(
 
     Example: testbed calibrate --app poisson --grid 400 --processors 16 --iteration-s 0.001298
     """
-    if table is not None:
+    if table:
         if iteration_s is not None or runtime_s is not None or from_published or on_this_host:
             raise InvalidInput("--table: it says what is known; leave out --iteration-s, --runtime-s and --from-....")
         calibrate_from_table(table, topology, day, into, out, as_json=as_json)

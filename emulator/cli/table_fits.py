@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from emulator.calibration.run_table import run_table
@@ -19,21 +20,21 @@ from emulator.cli.foreign_text import say
 from emulator.cli.options import make_folder, run_path
 from emulator.cli.tables import show_rows
 from emulator.fidelity.iteration.fitting import Fit, fit
-from emulator.fidelity.iteration.table import read_table
+from emulator.fidelity.iteration.table import Table, read_table
 from emulator.model.catalogue import topology_named
 from emulator.model.topology import Topology
 from emulator.runs.run_directory import check_free, read_run
 
 
 def calibrate_from_table(
-    table: Path, topology_name: str, day: str | None, into: Path | None, out: Path | None, *, as_json: bool
+    tables: Sequence[Path], topology_name: str, day: str | None, into: Path | None, out: Path | None, *, as_json: bool
 ) -> None:
-    """Fit the topology to a table, or to a run, store the errors of all rows, and write the numbers if asked.
+    """Fit the topology to tables and runs, store the errors of all rows, and write the numbers if asked.
 
     Raises:
         InvalidInput: if the table or the topology cannot be used, or a file not written.
     """
-    rows = run_table(read_run(table)) if table.is_dir() else read_table(table)
+    rows = Table(tuple(row for path in tables for row in _table(path).rows))
     topology = topology_named(topology_name)
     folder = run_path(out, "calibrate-table")
     check_free(folder)
@@ -48,6 +49,10 @@ def calibrate_from_table(
         _show(found, folder)
     if into is not None:
         say(f"Written: {into} (day {day or rows.sets[0]}; a running testbed keeps its topology).", to_error=True)
+
+
+def _table(path: Path) -> Table:
+    return run_table(read_run(path)) if path.is_dir() else read_table(path)
 
 
 def _show(found: Fit, folder: Path) -> None:

@@ -188,13 +188,16 @@ def test_the_command_its_load_generator_and_the_engines_storage_are_the_testbeds
     monkeypatch.setattr("os.sysconf", lambda name: 100)
     for number, name, user, system in ((10, "test) bed", 100, 20), (11, "locust", 50, 0), (12, "fuse-overlayfs", 7, 3)):
         _process(host, number, name, user, system)
-    host.write("proc/10/task/10/children", "11 \n")
+    host.write("proc/10/task/10/children", "11 13 \n")
+    host.write("proc/11/cmdline", "/usr/bin/python3\0-m\0locust\0-f\0file\0")
+    host.write("proc/13/cmdline", "/usr/bin/python3\0-c\0while True: pass\0")
+    _process(host, 13, "python3", 10_000, 0)
     host.write("proc/12/comm", "fuse-overlayfs\n")
     host.write("proc/12/cmdline", "fuse-overlayfs\0-o\0lowerdir=/a\0/var/merged\0")
     own = OwnProcesses.of(["/var/merged", "/var/other"], host.proc)
     own.own = "10"
     assert own.used_s() == pytest.approx(1.8)
-    host.write("proc/11/stat", "")
+    host.write("proc/11/stat", "")  # and 13, which is no load generator, is other work
     _process(host, 10, "test) bed", 140, 20)
     assert own.used_s() == pytest.approx(2.2), "what a process used that has ended counts on"
     _process(host, 11, "locust", 1, 0, begun=9)
