@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Annotated
 
 import typer
 
@@ -16,15 +17,29 @@ def register(app: typer.Typer) -> None:
     app.command()(images)
 
 
-def images(as_json: JsonOption = False) -> None:
+def images(
+    push: Annotated[
+        str | None, typer.Option(metavar="REGISTRY/FOLDER", help="Push them there, too, for other machines.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
     """Make the images that a testbed needs and that do not exist yet.
 
-    `testbed up` does so by itself; this takes the wait out of it.
+    `testbed up` does so by itself; this takes the wait out of it. If the variable TESTBED_IMAGES names the folder of a
+    registry, both pull what they find there instead of building it.
 
-    Example: testbed images
+    Example: testbed images --push registry.example:5000/group
     """
     from emulator.containers import engine
-    from emulator.containers.images import ensure_images
+    from emulator.containers.image_registry import there
+    from emulator.containers.images import ensure_images, push_images
 
-    references = asdict(ensure_images(engine.connect(), step_printer()))
-    show_rows([{"image": name, "reference": reference} for name, reference in references.items()], as_json=as_json)
+    if push is not None:
+        there(push, "")
+    client = engine.connect()
+    references = ensure_images(client, step_printer())
+    rows = [{"image": name, "reference": reference} for name, reference in asdict(references).items()]
+    if push is not None:
+        pushed = push_images(client, references, push, step_printer())
+        rows = [row | {"pushed": target} for row, target in zip(rows, pushed, strict=True)]
+    show_rows(rows, as_json=as_json)

@@ -1,4 +1,4 @@
-"""The testbed's images: what goes into each, and building those whose contents changed.
+"""The testbed's images: what goes into each, and pulling or building those whose contents changed.
 
 An image's tag is the hash of everything that it is made of, its base's tag included: an image that exists under its
 tag is up to date, and a build with nothing to do only reads the sources. Each is also tagged ``dev``.
@@ -11,7 +11,7 @@ import hashlib
 import io
 import tarfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -24,6 +24,7 @@ from emulator.containers.compose import ImageReferences
 from emulator.containers.concurrency import run_concurrently
 from emulator.containers.image_contents import IMAGE_LABEL, label_contents
 from emulator.containers.image_names import IMAGE_REPOSITORY, base_reference
+from emulator.containers.image_registry import pull, push
 from emulator.containers.progress import Observer, ProgressStep
 from emulator.containers.state import MAKING_IMAGES, exclusive
 from emulator.model.errors import EngineUnavailable
@@ -87,18 +88,42 @@ def broker_recipe(architecture: str) -> Recipe:
 
 
 def ensure_images(client: docker.DockerClient, observe: Observer) -> ImageReferences:
-    """Build the images that do not exist yet; return references to their current versions.
+    """Pull or build the images that do not exist yet; return references to their current versions.
 
     Raises:
         EngineUnavailable: if one cannot be built.
+        InvalidInput: if the environment names no folder of a registry.
     """
     # One process at a time, since all make an image under the same passing name.
     with exclusive(MAKING_IMAGES, wait=True):
+        references = current_references(client)
+        if all(_exists(client, each) or pull(client, each, observe) for each in astuple(references)):
+            for each in astuple(references):
+                client.images.get(each).tag(each.rpartition(":")[0], tag=LATEST)
+            return references
         base = base_image.ensure(client, observe)
         architecture = str(client.info()["Architecture"])
         recipes = (node_recipe(), wan_recipe(), broker_recipe(architecture))
         node, wan, broker = run_concurrently([partial(_ensure, client, recipe, base, observe) for recipe in recipes])
     return ImageReferences(node=node, wan=wan, broker=broker)
+
+
+def push_images(client: docker.DockerClient, references: ImageReferences, prefix: str, observe: Observer) -> list[str]:
+    """Push the images to the registry's folder `prefix`; return their references there.
+
+    Raises:
+        InvalidInput: if `prefix` names no folder of a registry.
+        EngineUnavailable: if the registry does not take one.
+    """
+    return [push(client, each, prefix, observe) for each in astuple(references)]
+
+
+def _exists(client: docker.DockerClient, reference: str) -> bool:
+    try:
+        client.images.get(reference)
+    except docker.errors.ImageNotFound:
+        return False
+    return True
 
 
 def prometheus_recipe() -> Recipe:

@@ -231,6 +231,22 @@ def test_a_run_is_a_table_too_and_gives_the_numbers_back_with_which_it_ran(calib
     assert all(abs(row["left_out_error"]) < 0.01 for row in found["rows"])
 
 
+def test_several_runs_of_a_host_predict_what_others_took_on_it(calibrate, predict, tmp_path):
+    """Sizes that nothing was fitted to: all but the one job whose processors share the cache at its edge."""
+    runs, found = PROJECT_ROOT / "docs" / "results" / "second-system", tmp_path / "this-host.yaml"
+    tables = ("--table", str(runs / "small"), "--table", str(runs / "large"))
+    start = ("--topology", str(runs / "start.yaml"), "--into", str(found), "--out", str(tmp_path / "out"))
+    assert calibrate(*tables, *start)[0] == 0
+    rows = [
+        row
+        for others in ("small-others", "large-others")
+        for row in json.loads(predict("--like", str(runs / others), "--topology", str(found), "--json")[1])
+    ]
+    errors = sorted(abs(row["error"]) for row in rows)
+    assert len(errors) == 10
+    assert errors[-2] < 0.065
+
+
 def test_a_run_that_tells_nothing_is_no_table(calibrate, tmp_path):
     simulated = simulated_run(tmp_path / "simulated", factor=1.2)
     assert "no finished job recorded what an iteration took" in calibrate("--table", str(simulated))[2]

@@ -8,9 +8,10 @@ from types import SimpleNamespace
 import docker.errors
 import pytest
 
-from emulator.containers import engine, image_contents, image_names
+from emulator.containers import base_image, engine, image_contents, image_names, image_registry
 from emulator.containers.compose import PAGE_FOLDER
-from emulator.containers.images import Recipe, broker_recipe, node_recipe
+from emulator.containers.images import Recipe, broker_recipe, ensure_images, node_recipe
+from emulator.model.errors import InvalidInput
 from emulator.model.project import PROJECT_ROOT
 
 
@@ -116,3 +117,61 @@ def test_pinning_the_public_image_changes_the_base(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv(image_names.PINNED_BY, "debian@sha256:" + 64 * "0")
     assert image_names.public_image() == "debian@sha256:" + 64 * "0"
     assert image_names.base_reference() != unpinned
+
+
+@pytest.mark.parametrize("prefix", ["registry.example:5000/group", "localhost:5000/a/b", "docker.io/me"])
+def test_an_image_has_its_own_name_in_a_folder_of_a_registry(prefix: str) -> None:
+    assert image_registry.there(prefix, "multicluster-testbed/node:0a1b") == f"{prefix}/node:0a1b"
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    ["", "registry.example", "registry.example/", "/group", "registry.example/group:1", "Registry.example/group"],
+)
+def test_what_names_no_folder_of_a_registry_is_refused(prefix: str) -> None:
+    with pytest.raises(InvalidInput, match="is no folder of a registry: name one such as"):
+        image_registry.there(prefix, "multicluster-testbed/node:0a1b")
+
+
+def test_nothing_is_pulled_unless_a_registry_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TESTBED_IMAGES", raising=False)
+    assert not image_registry.pull(SimpleNamespace(), "multicluster-testbed/node:0a1b", lambda step: None)
+
+
+class Registry:
+    """An engine without images, and a registry that has those whose repository is in `held`; nothing can be built."""
+
+    def __init__(self, held: set[str]) -> None:
+        self.held, self.here, self.images = held, set[str](), self
+
+    def info(self) -> dict[str, str]:
+        return {"Architecture": "x86_64"}
+
+    def get(self, reference: str) -> SimpleNamespace:
+        if reference not in self.here:
+            raise docker.errors.ImageNotFound(reference)
+        return SimpleNamespace(tag=lambda repository, tag: self.here.add(f"{repository}:{tag}"))
+
+    def pull(self, repository: str, tag: str) -> SimpleNamespace:
+        if repository not in self.held:
+            raise docker.errors.ImageNotFound(f"manifest for {repository}:{tag} not found")
+        return SimpleNamespace(tag=lambda repository, tag: self.here.add(f"{repository}:{tag}"))
+
+
+def test_what_a_registry_has_is_pulled_and_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TESTBED_IMAGES", "registry.example/group")
+    client = Registry({f"registry.example/group/{name}" for name in ("node", "wan", "broker")})
+    references = ensure_images(client, lambda step: None)
+    assert client.here == {
+        *(references.node, references.wan, references.broker),
+        *(f"multicluster-testbed/{name}:dev" for name in ("node", "wan", "broker")),
+    }
+
+
+def test_what_a_registry_lacks_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TESTBED_IMAGES", "registry.example/group")
+    monkeypatch.setattr(base_image, "ensure", lambda client, observe: pytest.fail("the base is made"))
+    said: list[str] = []
+    with pytest.raises(pytest.fail.Exception, match="the base is made"):
+        ensure_images(Registry({"registry.example/group/node"}), lambda step: said.append(step.detail))
+    assert any("registry.example/group/wan is not to be had there" in text for text in said)
