@@ -48,11 +48,11 @@ class Matrix(DocumentModel):
     `clusters` are numbers of clusters, over which a job is spread in equal parts; `splits` are the sizes of parts
     that need not be equal. `iterations` is the length of each run in the application's own unit, `dilation` that of
     all problems (None: both are chosen for each problem). `on` names the clusters in the order in which cells use
-    them; empty: the topology's order. `traffic` is background traffic on access links (`model.traffic`).
-    `arguments` go to every application, `own_arguments` to the one named. With `communication` every cell is run
-    synchronized too, with `as_coallocated` one cluster also over the interconnect of co-allocated jobs.
-    `processor_speed` divides what computing takes. With `attribute` the control runs are made that split each
-    extension factor into parts, with `check` all is repeated at twice the dilation.
+    them, part by part; one that is named twice gets two parts. Empty: the topology's order. `traffic` is background
+    traffic on access links (`model.traffic`). `arguments` go to every application, `own_arguments` to the one named.
+    With `communication` every cell is run synchronized too, with `as_coallocated` one cluster also over the
+    interconnect of co-allocated jobs. `processor_speed` divides what computing takes. With `attribute` the control runs
+    are made that split each extension factor into parts, with `check` all is repeated at twice the dilation.
     """
 
     applications: Annotated[tuple[Name, ...], Field(min_length=1)]
@@ -73,7 +73,7 @@ class Matrix(DocumentModel):
     attribute: bool = False
     check: bool = False
 
-    @field_validator("applications", "grids", "processors", "clusters", "splits", "on")
+    @field_validator("applications", "grids", "processors", "clusters", "splits")
     @classmethod
     def _names_nothing_twice(cls, values: tuple[object, ...]) -> tuple[object, ...]:
         twice = [value for value in values if values.count(value) > 1]
@@ -178,8 +178,8 @@ class Cell:
 
     @property
     def clusters(self) -> int:
-        """How many clusters it is spread over."""
-        return self.variant.clusters
+        """How many clusters it is spread over; parts may be placed on the same one."""
+        return len(set(self.specification.clusters))
 
     @property
     def synchronized(self) -> bool:
@@ -220,7 +220,8 @@ class Cell:
     @property
     def shown(self) -> str:
         """The cell in words."""
-        return f"{self.problem.shown} {self.variant.shown}"
+        together = "" if self.clusters == self.variant.clusters else f", on {'+'.join(self.specification.clusters)}"
+        return f"{self.problem.shown} {replace(self.variant, clusters=self.clusters).shown}{together}"
 
 
 def _over(clusters: int) -> str:

@@ -45,6 +45,16 @@ def test_parts_need_not_be_equal():
     assert layout.cells[3].shown == "poisson grid 400 on 16 processors over 2 clusters as 11+5"
 
 
+def test_a_cluster_that_is_named_twice_gets_two_parts():
+    layout = lay_out(matrix(clusters=(1,), splits=((6, 6, 4), (8, 8)), on=("delft", "delft", "leiden")), MINI)
+    one, three, two = layout.cells
+    assert three.specification.clusters == ("delft", "delft", "leiden")
+    assert (one.clusters, three.clusters, two.clusters) == (1, 2, 1)
+    assert three.shown == "poisson grid 400 on 16 processors over 2 clusters as 6+6+4, on delft+delft+leiden"
+    assert two.shown == "poisson grid 400 on 16 processors over 1 cluster as 8+8, on delft+delft"
+    assert [cell.variant.is_single for cell in layout.cells] == [True, False, False]
+
+
 def test_equal_parts_are_not_measured_twice():
     layout = lay_out(matrix(clusters=(1, 2), splits=((8, 8), (12, 4))), MINI)
     assert [cell.name for cell in layout.cells] == [
