@@ -68,9 +68,7 @@ def push(client: docker.DockerClient, reference: str, prefix: str, observe: Obse
     try:
         for said in client.images.push(repository, tag=tag, stream=True, decode=True):
             if "error" in said:
-                raise EngineUnavailable(
-                    f"{target} could not be pushed: {said['error']} (`docker login` may be needed)."
-                )
+                raise EngineUnavailable(f"{target} could not be pushed: {_with_remedy(str(said['error']))}.")
     except docker.errors.APIError as error:
         raise EngineUnavailable(f"{target} could not be pushed: {_said(error)}.") from error
     return target
@@ -79,6 +77,11 @@ def push(client: docker.DockerClient, reference: str, prefix: str, observe: Obse
 def _parts(reference: str) -> tuple[str, str]:
     repository, _, tag = reference.rpartition(":")
     return repository, tag
+
+
+def _with_remedy(said: str) -> str:
+    is_denied = any(word in said.lower() for word in ("denied", "unauthorized", "no basic auth"))
+    return f"{said} (`docker login` opens it)" if is_denied else said
 
 
 def _said(error: docker.errors.APIError) -> str:
