@@ -13,6 +13,7 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from apps.start.mpi import wait_asleep
 from emulator.model.errors import RunFailed
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _FOLDER = Path("/dev/shm")
 _LINE_BYTES = 64
+_TOKEN_BYTES = 8
 _MARK_AT = 12
 _MARK = (1).to_bytes(4, "little")
 
@@ -30,15 +32,16 @@ def open_doorbells(communicator: MPI.Comm) -> mmap.mmap:
     Raises:
         RunFailed: if the node has no shared memory left.
     """
-    token = communicator.bcast(secrets.token_hex(8) if communicator.rank == 0 else None, root=0)
-    path = _FOLDER / f"doorbells-{token}"
+    token = bytearray(secrets.token_bytes(_TOKEN_BYTES))
+    wait_asleep(communicator.Ibcast(token, root=0))
+    path = _FOLDER / f"doorbells-{token.hex()}"
     try:
         memory = _shared(path, communicator.size * _LINE_BYTES)
     except OSError as error:
         raise RunFailed(f"The ranks of a node cannot share memory in {_FOLDER}: {error.strerror}.") from error
     mark_at = communicator.rank * _LINE_BYTES + _MARK_AT
     memory[mark_at : mark_at + len(_MARK)] = _MARK
-    communicator.Barrier()
+    wait_asleep(communicator.Ibarrier())
     path.unlink(missing_ok=True)
     return memory
 

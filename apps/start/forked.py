@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -36,8 +37,10 @@ def _become(rank: Handover, parent: int, starter: int) -> None:
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _die_with(parent)
-    # The group to which mpirun sends its signals.
-    os.setpgid(0, os.getpgid(starter))
+    # The group to which mpirun sends its signals, unless the parent was forked from the prepared process, outside the
+    # job's session: they then end its start-rank, and the parent ends the rank.
+    with contextlib.suppress(PermissionError):
+        os.setpgid(0, os.getpgid(starter))
     rank.adopt_streams()
     os.closerange(STREAMS, _MOST_FILES)
     os.chdir(rank.folder)

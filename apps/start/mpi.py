@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+import time
 from collections.abc import MutableMapping
 from typing import TYPE_CHECKING, NoReturn
 
@@ -23,6 +24,7 @@ _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
 LAX_TIMER_HOST_NS = 5_000_000
 _USUAL_TIMER = 0
 _PR_SET_TIMERSLACK = 29
+_LOOK_HOST_S = 0.005
 
 STARTED_BY_MPIRUN = "PMIX_NAMESPACE"
 """A variable in the environment of every rank that mpirun starts."""
@@ -81,6 +83,15 @@ def world() -> MPI.Intracomm:
         MPI.Init()
         _set_timer_slack(_USUAL_TIMER)
     return MPI.COMM_WORLD
+
+
+def wait_asleep(request: MPI.Request) -> None:
+    """Wait for an operation, asleep; a rank that waits in MPI keeps the cores busy that other ranks need to get there.
+
+    For the start of a job, where 5 ms do not matter.
+    """
+    while not request.Test():
+        time.sleep(_LOOK_HOST_S)
 
 
 def end() -> None:

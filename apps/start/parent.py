@@ -67,7 +67,7 @@ class Parent:
 
     def _begin_rank(self) -> None:
         connection, _ = self._listener.accept()
-        starter, user = _peer(connection)
+        starter, user = peer(connection)
         if user != os.getuid():
             connection.close()
             return
@@ -106,7 +106,7 @@ class Parent:
             connection.close()
 
 
-def _peer(connection: socket.socket) -> tuple[int, int]:
+def peer(connection: socket.socket) -> tuple[int, int]:
     """Return the process and the user at the other end of a connection."""
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     process, user, _ = _CREDENTIALS.unpack(credentials)
@@ -118,7 +118,8 @@ def main(words: Sequence[str]) -> None:
     listener, life, expected = (int(word) for word in words[:3])
     os.set_inheritable(listener, False)
     os.set_inheritable(life, False)
-    preparation.prepare(words[3:])
+    preparation.end_first()
+    preparation.prepare(words[3:4])
     Parent(socket.socket(fileno=listener), life, expected).serve()
 
 

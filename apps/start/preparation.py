@@ -10,7 +10,7 @@ import ctypes
 import gc
 import os
 import pkgutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 
@@ -28,20 +28,24 @@ FIRST_TO_END = "1000"
 """The score with which the kernel ends a process first if memory is full: a rank, before a daemon of the cluster."""
 
 
-def prepare(arguments: Sequence[str]) -> None:
-    """Import what the ranks of a job with these arguments need, and freeze the memory that they will share."""
+def end_first() -> None:
+    """Make this process, and what it forks, what the kernel ends first if memory is full."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(FIRST_TO_END, encoding="ascii")
+
+
+def prepare(applications: Iterable[str]) -> None:
+    """Import what ranks of these applications need, and freeze the memory that they will share."""
     mpi.use_one_thread()
     mpi.load()
     load_components(COMPONENTS)
-    import_all(arguments[0] if arguments else None)
+    import_all(applications)
     gc.collect()
     gc.disable()
     gc.freeze()
 
 
-def import_all(application: str | None) -> None:
+def import_all(applications: Iterable[str]) -> None:
     """Import what a rank imports while it runs; the rank itself refuses an unknown application."""
     from apps import kernels
     from apps.run import make_parser
@@ -51,7 +55,8 @@ def import_all(application: str | None) -> None:
     for kernel in pkgutil.iter_modules(kernels.__path__, "apps.kernels."):
         import_module(kernel.name)
     # Made for what making it imports: the application's module, and what argparse needs when it is first used.
-    make_parser(application)
+    for application in applications:
+        make_parser(application)
 
 
 def load_components(names: Iterable[str]) -> None:

@@ -1,10 +1,11 @@
 /* start-rank APPLICATION ...: what mpirun starts for each rank in place of `python3 -m apps APPLICATION ...`.
  *
- * The first of a job's ranks on a node starts one Python parent (apps/start/parent.py), which imports all that a rank
- * needs once. Each start-rank hands it its arguments, working directory, environment and standard streams over a
+ * The first of a job's ranks on a node has one Python parent (apps/start/parent.py) forked from the node's prepared
+ * process (apps/start/prepared.py), which has imported all that a rank needs; where there is none, or the environment
+ * names another Python or other modules, it starts the parent itself. Each start-rank hands the parent its arguments, working directory, environment and standard streams over a
  * socket in the job's session directory; the parent forks the rank, and start-rank stays as its proxy: it ends as the
- * rank ends, by the same exit code or signal, and the parent ends the rank when its start-rank is gone. Signals need
- * no forwarding: the rank joins the process group of its start-rank, which is the group that mpirun signals.
+ * rank ends, by the same exit code or signal, and the parent ends the rank when its start-rank is gone. Signals that
+ * end a job need no forwarding, therefore.
  *
  * Without mpirun, or alone on a node, it becomes the Python program itself.
  *
@@ -13,7 +14,9 @@
  *
  * The message: a header line "ARGUMENTS BYTES\n", padded to HEADER_BYTES, with the streams attached; then BYTES bytes of
  * strings, each ended by a zero: the arguments, the working directory, the environment. The answer: the rank's status
- * as wait(2) gives it, in 4 bytes of this host.
+ * as wait(2) gives it, in 4 bytes of this host. The prepared process gets the same message, with the number of ranks
+ * before the arguments, and the parent's files in place of the streams; its answer is the end of the connection, when
+ * the parent has ended.
  */
 
 #define _GNU_SOURCE
@@ -36,6 +39,8 @@
 
 #define PYTHON "/usr/bin/python3"
 #define PYTHON_VARIABLE "TESTBED_PYTHON"
+#define PREPARED "/run/testbed/prepared/socket"
+#define PREPARED_VARIABLE "TESTBED_PREPARED"
 #define HEADER_BYTES 64
 #define STREAMS 3
 #define BACKLOG 1024
@@ -47,7 +52,14 @@
 
 extern char **environ;
 
+/* The parent, if this is the rank that started it or had it forked: its process, or a connection that it keeps open. */
 static pid_t parent_pid = 0;
+static int parent_connection = -1;
+
+static int made_parent(void)
+{
+    return parent_pid != 0 || parent_connection >= 0;
+}
 
 /* Report why the job fails, as a rank does: to people on standard error, to the broker as an event. */
 static void say(const char *form, ...)
@@ -115,6 +127,74 @@ static int meeting_place(struct sockaddr_un *place)
     return length > 0 && (size_t)length < sizeof place->sun_path;
 }
 
+static void send_all(int connection, const char *bytes, size_t left)
+{
+    while (left > 0) {
+        ssize_t sent = send(connection, bytes, left, MSG_NOSIGNAL);
+        if (sent < 0 && errno != EINTR)
+            fail("its parent does not listen");
+        if (sent > 0) {
+            bytes += sent;
+            left -= (size_t)sent;
+        }
+    }
+}
+
+static void send_header(int connection, int arguments, size_t bytes, const int files[STREAMS])
+{
+    char header[HEADER_BYTES];
+    memset(header, ' ', sizeof header);
+    int length = snprintf(header, sizeof header, "%d %zu", arguments, bytes);
+    header[length] = ' ';
+    header[HEADER_BYTES - 1] = '\n';
+    union {
+        char bytes[CMSG_SPACE(STREAMS * sizeof *files)];
+        struct cmsghdr align;
+    } control;
+    memset(&control, 0, sizeof control);
+    struct iovec part = {header, sizeof header};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    struct cmsghdr *attached = CMSG_FIRSTHDR(&message);
+    attached->cmsg_level = SOL_SOCKET;
+    attached->cmsg_type = SCM_RIGHTS;
+    attached->cmsg_len = CMSG_LEN(STREAMS * sizeof *files);
+    memcpy(CMSG_DATA(attached), files, STREAMS * sizeof *files);
+    ssize_t sent;
+    do
+        sent = sendmsg(connection, &message, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    if (sent < 0)
+        fail("its parent does not listen");
+    send_all(connection, header + sent, sizeof header - (size_t)sent);
+}
+
+/* Send a message with these files attached; its arguments are `first`, if there is one, and those of this program. */
+static void hand_over(int connection, const char *first, int argc, char **argv, const int files[STREAMS])
+{
+    char folder[PATH_MAX];
+    if (getcwd(folder, sizeof folder) == NULL)
+        fail("it has no working directory");
+    size_t bytes = strlen(folder) + 1 + (first != NULL ? strlen(first) + 1 : 0);
+    for (int index = 1; index < argc; index++)
+        bytes += strlen(argv[index]) + 1;
+    for (char **variable = environ; *variable != NULL; variable++)
+        bytes += strlen(*variable) + 1;
+    char *strings = malloc(bytes), *end = strings;
+    if (strings == NULL)
+        fail("no memory for its environment");
+    if (first != NULL)
+        end = stpcpy(end, first) + 1;
+    for (int index = 1; index < argc; index++)
+        end = stpcpy(end, argv[index]) + 1;
+    end = stpcpy(end, folder) + 1;
+    for (char **variable = environ; *variable != NULL; variable++)
+        end = stpcpy(end, *variable) + 1;
+    send_header(connection, argc - 1 + (first != NULL), bytes, files);
+    send_all(connection, strings, bytes);
+    free(strings);
+}
+
 /* Become the Python parent, which listens at `listener` and ends when `life` closes and no rank is left. */
 static void become_parent(int listener, int life, int argc, char **argv)
 {
@@ -136,11 +216,50 @@ static void become_parent(int listener, int life, int argc, char **argv)
     become_python(words);
 }
 
-static void start_parent(int listener, int argc, char **argv)
+/* Whether the other end of a connection was opened by this user. */
+static int is_own(int connection)
+{
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == getuid();
+}
+
+/* Whether a process that imported its modules before this job came may run the job's ranks. */
+static int may_be_prepared(void)
+{
+    return strcmp(python(), PYTHON) == 0 && getenv("PYTHONPATH") == NULL && getenv("PYTHONHOME") == NULL;
+}
+
+/* Have the parent forked from the node's prepared process; return 0 if there is none. */
+static int have_parent_forked(int listener, int life, int argc, char **argv)
+{
+    const char *named = getenv(PREPARED_VARIABLE);
+    struct sockaddr_un place = {.sun_family = AF_UNIX};
+    int length = snprintf(place.sun_path, sizeof place.sun_path, "%s", named != NULL && *named ? named : PREPARED);
+    if (!may_be_prepared() || (size_t)length >= sizeof place.sun_path)
+        return 0;
+    int connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connection < 0)
+        fail("no socket");
+    if (connect(connection, (const struct sockaddr *)&place, sizeof place) != 0 || !is_own(connection)) {
+        close(connection);
+        return 0;
+    }
+    const int files[STREAMS] = {listener, life, STDERR_FILENO};
+    hand_over(connection, getenv("OMPI_COMM_WORLD_LOCAL_SIZE"), argc, argv, files);
+    parent_connection = connection;
+    return 1;
+}
+
+static void make_parent(int listener, int argc, char **argv)
 {
     int life[2];
     if (pipe2(life, O_CLOEXEC) != 0)
         fail("no pipe to its parent");
+    if (have_parent_forked(listener, life[0], argc, argv)) {
+        close(life[0]);
+        return;
+    }
     parent_pid = fork();
     if (parent_pid < 0)
         fail("its parent could not be forked");
@@ -153,15 +272,7 @@ static void start_parent(int listener, int argc, char **argv)
     /* life[1] stays open as long as this process lives. */
 }
 
-/* Whether the other end of a connection was opened by this user. */
-static int is_own(int connection)
-{
-    struct ucred peer;
-    socklen_t length = sizeof peer;
-    return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == getuid();
-}
-
-/* Connect to the parent; the first rank that comes here starts it. */
+/* Connect to the parent; the first rank that comes here makes it. */
 static int connect_to_parent(const struct sockaddr_un *place, int argc, char **argv)
 {
     const struct timespec pause = {0, PAUSE_NS};
@@ -176,10 +287,10 @@ static int connect_to_parent(const struct sockaddr_un *place, int argc, char **a
             fail("another user listens at the job's meeting place");
         }
         int missing = errno == ENOENT;
-        if (missing && parent_pid == 0 && bind(connection, (const struct sockaddr *)place, sizeof *place) == 0) {
+        if (missing && !made_parent() && bind(connection, (const struct sockaddr *)place, sizeof *place) == 0) {
             if (listen(connection, BACKLOG) != 0)
                 fail("no listening socket");
-            start_parent(connection, argc, argv);
+            make_parent(connection, argc, argv);
             close(connection);
             continue;
         }
@@ -189,72 +300,6 @@ static int connect_to_parent(const struct sockaddr_un *place, int argc, char **a
     }
     fail("nobody answers at the job's meeting place");
     return -1;
-}
-
-static void send_all(int connection, const char *bytes, size_t left)
-{
-    while (left > 0) {
-        ssize_t sent = send(connection, bytes, left, MSG_NOSIGNAL);
-        if (sent < 0 && errno != EINTR)
-            fail("its parent does not listen");
-        if (sent > 0) {
-            bytes += sent;
-            left -= (size_t)sent;
-        }
-    }
-}
-
-static void send_header(int connection, int arguments, size_t bytes)
-{
-    char header[HEADER_BYTES];
-    memset(header, ' ', sizeof header);
-    int length = snprintf(header, sizeof header, "%d %zu", arguments, bytes);
-    header[length] = ' ';
-    header[HEADER_BYTES - 1] = '\n';
-    int streams[STREAMS] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
-    union {
-        char bytes[CMSG_SPACE(sizeof streams)];
-        struct cmsghdr align;
-    } control;
-    memset(&control, 0, sizeof control);
-    struct iovec part = {header, sizeof header};
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
-                             .msg_controllen = sizeof control};
-    struct cmsghdr *attached = CMSG_FIRSTHDR(&message);
-    attached->cmsg_level = SOL_SOCKET;
-    attached->cmsg_type = SCM_RIGHTS;
-    attached->cmsg_len = CMSG_LEN(sizeof streams);
-    memcpy(CMSG_DATA(attached), streams, sizeof streams);
-    ssize_t sent;
-    do
-        sent = sendmsg(connection, &message, MSG_NOSIGNAL);
-    while (sent < 0 && errno == EINTR);
-    if (sent < 0)
-        fail("its parent does not listen");
-    send_all(connection, header + sent, sizeof header - (size_t)sent);
-}
-
-static void hand_over(int connection, int argc, char **argv)
-{
-    char folder[PATH_MAX];
-    if (getcwd(folder, sizeof folder) == NULL)
-        fail("it has no working directory");
-    size_t bytes = strlen(folder) + 1;
-    for (int index = 1; index < argc; index++)
-        bytes += strlen(argv[index]) + 1;
-    for (char **variable = environ; *variable != NULL; variable++)
-        bytes += strlen(*variable) + 1;
-    char *strings = malloc(bytes), *end = strings;
-    if (strings == NULL)
-        fail("no memory for its environment");
-    for (int index = 1; index < argc; index++)
-        end = stpcpy(end, argv[index]) + 1;
-    end = stpcpy(end, folder) + 1;
-    for (char **variable = environ; *variable != NULL; variable++)
-        end = stpcpy(end, *variable) + 1;
-    send_header(connection, argc - 1, bytes);
-    send_all(connection, strings, bytes);
-    free(strings);
 }
 
 /* The rank's status as wait(2) gives it; does not return if the parent ends without sending it. */
@@ -273,11 +318,24 @@ static int await_status(int connection)
     if (received == sizeof status)
         return status;
     /* One rank reports: the others let it end first, and then mpirun ends them. */
-    if (parent_pid != 0)
+    if (made_parent())
         say("The Python process that rank %s and its neighbours were forked from has ended.", rank());
     else
         sleep(OTHERS_WAIT_S);
     exit(EXIT_FAILED);
+}
+
+/* Wait until the parent that this process made, which may have other ranks, has ended: as long as a resource manager
+ * sees this process, the job has not ended. */
+static void await_parent(void)
+{
+    char nothing;
+    if (parent_pid != 0)
+        while (waitpid(parent_pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+    if (parent_connection >= 0)
+        while (recv(parent_connection, &nothing, sizeof nothing, 0) < 0 && errno == EINTR)
+            ;
 }
 
 /* End as the rank did. */
@@ -292,10 +350,8 @@ static void end_as(int status)
         signal(WTERMSIG(status), SIG_DFL);
         raise(WTERMSIG(status));
     }
-    if (status == 0 && parent_pid != 0)
-        /* The parent still has other ranks; it stays inside the tree of processes that a resource manager sees. */
-        while (waitpid(parent_pid, NULL, 0) < 0 && errno == EINTR)
-            ;
+    if (status == 0)
+        await_parent();
     exit(WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED);
 }
 
@@ -305,7 +361,8 @@ int main(int argc, char **argv)
     if (!meeting_place(&place))
         run_plainly(argc, argv);
     int connection = connect_to_parent(&place, argc, argv);
-    hand_over(connection, argc, argv);
+    const int streams[STREAMS] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
+    hand_over(connection, NULL, argc, argv, streams);
     /* The streams are the rank's now: what reads them sees their end when the rank ends. */
     end_as(await_status(connection));
 }

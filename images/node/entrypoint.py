@@ -36,6 +36,10 @@ from typing import Any
 KEYS = Path("/etc/testbed/keys")
 SSHD_CONFIGURATION = Path(__file__).with_name("sshd_config")
 READY = Path("/run/testbed/ready")
+PREPARED = Path("/run/testbed/prepared")
+"""The folder of the prepared process (apps/start/prepared.py)."""
+COMMANDS_ROOM = " " * 1000
+"""What ps shows of the commands of a job's processes, which the prepared process forks, takes no more than this."""
 USER = "researcher"
 FIRST_SLURMD_PORT = 17001
 SLURMCTLD_STATE = Path("/var/spool/slurmctld")
@@ -401,6 +405,18 @@ def start_daemons(cluster: str, nodes: int, configure: Callable[[], None]) -> Da
     return daemons
 
 
+def start_prepared(daemons: Daemons) -> None:
+    """Start the process that the ranks of jobs are forked from. Jobs start without it too, but at more cost."""
+    user = pwd.getpwnam(USER)
+    PREPARED.mkdir(mode=0o700, exist_ok=True)
+    shutil.chown(PREPARED, USER, USER)
+    # References that are resolved now are resolved for all ranks.
+    environment = {**os.environ, "LD_BIND_NOW": "1", "HOME": user.pw_dir}
+    account: dict[str, Any] = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+    command = ["/usr/bin/python3", "-m", "apps.start.prepared", COMMANDS_ROOM]
+    daemons.start("prepared process", command, env=environment, cwd="/", stdin=subprocess.DEVNULL, **account)
+
+
 def answers(port: int) -> bool:
     """Return whether a process listens on a local port."""
     with socket.socket() as probe:
@@ -513,6 +529,7 @@ def main() -> None:
     READY.parent.mkdir(exist_ok=True)
     READY.touch()
     print("ready")
+    start_prepared(daemons)
     threading.Thread(target=watch_clock, args=(daemons,), daemon=True).start()
     daemons.watch()
 

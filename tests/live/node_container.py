@@ -20,7 +20,7 @@ MPIRUN = (
     " --mca mpi_yield_when_idle 1 --mca btl_vader_single_copy_mechanism none"
 )
 ENVIRONMENT = ("-e", "PYTHONPATH=/opt/testbed")
-LEFT_OVER = "start-rank|apps.start.parent|[-]m apps|/exchange/program.py"
+LEFT_OVER = "start-rank|apps.start.parent|[-]m apps |/exchange/program.py"
 JOB_TAKES_AT_MOST_HOST_S = 240
 
 

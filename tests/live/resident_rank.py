@@ -41,7 +41,7 @@ _SHARED_MEMORY = Path("/dev/shm")
 def main(address: str) -> None:
     """Take jobs from the socket at `address` until it closes."""
     world = mpi.world()
-    preparation.import_all(None)
+    preparation.import_all(())
     gc.collect()
     gc.freeze()
     connection = socket.socket(socket.AF_UNIX)
@@ -58,7 +58,7 @@ def main(address: str) -> None:
 
 def answer(world: MPI.Intracomm, job: dict[str, Any]) -> dict[str, Any]:
     """Run this rank's part of a job; return what it printed, how it failed and what it left behind."""
-    preparation.import_all(job["arguments"][0] if job.get("arguments") else None)
+    preparation.import_all(job.get("arguments", ())[:1])
     before = holdings()
     communicator = world.Create_group(world.group.Range_incl([(0, job["processes"] - 1, 1)]))
     failure, left = None, []
