@@ -6,6 +6,7 @@ thresholds serves them all.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from emulator.fidelity.background import BackgroundMeasures
@@ -27,7 +28,7 @@ class JobMeasures:
     next, how late messages that are not paced left the latest processor, and how late the job ends. `lateness_adds_up`
     is False if all messages are paced: then only the end counts. `arrival_lateness_share` is the delay of the
     submission after the intended arrival, relative to the response time. `overhead_lateness_share` is the time by which
-    the middleware exceeded its stated overhead, relative to placement-to-start. `unpaced` is True if the processors
+    the middleware exceeded its stated overhead, relative to the response time. `unpaced` is True if the processors
     computed at the host's own speed, `own_program` if it ran a program of the user's own. `conditions` are those during
     its execution, `execution_s` long. `standstill_share` is the time in which some rank stood still while it waited for
     real messages, relative to the runtime, which may be too long by it. `strangers` is what others sent over the job's
@@ -63,7 +64,7 @@ class JobMeasures:
             arrival_lateness_share=_share(
                 _elapsed(job.intended_arrival_s, job.submitted_s), _elapsed(job.submitted_s, job.finished_s)
             ),
-            overhead_lateness_share=_share(job.overhead_late_s, _elapsed(job.placed_s, job.started_s)),
+            overhead_lateness_share=_share(job.overhead_late_s, _elapsed(job.submitted_s, job.finished_s)),
             unpaced=result.get("paced") is False,
             own_program=bool(job.specification.command),
             execution_s=_elapsed(job.started_s, job.finished_s),
@@ -91,6 +92,17 @@ def _number(result: dict[str, object], key: str) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
+def wait_lateness_share(finished: Iterable[JobView]) -> float | None:
+    """Return the part of these jobs' mean wait time that is the middleware's lateness; None if it is not known."""
+    late_s = wait_s = 0.0
+    for job in finished:
+        job_wait_s = _elapsed(job.submitted_s, job.started_s)
+        if job.overhead_late_s is not None and job_wait_s is not None:
+            late_s += job.overhead_late_s
+            wait_s += job_wait_s
+    return _share(late_s, wait_s)
+
+
 def _elapsed(earlier_s: float | None, later_s: float | None) -> float | None:
     return None if earlier_s is None or later_s is None else max(0.0, later_s - earlier_s)
 
@@ -104,6 +116,8 @@ class RunMeasures:
     """The measures of a run: its checks of the wide area, the numbers of its jobs by outcome, and its background load.
 
     `background` is None without such a load, `strangers` if what others sent cannot be told from what the jobs did.
+    `wait_lateness_share` is the part of the jobs' mean wait time that is the middleware's lateness; it is None if the
+    middleware is not paced.
     """
 
     link_checks: tuple[LinkCheck, ...] = ()
@@ -112,3 +126,4 @@ class RunMeasures:
     jobs_cancelled: int = 0
     background: BackgroundMeasures | None = None
     strangers: StrangersTraffic | None = None
+    wait_lateness_share: float | None = None

@@ -20,7 +20,6 @@ from emulator.fidelity.thresholds import (
     SUSPECT_ERROR,
     SUSPECT_LATE_PHASES,
     SUSPECT_OTHER_CPU,
-    SUSPECT_OVERHEAD,
     TIMEOUT_S,
 )
 
@@ -99,7 +98,7 @@ def strains(measures: JobMeasures) -> dict[str, float]:
     """
     conditions, found = measures.conditions, dict[str, float | None]()
     found["lateness"] = _share(measures.lateness_share, SUSPECT_ERROR)
-    found["middleware"] = _share(measures.overhead_lateness_share, SUSPECT_OVERHEAD)
+    found["middleware"] = _share(measures.overhead_lateness_share, SUSPECT_ERROR)
     if measures.lateness_adds_up:
         found["late phases"] = _share(measures.late_phase_share, SUSPECT_LATE_PHASES)
     if conditions is not None:

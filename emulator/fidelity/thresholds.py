@@ -32,13 +32,6 @@ its next sleep. Then the share says nothing and is not judged. Late paced messag
 goes on from their timestamp, and if it must send a message that is not paced, the lateness of that one is judged.
 """
 
-SUSPECT_OVERHEAD: Final = 0.05
-"""Above this share of the time from placement to start, middleware slower than stated makes a job suspect.
-
-It lengthens wait and response times, which queueing dominates, but no execution time. So the limit may be larger than
-`SUSPECT_ERROR`.
-"""
-
 SUSPECT_OTHER_CPU: Final = 0.10
 """Above this share of all processors used by anything but the testbed, where tasks waited for one, a job is suspect.
 

@@ -28,7 +28,8 @@ _PATTERNS: Final = (
     (Topic.BACKGROUND, r"^background load "),
     (Topic.JOBS, r"^(failed|cancelled)\b|^only [0-9]+ of [0-9]+ jobs?|^[0-9]+ jobs? failed|^of [0-9]+ jobs? "),
     (Topic.JOBS, r"^the run "),
-    (Topic.PHASES, r"compute phases|late by .* of the|submitted late|^processors unpaced|^a program of one's own"),
+    (Topic.PHASES, r"compute phases|late by .* of the|submitted late|^late middleware"),
+    (Topic.PHASES, r"^processors unpaced|^a program of one's own"),
     (Topic.HOST, r"waited for|processors stolen|CPU time stolen|other work took|throttled|stood still|host's memory"),
     (Topic.HOST, r"pages swapped|process(es)? killed|to reach the disk|host's clock was set|nobody watched"),
 )

@@ -25,7 +25,6 @@ from emulator.fidelity.thresholds import (
     SUSPECT_MEMORY_PRESSURE,
     SUSPECT_MISSING_TRAFFIC,
     SUSPECT_OTHER_CPU,
-    SUSPECT_OVERHEAD,
     SUSPECT_STOLEN,
     SUSPECT_STOLEN_CROSSING,
     SUSPECT_STRANGERS,
@@ -78,9 +77,7 @@ def judge_job(measures: JobMeasures) -> Verdict:
         [
             *_judge_lateness(measures),
             _by_error(measures.arrival_lateness_share, "submitted late by {} of the response time", LARGER),
-            _suspect_above(
-                measures.overhead_lateness_share, SUSPECT_OVERHEAD, "middleware late by {} of the overhead", LARGER
-            ),
+            _by_error(measures.overhead_lateness_share, "middleware late by {} of the response time", LARGER),
             _suspect_if(measures.unpaced, UNPACED, NOTHING),
             _suspect_if(measures.own_program, OWN_PROGRAM, NOTHING),
             _by_error(measures.standstill_share, "ranks stood still {} of the runtime", AGAIN),
@@ -195,6 +192,7 @@ def judge_run(measures: RunMeasures, finished: Sequence[Verdict]) -> Verdict:
             judge_links(measures.link_checks),
             _judge_completeness(measures, len(finished)),
             _judge_background(measures.background),
+            _by_error(measures.wait_lateness_share, "late middleware is {} of the mean wait time", LARGER),
             _judge_strangers(measures.strangers),
             _judge_jobs(finished),
         ]

@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from emulator.fidelity.pilots import LARGEST_DILATION, MARGIN, SMALLEST_DILATION, least_dilation, most_own_time
-from emulator.fidelity.thresholds import SUSPECT_OVERHEAD
+from emulator.fidelity.pilots import LARGEST_DILATION, SMALLEST_DILATION, least_dilation, most_own_time
 from emulator.model.clock import Dilation
 from emulator.model.units import BYTES_PER_MEGABYTE, rate_bytes_per_s, seconds_from_nanoseconds
 from emulator.planning.planned_files import PlannedFile, peak_bytes
@@ -190,7 +189,7 @@ def _least_dilations(run: PlannedRun, resources: Resources) -> dict[str, float]:
         least["packets"] = packets_per_s * HOST_PACKET_CPU_S / FULLEST
     if run.overhead_s:
         start_s = HOST_START_S + HOST_START_RANK_S * max(job.processors for job in run.jobs)
-        least["middleware"] = start_s / (run.overhead_s * (1.0 + MARGIN * SUSPECT_OVERHEAD))
+        least["middleware"] = start_s / run.overhead_s
     return {name: min(LARGEST_DILATION, factor) for name, factor in least.items()}
 
 

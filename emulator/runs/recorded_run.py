@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from emulator.fidelity.measures import RunMeasures
+from emulator.fidelity.measures import RunMeasures, wait_lateness_share
 from emulator.fidelity.verdict import Judgement, Verdict, judge_run
 from emulator.model.clock import Dilation
 from emulator.model.errors import TestbedError
@@ -147,7 +147,8 @@ def conclude(
     record_rest(testbed, run.id, recorder)
     failed, cancelled = recorder.count(JobState.FAILED), recorder.count(JobState.CANCELLED)
     background, strangers = recorder.background_measures, recorder.strangers
-    measures = RunMeasures(tuple(checks), expected, failed, cancelled, background, strangers)
+    late = wait_lateness_share(job for job in recorder.ended.values() if job.state is JobState.FINISHED)
+    measures = RunMeasures(tuple(checks), expected, failed, cancelled, background, strangers, late)
     verdict = judge_run(measures, list(recorder.verdicts.values()))
     recorder.directory.update_manifest({"host_origin_s": ended.host_origin_s})
     _complete(recorder, progress, verdict)

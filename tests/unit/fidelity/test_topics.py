@@ -56,6 +56,7 @@ def test_late_phases_middleware_and_arrivals():
         late_phase_share=1.0, lateness_share=1.0, arrival_lateness_share=1.0, overhead_lateness_share=1.0
     )
     assert topics(judge_job(late)) == [Topic.PHASES] * 4
+    assert topics(judge_run(RunMeasures(wait_lateness_share=1.0), [])) == [Topic.PHASES]
 
 
 def test_links():

@@ -6,7 +6,7 @@ import pytest
 
 from emulator.fidelity.background import BackgroundMeasures
 from emulator.fidelity.conditions import Conditions
-from emulator.fidelity.measures import JobMeasures, RunMeasures
+from emulator.fidelity.measures import JobMeasures, RunMeasures, wait_lateness_share
 from emulator.fidelity.verdict import (
     Judgement,
     Verdict,
@@ -36,8 +36,9 @@ VOID = Verdict(Judgement.VOID, ("why",))
         (JobMeasures(late_phase_share=0.9, lateness_share=0.3), Judgement.VOID),
         (JobMeasures(arrival_lateness_share=0.05), Judgement.SUSPECT),
         (JobMeasures(arrival_lateness_share=0.2), Judgement.VOID),
-        (JobMeasures(overhead_lateness_share=0.03), Judgement.VALID),
-        (JobMeasures(overhead_lateness_share=0.5), Judgement.SUSPECT),
+        (JobMeasures(overhead_lateness_share=0.02), Judgement.VALID),
+        (JobMeasures(overhead_lateness_share=0.05), Judgement.SUSPECT),
+        (JobMeasures(overhead_lateness_share=0.5), Judgement.VOID),
         (JobMeasures(unpaced=True), Judgement.SUSPECT),
         (JobMeasures(own_program=True), Judgement.SUSPECT),
         (JobMeasures(standstill_share=0.02), Judgement.VALID),
@@ -192,7 +193,8 @@ def test_the_measures_of_a_job_come_from_its_record() -> None:
     assert measures.late_phase_share == pytest.approx(0.01)
     assert measures.lateness_share == pytest.approx(6.4 / 8 / 40)
     assert measures.arrival_lateness_share == pytest.approx(0.01)
-    assert measures.overhead_lateness_share == pytest.approx(0.2)
+    assert measures.overhead_lateness_share == pytest.approx(0.04)
+    assert wait_lateness_share([job, job]) == pytest.approx(2.0 / 10.5)
 
 
 def test_a_job_that_did_not_finish_is_void() -> None:
@@ -255,6 +257,14 @@ def test_one_void_job_among_many_makes_a_run_suspect_and_many_make_it_void() -> 
     assert judge_run(RunMeasures(jobs_expected=20), [VALID] * 10 + [VOID] * 10).judgement is Judgement.VOID
     assert judge_run(RunMeasures(jobs_expected=20), [VALID] * 15 + [SUSPECT] * 5).judgement is Judgement.SUSPECT
     assert judge_run(RunMeasures(jobs_expected=20), [VALID] * 20) == VALID
+
+
+@pytest.mark.parametrize(
+    ("share", "judgement"),
+    [(None, Judgement.VALID), (0.02, Judgement.VALID), (0.05, Judgement.SUSPECT), (0.2, Judgement.VOID)],
+)
+def test_late_middleware_is_held_against_the_run_s_mean_wait(share: float | None, judgement: Judgement) -> None:
+    assert judge_run(RunMeasures(wait_lateness_share=share), [VALID]).judgement is judgement
 
 
 def test_a_run_that_lacks_jobs_is_void() -> None:
