@@ -7,9 +7,13 @@
 #   cancel NAME
 #   list NUMBER
 #
+# Their jobs may wait in Slurm's queue. They are `nice`, so that what waits there does not keep the grid's claims from
+# processors that are idle.
+#
 # It prints `started TIME NAME`, `ended TIME NAME`, `refused TIME NAME REASON` and `listed TIME NUMBER IDLE NAME:STATE...`
 # with timestamps of the host's wall clock. A job says itself when it starts and ends.
 ACCOUNTS="background local"
+NICE=100000
 folder=${TESTBED_LOCAL_USERS:-/run/testbed/local-users}
 events=$folder/events
 
@@ -38,7 +42,7 @@ JOB
 submit() {
     local reason
     reason=$(job "$4" | setpriv --reuid="$2" --regid="$2" --clear-groups \
-        sbatch --job-name="$1" --ntasks="$3" --cpus-per-task=1 --chdir=/ --output=/dev/null --error=/dev/null 2>&1) ||
+        sbatch --job-name="$1" --nice="$NICE" --ntasks="$3" --cpus-per-task=1 --chdir=/ --output=/dev/null --error=/dev/null 2>&1) ||
         note refused "$1 $(echo "$reason" | tail -n 1)"
 }
 

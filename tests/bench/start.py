@@ -1,10 +1,11 @@
-"""Run: ``python -m tests.bench.start``. What it costs to start and end a job's ranks, by three ways of starting them.
+"""Run: ``python -m tests.bench.start``. What it costs to start and end a job's ranks, by four ways of starting them.
 
 *plain* is a Python program that imports numpy, mpi4py and the applications' modules, started by mpirun with its
-defaults but for those that ranks on few cores need; *apps* is ``python3 -m apps`` and *warm* is ``start-rank``, both as
-the broker has mpirun start them. The job is one iteration of Poisson at grid 400. Times are seconds after mpirun is
-executed: until every rank has passed the start barrier, and until mpirun has ended; CPU time is that of mpirun and of
-all that it started; memory is a rank's share of all of them while they iterate. The ways take turns, round by round, so
+defaults but for those that ranks on few cores need; *apps* is ``python3 -m apps``, *warm* is ``start-rank`` where
+it has to start the ranks' parent, and *prepared* where the parent is forked from the node's prepared process; these
+three as the broker has mpirun start them. The job is one iteration of Poisson at grid 400. Times are seconds after
+mpirun is executed: until every rank has passed the start barrier, and until mpirun has ended; CPU time is that of the
+container meanwhile; memory is a rank's share of all of them while they iterate. The ways take turns, round by round, so
 that a busy host slows them alike; medians are printed. Needs the node image.
 """
 
@@ -16,16 +17,19 @@ import os
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from apps.start.prepared import PLACE, PLACE_VARIABLE
 from emulator.broker.jobs.mpirun_script import DISCOVERY, MPI_SETTINGS, RANK, SHARED_MEMORY
 
 IMAGE = os.environ.get("TESTBED_NODE_IMAGE", "multicluster-testbed/node:dev")
 MEASURED = Path(__file__).with_name("start_measured.py")
 POISSON = ["poisson", "--grid", "400", "--native", "--iterations"]
 MIB = 1024**2
+PREPARED_WITHIN_HOST_S = 60
 
 PLAIN = """
 import json, time
@@ -53,13 +57,14 @@ def commands(ranks: int, *, endless: bool) -> dict[str, list[str]]:
     return {
         "plain": [*mpirun(ranks, few), "python3", "-c", PLAIN.replace("LINGER", "600" if endless else "0")],
         "apps": ["env", *DISCOVERY.split(), *mpirun(ranks, settings), "python3", "-m", "apps", *application],
-        "warm": ["env", *DISCOVERY.split(), *mpirun(ranks, settings), RANK, *application],
+        "warm": ["env", f"{PLACE_VARIABLE}=/nowhere", *DISCOVERY.split(), *mpirun(ranks, settings), RANK, *application],
+        "prepared": ["env", *DISCOVERY.split(), *mpirun(ranks, settings), RANK, *application],
     }
 
 
 @contextmanager
 def node_container() -> Iterator[str]:
-    """A container of the node image without its services; it is gone afterwards."""
+    """A container of the node image with the prepared process alone; it is gone afterwards."""
     command = [
         "docker",
         "run",
@@ -75,9 +80,28 @@ def node_container() -> Iterator[str]:
     ]
     identity = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     try:
+        prepare(identity)
         yield identity
     finally:
         subprocess.run(["docker", "kill", identity], capture_output=True, check=True)
+
+
+def prepare(container: str) -> None:
+    """Start the prepared process, and wait until it listens.
+
+    Exits:
+        if it does not.
+    """
+    folder = str(Path(PLACE).parent)
+    made = ["docker", "exec", container, "install", "--directory", "--owner=researcher", folder]
+    subprocess.run(made, capture_output=True, check=True)
+    started = ["docker", "exec", "--detach", "--user", "researcher", "--env", "LD_BIND_NOW=1", container]
+    subprocess.run([*started, "python3", "-m", "apps.start.prepared", " " * 1000], capture_output=True, check=True)
+    for _ in range(PREPARED_WITHIN_HOST_S):
+        if subprocess.run(["docker", "exec", container, "test", "-S", PLACE], check=False).returncode == 0:
+            return
+        time.sleep(1.0)
+    sys.exit("The prepared process does not listen.")
 
 
 def measured(container: str, command: list[str], *, memory: bool) -> dict[str, float]:

@@ -79,7 +79,7 @@ def test_a_job_runs_under_its_account_and_says_when_it_starts_and_ends(program):
     assert program.report() == ["ended", "background-1"]
     assert "setpriv --reuid=background --regid=background --clear-groups" in program.notes
     (asked,) = (note for note in program.notes if note.startswith("sbatch"))
-    assert "--job-name=background-1 --ntasks=4" in asked
+    assert "--job-name=background-1 --nice=100000 --ntasks=4" in asked
 
 
 def test_a_job_that_is_refused_is_reported_with_the_reason(tmp_path):
