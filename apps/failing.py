@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from apps.start.mpi import EXIT_FAILED
+from apps.start.mpi import EXIT_FAILED, wait_asleep
 from emulator.model.errors import InvalidInput, RunFailed, TestbedError
 
 if TYPE_CHECKING:
@@ -28,17 +28,22 @@ EXIT_INVALID_INPUT: Final = 2
 
 # Longer than mpirun takes to end hundreds of ranks on a busy host.
 _OTHERS_WAIT_HOST_S: Final = 60.0
+_SENTENCE_BYTES: Final = 4096
 
 
 def check_together(communicator: MPI.Comm, complaint: str | None) -> None:
-    """Tell all ranks rank 0's complaint, if any. Every rank must call this, outside the timed loop.
+    """Tell all ranks rank 0's complaint, if any. Every rank must call this, after the finish barrier.
+
+    Ranks wait asleep, since rank 0 may have much to do before it calls this.
 
     Raises:
         RunFailed: at every rank alike, if there is a complaint.
     """
-    complaint = communicator.bcast(complaint, root=0)
-    if complaint is not None:
-        raise RunFailed(complaint)
+    sentence = bytearray((complaint or "").encode()[:_SENTENCE_BYTES].ljust(_SENTENCE_BYTES, b"\0"))
+    wait_asleep(communicator.Ibcast(sentence, root=0))
+    told = sentence.rstrip(b"\0").decode(errors="replace")
+    if told:
+        raise RunFailed(told)
 
 
 def fail_together(error: TestbedError) -> int:

@@ -177,11 +177,7 @@ class Heat:
         self._clock = job.phase_clock(self.times)
 
     def iterate(self) -> None:
-        """Distribute the points, make all steps at the workers, and collect the results at the master.
-
-        Raises:
-            RunFailed: at every rank alike, if the values overflow.
-        """
+        """Distribute the points, make all steps at the workers, and collect the results at the master."""
         self._clock.begin()
         self._collectives.scatter(self._shares, self._shared(self._own))
         self._clock.end_exchange()
@@ -190,12 +186,6 @@ class Heat:
         self._collectives.gather(self._shared(self._own), self._shares)
         self._clock.end_exchange()
         self._clock.end()
-        overflowed = not np.isfinite(self._own if self._whole is None else self._whole).all()
-        complaint = (
-            f"The values overflowed within {self._options.steps} steps:"
-            f" use a smaller --amplitude than {self._options.problem.amplitude}."
-        )
-        check_together(self._communicator, complaint if overflowed else None)
 
     def _steps(self, worker: _Worker) -> None:
         clock, exchange, step, phase = self._clock, worker.borders.exchange, worker.step, worker.phase
@@ -215,9 +205,15 @@ class Heat:
         """Return this application's part of the record. Every rank must call this; rank 0's part is complete.
 
         Raises:
-            RunFailed: at every rank alike, if the solution cannot be written where `--save` says.
+            RunFailed: at every rank alike, if the values have overflowed, or the solution cannot be written where
+                `--save` says.
         """
         options, problem = self._options, self._options.problem
+        overflowed = not np.isfinite(self._own if self._whole is None else self._whole).all()
+        complaint = (
+            f"The values overflowed within {options.steps} steps: use a smaller --amplitude than {problem.amplitude}."
+        )
+        check_together(self._communicator, complaint if overflowed else None)
         rows, values = self._solved()
         norms = gather_error_norms(self._communicator, values - problem.solution(options.steps, rows), problem.spacing)
         heats = self._communicator.gather(problem.heat(values), root=0)
