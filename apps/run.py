@@ -7,6 +7,7 @@ Reads the arguments, sets the application up, passes the start barrier, iterates
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -40,8 +41,12 @@ class _Parser(argparse.ArgumentParser):
         raise InvalidInput(f"{message[:1].upper()}{message[1:]}; see `{self.prog} --help`.")
 
 
+@functools.cache
 def make_parser(name: str | None = None) -> argparse.ArgumentParser:
-    """Return the command line with the arguments of application `name`, or with those of none."""
+    """Return the command line with the arguments of application `name`, or with those of none.
+
+    It is kept, so that ranks find it made in the process that they are forked from.
+    """
     parser = _Parser(prog="python3 -m apps", description="Runs one rank of an MPI application of the testbed.")
     applications = parser.add_subparsers(dest="application", required=True, metavar="APPLICATION")
     for listed, descriptor in APPLICATIONS.items():

@@ -54,7 +54,7 @@ def import_all(applications: Iterable[str]) -> None:
         import_module(module)
     for kernel in pkgutil.iter_modules(kernels.__path__, "apps.kernels."):
         import_module(kernel.name)
-    # Made for what making it imports: the application's module, and what argparse needs when it is first used.
+    # Making it also imports the application's module, and what argparse needs when it is first used.
     for application in applications:
         make_parser(application)
 
