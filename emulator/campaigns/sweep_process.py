@@ -6,8 +6,10 @@ It holds the lock on ``sweep.pid`` in the sweep's folder, a file that says its n
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +21,8 @@ from emulator.model.project import PROJECT_ROOT
 
 LOG_FILE: Final = "sweep.log"
 PROCESS_FILE: Final = "sweep.pid"
+ENDS_WITHIN_HOST_S: Final = 120.0
+_HOST_BETWEEN_LOOKS_S: Final = 0.1
 _HANDED_OVER: Final = "TESTBED_SWEEP_LOCK"
 """The environment variable with the open file of the lock that `detach` hands over."""
 
@@ -62,6 +66,25 @@ def own_process(path: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def end(path: Path) -> int:
+    """End the process that runs the sweep in `path`, wait until it has cleaned up, and return its number.
+
+    Raises:
+        InvalidInput: if none runs there.
+        TestbedBusy: if it is still there after `ENDS_WITHIN_HOST_S`.
+    """
+    if not is_running(path):
+        raise InvalidInput(f"{path}: no process runs a sweep there.")
+    number = int((path / PROCESS_FILE).read_text(encoding="utf-8"))
+    os.kill(number, signal.SIGTERM)
+    deadline_host_s = time.monotonic() + ENDS_WITHIN_HOST_S
+    while is_running(path):
+        if time.monotonic() > deadline_host_s:
+            raise TestbedBusy(f"{path}: {_written(path)} was told to end, and still cleans up.")
+        time.sleep(_HOST_BETWEEN_LOOKS_S)
+    return number
 
 
 def _lock(path: Path, text: str) -> ProcessLock:

@@ -6,6 +6,8 @@ A shell that completes a name imports this: nothing heavy is imported before a v
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -127,11 +129,22 @@ def show_topology(campaign: CampaignArgument) -> None:
 
 
 @campaigns.command()
-def stop(name: NameOption = DEFAULT_NAME) -> None:
-    """Release a testbed still held by a stale run.
+def stop(
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="[SWEEP]", help="The folder of a sweep that runs, perhaps detached.")
+    ] = None,
+    name: NameOption = DEFAULT_NAME,
+) -> None:
+    """End a sweep that runs in the background, or release a testbed still held by a stale run.
 
-    Example: testbed campaign stop
+    Example: testbed campaign stop runs/w1-sweep-20260101-120000
     """
+    if folder is not None:
+        from emulator.campaigns.sweep_process import end
+
+        number = end(folder)
+        say(f"Process {number} has ended (`testbed campaign resume {folder}` goes on with the sweep).")
+        return
     from emulator.runs.container_testbed import testbed_named
     from emulator.runs.holding import give_back
     from emulator.runs.input_files import remove_left

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from emulator.campaigns.sweep import RunState, begin_sweep, statuses, sweep_of
-from emulator.campaigns.sweep_process import PROCESS_FILE, detach, is_running, own_process
+from emulator.campaigns.sweep_process import PROCESS_FILE, detach, end, is_running, own_process
 from emulator.model.errors import InvalidInput, TestbedBusy
 from emulator.model.project import PROJECT_ROOT
 from workloads.campaign import campaign_named
@@ -74,6 +74,18 @@ def test_a_sweep_that_another_process_runs_is_refused_until_that_one_is_gone(tmp
     with own_process(tmp_path):
         assert is_running(tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_sweep_that_is_ended_has_ended_when_that_returns(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-c", RUNNING, str(tmp_path)], stdout=subprocess.PIPE, text=True, cwd=PROJECT_ROOT
+    )
+    assert process.stdout.readline() == "runs\n"
+    assert end(tmp_path) == process.pid
+    assert not is_running(tmp_path)
+    process.communicate()
+    with pytest.raises(InvalidInput, match="no process runs a sweep there"):
+        end(tmp_path)
 
 
 def test_another_process_that_got_the_number_is_not_taken_for_the_sweep(tmp_path):
