@@ -70,7 +70,7 @@ def _become_parent(request: Handover) -> NoReturn:
         os.dup2(errors, sys.stdout.fileno())
         os.dup2(errors, sys.stderr.fileno())
         os.close(errors)
-        show_command(["python3", "-m", "apps.start.parent", ranks, *words])
+        show_command([sys.executable, "-m", "apps.start.parent", ranks, *words])
         Parent(socket.socket(fileno=listener), life, int(ranks)).serve()
         os._exit(0)
     except BaseException:

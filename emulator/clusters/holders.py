@@ -39,7 +39,7 @@ sed -n 's/.* job allocation \\([0-9]*\\)$/\\1/p' "$said" | head -n 1 | grep . ||
 held=$?; rm -f "$said"; exit $held
 """
 TAKEN: Final = re.compile(
-    r"nodes are busy|Immediate execution impossible|node not available|Nodes required for job are"
+    r"nodes are busy|Immediate execution impossible|node not available|Nodes required for job are|reservation is in use"
 )
 """What Slurm says if a claim that is to be granted at once cannot be: others hold the processors, or nodes are down."""
 

@@ -23,7 +23,7 @@ def test_ranks_run_inside_the_allocations_of_both_components(grid: Grid) -> None
         assert grid.at(component.cluster, f"squeue -h -j {component.allocation} -o '%t %C'") == "R 8"
         step_of_rank = grid.at(
             component.cluster,
-            "pid=$(pgrep -f '^python3 -m apps' | head -1); while [ $pid -gt 1 ]; do "
+            "pid=$(pgrep -x start-rank | head -1); while [ $pid -gt 1 ]; do "
             "tr '\\0' ' ' < /proc/$pid/cmdline | grep -o 'slurmstepd: \\[[0-9]*'; "
             "pid=$(awk '{print $4}' /proc/$pid/stat); done",
         )

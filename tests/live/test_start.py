@@ -94,7 +94,8 @@ def test_jobs_that_start_at_the_same_time_have_a_parent_each(node: NodeContainer
     jobs = [node.begin(3, f"{FORKED_PARENT} {ENDLESS}") for _ in range(3)]
     parents = node.inside("pgrep --full apps.start.parent --ignore-ancestors").stdout.split()
     assert len(parents) == len(jobs)
-    node.inside("pkill --exact mpirun")
+    for _ in jobs:
+        node.inside("pkill --newest --exact mpirun; sleep 0.2")
     assert all(job.wait(timeout=30) != 0 for job in jobs)
     assert not node.ranks_left()
 

@@ -108,6 +108,7 @@ def test_a_claim_that_slurm_refuses_says_why(said, tmp_path):
         "Requested nodes are busy",
         "Immediate execution impossible, insufficient priority",
         "Required node not available (down, drained or reserved)",
+        "Requested reservation is in use",
     ],
 )
 def test_a_claim_for_processors_that_others_hold_may_be_tried_again(said, tmp_path, reason):
