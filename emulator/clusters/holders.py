@@ -6,7 +6,6 @@ may not stay, it is a batch job. Either way it notes in the events file when it 
 
 from __future__ import annotations
 
-import re
 import shlex
 from typing import Final
 
@@ -33,16 +32,11 @@ for a command that has ended (Slurm 22.05).
 """
 
 _HOLD_AT_ONCE: Final = """holder=$(cat) && said=$(mktemp) || exit
-setsid salloc --immediate --kill-command=TERM {wanted} sh -c "$holder" < /dev/null > /dev/null 2> "$said" &
+setsid salloc --kill-command=TERM {wanted} sh -c "$holder" < /dev/null > /dev/null 2> "$said" &
 until grep -q "job allocation" "$said"; do kill -0 $! 2> /dev/null || break; sleep 0.01; done
 sed -n 's/.* job allocation \\([0-9]*\\)$/\\1/p' "$said" | head -n 1 | grep . || {{ cat "$said" >&2; false; }}
 held=$?; rm -f "$said"; exit $held
 """
-TAKEN: Final = re.compile(
-    r"nodes are busy|Immediate execution impossible|node not available|Nodes required for job are|reservation is in use"
-)
-"""What Slurm says if a claim that is to be granted at once cannot be: others hold the processors, or nodes are down."""
-
 _END: Final = """for pid in $(pgrep -u "$(id -u)" -x salloc); do
     name=$(tr '\\0' '\\n' < /proc/$pid/cmdline | sed -n 's/^--job-name=//p')
     case $name in {pattern}) pkill -s $pid ;; esac
@@ -54,8 +48,7 @@ true
 def holding_command(head: Head, name: str, processors: int) -> str:
     """Return what begins a holder called `name`, whose script it reads, and prints Slurm's number of its job.
 
-    At a cluster of the testbed the claim is granted at once or fails, since idle processors belong to who comes first.
-    A batch job is scheduled within a second only, and waits if it must.
+    Slurm grants an allocation at once if it can, and schedules a batch job within a second only.
     """
     wanted = f"--job-name={shlex.quote(name)} --ntasks={processors} --cpus-per-task=1 --chdir=/tmp"
     wanted += partition_option(head)

@@ -110,7 +110,6 @@ class LocalResourceManager(Protocol):
         """Ask for `processors` under the name `claim`; return the allocation's identity without waiting for it.
 
         Raises:
-            NotGranted: if others hold them, and it tells so at once.
             ClaimFailed: if the local manager refuses.
         """
         ...

@@ -14,21 +14,13 @@ import threading
 import time
 from collections.abc import Callable
 
-from emulator.clusters.holders import (
-    HOLDER,
-    TAKEN,
-    ending_all_command,
-    ending_command,
-    holding_command,
-    partition_option,
-)
+from emulator.clusters.holders import HOLDER, ending_all_command, ending_command, holding_command, partition_option
 from emulator.clusters.nodes import ASK_NODES, shares
 from emulator.clusters.passes import Admissions
 from emulator.clusters.protocol import AllocationEvent, Occupancy, Part
 from emulator.clusters.slurm_events import WATCH, EventReader
 from emulator.clusters.ssh import Completed, Program, SecureShell
-from emulator.model.counts import number_of
-from emulator.model.errors import ClaimFailed, ClusterUnreachable, NotGranted
+from emulator.model.errors import ClaimFailed, ClusterUnreachable
 from emulator.model.settings import BrokerSettings, Head
 
 log = logging.getLogger(__name__)
@@ -91,18 +83,13 @@ class SlurmCluster:
         return Occupancy(nodes, min(processors, most), min(idle, most))
 
     def claim(self, claim: str, processors: int) -> str:
-        """Start a holder for `processors` tasks, or queue it at a real head; its identity is Slurm's job number."""
+        """Queue a holder for `processors` tasks; its identity is Slurm's job number."""
         command = holding_command(self._head, self._prefix + claim, processors)
         completed = self._shell.execute(command, HOLDER)
         if completed.exit_code != 0:
-            reason = _last_line(completed.error)
-            if not self._head.real and TAKEN.search(completed.error):
-                raise NotGranted(
-                    f"Cluster {self.cluster!r} did not grant {number_of(processors, 'processor')}: others hold them, "
-                    f"or its nodes are down ({reason}).",
-                    self.cluster,
-                )
-            raise ClaimFailed(f"Cluster {self.cluster!r} refused {processors} processors: {reason}.")
+            raise ClaimFailed(
+                f"Cluster {self.cluster!r} refused {processors} processors: {_last_line(completed.error)}."
+            )
         return completed.output.strip().split(";")[0]
 
     def part(self, allocation: str, processors: int) -> Part:

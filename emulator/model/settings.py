@@ -78,9 +78,9 @@ class BrokerSettings(DocumentModel):
 
     The files of the live page are in `page_folder`; without one the broker serves no page.
 
-    If a local resource manager lets a claim wait, as a real cluster's does, for more than `host_grant_limit_s`, its
-    processors count as taken by other users of the cluster. If the processes of a job have not all begun
-    `host_start_limit_s` after their planned start, and a second more for each of its processors, the job fails.
+    If a local resource manager does not grant a claim within `host_grant_limit_s`, its processors count as taken by
+    other users of the cluster. If the processes of a job have not all begun `host_start_limit_s` after their planned
+    start, and a second more for each of its processors, the job fails.
     """
 
     testbed: Name

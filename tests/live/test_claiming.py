@@ -33,7 +33,7 @@ def test_a_claim_that_others_were_quicker_for_is_tried_again_and_then_succeeds(g
             job = grid.submit(4, 4, clusters=["leiden", "utrecht"], arguments=SHORT, run=run)
             failed = next(event for event in grid.client.follow(run) if event.kind is EventKind.CLAIM_FAILED)
             assert failed.detail["cluster"] == "utrecht"
-            grid.nothing_held_at("leiden", "utrecht")
+            assert grid.at("leiden", "squeue -h") == grid.at("utrecht", "squeue -h") == ""
         ended = next(event.job for event in grid.client.follow(run) if event.job and event.job.state.final)
     finally:
         grid.client.end_run(run)
