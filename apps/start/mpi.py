@@ -88,7 +88,7 @@ def world() -> MPI.Intracomm:
 def wait_asleep(request: MPI.Request) -> None:
     """Wait for an operation, asleep; a rank that waits in MPI keeps the cores busy that other ranks need to get there.
 
-    For the start of a job, where 5 ms do not matter.
+    For the start and the end of a job, where 5 ms do not matter.
     """
     while not request.Test():
         time.sleep(_LOOK_HOST_S)

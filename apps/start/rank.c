@@ -1,16 +1,16 @@
 /* start-rank APPLICATION ...: what mpirun starts for each rank in place of `python3 -m apps APPLICATION ...`.
  *
  * The first of a job's ranks on a node has one Python parent (apps/start/parent.py) forked from the node's prepared
- * process (apps/start/prepared.py), which has imported all that a rank needs; where there is none, or the environment
- * names another Python or other modules, it starts the parent itself. Each start-rank hands the parent its arguments, working directory, environment and standard streams over a
- * socket in the job's session directory; the parent forks the rank, and start-rank stays as its proxy: it ends as the
- * rank ends, by the same exit code or signal, and the parent ends the rank when its start-rank is gone. Signals that
- * end a job need no forwarding, therefore.
+ * process (apps/start/prepared.py), which has imported all that a rank needs. Where there is none, or the environment
+ * names another Python or other modules, it starts the parent itself. Each start-rank hands the parent its arguments,
+ * working directory, environment and standard streams over a socket in the job's session directory; the parent forks
+ * the rank, and start-rank stays as its proxy: it ends as the rank ends, by the same exit code or signal, and the
+ * parent ends the rank when its start-rank is gone. Signals that end a job need no forwarding, therefore.
  *
  * Without mpirun, or alone on a node, it becomes the Python program itself.
  *
- * The Python is the one that the environment variable TESTBED_PYTHON names, by its path or as it is found on PATH; else
- * /usr/bin/python3.
+ * TESTBED_PYTHON names the Python, by its path or as it is found on PATH; without it, it is /usr/bin/python3.
+ * TESTBED_PREPARED names the prepared process's socket; without it, it is the one that a cluster's entry point makes.
  *
  * The message: a header line "ARGUMENTS BYTES\n", padded to HEADER_BYTES, with the streams attached; then BYTES bytes of
  * strings, each ended by a zero: the arguments, the working directory, the environment. The answer: the rank's status

@@ -75,16 +75,16 @@ def end(path: Path) -> int:
         InvalidInput: if none runs there.
         TestbedBusy: if it is still there after `ENDS_WITHIN_HOST_S`.
     """
-    if not is_running(path):
-        raise InvalidInput(f"{path}: no process runs a sweep there.")
-    number = int((path / PROCESS_FILE).read_text(encoding="utf-8"))
-    os.kill(number, signal.SIGTERM)
+    number = _number(path) if path.is_dir() and is_running(path) else ""
+    if not number:
+        raise InvalidInput(f"{path}: no process runs a sweep there (end a single campaign with Ctrl-C where it runs).")
+    os.kill(int(number), signal.SIGTERM)
     deadline_host_s = time.monotonic() + ENDS_WITHIN_HOST_S
     while is_running(path):
         if time.monotonic() > deadline_host_s:
             raise TestbedBusy(f"{path}: {_written(path)} was told to end, and still cleans up.")
         time.sleep(_HOST_BETWEEN_LOOKS_S)
-    return number
+    return int(number)
 
 
 def _lock(path: Path, text: str) -> ProcessLock:
@@ -100,12 +100,17 @@ def _lock(path: Path, text: str) -> ProcessLock:
 
 
 def _written(path: Path) -> str:
-    """Return what a sentence calls the process that locked the file; it may not have written its number yet."""
-    try:
-        number = (path / PROCESS_FILE).read_text(encoding="utf-8").strip()
-    except (OSError, ValueError):
-        number = ""
+    """Return what a sentence calls the process that locked the file."""
+    number = _number(path)
     return f"process {number}" if number else "another process"
+
+
+def _number(path: Path) -> str:
+    """Return the number that the process wrote into the file, or nothing if it has not written it yet."""
+    try:
+        return (path / PROCESS_FILE).read_text(encoding="utf-8").strip()
+    except (OSError, ValueError):
+        return ""
 
 
 def _started(path: Path, name: str, descriptor: int) -> subprocess.Popen[bytes]:

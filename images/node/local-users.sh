@@ -42,7 +42,8 @@ JOB
 submit() {
     local reason
     reason=$(job "$4" | setpriv --reuid="$2" --regid="$2" --clear-groups \
-        sbatch --job-name="$1" --nice="$NICE" --ntasks="$3" --cpus-per-task=1 --chdir=/ --output=/dev/null --error=/dev/null 2>&1) ||
+        sbatch --job-name="$1" --nice="$NICE" --ntasks="$3" --cpus-per-task=1 --chdir=/ \
+            --output=/dev/null --error=/dev/null 2>&1) ||
         note refused "$1 $(echo "$reason" | tail -n 1)"
 }
 

@@ -4,6 +4,8 @@ Needs Docker and the node image, but no testbed. TESTBED_NODE_IMAGE names the im
 multicluster-testbed/node:dev).
 """
 
+from __future__ import annotations
+
 import dataclasses
 import json
 import os
@@ -40,6 +42,20 @@ class Outcome:
 
 
 @dataclasses.dataclass(frozen=True)
+class BegunJob:
+    """A job that runs: the command that shows its output, and the number of its mpirun in the container."""
+
+    client: subprocess.Popen[str]
+    mpirun: int
+
+    def end(self) -> tuple[str, str]:
+        """Wait until the job has failed; return what it printed since its start, and its errors."""
+        output, errors = self.client.communicate(timeout=60)
+        assert self.client.returncode not in (0, None)
+        return output, errors
+
+
+@dataclasses.dataclass(frozen=True)
 class NodeContainer:
     """One container of the node image without its services."""
 
@@ -59,15 +75,17 @@ class NodeContainer:
         """Run a job as `run` does, but with ranks forked from one parent, as the broker starts them."""
         return self._run(processes, f"start-rank {line}")
 
-    def begin(self, processes: int, rank: str) -> subprocess.Popen[str]:
+    def begin(self, processes: int, rank: str) -> BegunJob:
         """Start a job whose ranks run the command `rank`; return when it has passed its start barrier."""
-        job = subprocess.Popen(
-            ["docker", "exec", *ENVIRONMENT, self.identity, *f"{MPIRUN} -n {processes} {rank}".split()],
+        client = subprocess.Popen(
+            ["docker", "exec", *ENVIRONMENT, self.identity, "bash", "-c",
+             f"echo $$; exec {MPIRUN} -n {processes} {rank}"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
-        assert job.stdout is not None
-        assert json.loads(job.stdout.readline())["event"] == "started"
-        return job
+        assert client.stdout is not None
+        mpirun = int(client.stdout.readline())
+        assert json.loads(client.stdout.readline())["event"] == "started"
+        return BegunJob(client, mpirun)
 
     def _run(self, processes: int, rank: str) -> Outcome:
         finished = self.inside(f"timeout --kill-after=10 {JOB_TAKES_AT_MOST_HOST_S} {MPIRUN} -n {processes} {rank}")

@@ -72,8 +72,8 @@ def test_one_parent_forks_all_ranks_and_mpirun_s_signals_reach_them(node: NodeCo
         starters = node.inside("pgrep --exact start-rank").stdout.split()
         assert grandparent in starters
         assert set(groups) == set(starters)
-    node.inside("pkill --newest --exact mpirun")
-    assert job.wait(timeout=30) != 0
+    node.inside(f"kill {job.mpirun}")
+    job.end()
     assert not node.ranks_left()
 
 
@@ -83,20 +83,20 @@ def test_jobs_outlive_the_prepared_process_and_start_without_it(node: NodeContai
     node.inside("pkill --signal KILL --full '[-]m apps.start.prepared'")
     later = node.inside(f"{MPIRUN} -n 3 {FORKED_PARENT} poisson --grid 20 --native --iterations 5")
     assert later.returncode == 0, later.stderr
-    assert job.poll() is None
-    node.inside("pkill --newest --exact mpirun")
-    assert job.wait(timeout=30) != 0
+    assert job.client.poll() is None
+    node.inside(f"kill {job.mpirun}")
+    job.end()
     assert not node.ranks_left()
 
 
 def test_jobs_that_start_at_the_same_time_have_a_parent_each(node: NodeContainer) -> None:
     start_prepared(node)
-    jobs = [node.begin(3, f"{FORKED_PARENT} {ENDLESS}") for _ in range(3)]
+    jobs = [node.begin(2, f"{FORKED_PARENT} {ENDLESS}") for _ in range(3)]
     parents = node.inside("pgrep --full apps.start.parent --ignore-ancestors").stdout.split()
     assert len(parents) == len(jobs)
-    for _ in jobs:
-        node.inside("pkill --newest --exact mpirun; sleep 0.2")
-    assert all(job.wait(timeout=30) != 0 for job in jobs)
+    node.inside(f"kill {' '.join(str(job.mpirun) for job in jobs)}")
+    for job in jobs:
+        job.end()
     assert not node.ranks_left()
 
 
@@ -119,8 +119,7 @@ def test_what_is_killed_ends_the_job_with_a_sentence_and_leaves_nothing(
 ) -> None:
     job = node.begin(4, f"{start_rank} {ENDLESS}")
     node.inside(victim)
-    output, errors = job.communicate(timeout=60)
-    assert job.returncode not in (0, None)
+    output, errors = job.end()
     assert not node.ranks_left()
     assert sentence in errors
     said = [json.loads(line) for line in output.splitlines()]
@@ -131,15 +130,14 @@ def test_what_is_killed_ends_the_job_with_a_sentence_and_leaves_nothing(
 def test_a_rank_goes_with_its_start_rank(node: NodeContainer, start_rank: str, oldest_or_newest: str) -> None:
     job = node.begin(4, f"{start_rank} {ENDLESS}")
     node.inside(f"pkill --signal KILL {oldest_or_newest} --exact start-rank")
-    job.communicate(timeout=60)
-    assert job.returncode not in (0, None)
+    job.end()
     assert not node.ranks_left()
 
 
 def test_nothing_stays_when_mpirun_itself_is_killed(node: NodeContainer, start_rank: str) -> None:
     job = node.begin(4, f"{start_rank} {ENDLESS}")
-    node.inside("pkill --signal KILL --newest --exact mpirun")
-    job.communicate(timeout=60)
+    node.inside(f"kill -KILL {job.mpirun}")
+    job.end()
     assert not node.ranks_left()
 
 

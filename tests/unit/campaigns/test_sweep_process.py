@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -84,8 +85,9 @@ def test_a_sweep_that_is_ended_has_ended_when_that_returns(tmp_path):
     assert end(tmp_path) == process.pid
     assert not is_running(tmp_path)
     process.communicate()
-    with pytest.raises(InvalidInput, match="no process runs a sweep there"):
-        end(tmp_path)
+    for nothing in (tmp_path, tmp_path / "nowhere", Path(__file__)):
+        with pytest.raises(InvalidInput, match="no process runs a sweep there"):
+            end(nothing)
 
 
 def test_another_process_that_got_the_number_is_not_taken_for_the_sweep(tmp_path):
