@@ -26,6 +26,9 @@ from emulator.model.real_head import (
 )
 from emulator.model.topology import Cluster, Name
 
+GRANT_LIMIT_HOST_S = 3.0
+REAL_GRANT_LIMIT_HOST_S = 15.0
+
 
 class Head(DocumentModel):
     """The head of one cluster: its SSH address, and the options for its Slurm.
@@ -78,7 +81,7 @@ class BrokerSettings(DocumentModel):
 
     The files of the live page are in `page_folder`; without one the broker serves no page.
 
-    If a local resource manager does not grant a claim within `host_grant_limit_s`, its processors count as taken by
+    If a local resource manager does not grant a claim within `grants_within_host_s`, its processors count as taken by
     other users of the cluster. If the processes of a job have not all begun `host_start_limit_s` after their planned
     start, and a second more for each of its processors, the job fails.
     """
@@ -93,6 +96,16 @@ class BrokerSettings(DocumentModel):
     message_range: str = ""
     control_range: str = ""
     listen_port: PositiveInt = 8460
-    host_grant_limit_s: PositiveFloat = 15.0
+    host_grant_limit_s: PositiveFloat | None = None
     host_start_limit_s: PositiveFloat = 120.0
     page_folder: Path | None = None
+
+    @property
+    def grants_within_host_s(self) -> float:
+        """The stated `host_grant_limit_s`; else a short time, or a longer one if a real cluster is among the heads.
+
+        A container's Slurm grants idle processors at once. A real cluster looks at batch jobs now and then only.
+        """
+        if self.host_grant_limit_s is not None:
+            return self.host_grant_limit_s
+        return REAL_GRANT_LIMIT_HOST_S if any(head.real for head in self.heads) else GRANT_LIMIT_HOST_S

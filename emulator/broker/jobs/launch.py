@@ -73,7 +73,7 @@ class LaunchSpecBuilder:
             runner=self._runner(run, job, label),
             clock=run.clock,
             run_time_limit_s=job.specification.run_time_limit_s,
-            host_grant_limit_s=self._settings.host_grant_limit_s,
+            host_grant_limit_s=self._settings.grants_within_host_s,
             host_start_limit_s=self._settings.host_start_limit_s + START_HOST_S * job.request.processors,
             overhead_s=self._overhead_s(run, placement),
             preparation=self._preparation(run, job, placement),
