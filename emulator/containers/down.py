@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -106,6 +107,7 @@ def remove_parts(client: Client, name: str, observe: Observer) -> bool:
     observe = _once_each(observe)
     found, give_up = False, time.monotonic() + (_KEPT_WITHIN_HOST_S if has_lost else _REMOVE_WITHIN_HOST_S)
     while True:
+        _disconnect_all(client, name)
         parts = [part for kind, listed in _LISTED_BY_KIND for part in _remove_kind(client, name, kind, listed, observe)]
         if not parts:
             return found
@@ -120,6 +122,20 @@ def remove_parts(client: Client, name: str, observe: Observer) -> bool:
                     "engine, and take the testbed down again)."
                 )
             time.sleep(_LOOK_EVERY_HOST_S)
+
+
+def _disconnect_all(client: Client, name: str) -> None:
+    """Take the containers off the testbed's networks, one after another.
+
+    Engines before version 28 lose count of a network's containers if several leave it at once, and may then never
+    remove the network (moby/moby issue 42119).
+    """
+    for network in engine.networks_of(client, name):
+        with contextlib.suppress(docker.errors.APIError):
+            network.reload()
+        for container in network.attrs.get("Containers") or {}:
+            with contextlib.suppress(docker.errors.APIError):
+                network.disconnect(container, force=True)
 
 
 def _once_each(observe: Observer) -> Observer:

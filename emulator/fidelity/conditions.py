@@ -31,8 +31,8 @@ class Conditions:
     `throttled_share` belongs to the container `throttled_part`, which a quota held longest; `stopped_share` to
     `stopped_part`, which was stopped longest. `host_clock_step_s` is the largest step by which the wall clock was set.
 
-    A job that `crosses` has messages over the wide area. Its TCP `timeouts` are unexplained if there are more of them
-    than packets that full access links dropped. `datagram_share` is the number of UDP datagrams that left its clusters
+    A job that `crosses` has messages over the wide area. The TCP `timeouts` of its clusters are unexplained if there are
+    more of them than packets that full access links dropped, at any cluster. `datagram_share` is the number of UDP datagrams that left its clusters
     unanswered (no job sends any), per TCP segment. These, `retransmissions` and `unasked_drops` are None for a job in
     one cluster, or over paths with stated loss or jitter. `changed_links` names the crossed links that were programmed
     anew meanwhile.
@@ -82,7 +82,9 @@ def conditions_of_job(
     crosses = len(set(clusters)) > 1
     exact = crosses and not _asks_for_loss(topology, clusters)
     found = _conditions(rows, crossed, host, lambda part: part in parts, set(clusters) if exact else set(), execution)
-    return None if found is None else replace(found, crosses=crosses)
+    if found is None:
+        return None
+    return replace(found, crosses=crosses, unexplained_timeouts=_unexplained(found.timeouts, faults))
 
 
 def conditions_of_run(rows: Sequence[EvidenceRow], faults: Sequence[LinkFaultRow], host: HostSize) -> Conditions | None:
@@ -137,16 +139,22 @@ def _conditions(
         host_clock_step_s=max((row.host_clock_step_s or 0.0 for row in whole), key=abs, default=0.0),
         retransmissions=_count(crossing, "retransmissions"),
         timeouts=timeouts,
-        unexplained_timeouts=None if timeouts is None else max(0, timeouts - _dropped_by_access_links(faults)),
+        unexplained_timeouts=_unexplained(timeouts, faults),
         datagram_share=_datagram_share(crossing),
         unasked_drops=sum(fault.unasked_drops or 0 for fault in faults) if exact_clusters else None,
         changed_links=tuple(dict.fromkeys(fault.changed for fault in faults if fault.changed)),
     )
 
 
-def _dropped_by_access_links(faults: Iterable[LinkFaultRow]) -> int:
-    """Return the packets dropped by full access links: TCP timeouts after those belong to the emulated network."""
-    return sum(fault.dropped or 0 for fault in faults if (fault.source is None) != (fault.target is None))
+def _unexplained(timeouts: int | None, faults: Iterable[LinkFaultRow]) -> int | None:
+    """Return the TCP timeouts beyond the packets that full access links dropped: others are the emulated network's.
+
+    A cluster's timeouts are those of all jobs there, so that the full link may be one that the job itself does not use.
+    """
+    if timeouts is None:
+        return None
+    dropped = sum(fault.dropped or 0 for fault in faults if (fault.source is None) != (fault.target is None))
+    return max(0, timeouts - dropped)
 
 
 def _datagram_share(rows: Sequence[EvidenceRow]) -> float | None:

@@ -8,6 +8,7 @@ import docker.errors
 import pytest
 
 from emulator.containers import down
+from emulator.containers import engine as engine_parts
 from emulator.model.errors import EngineUnavailable
 
 
@@ -28,21 +29,56 @@ def test_a_testbed_that_cannot_be_taken_down_keeps_no_other(monkeypatch: pytest.
     assert tried == ["first", "second", "last"]
 
 
-class StuckNetwork:
-    """A network that the engine does not remove; a double."""
+class Network:
+    """A network with containers, which the engine removes only without them; a double."""
 
     name = "lab-control"
 
+    def __init__(self, *containers: str) -> None:
+        self.attrs: dict[str, dict[str, object]] = {}
+        self.containers = dict.fromkeys(containers)
+        self.removed = False
+
+    def reload(self) -> None:
+        self.attrs = {"Containers": dict(self.containers)}
+
+    def disconnect(self, container: str, *, force: bool) -> None:
+        assert force
+        if container == "gone":
+            raise docker.errors.NotFound("No such container: gone")
+        del self.containers[container]
+
     def remove(self) -> None:
-        raise docker.errors.APIError("refused", explanation="network lab-control has active endpoints")
+        if self.containers:
+            raise docker.errors.APIError("refused", explanation=f"network {self.name} has active endpoints")
+        self.removed = True
+
+
+class Engine:
+    """An engine with one network; a double."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.networks = self
+
+    def list(self, **_: object) -> list[Network]:
+        return [] if self.network.removed else [self.network]
 
 
 def test_a_part_that_stays_is_said_once_and_named_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
-    engine: Any = None
-    monkeypatch.setattr(down, "_LISTED_BY_KIND", (("networks", lambda client, name: [StuckNetwork()]),))
+    engine: Any = Engine(Network("gone"))
+    monkeypatch.setattr(down, "_LISTED_BY_KIND", (("networks", engine_parts.networks_of),))
     monkeypatch.setattr(down, "_REMOVE_WITHIN_HOST_S", 0.1)
     monkeypatch.setattr(down, "_LOOK_EVERY_HOST_S", 0.01)
     with pytest.raises(EngineUnavailable, match=r"lab-control could not be removed: .* active endpoints \(restart"):
         down.remove_parts(engine, "lab", lambda step: said.append(step.detail))
     assert said == ["1 networks of lab"]
+
+
+def test_containers_leave_a_network_before_they_are_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = Network("lab-leiden", "lab-delft")
+    engine: Any = Engine(network)
+    monkeypatch.setattr(down, "_LISTED_BY_KIND", (("networks", engine_parts.networks_of),))
+    assert down.remove_parts(engine, "lab", lambda step: None)
+    assert network.removed

@@ -107,6 +107,13 @@ def test_timeouts_are_unexplained_where_they_outnumber_what_full_access_links_dr
     assert of_job(rows, full, clusters=("delft",)).unexplained_timeouts is None
 
 
+def test_another_job_s_full_link_explains_the_timeouts_of_a_cluster_that_both_use():
+    rows = [row(), row("delft", timeouts=6), row("leiden", timeouts=9)]
+    full_elsewhere = fault(target="leiden", dropped=165, unasked_drops=0)
+    assert of_job(rows, [full_elsewhere]).unexplained_timeouts == 0
+    assert of_job(rows, [fault(source="leiden", target="delft", dropped=165)]).unexplained_timeouts == 6
+
+
 def test_datagrams_count_that_left_a_cluster_and_brought_no_answer():
     asked_a_name = row("amsterdam", segments=300, datagrams_sent=6, datagrams_received=6)
     flooded = row("amsterdam", segments=300, datagrams_sent=90, datagrams_received=0)
