@@ -31,11 +31,11 @@ class Conditions:
     `throttled_share` belongs to the container `throttled_part`, which a quota held longest; `stopped_share` to
     `stopped_part`, which was stopped longest. `host_clock_step_s` is the largest step by which the wall clock was set.
 
-    A job that `crosses` has messages over the wide area. The TCP `timeouts` of its clusters are unexplained if there are
-    more of them than packets that full access links dropped, at any cluster. `datagram_share` is the number of UDP datagrams that left its clusters
-    unanswered (no job sends any), per TCP segment. These, `retransmissions` and `unasked_drops` are None for a job in
-    one cluster, or over paths with stated loss or jitter. `changed_links` names the crossed links that were programmed
-    anew meanwhile.
+    A job that `crosses` has messages over the wide area. The TCP `timeouts` of its clusters are unexplained if
+    there are more of them than packets that full access links dropped, at any cluster. `datagram_share` is the
+    number of UDP datagrams that left its clusters unanswered (no job sends any), per TCP segment. These,
+    `retransmissions` and `unasked_drops` are None for a job in one cluster, or over paths with stated loss or
+    jitter. `changed_links` names the crossed links that were programmed anew meanwhile.
     """
 
     host_duration_s: float
