@@ -20,6 +20,7 @@ from emulator.campaigns.simulated_background import controlled_background
 from emulator.campaigns.simulated_run import NamedJob
 from emulator.campaigns.simulated_workload import NO_OVERHEAD, SimulatedWorkload
 from emulator.fidelity.background import SETTLING_S, BandWatch
+from emulator.model.background import Scope
 from emulator.model.counts import number_of
 from emulator.model.errors import InvalidInput
 from emulator.model.records import (
@@ -226,7 +227,9 @@ def _background(run: RunRecords, campaign: Campaign) -> tuple[OtherUsers | None,
     if unknown is not None:
         raise InvalidInput(f"{run.path}: background.csv: there is no cluster {unknown!r} in the run's topology.")
     watch = BandWatch(background.of(topology.processors), background.void_after_s, SETTLING_S / campaign.time_scale)
-    return ReplayedBackground(_changes(run.background, index), len(topology.clusters), watch), "as recorded"
+    processors = [cluster.processors for cluster in topology.clusters]
+    together = topology.processors_taken_together if background.scope is Scope.SYSTEM else 0
+    return ReplayedBackground(_changes(run.background, index), processors, watch, together), "as recorded"
 
 
 def _changes(rows: Sequence[BackgroundRow], index: Mapping[str, int]) -> list[BackgroundChange]:

@@ -1,4 +1,4 @@
-"""The verb ``export``: a topology or a run in the formats of other tools (`emulator.reports.exports`), in a folder."""
+"""The verb ``export``: a topology or runs in the formats of other tools (`emulator.reports.exports`), in a folder."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ from emulator.model.counts import number_of
 from emulator.model.errors import ImpossibleRequest
 from emulator.model.interconnects import Interconnect, WhichInterconnect
 from emulator.model.names import named_among
+from emulator.model.records import MANIFEST_FILE
 from emulator.model.topology import Topology
 from emulator.reports.exports.batsim import batsim_files
+from emulator.reports.exports.coallocation_trace import coallocation_trace
+from emulator.reports.exports.data_package import trace_files
 from emulator.reports.exports.gwf import gwf_lines
 from emulator.reports.exports.poisson_skeleton import SkeletonJob
 from emulator.reports.exports.simgrid import COMMANDS_FILE, commands, simgrid_files
@@ -61,10 +64,12 @@ def export(
     source: Annotated[
         str,
         typer.Argument(
-            help="A topology, or a run's directory.", metavar="TOPOLOGY|RUN_DIR", autocompletion=topologies_and_runs
+            help="A topology, or a run's directory; for a trace, a directory of runs, too.",
+            metavar="TOPOLOGY|RUN_DIR",
+            autocompletion=topologies_and_runs,
         ),
     ],
-    format_name: Annotated[str, typer.Option("--format", help="simgrid; or, of a run, swf, gwf or batsim.")],
+    format_name: Annotated[str, typer.Option("--format", help="simgrid; or, of a run, swf, gwf, batsim or trace.")],
     grid: Annotated[int, typer.Option(help="simgrid: the Poisson job's grid points along a side.")] = 400,
     processors: Annotated[int, typer.Option(help="Its processors.")] = 16,
     clusters: Annotated[int, typer.Option(help="The clusters that it is spread over, in equal components.")] = 1,
@@ -72,6 +77,9 @@ def export(
     interconnect: InterconnectOption = None,
     exchange: Annotated[Exchange, typer.Option(help="Borders one after another, or all at once.")] = Exchange.STEPS,
     iterations: Annotated[int, typer.Option(help="Iterations to predict.")] = DEFAULT_ITERATIONS,
+    license_name: Annotated[
+        str | None, typer.Option("--license", help="trace: the license that it states, such as CC-BY-4.0.")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Where to write: a directory, new or empty; by default one in ./runs.")
     ] = None,
@@ -82,7 +90,8 @@ def export(
     Example: testbed export das2 --format simgrid --grid 4000 --processors 16 --clusters 2 --out smpi
     """
     job = _Job(grid, processors, clusters, on, interconnect, exchange.value, iterations)
-    _FORMATS[named_among("export format", format_name, sorted(_FORMATS))](source, job, out, as_json)
+    stated = _Stated(job, license_name)
+    _FORMATS[named_among("export format", format_name, sorted(_FORMATS))](source, stated, out, as_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,15 +130,29 @@ class _Job:
         return topology.interconnects.of(self.clusters, self.interconnect)
 
 
+@dataclass(frozen=True, slots=True)
+class _Stated:
+    """What only some formats use: the job for SimGrid, and the license of a trace."""
+
+    job: _Job
+    license_name: str | None
+
+
 def _topology_of(source: str) -> Topology:
     """Return the topology with that name or in that file, or the topology of the run in that directory."""
     return read_manifest(Path(source)).topology if Path(source).is_dir() else topology_named(source)
 
 
-def _export_simgrid(source: str, stated: _Job, out: Path | None, as_json: bool) -> None:
+def _runs_in(path: Path) -> list[Path]:
+    """Return the directories of the runs in `path`; of none, or if it is a run's itself, only `path`."""
+    found = [] if (path / MANIFEST_FILE).exists() else sorted(path.glob(f"*/{MANIFEST_FILE}"))
+    return [each.parent for each in found] or [path]
+
+
+def _export_simgrid(source: str, stated: _Stated, out: Path | None, as_json: bool) -> None:
     topology = _topology_of(source)
-    job = stated.on_topology(topology)
-    files = simgrid_files(topology, stated.interconnect_of(topology), job)
+    job = stated.job.on_topology(topology)
+    files = simgrid_files(topology, stated.job.interconnect_of(topology), job)
     folder = _folder(out, f"simgrid-{topology.name}")
     _write(folder, files)
     _show(folder, list(files), as_json, {"commands": commands(job)})
@@ -140,7 +163,7 @@ def _export_simgrid(source: str, stated: _Job, out: Path | None, as_json: bool) 
         say(f"or both at once: sh {shlex.quote(str(folder / COMMANDS_FILE))}")
 
 
-def _export_swf(source: str, stated: _Job, out: Path | None, as_json: bool) -> None:
+def _export_swf(source: str, stated: _Stated, out: Path | None, as_json: bool) -> None:
     run = read_run(Path(source))
     header, records = swf_log(run)
     folder = _folder(out, f"swf-{run.manifest.name}")
@@ -149,7 +172,7 @@ def _export_swf(source: str, stated: _Job, out: Path | None, as_json: bool) -> N
     _show(folder, [LOG_FILE, COMPONENTS_FILE], as_json)
 
 
-def _export_gwf(source: str, stated: _Job, out: Path | None, as_json: bool) -> None:
+def _export_gwf(source: str, stated: _Stated, out: Path | None, as_json: bool) -> None:
     run = read_run(Path(source))
     content = "".join(f"{line}\n" for line in gwf_lines(run))
     folder = _folder(out, f"gwf-{run.manifest.name}")
@@ -157,10 +180,18 @@ def _export_gwf(source: str, stated: _Job, out: Path | None, as_json: bool) -> N
     _show(folder, [GRID_LOG_FILE], as_json)
 
 
-def _export_batsim(source: str, stated: _Job, out: Path | None, as_json: bool) -> None:
+def _export_batsim(source: str, stated: _Stated, out: Path | None, as_json: bool) -> None:
     run = read_run(Path(source))
     files = batsim_files(run)
     folder = _folder(out, f"batsim-{run.manifest.name}")
+    _write(folder, files)
+    _show(folder, list(files), as_json)
+
+
+def _export_trace(source: str, stated: _Stated, out: Path | None, as_json: bool) -> None:
+    path = Path(source)
+    files = trace_files(coallocation_trace([read_run(each) for each in _runs_in(path)]), stated.license_name)
+    folder = _folder(out, f"trace-{path.resolve().name}")
     _write(folder, files)
     _show(folder, list(files), as_json)
 
@@ -185,9 +216,10 @@ def _show(folder: Path, files: list[str], as_json: bool, beside: Mapping[str, ob
         say(f"Written: {', '.join(files)} in {folder}.")
 
 
-_FORMATS: Final[Mapping[str, Callable[[str, _Job, Path | None, bool], None]]] = {
+_FORMATS: Final[Mapping[str, Callable[[str, _Stated, Path | None, bool], None]]] = {
     "simgrid": _export_simgrid,
     "swf": _export_swf,
     "gwf": _export_gwf,
     "batsim": _export_batsim,
+    "trace": _export_trace,
 }

@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 from emulator.cli.main import app
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import TestbedError
+from emulator.model.project import PROJECT_ROOT
 from emulator.model.records import JobRow, Manifest, RunKind
 from emulator.runs.run_directory import RunDirectory
 
@@ -85,6 +86,7 @@ def test_a_runs_directory_stands_for_its_topology(tmp_path: Path, mini_run: str)
         ("swf", {"jobs.swf", "components.csv"}),
         ("gwf", {"jobs.gwf"}),
         ("batsim", {"workload.json", "jobs.csv"}),
+        ("trace", {"datapackage.json", "runs.csv", "jobs.csv", "components.csv"}),
     ],
 )
 def test_the_jobs_of_a_run_are_written(format_name: str, files: set[str], mini_run: str, tmp_path: Path) -> None:
@@ -100,9 +102,21 @@ def test_the_jobs_of_a_run_are_written(format_name: str, files: set[str], mini_r
     assert set(json.loads(shown.stdout)[0]["files"]) == files == {path.name for path in (tmp_path / "out").iterdir()}
 
 
+def test_a_trace_is_of_all_runs_in_a_directory(tmp_path: Path) -> None:
+    campaigns = PROJECT_ROOT / "docs/results/campaigns"
+    shown = run(str(campaigns), "--format", "trace", "--license", "CC-BY-4.0", "--out", str(tmp_path / "out"))
+    assert shown.exit_code == 0, shown.output
+    assert '"CC-BY-4.0"' in (tmp_path / "out/datapackage.json").read_text(encoding="utf-8")
+    text = (tmp_path / "out/runs.csv").read_text(encoding="utf-8")
+    assert {line.split(",")[0] for line in text.splitlines()[1:]} == {
+        path.parent.name for path in campaigns.glob("*/manifest.json")
+    }
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        (("das2", "--format", "trace"), "das2: is no run's directory"),
         (("das2", "--format", "swf"), "das2: is no run's directory"),
         (("das2", "--format", "gwf"), "das2: is no run's directory"),
         (("das2", "--format", "batsim"), "das2: is no run's directory"),
