@@ -169,6 +169,14 @@ def test_a_broker_killed_after_any_event_loses_no_job_and_runs_none_twice(tmp_pa
     assert states == set(JobState) - {JobState.FAILED}
 
 
+def waiting(setup: BrokerSetup) -> set[int]:
+    return {entry.job for entry in setup.broker.queue()}
+
+
+def jobs_in(setup: BrokerSetup, run: int, state: JobState) -> set[int]:
+    return {job.id for job in setup.broker.jobs(run) if job.state is state}
+
+
 def come_back(folder: Path, views: dict[int, JobView], run: int, request: RunRequest) -> None:
     setup = ComeBack(folder)
     try:
@@ -180,9 +188,8 @@ def come_back(folder: Path, views: dict[int, JobView], run: int, request: RunReq
         current = setup.broker.current_run()
         assert current is not None
         if current.state is RunState.RUNNING:
-            queued = {number for number, view in views.items() if view.state is JobState.QUEUED}
-            waiting = {entry.job for entry in setup.broker.queue()}
-            assert waiting == {job.id for job in setup.broker.jobs(run) if job.state is JobState.QUEUED} <= queued
+            setup.until(lambda: waiting(setup) == jobs_in(setup, run, JobState.QUEUED))  # it places jobs meanwhile
+            assert waiting(setup) <= {number for number, view in views.items() if view.state is JobState.QUEUED}
         end_all(setup)
         for number, view in views.items():
             ended = setup.broker.job(number)
