@@ -27,6 +27,12 @@ from workloads.local_jobs import LocalJob
 REACTION_HOST_S: Final = 1.0
 """Host seconds that it takes to have another dummy job run: so much earlier than its end each of them is replaced."""
 
+PATIENCE_HOST_S: Final = 3.0
+"""Host seconds within which a dummy job runs if its processors are idle; others were quicker for them if it does not.
+
+It is then cancelled, so that the controller injects another one where processors are idle.
+"""
+
 
 @dataclass(slots=True)
 class _Job:
@@ -38,6 +44,7 @@ class _Job:
     cluster: int
     processors: int
     length_s: float
+    runs_by_s: float
     is_running: bool = False
     is_cancelled: bool = False
     ends_s: float = math.inf
@@ -78,21 +85,24 @@ class BackgroundLoad:
         self._numbers = count(1)
         self._coming = next(self.local_jobs, None)
         self._reaction_s = self.dilation.emulated_duration_s(REACTION_HOST_S)
+        self._patience_s = self.dilation.emulated_duration_s(PATIENCE_HOST_S)
         self._ending_until_s = -math.inf
         self._watch = BandWatch(self.background.of(sum(self._sizes)), self.background.void_after_s, self.settling_s)
 
     @property
     def next_due_s(self) -> float:
-        """When the next local job is to be submitted, or the next dummy job replaced; infinity if neither."""
+        """When the next local job is to be submitted, or the next dummy job replaced or cancelled; infinity if none."""
         arrival_s = math.inf if self._coming is None else self._coming.arrival_s
-        ends_s = (job.ends_s for job in self._jobs.values() if _is_dummy(job) and job.ends_s > self._ending_until_s)
-        return min(arrival_s, min(ends_s, default=math.inf) - self._reaction_s)
+        dummies = [job for job in self._jobs.values() if _is_dummy(job)]
+        ends_s = min((job.ends_s for job in dummies if job.ends_s > self._ending_until_s), default=math.inf)
+        runs_by_s = min((job.runs_by_s for job in dummies if not job.is_running), default=math.inf)
+        return min(arrival_s, ends_s - self._reaction_s, runs_by_s)
 
     def advance(self, time_s: float) -> None:
         """Submit the local jobs that are due at `time_s`, and hold the load in its band, also when some will end."""
         while self._coming is not None and self._coming.arrival_s <= time_s:
             job = self._coming
-            self._submit(Account.LOCAL, job.cluster, job.processors, job.length_s)
+            self._submit(Account.LOCAL, job.cluster, job.processors, job.length_s, time_s)
             self._coming = next(self.local_jobs, None)
         self._act(time_s)
 
@@ -152,24 +162,30 @@ class BackgroundLoad:
 
     def _act(self, time_s: float) -> None:
         self._ending_until_s = time_s + self._reaction_s
+        for job in [job for job in self._jobs.values() if _is_dummy(job)]:
+            if not job.is_running and job.runs_by_s <= time_s:
+                self._cancel(job)
         for action in self._controller.decide(self._state(), self.rng):
             if isinstance(action, Injection):
-                self._submit(Account.DUMMY, action.cluster, action.processors, action.length_s)
+                self._submit(Account.DUMMY, action.cluster, action.processors, action.length_s, time_s)
             else:
-                job = next(job for job in self._jobs.values() if job.number == action.dummy)
-                job.is_cancelled = True
-                self.users.cancel(self._names[job.cluster], job.name)
+                self._cancel(next(job for job in self._jobs.values() if job.number == action.dummy))
         dummies_left = any(job.is_running and job.account is Account.DUMMY for job in self._jobs.values())
         self._watch.note(time_s, self.load, dummies_left=dummies_left)
         self._record(time_s)
 
-    def _submit(self, account: Account, cluster: int, processors: int, length_s: float) -> None:
+    def _submit(self, account: Account, cluster: int, processors: int, length_s: float, time_s: float) -> None:
         number = next(self._numbers)
         held = whole(processors, self._together)
-        job = _Job(f"{account.value}-{number}", number, account, cluster, held, length_s)
+        runs_by_s = time_s + self._patience_s
+        job = _Job(f"{account.value}-{number}", number, account, cluster, held, length_s, runs_by_s)
         self._jobs[job.name] = job
         host_length_s = self.dilation.host_duration_s(length_s)
         self.users.submit(self._names[cluster], job.name, account, processors, host_length_s)
+
+    def _cancel(self, job: _Job) -> None:
+        job.is_cancelled = True
+        self.users.cancel(self._names[job.cluster], job.name)
 
     def _state(self) -> BackgroundState:
         jobs = self._jobs.values()

@@ -15,7 +15,7 @@ from emulator.model.documents import validate
 from emulator.model.errors import RunFailed
 from emulator.model.records import BackgroundRow
 from emulator.model.topology import NodeUse, Topology
-from emulator.runs.background_load import REACTION_HOST_S, BackgroundLoad
+from emulator.runs.background_load import PATIENCE_HOST_S, REACTION_HOST_S, BackgroundLoad
 from emulator.runs.local_users import Account, Ended, JobState, Listed, Started, parsed
 from tests.unit.scripted_users import ScriptedUsers
 from workloads.local_jobs import LocalJob
@@ -42,7 +42,7 @@ class Driven:
         background = validate(
             {"band": [0.25, 0.5], "dummy": {"sizes": [1, 2, 4]}, **self.stated}, Background, source="background"
         )
-        self.users = ScriptedUsers(SIZES)
+        self.users = ScriptedUsers(dict(SIZES))
         self.users.open(lambda cluster, line: self.reports.append((cluster, line or "")))
         self.load = BackgroundLoad(
             background, self.topology, iter(self.local), numpy.random.default_rng(1), self.users,
@@ -78,6 +78,28 @@ def test_dummy_jobs_that_have_not_started_yet_are_not_submitted_again():
     submitted = len(driven.users.submitted)
     driven.load.advance(1.0)
     assert len(driven.users.submitted) == submitted
+
+
+@pytest.mark.parametrize("dilation", [1.0, 18.0])
+def test_dummy_jobs_whose_processors_others_took_are_cancelled_and_others_sent_where_processors_are_idle(dilation):
+    driven = Driven(dilation=dilation)
+    taken = MINI.cluster_names[:2]
+    for cluster in taken:
+        driven.users.processors[cluster] = 0
+    driven.load.advance(0.0)
+    driven.settle(0.0)
+    assert driven.held < 16
+    for cluster in taken:
+        assert driven.users.waiting[cluster]
+        driven.load.note_grid(cluster, 16, 0.0)
+    patience_s = PATIENCE_HOST_S / dilation
+    assert driven.load.next_due_s == pytest.approx(patience_s)
+    driven.load.advance(patience_s - 0.01)
+    assert driven.held < 16
+    driven.load.advance(patience_s)
+    driven.settle(patience_s)
+    assert 24 <= driven.held <= 32
+    assert not any(driven.users.waiting[cluster] for cluster in taken)
 
 
 def test_a_dummy_job_that_ends_is_replaced_once_the_load_is_below_the_band():
