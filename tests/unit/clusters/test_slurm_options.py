@@ -68,6 +68,10 @@ def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     return lambda program: (tmp_path / f"{program}.said").read_text().splitlines()
 
 
+OWN = f"t{os.getpid()}"
+"""A testbed's name that no test in another process uses: what ends holders goes by it, on all of the host."""
+
+
 def cluster(testbed: str = "t", **stated) -> SlurmCluster:
     head = Head(cluster="das", address="fs0.das.example", port=2222, user="alice", **stated)
     nowhere = Path("/nowhere")
@@ -90,20 +94,16 @@ def test_a_claim_states_nothing_that_its_head_does_not(said):
 @pytest.mark.parametrize("answer", ["Granted job allocation 7", "Pending job allocation 7"])
 def test_an_emulated_cluster_has_its_holders_beside_their_allocations(said, tmp_path, answer):
     (tmp_path / "salloc").write_text(SAY + f"sleep 0.05; echo 'salloc: {answer}' >&2; echo 'salloc: later' >&2\n")
-    assert cluster().claim("job-1-das", 6) == "7"
+    assert cluster(OWN).claim("job-1-das", 6) == "7"
     words = said("salloc")
-    assert {"--ntasks=6", "--job-name=t.job-1-das", "--kill-command=TERM"} <= set(words)
+    assert {"--ntasks=6", f"--job-name={OWN}.job-1-das", "--kill-command=TERM"} <= set(words)
     assert "note claimed" in words
 
 
 def test_a_claim_that_slurm_refuses_says_why(said, tmp_path):
     (tmp_path / "salloc").write_text("#!/bin/sh\necho 'salloc: error: Job submit failed: too many.' >&2; exit 1\n")
     with pytest.raises(ClaimFailed, match="'das' refused 6 processors: salloc: error: Job submit failed: too many"):
-        cluster().claim("job-1-das", 6)
-
-
-OWN = f"t{os.getpid()}"
-"""A testbed's name that no test in another process uses."""
+        cluster(OWN).claim("job-1-das", 6)
 
 
 @pytest.fixture
