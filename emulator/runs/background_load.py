@@ -28,9 +28,10 @@ REACTION_HOST_S: Final = 1.0
 """Host seconds that it takes to have another dummy job run: so much earlier than its end each of them is replaced."""
 
 PATIENCE_HOST_S: Final = 3.0
-"""Host seconds within which a dummy job runs if its processors are idle; others were quicker for them if it does not.
+"""Host seconds within which a dummy job starts if its processors are idle.
 
-It is then cancelled, so that the controller injects another one where processors are idle.
+One that has not started by then has lost them to another job. It is cancelled, so that the controller injects another
+one where processors are idle.
 """
 
 
@@ -44,7 +45,7 @@ class _Job:
     cluster: int
     processors: int
     length_s: float
-    runs_by_s: float
+    starts_by_s: float
     is_running: bool = False
     is_cancelled: bool = False
     ends_s: float = math.inf
@@ -95,8 +96,8 @@ class BackgroundLoad:
         arrival_s = math.inf if self._coming is None else self._coming.arrival_s
         dummies = [job for job in self._jobs.values() if _is_dummy(job)]
         ends_s = min((job.ends_s for job in dummies if job.ends_s > self._ending_until_s), default=math.inf)
-        runs_by_s = min((job.runs_by_s for job in dummies if not job.is_running), default=math.inf)
-        return min(arrival_s, ends_s - self._reaction_s, runs_by_s)
+        starts_by_s = min((job.starts_by_s for job in dummies if not job.is_running), default=math.inf)
+        return min(arrival_s, ends_s - self._reaction_s, starts_by_s)
 
     def advance(self, time_s: float) -> None:
         """Submit the local jobs that are due at `time_s`, and hold the load in its band, also when some will end."""
@@ -162,9 +163,9 @@ class BackgroundLoad:
 
     def _act(self, time_s: float) -> None:
         self._ending_until_s = time_s + self._reaction_s
-        for job in [job for job in self._jobs.values() if _is_dummy(job)]:
-            if not job.is_running and job.runs_by_s <= time_s:
-                self._cancel(job)
+        waiting = [job for job in self._jobs.values() if _is_dummy(job) and not job.is_running]
+        for job in (job for job in waiting if job.starts_by_s <= time_s):
+            self._cancel(job)
         for action in self._controller.decide(self._state(), self.rng):
             if isinstance(action, Injection):
                 self._submit(Account.DUMMY, action.cluster, action.processors, action.length_s, time_s)
@@ -177,8 +178,8 @@ class BackgroundLoad:
     def _submit(self, account: Account, cluster: int, processors: int, length_s: float, time_s: float) -> None:
         number = next(self._numbers)
         held = whole(processors, self._together)
-        runs_by_s = time_s + self._patience_s
-        job = _Job(f"{account.value}-{number}", number, account, cluster, held, length_s, runs_by_s)
+        starts_by_s = time_s + self._patience_s
+        job = _Job(f"{account.value}-{number}", number, account, cluster, held, length_s, starts_by_s)
         self._jobs[job.name] = job
         host_length_s = self.dilation.host_duration_s(length_s)
         self.users.submit(self._names[cluster], job.name, account, processors, host_length_s)
