@@ -10,6 +10,7 @@ from typing import Annotated, Final
 
 import typer
 
+from emulator.cli.campaign_options import NumericsOption
 from emulator.cli.completion import runs
 from emulator.cli.dilations import AUTO, DilationOption, EvenIfHopelessOption, parse_dilation
 from emulator.cli.estimate_tables import show_estimates
@@ -36,6 +37,7 @@ from emulator.measurement.extension import Measured, measure, resume
 from emulator.model.catalogue import topology_named
 from emulator.model.documents import validate
 from emulator.model.errors import InvalidInput, RunFailed, TestbedError, TestbedNotUp
+from emulator.model.job import Numerics
 from emulator.model.topology import Topology
 from emulator.model.traffic import parse_traffic
 from emulator.runs.container_testbed import testbed_named
@@ -106,6 +108,7 @@ def measure_factors(
     communication: CommunicationOption = False,
     as_coallocated: AsCoallocatedOption = False,
     processor_speed: ProcessorSpeedOption = 1.0,
+    numerics: NumericsOption = None,
     attribute: AttributeOption = False,
     check: CheckOption = False,
     dry_run: DryRunOption = False,
@@ -133,8 +136,8 @@ def measure_factors(
     stated = described | described_splits(splits, given_options(context)) | {
         "repeat": repeat, "on": names(on), "traffic": parse_traffic(traffic),
         "communication": communication, "as_coallocated": as_coallocated,
-        "processor_speed": processor_speed, "attribute": attribute, "check": check,
-        "dilation": parse_dilation(dilation),
+        "processor_speed": processor_speed, "numerics": numerics or Numerics.REAL,
+        "attribute": attribute, "check": check, "dilation": parse_dilation(dilation),
     }  # fmt: skip
     matrix = validate(stated, Matrix, source="measure")
     if dry_run:

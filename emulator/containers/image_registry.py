@@ -26,23 +26,24 @@ def there(prefix: str, reference: str) -> str:
     Raises:
         InvalidInput: if `prefix` names no folder of a registry.
     """
-    host, _, folder = prefix.partition("/")
-    if not host or not folder or folder.endswith("/") or "@" in prefix or ":" in folder or prefix != prefix.lower():
-        raise InvalidInput(f"{prefix!r} is no folder of a registry: name one such as registry.example:5000/group.")
+    _check_folder(prefix)
     return f"{prefix}/{reference.removeprefix(f'{IMAGE_REPOSITORY}/')}"
 
 
-def pull(client: docker.DockerClient, reference: str, observe: Observer) -> bool:
-    """Pull the image that is called `reference` here from the registry that the environment names.
-
-    Returns False if no registry is named, or it lacks the image.
+def named_folder() -> str:
+    """Return the registry's folder that the environment names; empty if it names none.
 
     Raises:
-        InvalidInput: if the environment names no folder of a registry.
+        InvalidInput: if what it names is no folder of a registry.
     """
     prefix = os.environ.get(PULLED_FROM, "")
-    if not prefix:
-        return False
+    if prefix:
+        _check_folder(prefix)
+    return prefix
+
+
+def pull(client: docker.DockerClient, reference: str, prefix: str, observe: Observer) -> bool:
+    """Pull the image that is called `reference` here from the registry's folder `prefix`; False if it is not there."""
     repository, _, tag = there(prefix, reference).rpartition(":")
     observe(ProgressStep("images", f"pulling {repository}"))
     try:
@@ -72,6 +73,12 @@ def push(client: docker.DockerClient, reference: str, prefix: str, observe: Obse
     except docker.errors.APIError as error:
         raise EngineUnavailable(f"{target} could not be pushed: {_said(error)}.") from error
     return target
+
+
+def _check_folder(prefix: str) -> None:
+    host, _, folder = prefix.partition("/")
+    if not host or not folder or folder.endswith("/") or "@" in prefix or ":" in folder or prefix != prefix.lower():
+        raise InvalidInput(f"{prefix!r} is no folder of a registry: name one such as registry.example:5000/group.")
 
 
 def _parts(reference: str) -> tuple[str, str]:

@@ -24,7 +24,7 @@ from emulator.containers.compose import ImageReferences
 from emulator.containers.concurrency import run_concurrently
 from emulator.containers.image_contents import IMAGE_LABEL, label_contents
 from emulator.containers.image_names import IMAGE_REPOSITORY, base_reference
-from emulator.containers.image_registry import pull, push
+from emulator.containers.image_registry import named_folder, pull, push
 from emulator.containers.progress import Observer, ProgressStep
 from emulator.containers.state import MAKING_IMAGES, exclusive
 from emulator.model.errors import EngineUnavailable
@@ -95,9 +95,10 @@ def ensure_images(client: docker.DockerClient, observe: Observer) -> ImageRefere
         InvalidInput: if the environment names no folder of a registry.
     """
     # One process at a time, since all make an image under the same passing name.
+    folder = named_folder()
     with exclusive(MAKING_IMAGES, wait=True):
         references = current_references(client)
-        if all(_exists(client, each) or pull(client, each, observe) for each in astuple(references)):
+        if all(_is_here(client, each, folder, observe) for each in astuple(references)):
             for each in astuple(references):
                 client.images.get(each).tag(each.rpartition(":")[0], tag=LATEST)
             return references
@@ -118,11 +119,12 @@ def push_images(client: docker.DockerClient, references: ImageReferences, prefix
     return [push(client, each, prefix, observe) for each in astuple(references)]
 
 
-def _exists(client: docker.DockerClient, reference: str) -> bool:
+def _is_here(client: docker.DockerClient, reference: str, folder: str, observe: Observer) -> bool:
+    """Return whether an image is on this engine, pulled from a registry's `folder` if one is named."""
     try:
         client.images.get(reference)
     except docker.errors.ImageNotFound:
-        return False
+        return bool(folder) and pull(client, reference, folder, observe)
     return True
 
 

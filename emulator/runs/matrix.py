@@ -21,7 +21,14 @@ from emulator.model.counts import number_of
 from emulator.model.documents import DocumentModel, validate
 from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.interconnects import WhichInterconnect
-from emulator.model.job import MAX_COMPONENT_PROCESSORS, ArgumentName, JobName, JobSpecification, ProcessorSpeed
+from emulator.model.job import (
+    MAX_COMPONENT_PROCESSORS,
+    ArgumentName,
+    JobName,
+    JobSpecification,
+    Numerics,
+    ProcessorSpeed,
+)
 from emulator.model.processor import Processor
 from emulator.model.request import RequestKind
 from emulator.model.topology import Name, Topology
@@ -51,8 +58,9 @@ class Matrix(DocumentModel):
     them, part by part; one that is named twice gets two parts. Empty: the topology's order. `traffic` is background
     traffic on access links (`model.traffic`). `arguments` go to every application, `own_arguments` to the one named.
     With `communication` every cell is run synchronized too, with `as_coallocated` one cluster also over the
-    interconnect of co-allocated jobs. `processor_speed` divides what computing takes. With `attribute` the control runs
-    are made that split each extension factor into parts, with `check` all is repeated at twice the dilation.
+    interconnect of co-allocated jobs. `processor_speed` divides what computing takes. With sampled `numerics` most
+    iterations take their time without computing. With `attribute` the control runs are made that split each extension
+    factor into parts, with `check` all is repeated at twice the dilation.
     """
 
     applications: Annotated[tuple[Name, ...], Field(min_length=1)]
@@ -70,6 +78,7 @@ class Matrix(DocumentModel):
     communication: bool = False
     as_coallocated: bool = False
     processor_speed: ProcessorSpeed = 1.0
+    numerics: Numerics = Numerics.REAL
     attribute: bool = False
     check: bool = False
 
@@ -345,6 +354,7 @@ def _specification(
             "clusters": tuple(names[:clusters]),
             "interconnect": variant.interconnect,
             "processor_speed": matrix.processor_speed,
+            "numerics": matrix.numerics,
         },
         JobSpecification,
         source="measure",

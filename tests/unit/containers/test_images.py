@@ -133,11 +133,6 @@ def test_what_names_no_folder_of_a_registry_is_refused(prefix: str) -> None:
         image_registry.there(prefix, "multicluster-testbed/node:0a1b")
 
 
-def test_nothing_is_pulled_unless_a_registry_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("TESTBED_IMAGES", raising=False)
-    assert not image_registry.pull(SimpleNamespace(), "multicluster-testbed/node:0a1b", lambda step: None)
-
-
 class Registry:
     """An engine without images, and a registry that has those whose repository is in `held`; nothing can be built."""
 
@@ -166,6 +161,24 @@ def test_what_a_registry_has_is_pulled_and_not_built(monkeypatch: pytest.MonkeyP
         *(references.node, references.wan, references.broker),
         *(f"multicluster-testbed/{name}:dev" for name in ("node", "wan", "broker")),
     }
+
+
+def test_nothing_is_pulled_unless_a_registry_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TESTBED_IMAGES", raising=False)
+    monkeypatch.setattr(base_image, "ensure", lambda client, observe: pytest.fail("the base is made"))
+    client = Registry({f"registry.example/group/{name}" for name in ("node", "wan", "broker")})
+    with pytest.raises(pytest.fail.Exception, match="the base is made"):
+        ensure_images(client, lambda step: None)
+    assert not client.here
+
+
+def test_a_wrong_name_of_a_registry_is_refused_even_if_nothing_would_be_pulled(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Registry({f"registry.example/group/{name}" for name in ("node", "wan", "broker")})
+    monkeypatch.setenv("TESTBED_IMAGES", "registry.example/group")
+    ensure_images(client, lambda step: None)
+    monkeypatch.setenv("TESTBED_IMAGES", "registry.example")
+    with pytest.raises(InvalidInput, match=r"^'registry\.example' is no folder of a registry"):
+        ensure_images(client, lambda step: None)
 
 
 def test_what_a_registry_lacks_is_built(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import pytest
 from emulator.model.catalogue import equal_clusters, topology_named
 from emulator.model.documents import validate
 from emulator.model.errors import ImpossibleRequest, InvalidInput, UnknownName
+from emulator.model.job import Numerics
 from emulator.model.processor import Processor
 from emulator.runs.matrix import Matrix, Problem, default_iterations, lay_out
 
@@ -151,6 +152,15 @@ def test_one_cluster_may_be_run_over_the_interconnect_of_coallocated_jobs_too():
 def test_the_processors_speed_goes_to_every_job():
     cells = lay_out(matrix(processor_speed=60), MINI).cells
     assert {cell.specification.processor_speed for cell in cells} == {60}
+
+
+def test_every_job_samples_its_numerics_if_that_is_asked_for():
+    assert {cell.specification.numerics for cell in lay_out(matrix(), MINI).cells} == {Numerics.REAL}
+    assert {cell.specification.numerics for cell in lay_out(matrix(numerics="sampled"), MINI).cells} == {
+        Numerics.SAMPLED
+    }
+    with pytest.raises(InvalidInput, match="measure: numerics"):
+        matrix(numerics="guessed")
 
 
 def test_an_application_without_a_grid_has_one_problem_whatever_the_grids():
