@@ -8,17 +8,18 @@ processor would have needed. Where things are:
 - Knowing an application without running it: `registry` has a descriptor for each, `descriptor` says what those hold.
 - The applications, one file each: `poisson`, `laplace`, `heat`, `ensflow`, `synthetic`. Ensflow's parts are `basin`
   (the ocean's grid), `ocean` (its states), `ensemble` (who has which members), `kalman` (the filter), `assimilation`
-  (the filter over all ranks); Synthetic's is `content`, messages that tell where they come from. `kernels` holds the
-  compiled updates.
+  (the filter over all ranks); Synthetic's are `content`, messages that tell where they come from, and `partners`, who
+  sends to whom. `kernels` holds the compiled updates.
 - Who owns what: `grid` says which process owns which points and talks to whom, `tree` who reports to whom.
 - Failing: `failing` ends a whole job with one sentence.
 - Messages: `messaging` sends one rank's, paced to an `interconnect`, and wakes other ranks by `doorbells`. `exchange`
   moves the borders between neighbours, `collectives` is what all ranks do together.
+- Nodes that tasks share in time: `shared_pacing` paces a rank there, and `arbiter` is the program that it asks.
 - Measuring: `setting` says how a job runs, `counters` what a rank counts, `phase_clock` closes the phases of a loop,
   `numerics` says which of them compute, and `wide_area_bytes` asks the kernel what the ranks' connections carried.
 - Results: `timeline` has the barriers and the events that rank 0 reports, `record` the result that is printed,
   `solution` the computed solution: its distance from the known one, and a file of it.
 
-Of the emulator only the clock, the units, the costs of a point and the errors are imported: this must run in a node
-with little installed.
+Of the emulator only the clock, the units, the costs of a point, time sharing and the errors are imported: this must run
+in a node with little installed.
 """

@@ -104,7 +104,7 @@ class PhaseCount:
     """The number of ended phases, the number of late ones, and by how much those were late (host seconds).
 
     `overshoots` counts phases by how far past their ends they ended, within the tolerance or not, in the classes
-    between `OVERSHOOT_EDGES_HOST_S`.
+    between `OVERSHOOT_EDGES_HOST_S`. `host_wait_ns` is how long phases waited for a processor that others had.
     """
 
     phases: int = 0
@@ -112,6 +112,17 @@ class PhaseCount:
     host_lateness_sum_s: float = 0.0
     host_lateness_max_s: float = 0.0
     overshoots: list[int] = field(default_factory=lambda: [0] * (len(OVERSHOOT_EDGES_HOST_S) + 1))
+    host_wait_ns: int = 0
+
+    def add(self, phase: Phase, host_late_ns: int) -> None:
+        """Count a phase that ended `host_late_ns` after its end."""
+        self.phases += 1
+        self.overshoots[bisect_right(_OVERSHOOT_EDGES_NS, host_late_ns)] += 1
+        if host_late_ns > phase.host_tolerance_ns:
+            self.late_phases += 1
+            host_late_s = seconds_from_nanoseconds(host_late_ns)
+            self.host_lateness_sum_s += host_late_s
+            self.host_lateness_max_s = max(self.host_lateness_max_s, host_late_s)
 
 
 class Pacer(Protocol):
@@ -127,9 +138,19 @@ class Pacer(Protocol):
         """Make a kind of phase that lasts `emulated_s`; make it once, use it for each such phase."""
         ...
 
+    def begin(self, phase: Phase, host_started_ns: int) -> None:
+        """Note that a phase begins, before its real work; a phase that is only finished begins there."""
+        ...
+
     def finish(self, phase: Phase, host_started_ns: int) -> int:
         """Wait for the end of a phase that began at `host_started_ns`; return its end (both of `monotonic_ns`)."""
         ...
+
+
+def dilated_phase(dilation: Dilation, emulated_s: float) -> Phase:
+    """Return a phase of `emulated_s`; its tolerance is `host_tolerance_s`."""
+    host_s = dilation.host_duration_s(emulated_s)
+    return Phase(nanoseconds(host_s), nanoseconds(host_tolerance_s(host_s)))
 
 
 class DilatedPacer:
@@ -146,8 +167,10 @@ class DilatedPacer:
 
     def phase(self, emulated_s: float) -> Phase:
         """Make a phase of `emulated_s`; its tolerance is `host_tolerance_s`."""
-        host_s = self._dilation.host_duration_s(emulated_s)
-        return Phase(nanoseconds(host_s), nanoseconds(host_tolerance_s(host_s)))
+        return dilated_phase(self._dilation, emulated_s)
+
+    def begin(self, phase: Phase, host_started_ns: int) -> None:
+        """Do nothing: a processor of the rank's own is there."""
 
     def finish(self, phase: Phase, host_started_ns: int) -> int:
         """Sleep until the phase's end, less the lead, and count the phase; return its end's timestamp."""
@@ -159,18 +182,8 @@ class DilatedPacer:
                 self._sleep_until(host_wake_ns - _EARLY_HOST_NS)
             self._sleep_until(host_wake_ns)
             host_now_ns = time.monotonic_ns()
-        self._count(phase, max(0, host_now_ns - host_end_ns))
+        self.count.add(phase, max(0, host_now_ns - host_end_ns))
         return host_end_ns
-
-    def _count(self, phase: Phase, host_late_ns: int) -> None:
-        count = self.count
-        count.phases += 1
-        count.overshoots[bisect_right(_OVERSHOOT_EDGES_NS, host_late_ns)] += 1
-        if host_late_ns > phase.host_tolerance_ns:
-            count.late_phases += 1
-            host_late_s = seconds_from_nanoseconds(host_late_ns)
-            count.host_lateness_sum_s += host_late_s
-            count.host_lateness_max_s = max(count.host_lateness_max_s, host_late_s)
 
 
 class NativePacer:
@@ -183,6 +196,9 @@ class NativePacer:
     def phase(self, emulated_s: float) -> Phase:
         """Make a phase of no set length."""
         return Phase(0, 0)
+
+    def begin(self, phase: Phase, host_started_ns: int) -> None:
+        """Do nothing."""
 
     def finish(self, phase: Phase, host_started_ns: int) -> int:
         """Count the phase and return the present timestamp."""

@@ -97,6 +97,7 @@ class PhaseClock:
 
     def compute(self, update: Callable[[], Result], phase: Phase) -> Result:
         """Run the kernel, sometimes sampling its CPU time, and wait until the emulated processor has done it."""
+        self._pacer.begin(phase, self._phase_started_ns)
         sampled = self._sampled
         if sampled is not None and sampled.has(update) and not computes(len(self._times.iterations_ns)):
             self.end_compute(phase)

@@ -63,6 +63,7 @@ def gather_record(
         "cache_bytes": profile.cache_bytes if profile else None,
         "iterations": len(iterating.iterations_ns),
         **_emulated_times(setting.dilation, iterating, all_times),
+        "processor_wait_s": _processor_waits(setting.dilation, counts),
         "phases": sum(rank_count.phases for rank_count in counts),
         "late_phases": sum(rank_count.late_phases for rank_count in counts),
         "overshoots": {
@@ -107,6 +108,12 @@ def _emulated_times(dilation: Dilation, times: HostTimes, all_times: list[HostTi
         "barrier_s": over_ranks(lambda rank_times: rank_times.barrier_ns),
         **_communication(emulated_s, times, all_times),
     }
+
+
+def _processor_waits(dilation: Dilation, counts: list[PhaseCount]) -> dict[str, float]:
+    """Return how long ranks waited for a processor that others had; nothing unless tasks share nodes."""
+    waits_s = [dilation.emulated_duration_s(seconds_from_nanoseconds(count.host_wait_ns)) for count in counts]
+    return {"max": max(waits_s), "mean": sum(waits_s) / len(waits_s)}
 
 
 def _communication(

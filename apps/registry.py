@@ -39,6 +39,7 @@ TESTBED_ARGUMENTS: Final = frozenset(
         "far-delays-s",
         "far-stretch",
         "numerics",
+        "shared-nodes",
     }
 )
 """Arguments that the testbed sets, or that have no meaning where a job runs."""

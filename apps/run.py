@@ -80,6 +80,8 @@ def _add_common_arguments(parser: argparse.ArgumentParser) -> None:
         help="what the application's update of a point costs relative to Poisson's (%(default)s)")  # fmt: skip
     add("--numerics", choices=NUMERICS, default=REAL,
         help="sampled: most iterations are paced and communicate, but do not compute (%(default)s)")  # fmt: skip
+    add("--shared-nodes", metavar="NODE,NODE,..",
+        help="the node of each rank, where tasks share nodes in time (default: a processor for each rank)")  # fmt: skip
     add("--interconnect", metavar="NAME:latency_s:rate_mbit:message_s",
         help="pace messages inside clusters to this interconnect (default: shared memory, unpaced)")  # fmt: skip
     add("--collectives", choices=PATTERNS, default="tree", help="the pattern of collectives (%(default)s)")
@@ -120,6 +122,7 @@ def read_setting(arguments: argparse.Namespace, processes: int) -> JobSetting:
         () if arguments.far_delays_s is None else _seconds("--far-delays-s", arguments.far_delays_s),
         arguments.far_stretch,
         sampled=arguments.numerics == SAMPLED,
+        shared_nodes=() if arguments.shared_nodes is None else tuple(arguments.shared_nodes.split(",")),
     )
 
 
@@ -160,7 +163,6 @@ def run(communicator: MPI.Comm, arguments: argparse.Namespace, options: object) 
         TestbedError: at every rank alike.
     """
     from apps.application import Application, JobContext
-    from apps.kernels.messages import sleep_until
     from apps.record import gather_record
     from apps.timeline import pass_finish_barrier, pass_start_barrier, report_event
     from apps.wide_area_bytes import gather_wide_area_bytes
@@ -169,7 +171,7 @@ def run(communicator: MPI.Comm, arguments: argparse.Namespace, options: object) 
     setting = read_setting(arguments, communicator.size)
     if setting.sampled and getattr(options, "tolerance", 0.0) > 0.0:
         raise InvalidInput("--numerics sampled has no solution to converge to: set --tolerance 0 and the iterations.")
-    pacer: Pacer = DilatedPacer(setting.dilation, sleep_until) if setting.profile else NativePacer()
+    pacer = _pacer(setting, communicator.rank)
     job = JobContext.of_rank(communicator, setting, pacer)
     application: Application = getattr(import_module(descriptor.module), descriptor.class_name)(job, options)
     job.messenger.connect()
@@ -187,3 +189,16 @@ def run(communicator: MPI.Comm, arguments: argparse.Namespace, options: object) 
     if record is not None:
         report = {"application": arguments.application, **results, **record, "wide_area_bytes": crossed}
         report_event("result", record=report)
+
+
+def _pacer(setting: JobSetting, rank: int) -> Pacer:
+    """Return the pacer of a rank: of a processor of its own, of one that it shares, or of none that is emulated."""
+    if setting.profile is None:
+        return NativePacer()
+    if setting.shared_nodes:
+        from apps.shared_pacing import SharedPacer
+
+        return SharedPacer(setting.dilation, setting.shared_nodes[rank])
+    from apps.kernels.messages import sleep_until
+
+    return DilatedPacer(setting.dilation, sleep_until)

@@ -24,11 +24,13 @@ class JobSetting:
     paced. A component fills nodes of its cluster with `per_node` ranks each; a single number holds for all components.
     Collectives follow `pattern`. A message between clusters takes `far_stretch` times as long as the wide area's delay;
     `far_delays_s` holds the delays if that is more than once, for each ordered pair of clusters, as `permutations` has
-    them. With `sampled` numerics most iterations do not compute.
+    them. With `sampled` numerics most iterations do not compute. `shared_nodes` names the node of each rank where tasks
+    share nodes in time; empty elsewhere.
 
     Raises:
         InvalidInput: if the weight or the ranks of a node are not positive, a delay or the stretch cannot be, there are
-            not as many numbers of ranks as components, or numerics are sampled on unpaced processors.
+            not as many numbers of ranks as components or not as many nodes as ranks, or unpaced processors are shared
+            or sample their numerics.
     """
 
     dilation: Dilation
@@ -42,6 +44,7 @@ class JobSetting:
     far_delays_s: tuple[float, ...] = ()
     far_stretch: float = 1.0
     sampled: bool = False
+    shared_nodes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0.0 < self.weight < math.inf:
@@ -57,6 +60,17 @@ class JobSetting:
         if self.sampled and self.profile is None:
             raise InvalidInput(
                 "--numerics sampled needs paced processors: native ones take the time of their numerics."
+            )
+        self._check_shared_nodes()
+
+    def _check_shared_nodes(self) -> None:
+        if not self.shared_nodes:
+            return
+        if self.profile is None:
+            raise InvalidInput("--shared-nodes needs paced processors: native ones are shared as the host does it.")
+        if len(self.shared_nodes) != sum(self.components):
+            raise InvalidInput(
+                f"--shared-nodes names the node of each of {sum(self.components)} ranks, not {len(self.shared_nodes)}."
             )
 
     def _check_far(self) -> None:

@@ -7,6 +7,7 @@ numbers. Messages are real and their content is checked: it identifies sender, r
 
 Patterns: `neighbours`, as Poisson's border exchange on its process grid; `all-to-all`, a message from every rank to
 every other; `master-worker`, a message from every other rank to rank 0, and its answer to each when all have come;
+`pairs`, `ring` and `sweep` as in `apps.partners`, of which the first and the last change from iteration to iteration;
 `none`.
 """
 
@@ -26,10 +27,11 @@ from apps.counters import HostTimes
 from apps.grid import ProcessGrid
 from apps.messaging import Messages
 from apps.pacing import Phase
+from apps.partners import partners, pattern_period
 from apps.registry import SYNTHETIC
 from emulator.model.errors import InvalidInput, RunFailed
 
-Pattern = Literal["neighbours", "all-to-all", "master-worker", "none"]
+Pattern = Literal["neighbours", "all-to-all", "master-worker", "pairs", "ring", "sweep", "none"]
 PATTERNS: tuple[Pattern, ...] = get_args(Pattern)
 BYTES_PER_VALUE = 8
 
@@ -111,20 +113,22 @@ class Round:
     senders: tuple[int, ...]
 
 
-def rounds_of(pattern: Pattern, rank: int, size: int) -> tuple[Round, ...]:
-    """Return the rounds of messages of `rank` of `size` in each iteration; a round waits for the one before."""
-    # Each rank begins with its next one, so that not all of them begin with the same.
-    others = tuple((rank + step) % size for step in range(1, size))
-    if pattern == "none" or not others:
-        return ()
-    if pattern == "all-to-all":
-        return (Round(others, others),)
+def rounds_of(pattern: Pattern, rank: int, size: int) -> tuple[tuple[Round, ...], ...]:
+    """Return the rounds of messages of `rank` of `size` for as many iterations as it takes until they repeat.
+
+    A round waits for the one before.
+    """
+    if pattern == "none" or size == 1:
+        return ((),)
     if pattern == "master-worker":
+        others = tuple(range(1, size))
         ask, answer = Round((0,), ()), Round((), (0,))
-        return (ask, answer) if rank > 0 else (Round((), others), Round(others, ()))
-    beside = ProcessGrid.of_processes(size).neighbours(rank)
-    near = tuple(other for other in (beside.top, beside.bottom, beside.left, beside.right) if other is not None)
-    return (Round(near, near),)
+        return ((ask, answer) if rank > 0 else (Round((), others), Round(others, ())),)
+    if pattern == "neighbours":
+        beside = ProcessGrid.of_processes(size).neighbours(rank)
+        near = tuple(other for other in (beside.top, beside.bottom, beside.left, beside.right) if other is not None)
+        return ((Round(near, near),),)
+    return tuple((Round(*partners(pattern, rank, step, size)),) for step in range(pattern_period(pattern, size)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +149,8 @@ class Synthetic:
         self._options, self._communicator = options, job.communicator
         rank, size = job.communicator.rank, job.communicator.size
         self._rounds = [
-            self._make_round(job, number, exchanged)
-            for number, exchanged in enumerate(rounds_of(options.pattern, rank, size))
+            [self._make_round(job, number, exchanged) for number, exchanged in enumerate(rounds)]
+            for rounds in rounds_of(options.pattern, rank, size)
         ]
         values = options.collective_bytes // BYTES_PER_VALUE
         self._sum, self._reduction = CheckedSum(rank, size, values), job.reduction(values, "sum")
@@ -160,7 +164,7 @@ class Synthetic:
         clock.begin()
         for iteration in range(1, self._options.iterations + 1):
             clock.compute(self._update, self._phase)
-            for exchanged in self._rounds:
+            for exchanged in self._rounds[(iteration - 1) % len(self._rounds)]:
                 exchanged.run(iteration)
             clock.end_exchange()
             if every is not None and iteration % every == 0:
@@ -178,10 +182,10 @@ class Synthetic:
         Raises:
             RunFailed: at every rank alike, if a message or a sum was not what it should have been.
         """
-        sent = sum(len(exchanged.content.outgoing) for exchanged in self._rounds) * self._options.iterations
-        mistaken = sum(exchanged.content.mistaken for exchanged in self._rounds)
-        counts = self._communicator.allgather((sent, mistaken, self._sum.mistaken))
-        for exchanged in self._rounds:
+        exchanges = [exchanged for rounds in self._rounds for exchanged in rounds]
+        mistaken = sum(exchanged.content.mistaken for exchanged in exchanges)
+        counts = self._communicator.allgather((self._messages_sent(), mistaken, self._sum.mistaken))
+        for exchanged in exchanges:
             exchanged.messages.free()
         self._reduction.free()
         messages, mistaken_messages, mistaken_sums = (sum(column) for column in zip(*counts, strict=True))
@@ -201,6 +205,12 @@ class Synthetic:
             "messages": messages,
             "message_bytes_sent": messages * options.message_bytes,
         }
+
+    def _messages_sent(self) -> int:
+        """Count the messages that this rank sent in all iterations."""
+        of_step = [sum(len(exchanged.content.outgoing) for exchanged in rounds) for rounds in self._rounds]
+        whole, rest = divmod(self._options.iterations, len(of_step))
+        return whole * sum(of_step) + sum(of_step[:rest])
 
     def _make_round(self, job: JobContext, number: int, exchanged: Round) -> _CheckedRound:
         length = self._options.message_bytes // BYTES_PER_VALUE

@@ -6,68 +6,20 @@ communicates more. So 2 tasks have the upper end of each range, 8 the lower, and
 
 A program is a number of equal steps. In each, a task computes, sends its messages, and waits for those of its partners.
 The messages are so large that a task that has its processor and its network interface to itself computes for exactly
-the stated share of the time. The patterns are those of the NAS benchmarks in outline: CG exchanges vectors with
-partners at distances that are powers of two in turn, IS sends keys from all to all, MG exchanges borders with both
-neighbours of a ring, and BT sweeps along the ring and back. The steps follow the benchmarks too, for class B: a step is
-three of the 75 x 25 inner iterations of CG, one of the 10 iterations of IS, one of about 12 exchanges in each of the 20
-cycles of MG, and three of the six sweeps in each of the 200 iterations of BT.
+the stated share of the time. The patterns are those of the NAS benchmarks in outline (`apps.partners`). The steps
+follow the benchmarks too, for class B: a step is three of the 75 x 25 inner iterations of CG, one of the 10 iterations
+of IS, one of about 12 exchanges in each of the 20 cycles of MG, and three of the six sweeps in each of the 200
+iterations of BT.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from apps.partners import PATTERNS
 from emulator.model.errors import InvalidInput, UnknownName
-
-Partners = tuple[tuple[int, ...], tuple[int, ...]]
-"""The ranks that a task sends to in a step, and those that it receives from."""
-
-
-def pairs(rank: int, step: int, tasks: int) -> Partners:
-    """Return the partners at a distance that is the step's power of two."""
-    distance = 1 << (step % (tasks - 1).bit_length())
-    return ((rank + distance) % tasks,), ((rank - distance) % tasks,)
-
-
-def all_to_all(rank: int, step: int, tasks: int) -> Partners:
-    """Return all other tasks, the next rank first, so that not all send to the same task at once."""
-    others = tuple((rank + distance) % tasks for distance in range(1, tasks))
-    return others, others
-
-
-def neighbours(rank: int, step: int, tasks: int) -> Partners:
-    """Return both neighbours of a ring; in a ring of two they are one."""
-    both = tuple(dict.fromkeys(((rank + 1) % tasks, (rank - 1) % tasks)))
-    return both, both
-
-
-def sweep(rank: int, step: int, tasks: int) -> Partners:
-    """Return the next neighbour of a ring in even steps, the one before in odd ones."""
-    after, before = ((rank + 1) % tasks,), ((rank - 1) % tasks,)
-    return (before, after) if step % 2 else (after, before)
-
-
-PATTERNS: Final[dict[str, Callable[[int, int, int], Partners]]] = {
-    "pairs": pairs,
-    "all-to-all": all_to_all,
-    "neighbours": neighbours,
-    "sweep": sweep,
-}
-
-
-def partners(pattern: str, rank: int, step: int, tasks: int) -> Partners:
-    """Return the tasks that `rank` of `tasks` sends to and receives from in a step; none if it is the only task."""
-    return PATTERNS[pattern](rank, step, tasks) if tasks > 1 else ((), ())
-
-
-def pattern_period(pattern: str, tasks: int) -> int:
-    """Return after how many steps the partners repeat."""
-    if pattern == "pairs":
-        return max(1, (tasks - 1).bit_length())
-    return 2 if pattern == "sweep" else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +52,7 @@ PROGRAMS: Final = {
     for program in (
         Program("cg", "pairs", 625, Between(55, 120), Between(67, 75), Between(37, 51)),
         Program("is", "all-to-all", 10, Between(70, 260), Between(58, 69), Between(40, 205)),
-        Program("mg", "neighbours", 240, Between(60, 220), Between(82, 89), Between(26, 240)),
+        Program("mg", "ring", 240, Between(60, 220), Between(82, 89), Between(26, 240)),
         Program("bt", "sweep", 400, Between(7, 60), Between(85, 93), Between(90, 180)),
     )
 }

@@ -58,7 +58,7 @@ def like_run(path: Path, times: Times = Times.MODEL, factors: FactorTable | floa
         InvalidInput: if there is no campaign's directory, it was cut short, or the times of its jobs are unknown.
     """
     run = read_run(path)
-    campaign, arrivals = _campaign_of(run), _arrivals_of(run)
+    campaign, arrivals = campaign_of(run), arrivals_of(run)
     topology, scale = run.manifest.topology, campaign.time_scale
     if times is Times.RUN:
         _check_measured(run)
@@ -100,7 +100,7 @@ def like_run(path: Path, times: Times = Times.MODEL, factors: FactorTable | floa
     )
 
 
-def _campaign_of(run: RunRecords) -> Campaign:
+def campaign_of(run: RunRecords) -> Campaign:
     """Return the campaign that a run was of.
 
     Raises:
@@ -117,7 +117,7 @@ def _campaign_of(run: RunRecords) -> Campaign:
     return recorded_campaign(manifest.workload, source=f"{run.path / MANIFEST_FILE}: workload")
 
 
-def _arrivals_of(run: RunRecords) -> list[Arrival]:
+def arrivals_of(run: RunRecords) -> list[Arrival]:
     arrivals = read_schedule(run.path / SCHEDULE_FILE)
     if len(arrivals) != run.manifest.jobs:
         raise InvalidInput(

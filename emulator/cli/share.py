@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from emulator.cli.compiling import compile_simulator
+from emulator.cli.completion import runs
+from emulator.cli.matrix_options import given_options
 from emulator.cli.options import JsonOption
 from emulator.cli.tables import show_rows
 from emulator.model.errors import InvalidInput
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 DRAWN: Final = "drawn"
 NO_USERS: Final = "none"
 PERCENT: Final = 100.0
+_WITH_LIKE: Final = {"like", "jobs_out", "seed", "as_json"}
+"""The options that go with --like; the run says all else."""
 
 PolicyOption = Annotated[
     str,
@@ -54,6 +58,14 @@ ComponentsOption = Annotated[
 ]
 JobsOption = Annotated[int | None, typer.Option(help="Number of jobs of SIT and DIT.", show_default="90")]
 JobsOutOption = Annotated[Path | None, typer.Option(help="Where to write the outcome of each job (JSON lines).")]
+LikeOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="RUN",
+        help="Simulate the jobs of a live run on nodes shared in time, and show both.",
+        autocompletion=runs,
+    ),
+]
 SeedOption = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]
 
 
@@ -63,7 +75,8 @@ def register(app: typer.Typer) -> None:
 
 
 def share(
-    workload: Annotated[str, typer.Argument(help="SIT, DIT, or a list of jobs FILE.jsonl.")],
+    context: typer.Context,
+    workload: Annotated[str | None, typer.Argument(help="SIT, DIT, or a list of jobs FILE.jsonl.")] = None,
     policy: PolicyOption = "3dbf-light",
     rule: RuleOption = "ccs",
     topology: TopologyOption = "cisne",
@@ -75,6 +88,7 @@ def share(
     components: ComponentsOption = 1,
     jobs: JobsOption = None,
     jobs_out: JobsOutOption = None,
+    like: LikeOption = None,
     seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:
@@ -82,18 +96,48 @@ def share(
 
     Example: testbed share SIT --policy 3dbf-light --rule ccs --seed 3
     """
+    if like is not None:
+        refused = given_options(context) - _WITH_LIKE
+        if refused:
+            raise InvalidInput(f"--like: the run says it all; leave out {', '.join(sorted(refused))}.")
+        _share_like(like, jobs_out, seed, as_json=as_json)
+        return
+    if workload is None:
+        raise InvalidInput("State a workload: SIT, DIT or a list of jobs FILE.jsonl (or a live run with --like).")
+    setting = _setting(topology, policy, rule, mpl, contract, local_users, seed)
+    submitted = _jobs(workload, jobs, seed, interarrival_factor, estimate_factor, components)
+    row = _simulated(setting, submitted, jobs_out)
+    show_rows([row], as_json=as_json, title=f"{workload} under {setting.composition.name}, {setting.rule.name}")
+
+
+def _share_like(like: Path, jobs_out: Path | None, seed: int, *, as_json: bool) -> None:
+    """Simulate what a live run did under the node selection of its Slurm, and show both."""
+    from emulator.campaigns.shared_like_run import shared_like_run
+    from emulator.model.time_sharing.rules import rule_named
+    from emulator.policies.nodes.compositions import composition_named
+    from emulator.policies.nodes.limits import NodeLimits
+    from emulator.simulator.time_shared.simulation import SharedSetting
+
+    run = shared_like_run(like)
+    most_jobs = run.topology.clusters[0].processors_per_node
+    composition = replace(composition_named("normal"), most_jobs=most_jobs)
+    setting = SharedSetting(run.topology, (), composition, NodeLimits(most_jobs), rule_named(run.rule), seed)
+    live, simulated = asdict(run.live), _simulated(setting, run.jobs, jobs_out)
+    rows = [{"driver": "live", **live}, {"driver": "simulated", **{key: simulated[key] for key in live}}]
+    show_rows(rows, as_json=as_json, title=f"{like.name} under {setting.composition.name}, {setting.rule.name}")
+
+
+def _simulated(setting: SharedSetting, jobs: list[SharedNodeJob], jobs_out: Path | None) -> dict[str, Any]:
+    """Simulate jobs, write their outcomes if a file is named, and return the row that describes the simulation."""
     compile_simulator()
     from emulator.simulator.time_shared.simulation import simulate_shared
 
-    setting = _setting(topology, policy, rule, mpl, contract, local_users, seed)
-    submitted = _jobs(workload, jobs, seed, interarrival_factor, estimate_factor, components)
     began_s = time.perf_counter()
-    result = simulate_shared(setting, submitted)
+    result = simulate_shared(setting, jobs)
     host_s = time.perf_counter() - began_s
     if jobs_out is not None:
         _write_outcomes(result, jobs_out)
-    row = {**_row(result), "times_real_time": result.makespan_s / host_s}
-    show_rows([row], as_json=as_json, title=f"{workload} under {setting.composition.name}, {setting.rule.name}")
+    return {**_row(result), "times_real_time": result.makespan_s / host_s}
 
 
 def _setting(

@@ -52,6 +52,8 @@ def holding_command(head: Head, name: str, processors: int) -> str:
     """
     wanted = f"--job-name={shlex.quote(name)} --ntasks={processors} --cpus-per-task=1 --chdir=/tmp"
     wanted += partition_option(head)
+    if head.spreads:
+        wanted += f" --nodes=1-{processors}"
     if not head.real:
         return _HOLD_AT_ONCE.format(wanted=wanted)
     return " ".join(

@@ -50,9 +50,10 @@ class NodeShare:
 class Part:
     """A job's share of one cluster, once claimed: where its ranks are to be started, and how many.
 
-    `nodes` are those of a real cluster, on which ranks are started one by one. They are empty for a container, which
-    holds all nodes of its cluster. `login` are the arguments by which ssh reaches a real head, `setup` is a line of
-    shell to run on its nodes first, `message_range` the address range for MPI's messages there.
+    `nodes` are those of a real cluster, on which ranks are started one by one, or of a container whose tasks share
+    nodes in time. They are empty for any other container, which holds all nodes of its cluster. `login` are the
+    arguments by which ssh reaches a real head, `setup` is a line of shell to run on its nodes first, `message_range`
+    the address range for MPI's messages there.
     """
 
     head_address: str
@@ -66,7 +67,7 @@ class Part:
     @property
     def is_real(self) -> bool:
         """Whether its nodes are machines of their own."""
-        return bool(self.nodes)
+        return bool(self.login)
 
 
 class RunningProgram(Protocol):

@@ -93,16 +93,19 @@ class SlurmCluster:
         return completed.output.strip().split(";")[0]
 
     def part(self, allocation: str, processors: int) -> Part:
-        """Return where the processors of an allocation are; ask a real head for their nodes."""
+        """Return where the processors of an allocation are; ask the head for their nodes if that matters."""
         head = self._head
-        if not head.real:
+        if not (head.real or head.spreads):
             return Part(head.address, allocation, processors)
         listed = self._checked(ASK_NODES.format(allocation=shlex.quote(allocation))).output
+        nodes = shares(listed, processors, self.cluster)
+        if not head.real:
+            return Part(head.address, allocation, processors, nodes)
         return Part(
             head.address,
             allocation,
             processors,
-            nodes=shares(listed, processors, self.cluster),
+            nodes,
             login=("-p", str(head.port), f"{head.user}@{head.address}"),
             setup=head.setup,
             message_range=head.message_range,

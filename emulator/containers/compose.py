@@ -150,6 +150,7 @@ def cluster_service(rendering: Rendering, index: int, cluster: Cluster) -> dict[
             "TESTBED_NODES": str(cluster.nodes),
             "TESTBED_PROCESSORS_PER_NODE": str(cluster.processors_per_node),
             **({"TESTBED_EXCLUSIVE_NODES": "yes"} if rendering.topology.nodes is NodeUse.EXCLUSIVE else {}),
+            **({"TESTBED_TIME_SHARING": sharing.rule} if (sharing := rendering.topology.time_sharing) else {}),
             "TESTBED_ALL_SITES": rendering.addresses.all_sites,
             "TESTBED_ROUTER": rendering.addresses.router(index),
             **({"TESTBED_HAS_REAL_CLUSTERS": "yes"} if rendering.topology.real_clusters else {}),
@@ -259,6 +260,7 @@ def broker_settings(rendering: Rendering) -> BrokerSettings:
             address=rendering.addresses.head(indices[cluster.name]),
             user=USER,
             file_address=rendering.addresses.site_address(indices[cluster.name]),
+            spreads=rendering.topology.time_sharing is not None,
         )
         for cluster in rendering.topology.clusters
     )

@@ -35,7 +35,7 @@ _TAG_LENGTH: Final = 16
 _BUILT: Final = (".so", ".pyc")
 _BROKER_PACKAGES: Final = ("model", "policies", "clusters", "fidelity", "broker")
 _BROKER_APPS: Final = ("__init__", "basin", "descriptor", "ensemble", "grid", "registry")
-_NODE_MODEL: Final = ("__init__", "clock", "errors", "point_costs", "units")
+_NODE_MODEL: Final = ("__init__", "clock", "compilation", "errors", "point_costs", "units")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,7 @@ def node_recipe() -> Recipe:
     """Return the recipe of a cluster: entry point, applications, and the modules of the emulator that run in a node."""
     sources = [PROJECT_ROOT / "emulator" / "__init__.py", PROJECT_ROOT / "emulator" / "containers" / "wan" / "probe.py"]
     sources += [PROJECT_ROOT / "emulator" / "model" / f"{module}.py" for module in _NODE_MODEL]
+    sources += sorted((PROJECT_ROOT / "emulator" / "model" / "time_sharing").glob("*.py"))
     inside = {f"source/{path.relative_to(PROJECT_ROOT)}": path for path in sources}
     return Recipe("node", _folder("images/node") | _folder("apps", "source/apps") | inside)
 

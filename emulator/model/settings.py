@@ -37,7 +37,8 @@ class Head(DocumentModel):
     broker's own key, and so does `agent_key`, which the user's ssh-agent holds; the broker logs in through `jumps`, in
     their order. The nodes of a `real` cluster are separate machines: each runs `setup` before ranks start there,
     and `message_range` is the range of their addresses. Its partition may hold more processors than the `processors`
-    that the topology states; at most that many are reported as idle.
+    that the topology states; at most that many are reported as idle. Where tasks share nodes in time, a job's are
+    spread over them (`spreads`), and each is told its node.
     """
 
     cluster: Name
@@ -54,6 +55,7 @@ class Head(DocumentModel):
     message_range: NetworkRange = ""
     processors: PositiveInt | None = None
     real: bool = False
+    spreads: bool = False
 
 
 def real_head(cluster: Cluster, ssh: RealHead, route: tuple[Hop, ...]) -> Head:

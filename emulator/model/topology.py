@@ -21,6 +21,7 @@ from emulator.model.interconnects import Interconnects
 from emulator.model.names import named_among
 from emulator.model.processor import Processor, processor_named
 from emulator.model.real_head import RealHead
+from emulator.model.shared_nodes import TimeSharing
 from emulator.model.uncertainty import Uncertainty
 
 __all__ = ["AccessLink", "Cluster", "Link", "Middleware", "Name", "Path", "Processor", "Topology", "is_name"]
@@ -142,7 +143,8 @@ class Topology(DocumentModel):
 
     `links` states paths by pair; `default_link` applies to all other pairs of emulated clusters. A `processor` given by
     name is read together with the topology, so that a topology is always complete. Where `nodes` are exclusive, a
-    component of a job takes whole nodes.
+    component of a job takes whole nodes. With `time_sharing` a node has one processor, which its `processors_per_node`
+    tasks share.
     """
 
     name: Name
@@ -154,6 +156,7 @@ class Topology(DocumentModel):
     uncertainty: Uncertainty | None = None
     middleware: Middleware | None = None
     nodes: NodeUse = NodeUse.SHARED
+    time_sharing: TimeSharing | None = None
     clusters: Annotated[tuple[Cluster, ...], Field(min_length=1)]
     default_link: Path | None = None
     links: tuple[Link, ...] = ()
@@ -212,6 +215,23 @@ class Topology(DocumentModel):
             raise ValueError(
                 "whole_nodes: where nodes are exclusive, a job holds no more of them than its processors need (leave "
                 "out whole_nodes, or nodes)"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _has_nodes_to_share(self) -> Self:
+        if self.time_sharing is None:
+            return self
+        if self.nodes is NodeUse.EXCLUSIVE:
+            raise ValueError("time_sharing: nodes that are exclusive are not shared (leave out nodes, or time_sharing)")
+        if self.processor.unpaced:
+            raise ValueError("time_sharing: an unpaced processor is shared as the host does it (state its costs)")
+        if self.whole_nodes != WholeNodes():
+            raise ValueError("whole_nodes: where tasks share nodes, no job gets whole ones (leave this out)")
+        for cluster in self.real_clusters:
+            raise ValueError(
+                f"time_sharing: cluster {cluster.name!r} is real (ssh), and its own system shares its nodes (leave "
+                "this out)"
             )
         return self
 

@@ -22,6 +22,7 @@ while [ "$index" -le "$TESTBED_NODES" ]; do
     index=$((index + 1))
 done
 [ -z "$missing" ] || fault "has no slurmd for$missing"
+[ -z "$TESTBED_TIME_SHARING" ] || pgrep -f 'apps[.]arbiter' > /dev/null || fault "has no arbiter"
 
 if ! echo "$running" | grep -q "slurmctld -D"; then
     exit 1

@@ -18,11 +18,12 @@ from emulator.broker.jobs.mpi_runner import MpiRunner
 from emulator.broker.jobs.outputs import Outputs
 from emulator.broker.jobs.own_program import OwnProgram
 from emulator.broker.jobs.plain_runner import PlainRunner
-from emulator.broker.jobs.rank_command import command_line
+from emulator.broker.jobs.rank_command import command_line, shared_nodes
 from emulator.broker.jobs.ranks import ApplicationRanks, OwnRanks, Ranks
 from emulator.broker.jobs.runner import Runner
 from emulator.broker.state.jobs import LiveJob
 from emulator.broker.state.runs import Run
+from emulator.clusters.protocol import Part
 from emulator.model.clock import EmulatedClock
 from emulator.model.errors import TestbedNotUp
 from emulator.model.held_nodes import ranked
@@ -125,10 +126,10 @@ class LaunchSpecBuilder:
         return middleware.divided(run.request.time_scale)
 
     def _command(
-        self, run: Run, job: LiveJob, part_sizes: Sequence[int], host_start_timestamp_s: float | None
+        self, run: Run, job: LiveJob, parts: Sequence[Part], host_start_timestamp_s: float | None
     ) -> list[str]:
         placed = {} if job.placement is None else job.placement.by_cluster()
         clusters = [self._topology.cluster_names[index] for index in placed]
-        return command_line(
-            job.specification, part_sizes, self._topology, run.dilation, host_start_timestamp_s, clusters
-        )
+        sizes = [part.processors for part in parts]
+        words = command_line(job.specification, sizes, self._topology, run.dilation, host_start_timestamp_s, clusters)
+        return [*words, *shared_nodes(parts)] if self._topology.time_sharing else words

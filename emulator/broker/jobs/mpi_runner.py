@@ -33,8 +33,7 @@ class MpiRunner:
     ) -> Ended:
         """Start the ranks and read their reports until ``mpirun`` ends."""
         parts, managers = claims.parts(), claims.managers()
-        sizes = [part.processors for part in parts]
-        command = self.ranks.command(sizes, host_start_timestamp_s, on_started)
+        command = self.ranks.command(parts, host_start_timestamp_s, on_started)
         with passing(f"job-{self.label}", [managers[index] for index in real_parts_of(parts)]) as key:
             return self._run(claims, parts, command, key)
 

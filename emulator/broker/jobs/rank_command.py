@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from itertools import permutations
 
 from emulator.broker.jobs.mpirun_script import RANK
+from emulator.clusters.protocol import Part
 from emulator.model.clock import Dilation
 from emulator.model.job import JobSpecification, Numerics
 from emulator.model.point_costs import MemoryCosts
@@ -48,6 +49,12 @@ def command_line(
         options["start-at"] = f"{host_start_timestamp_s:.6f}"
         options["start-within"] = f"{max(0.0, host_start_timestamp_s - time.time()):.6f}"
     return [RANK, specification.application, *_option_words(specification.arguments), *_option_words(options)]
+
+
+def shared_nodes(parts: Sequence[Part]) -> list[str]:
+    """Return the option that names the node of each rank, where tasks share nodes in time."""
+    nodes = [share.node for part in parts for share in part.nodes for _ in range(share.processors)]
+    return ["--shared-nodes", ",".join(nodes)]
 
 
 def _processor(processor: Processor, specification: JobSpecification) -> dict[str, Value]:
@@ -94,7 +101,12 @@ def _delay_s(topology: Topology, source: str, target: str) -> float:
 def _per_node(
     topology: Topology, clusters: Sequence[str], part_sizes: Sequence[int], specification: JobSpecification
 ) -> list[int]:
-    """Return how many ranks a node has in each cluster, as `testbed predict` counts them."""
+    """Return how many ranks a node has in each cluster, as `testbed predict` counts them.
+
+    Tasks that share a processor in time do not compute at once.
+    """
+    if topology.time_sharing is not None:
+        return [1] * len(part_sizes)
     processors, which = sum(part_sizes), specification.interconnect
     of_nodes = [topology.cluster(name).processors_per_node for name in clusters]
     return [topology.whole_nodes.per_node(processors, len(part_sizes), which, of_node) for of_node in of_nodes]

@@ -12,6 +12,7 @@ from emulator.broker.jobs.outputs import JobOutput
 from emulator.broker.jobs.own_program import MPIRUN_SAYS, RANK_VARIABLE, OwnProgram, ProcessReports
 from emulator.broker.jobs.reports import Ended, Started
 from emulator.broker.jobs.runner import first_line
+from emulator.clusters.protocol import Part
 from emulator.model.job import JobState
 
 LARGEST_MESSAGE: Final = 1_048_576
@@ -25,11 +26,11 @@ class Ranks(Protocol):
 
     def command(
         self,
-        part_sizes: Sequence[int],
+        parts: Sequence[Part],
         host_start_timestamp_s: float | None,
         on_started: Callable[[Started], None],
     ) -> list[str]:
-        """Return the words of each rank, given the processors per part; `on_started` is called when all have begun."""
+        """Return the words of each rank of the `parts`; `on_started` is called when all have begun."""
         ...
 
     def take(self, line: str) -> None:
@@ -53,10 +54,10 @@ class Ranks(Protocol):
 class ApplicationRanks:
     """The ranks of an application, which report as JSON lines; a repeated report does not count.
 
-    `words` returns the words of each rank, given the processors per part and the host timestamp of the start.
+    `words` returns the words of each rank, given the parts and the host timestamp of the start.
     """
 
-    words: Callable[[Sequence[int], float | None], list[str]]
+    words: Callable[[Sequence[Part], float | None], list[str]]
     output: JobOutput
     _on_started: Callable[[Started], None] | None = None
     _host_finished_s: float | None = None
@@ -65,13 +66,13 @@ class ApplicationRanks:
 
     def command(
         self,
-        part_sizes: Sequence[int],
+        parts: Sequence[Part],
         host_start_timestamp_s: float | None,
         on_started: Callable[[Started], None],
     ) -> list[str]:
         """Return the command line of the application."""
         self._on_started = on_started
-        return self.words(part_sizes, host_start_timestamp_s)
+        return self.words(parts, host_start_timestamp_s)
 
     def take(self, line: str) -> None:
         """Take a report, or a line of output."""
@@ -116,11 +117,12 @@ class OwnRanks:
 
     def command(
         self,
-        part_sizes: Sequence[int],
+        parts: Sequence[Part],
         host_start_timestamp_s: float | None,
         on_started: Callable[[Started], None],
     ) -> list[str]:
         """Return the shell with the script of a rank."""
+        part_sizes = [part.processors for part in parts]
         self._reports = ProcessReports(self.program, self.output, sum(part_sizes), host_start_timestamp_s, on_started)
         return ["bash", "-c", self.program.script(part_sizes, host_start_timestamp_s, RANK_VARIABLE)]
 

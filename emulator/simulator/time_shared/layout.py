@@ -62,10 +62,10 @@ def node_states(topology: Topology, users: Sequence[LocalUser]) -> Nodes:
         raise InvalidInput(f"Topology {topology.name!r}: nodes: shared nodes cannot be exclusive; leave this out.")
     nodes: list[list[NodeState]] = []
     for cluster in topology.clusters:
-        if cluster.processors_per_node != SINGLE_PROCESSOR:
+        if cluster.processors_per_node != SINGLE_PROCESSOR and topology.time_sharing is None:
             raise InvalidInput(
                 f"Cluster {cluster.name!r}: processors_per_node: shared nodes have 1 processor, "
-                f"not {cluster.processors_per_node}."
+                f"not {cluster.processors_per_node} (or the topology states time_sharing)."
             )
         if cluster.node_memory_mb is None:
             raise InvalidInput(f"Cluster {cluster.name!r}: node_memory_mb: is missing; shared nodes need their memory.")

@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from apps.partners import partners, pattern_period
 from emulator.model.errors import ImpossibleRequest
 from emulator.model.placement import Placement
 from emulator.model.time_sharing.processor import SharedProcessor
@@ -21,7 +22,6 @@ from emulator.simulator.time_shared.scheduling import NodeScheduler
 from emulator.simulator.time_shared.tasks import JobRun
 from workloads.distributions import stream
 from workloads.local_users import LocalUser
-from workloads.parallel_programs import partners, pattern_period
 from workloads.shared_node_jobs import SharedNodeJob
 
 

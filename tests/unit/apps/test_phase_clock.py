@@ -24,6 +24,9 @@ class PunctualPacer:
     def phase(self, emulated_s: float) -> Phase:
         return PHASE
 
+    def begin(self, phase: Phase, host_started_ns: int) -> None:
+        pass
+
     def finish(self, phase: Phase, host_started_ns: int) -> int:
         return host_started_ns + phase.host_duration_ns
 

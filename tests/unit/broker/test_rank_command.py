@@ -7,7 +7,8 @@ import pytest
 from apps.grid import ProcessGrid, block_of
 from apps.registry import APPLICATIONS, check_program
 from apps.run import make_parser, read_setting
-from emulator.broker.jobs.rank_command import command_line
+from emulator.broker.jobs.rank_command import command_line, shared_nodes
+from emulator.clusters.protocol import NodeShare, Part
 from emulator.fidelity.iteration.predicted import ModelJob, computed_s
 from emulator.model.catalogue import topology_named
 from emulator.model.clock import Dilation
@@ -97,6 +98,22 @@ def told_s(line: list[str], application: str, shapes: list[tuple[int, int]], arr
     setting = read_setting(make_parser(application).parse_args(line[1:]), len(shapes))
     touched = arrays * BYTES_PER_POINT
     return [setting.duration_s(Sweep(points, touched, row), rank) for rank, (points, row) in enumerate(shapes)]
+
+
+def test_ranks_that_share_nodes_in_time_are_told_their_nodes_and_compute_alone():
+    parts = [Part("10.0.0.1", "7", 3, (NodeShare("n2", 2), NodeShare("n5", 1)))]
+    assert shared_nodes(parts) == ["--shared-nodes", "n2,n2,n5"]
+    line = [*words(parts=(3,), topology=topology_named("cisne-shared"), grid=90), *shared_nodes(parts)]
+    assert value(line, "--per-node") == "1"
+    setting = read_setting(make_parser("poisson").parse_args(line[1:]), 3)
+    assert setting.shared_nodes == ("n2", "n2", "n5")
+
+
+@pytest.mark.parametrize(("options", "said"), [(("--native",), "native"), ((), "each of 3 ranks, not 2")])
+def test_ranks_that_share_nodes_need_paced_processors_and_a_node_each(options, said):
+    line = [*words(parts=(3,), grid=90), *options, "--shared-nodes", "n1,n2,n3" if options else "n1,n2"]
+    with pytest.raises(InvalidInput, match=said):
+        read_setting(make_parser("poisson").parse_args(line[1:]), 3)
 
 
 def parts_of(topology, sizes: tuple[int, ...]) -> tuple[tuple[str, int], ...]:

@@ -76,7 +76,7 @@ def test_every_shipped_document_is_valid_and_of_its_kind(path, kind, call):
         (
             "name: c\ntopology: mimi\njobs: 2\ninterarrival: {mean_s: 1}\napplication: poisson\n"
             "component_counts: [1]\ncomponent_sizes: [4]",
-            ["There is no topology 'mimi' (known: cisne, cisne-four, das2, "],
+            ["There is no topology 'mimi' (known: cisne, cisne-four, cisne-shared, das2, "],
         ),
         (
             "name: c\ntopology: mini\njobs: 2\ninterarrival: {mean_s: 1}\napplication: poisson\n"

@@ -30,7 +30,7 @@ def test_every_help_has_an_example(verb, call):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["campaign", "run", "nope"], "There is no campaign 'nope' (known: W1, W2, W30, W50, first)."),
+        (["campaign", "run", "nope"], "There is no campaign 'nope' (known: DIT, SIT, W1, W2, W30, W50, first)."),
         (["campaign", "run", "first", "--jobs", "0"], "campaign 'first': jobs: must be greater than 0, not 0."),
         (
             ["campaign", "run", "first", "--tries-threshold", "0"],
@@ -73,6 +73,6 @@ def test_bad_input_is_one_sentence_on_stderr(arguments, sentence, call, tmp_path
 def test_campaigns_are_listed_as_json_by_the_names_that_run_knows(call):
     _, listed, _ = call("campaign", "list", "--json")
     names = [campaign["name"] for campaign in json.loads(listed)]
-    assert names == ["W1", "W2", "W30", "W50", "first"]
+    assert names == ["DIT", "SIT", "W1", "W2", "W30", "W50", "first"]
     for name in names:
         assert call("campaign", "run", name)[2].startswith("testbed: No testbed called 'testbed' is running")

@@ -39,6 +39,9 @@ def test_a_published_workload(call):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        ((), "State a workload: SIT, DIT or a list of jobs"),
+        (("--like", "nothing"), "nothing"),
+        (("--like", "run", "--mpl", "2"), "--like: the run says it all; leave out mpl"),
         (("W1",), "workload 'W1'"),
         (("none.jsonl",), "none.jsonl: cannot be read"),
         (("NONE.JSONL",), "NONE.JSONL: cannot be read"),

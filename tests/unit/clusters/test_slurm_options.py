@@ -100,6 +100,19 @@ def test_an_emulated_cluster_has_its_holders_beside_their_allocations(said, tmp_
     assert "note claimed" in words
 
 
+def test_a_job_whose_tasks_share_nodes_is_spread_over_them_and_knows_them(said, tmp_path):
+    (tmp_path / "salloc").write_text(SAY + "echo 'salloc: Granted job allocation 7' >&2\n")
+    sharing, alone = cluster(OWN, spreads=True), cluster(OWN)
+    sharing.claim("job-1-das", 6)
+    assert "--nodes=1-6" in said("salloc")
+    alone.claim("job-1-das", 6)
+    assert not [word for word in said("salloc") if word.startswith("--nodes")]
+    part = sharing.part("7", 6)
+    assert part.nodes == (NodeShare("n1", 2), NodeShare("n2", 2), NodeShare("n7", 2))
+    assert not part.is_real
+    assert alone.part("7", 6).nodes == ()
+
+
 def test_a_claim_that_slurm_refuses_says_why(said, tmp_path):
     (tmp_path / "salloc").write_text("#!/bin/sh\necho 'salloc: error: Job submit failed: too many.' >&2; exit 1\n")
     with pytest.raises(ClaimFailed, match="'das' refused 6 processors: salloc: error: Job submit failed: too many"):

@@ -256,6 +256,15 @@ def test_where_all_clusters_are_real_only_the_broker_is_a_container() -> None:
     assert (settings.message_range, settings.control_range) == ("", "")
 
 
+def test_clusters_and_broker_are_told_that_tasks_share_nodes_in_time() -> None:
+    for name, rule in (("mini", None), ("cisne-shared", "ccs")):
+        rendering = rendering_of(name)
+        services = yaml.safe_load(render(rendering))["services"]
+        first = rendering.topology.cluster_names[0]
+        assert services[first]["environment"].get("TESTBED_TIME_SHARING") == rule
+        assert broker_settings(rendering).heads[0].spreads == (rule is not None)
+
+
 def test_the_clusters_are_told_that_nodes_are_exclusive() -> None:
     shared = rendering_of("mini")
     exclusive = replace(shared, topology=shared.topology.model_copy(update={"nodes": NodeUse.EXCLUSIVE}))

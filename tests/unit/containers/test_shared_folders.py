@@ -25,6 +25,6 @@ def test_a_folder_of_all_users_is_recognized(words: str) -> None:
 
 
 def test_no_helper_writes_to_a_folder_of_all_users() -> None:
-    assert {"entrypoint.py", "local-users.sh", "container_telemetry.py", "probe.py"} <= {path.name for path in HELPERS}
+    assert {"logins.py", "local-users.sh", "container_telemetry.py", "probe.py"} <= {path.name for path in HELPERS}
     for helper in HELPERS:
         assert OF_ALL_USERS.search(helper.read_text(encoding="utf-8")) is None, helper

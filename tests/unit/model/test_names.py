@@ -31,7 +31,7 @@ def test_what_comes_with_the_testbed_is_found_whatever_its_case():
     assert topology_named("DAS2-2006").name == "das2-2006"
     assert processor_named("Native").name == "native"
     assert locate("campaign", "w1", CAMPAIGNS) == CAMPAIGNS / "W1.yaml"
-    assert names_in(CAMPAIGNS) == ["W1", "W2", "W30", "W50", "first"]
+    assert names_in(CAMPAIGNS) == ["DIT", "SIT", "W1", "W2", "W30", "W50", "first"]
 
 
 def test_names_in_a_document_are_read_in_small_letters():

@@ -6,45 +6,16 @@ import json
 from collections import Counter
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from emulator.model.errors import InvalidInput, UnknownName
 from workloads.local_users import PROFILES, drawn_users, named_users
 from workloads.parallel_programs import (
-    PATTERNS,
     PROGRAMS,
     SIZES,
-    partners,
-    pattern_period,
     program_named,
     steps_of,
 )
 from workloads.shared_node_jobs import INTERARRIVAL_S, MEAN_EXECUTION_S, published_jobs, read_shared_jobs
-
-
-@given(st.sampled_from(sorted(PATTERNS)), st.integers(1, 17), st.integers(0, 40))
-def test_every_message_is_received_in_the_step_in_which_it_is_sent(pattern, tasks, step):
-    sent = Counter((rank, to) for rank in range(tasks) for to in partners(pattern, rank, step, tasks)[0])
-    received = Counter((source, rank) for rank in range(tasks) for source in partners(pattern, rank, step, tasks)[1])
-    assert sent == received
-    assert all(count == 1 and rank != to for (rank, to), count in sent.items())
-
-
-@given(st.sampled_from(sorted(PATTERNS)), st.integers(2, 17), st.integers(0, 40))
-def test_partners_repeat_after_a_period(pattern, tasks, step):
-    later = step + pattern_period(pattern, tasks)
-    assert all(partners(pattern, rank, step, tasks) == partners(pattern, rank, later, tasks) for rank in range(tasks))
-
-
-def test_patterns_of_four():
-    assert partners("pairs", 0, 0, 4) == ((1,), (3,))
-    assert partners("pairs", 0, 1, 4) == ((2,), (2,))
-    assert partners("all-to-all", 1, 5, 4) == ((2, 3, 0), (2, 3, 0))
-    assert partners("neighbours", 0, 0, 4) == ((1, 3), (1, 3))
-    assert partners("neighbours", 0, 0, 2) == ((1,), (1,))
-    assert partners("sweep", 3, 0, 4) == ((0,), (2,))
-    assert partners("sweep", 3, 1, 4) == ((2,), (0,))
 
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=lambda program: program.name)
@@ -97,8 +68,8 @@ def test_names_that_do_not_exist_are_one_sentence():
         published_jobs("W1", 1)
     with pytest.raises(UnknownName, match="program 'ft'"):
         program_named("ft")
-    with pytest.raises(InvalidInput, match="pattern: there is no 'ring'"):
-        steps_of("ring", 1, 1.0, 1.0)
+    with pytest.raises(InvalidInput, match="pattern: there is no 'star'"):
+        steps_of("star", 1, 1.0, 1.0)
 
 
 def test_users_are_at_a_quarter_of_the_nodes():

@@ -1,31 +1,23 @@
-"""The entry point of a cluster's container starts daemons again when they end, ever more slowly if they keep ending.
+"""The start of a cluster's container starts daemons again when they end, ever more slowly if they keep ending.
 
 If one refuses to run before the cluster was ready, the container ends and says why.
 """
 
-import importlib.util
 import os
 import socket
+import subprocess
 import sys
 import time
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import pytest
+from cluster_start import clock_steps, daemons, refusal, routes
+from cluster_start.daemons import Daemons
+from cluster_start.slurm import next_first_job, slurm_configuration
+from cluster_start.waiting import listening_ports
 
 from emulator.containers.readiness import REFUSED
-from emulator.model.project import PROJECT_ROOT
-
-
-@pytest.fixture
-def entrypoint() -> ModuleType:
-    path = PROJECT_ROOT / "images" / "node" / "entrypoint.py"
-    specification = importlib.util.spec_from_file_location("entrypoint", path)
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
 
 
 def command(text: str, file: Path) -> list[str]:
@@ -33,82 +25,80 @@ def command(text: str, file: Path) -> list[str]:
 
 
 def test_a_daemon_that_ends_is_started_again_by_the_command_for_that(
-    entrypoint: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pauses: list[float] = []
-    monkeypatch.setattr(entrypoint.time, "sleep", pauses.append)
-    monkeypatch.setattr(entrypoint, "STEADY_HOST_S", 600.0)
-    daemons, file = entrypoint.Daemons(), tmp_path / "started"
-    daemons.start("slurmctld", command("first ", file), restart=command("again ", file))
+    monkeypatch.setattr(daemons.time, "sleep", pauses.append)
+    monkeypatch.setattr(daemons, "STEADY_HOST_S", 600.0)
+    watched, file = Daemons(), tmp_path / "started"
+    watched.start("slurmctld", command("first ", file), restart=command("again ", file))
     while len(pauses) < 3:  # another child of this process may end meanwhile
-        daemons.await_end()
+        watched.await_end()
     assert file.read_text().startswith("first again again")
     assert pauses == [0.2, 0.4, 0.8]
     assert capsys.readouterr().out == 3 * "slurmctld ended (0); it is started again\n"
 
 
 def test_every_start_of_slurmctld_gives_jobs_numbers_of_its_own(
-    entrypoint: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(entrypoint.time, "sleep", lambda pause_s: None)
-    daemons, first_jobs = entrypoint.Daemons(), list[int]()
+    monkeypatch.setattr(daemons.time, "sleep", lambda pause_s: None)
+    watched, first_jobs = Daemons(), list[int]()
     counted = tmp_path / "starts"
-    daemons.start("slurmctld", ["true"], prepare=lambda: first_jobs.append(entrypoint.next_first_job(counted)))
+    watched.start("slurmctld", ["true"], prepare=lambda: first_jobs.append(next_first_job(counted)))
     while len(first_jobs) < 3:  # another child of this process may end first
-        daemons.await_end()
+        watched.await_end()
     assert first_jobs == [1, 100_001, 200_001]
     counted.write_text("600")
-    assert entrypoint.next_first_job(counted) == 1
+    assert next_first_job(counted) == 1
     assert counted.read_text() == "601"
 
 
-def test_a_daemon_that_ran_for_long_is_started_again_at_once(
-    entrypoint: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_daemon_that_ran_for_long_is_started_again_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pauses: list[float] = []
-    monkeypatch.setattr(entrypoint.time, "sleep", pauses.append)
-    monkeypatch.setattr(entrypoint, "STEADY_HOST_S", -1.0)
-    daemons = entrypoint.Daemons()
-    daemons.start("sshd", command("x", tmp_path / "started"))
+    monkeypatch.setattr(daemons.time, "sleep", pauses.append)
+    monkeypatch.setattr(daemons, "STEADY_HOST_S", -1.0)
+    watched = Daemons()
+    watched.start("sshd", command("x", tmp_path / "started"))
     while not pauses:  # another child of this process may end first
-        daemons.await_end()
+        watched.await_end()
     assert pauses == [0.0]
 
 
 def test_a_daemon_whose_program_is_missing_is_started_as_soon_as_it_is_back(
-    entrypoint: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pauses: list[float] = []
-    monkeypatch.setattr(entrypoint.time, "sleep", pauses.append)
-    daemons, program, file = entrypoint.Daemons(), tmp_path / "munged", tmp_path / "started"
-    daemons.start("munged", [str(program)])
+    monkeypatch.setattr(daemons.time, "sleep", pauses.append)
+    watched, program, file = Daemons(), tmp_path / "munged", tmp_path / "started"
+    watched.start("munged", [str(program)])
     while not pauses:  # another child of this process may end first
-        daemons.await_end()
+        watched.await_end()
     program.write_text(f"#!/bin/sh\necho started >>{file}\n")
     program.chmod(0o755)
     while len(pauses) < 3:
-        daemons.await_end()
+        watched.await_end()
     assert file.read_text().startswith("started\n")
 
 
-def test_no_route_leads_out_of_the_testbed_nor_to_the_host(entrypoint: ModuleType) -> None:
-    routes = [
+def test_no_route_leads_out_of_the_testbed_nor_to_the_host() -> None:
+    listed = [
         {"dst": "default", "gateway": "10.111.0.1", "dev": "eth0", "flags": []},
         {"dst": "10.111.0.0/24", "dev": "eth0", "scope": "link", "prefsrc": "10.111.0.10", "flags": []},
         {"dst": "10.111.128.0/24", "dev": "eth1", "scope": "link", "prefsrc": "10.111.128.10", "flags": []},
         {"dst": "10.111.128.0/17", "gateway": "10.111.128.2", "dev": "eth1", "flags": []},
     ]
-    assert entrypoint.closing_routes(routes) == [
+    assert routes.closing_routes(listed) == [
         ["del", "default", "dev", "eth0"],
         ["replace", "prohibit", "10.111.0.1/32"],
         ["replace", "prohibit", "10.111.128.1/32"],
     ]
-    closed = [*routes[1:], *({"type": "prohibit", "dst": f"10.111.{site}.1", "flags": []} for site in (0, 128))]
-    assert entrypoint.closing_routes(closed) == []
+    closed = [*listed[1:], *({"type": "prohibit", "dst": f"10.111.{site}.1", "flags": []} for site in (0, 128))]
+    assert routes.closing_routes(closed) == []
 
 
 def test_routes_that_docker_changes_meanwhile_are_closed_all_the_same(
-    entrypoint: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     # The first listing shows a default route on eth0 that has moved to eth1 when it is removed.
     (tmp_path / "routes").write_text('[{"dst": "default", "dev": "eth0"}]')
@@ -122,22 +112,22 @@ def test_routes_that_docker_changes_meanwhile_are_closed_all_the_same(
     )
     (tmp_path / "ip").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    entrypoint.close_network()
+    routes.close_network()
     assert (tmp_path / "log").read_text() == "route del default dev eth0\nroute del default dev eth1\n"
 
 
-def test_ports_that_are_listened_on_are_read_from_the_kernels_table(entrypoint: ModuleType) -> None:
+def test_ports_that_are_listened_on_are_read_from_the_kernels_table() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        listening = entrypoint.listening_ports(Path("/proc/net/tcp").read_text())
+        listening = listening_ports(Path("/proc/net/tcp").read_text())
         port = server.getsockname()[1]
         with socket.create_connection(("127.0.0.1", port)) as client:
-            assert client.getsockname()[1] not in entrypoint.listening_ports(Path("/proc/net/tcp").read_text())
+            assert client.getsockname()[1] not in listening_ports(Path("/proc/net/tcp").read_text())
     assert port in listening
-    assert port not in entrypoint.listening_ports(Path("/proc/net/tcp").read_text())
+    assert port not in listening_ports(Path("/proc/net/tcp").read_text())
 
 
 def test_slurmctld_is_ended_when_the_clock_is_set_either_way_and_not_while_it_runs_on(
-    entrypoint: ModuleType, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class Over(Exception):
         """The looks are over."""
@@ -156,28 +146,26 @@ def test_slurmctld_is_ended_when_the_clock_is_set_either_way_and_not_while_it_ru
             raise Over
 
     monkeypatch.setattr(
-        entrypoint, "time", SimpleNamespace(time=wall_s.__next__, monotonic=host_s.__next__, sleep=sleep)
+        clock_steps, "time", SimpleNamespace(time=wall_s.__next__, monotonic=host_s.__next__, sleep=sleep)
     )
     with pytest.raises(Over):
-        entrypoint.watch_clock(Ended())
+        clock_steps.watch_clock(Ended())
     assert ended == ["slurmctld", "slurmctld"]
 
 
-def test_a_daemon_that_is_ended_is_started_again(
-    entrypoint: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    daemons = entrypoint.Daemons()
+def test_a_daemon_that_is_ended_is_started_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    watched = Daemons()
     started = tmp_path / "started"
-    daemons.start(
+    watched.start(
         "daemon", [sys.executable, "-c", f"open({str(started)!r}, 'a').write('x'); import time; time.sleep(60)"]
     )
     for text in ("x", "xx"):
         while not started.exists() or started.read_text() != text:
             time.sleep(0.01)
-        daemons.end("daemon")
+        watched.end("daemon")
         # Each call waits for one child of this process, which may be one of another test.
         while text == "x" and "daemon ended" not in capsys.readouterr().out:
-            daemons.await_end()
+            watched.await_end()
     os.wait()
 
 
@@ -201,90 +189,95 @@ def program(folder: Path, name: str, text: str) -> list[str]:
     return [str(folder / name)]
 
 
-def last_line_of_refused_start(
-    entrypoint: ModuleType, capsys: pytest.CaptureFixture[str], name: str, command: list[str]
-) -> str:
+def last_line_of_refused_start(capsys: pytest.CaptureFixture[str], name: str, command: list[str]) -> str:
     """Start a daemon that refuses to run; return the last line that the container prints."""
-    daemons = entrypoint.Daemons("das")
-    daemons.start(name, command, stderr=entrypoint.subprocess.DEVNULL)
+    watched = Daemons("das")
+    watched.start(name, command, stderr=subprocess.DEVNULL)
     began_host_s = time.monotonic()
     with pytest.raises(SystemExit) as ended:
-        daemons.until(lambda: False, name)
+        watched.until(lambda: False, name)
     assert ended.value.code == REFUSED
     assert time.monotonic() - began_host_s < 5.0
     return str(capsys.readouterr().out.splitlines()[-1])
 
 
 def test_a_slurmctld_that_refuses_its_configuration_ends_the_start_at_once_and_is_quoted(
-    entrypoint: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = last_line_of_refused_start(entrypoint, capsys, "slurmctld", program(tmp_path, "slurmctld", SLURMCTLD))
+    said = last_line_of_refused_start(capsys, "slurmctld", program(tmp_path, "slurmctld", SLURMCTLD))
     assert said == (
         "slurmctld of cluster 'das' ends whenever it is started, and says 'slurmctld: error: _parse_next_key: Parsing "
         "error at unrecognized key: Foo; slurmctld: fatal: Unable to process configuration file' (correct what it "
         "names; its configuration is made from the cluster's nodes and processors in the topology, or SLURM_CONF in "
-        "images/node/entrypoint.py)"
+        "images/node/cluster_start/slurm.py)"
     )
 
 
 def test_so_do_daemons_that_name_no_error_say_nothing_are_killed_or_are_missing(
-    entrypoint: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = last_line_of_refused_start(entrypoint, capsys, "sshd", program(tmp_path, "sshd", SSHD))
+    said = last_line_of_refused_start(capsys, "sshd", program(tmp_path, "sshd", SSHD))
     assert "says '/usr/local/lib/testbed/sshd_config: line 3: Bad configuration option: Foo' (" in said
     assert said.endswith("is made from images/node/sshd_config)")
-    said = last_line_of_refused_start(entrypoint, capsys, "slurmd of n3", ["false"])
+    said = last_line_of_refused_start(capsys, "slurmd of n3", ["false"])
     assert said.startswith(
         "slurmd of n3 of cluster 'das' ends whenever it is started, and says 'nothing (it ended with status 1)'"
     )
-    said = last_line_of_refused_start(entrypoint, capsys, "sshd", ["sh", "-c", "echo I start >&2; kill -9 $$"])
+    said = last_line_of_refused_start(capsys, "sshd", ["sh", "-c", "echo I start >&2; kill -9 $$"])
     assert "says 'I start (it ended with signal 9)'" in said
-    said = last_line_of_refused_start(entrypoint, capsys, "munged", [str(tmp_path / "munged")])
+    said = last_line_of_refused_start(capsys, "munged", [str(tmp_path / "munged")])
     assert "No such file or directory" in said
 
 
 def test_many_daemons_of_one_program_that_refuse_to_run_end_the_start_as_soon_as_one(
-    entrypoint: ModuleType, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    daemons = entrypoint.Daemons("das")
+    watched = Daemons("das")
     for index in range(20):
-        daemons.start(f"slurmd of n{index}", ["false"])
+        watched.start(f"slurmd of n{index}", ["false"])
     with pytest.raises(SystemExit):
-        daemons.until(lambda: False, "slurmd")
-    assert capsys.readouterr().out.count("ended") < 2 * entrypoint.MOST_EARLY_ENDS
+        watched.until(lambda: False, "slurmd")
+    assert capsys.readouterr().out.count("ended") < 2 * daemons.MOST_EARLY_ENDS
 
 
 def test_a_daemon_that_is_killed_while_the_cluster_starts_is_started_again_as_at_first(
-    entrypoint: ModuleType, tmp_path: Path
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started = tmp_path / "started"
     text = f"#!/bin/sh\necho $1 >> {started}\n[ $(wc -l < {started}) -gt 3 ] || kill -9 $$\nexec sleep 60\n"
     (command,) = program(tmp_path, "slurmctld", text)
-    daemons = entrypoint.Daemons("das")
-    entrypoint.REFUSES_WITHIN_HOST_S = 0.3
-    daemons.start("slurmctld", [command, "first"], restart=[command, "again"])
+    watched = Daemons("das")
+    monkeypatch.setattr(refusal, "REFUSES_WITHIN_HOST_S", 0.3)
+    watched.start("slurmctld", [command, "first"], restart=[command, "again"])
     # The fourth start is that of a try, which is ended when it does not end; the fifth stays.
-    daemons.until(lambda: started.exists() and len(started.read_text().split()) == 5, "slurmctld")
+    watched.until(lambda: started.exists() and len(started.read_text().split()) == 5, "slurmctld")
     assert started.read_text() == 5 * "first\n"
-    daemons.end("slurmctld")
+    watched.end("slurmctld")
     os.wait()
 
 
 def test_a_cluster_that_is_ready_starts_a_daemon_again_however_often_it_ends(
-    entrypoint: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pauses: list[float] = []
-    monkeypatch.setattr(entrypoint.time, "sleep", pauses.append)
-    daemons = entrypoint.Daemons("das")
-    daemons.start("slurmctld", ["false"])
-    while len(pauses) < 4 * entrypoint.MOST_EARLY_ENDS:
-        daemons.await_end()
+    monkeypatch.setattr(daemons.time, "sleep", pauses.append)
+    watched = Daemons("das")
+    watched.start("slurmctld", ["false"])
+    while len(pauses) < 4 * daemons.MOST_EARLY_ENDS:
+        watched.await_end()
     assert "whenever" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("exclusive", "sharing"), [(False, "NO"), (True, "EXCLUSIVE")])
-def test_slurm_shares_nodes_unless_they_are_exclusive(entrypoint: ModuleType, exclusive: bool, sharing: str) -> None:
-    text = entrypoint.slurm_configuration("east", 4, 2, 1, exclusive=exclusive)
+def test_slurm_shares_nodes_unless_they_are_exclusive(exclusive: bool, sharing: str) -> None:
+    text = slurm_configuration("east", 4, 2, 1, exclusive=exclusive, time_sharing=False)
     (partition,) = [line for line in text.splitlines() if line.startswith("PartitionName=")]
     assert partition.endswith(f" OverSubscribe={sharing}")
     assert "NodeName=n[1-4] NodeHostname=east NodeAddr=127.0.0.1 Port=[17001-17004] CPUs=2 " in text
+    assert "SelectTypeParameters=CR_CPU\n" in text
+
+
+def test_slurm_gives_tasks_that_share_nodes_in_time_the_least_loaded_ones() -> None:
+    assert "SelectTypeParameters=CR_CPU,CR_LLN\n" in slurm_configuration(
+        "east", 4, 2, 1, exclusive=False, time_sharing=True
+    )

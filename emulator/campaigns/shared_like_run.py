@@ -1,0 +1,112 @@
+"""A live run on nodes that tasks share in time: its jobs for the simulation of shared nodes, and its mean times."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from apps.partners import PATTERNS, partners
+from apps.registry import SYNTHETIC
+from emulator.campaigns.like_run import arrivals_of, campaign_of
+from emulator.model.errors import InvalidInput
+from emulator.model.interconnects import Interconnect
+from emulator.model.job import JobSpecification, JobState
+from emulator.model.records import JobRow
+from emulator.model.request import JobRequest, RequestKind
+from emulator.model.topology import Topology
+from emulator.model.units import rate_bytes_per_s
+from emulator.runs.run_directory import read_run
+from workloads.parallel_programs import Steps
+from workloads.schedule import Arrival
+from workloads.shared_node_jobs import SharedNodeJob
+
+
+@dataclass(frozen=True, slots=True)
+class LiveTimes:
+    """The mean times of the jobs of a live run that finished, and the time from the first arrival to the last end."""
+
+    jobs: int
+    wait_s: float
+    execution_s: float
+    turnaround_s: float
+    makespan_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class SharedRun:
+    """A live run on shared nodes: its topology, its time-sharing rule, its jobs, and how it went."""
+
+    topology: Topology
+    rule: str
+    jobs: list[SharedNodeJob]
+    live: LiveTimes
+
+
+def shared_like_run(path: Path) -> SharedRun:
+    """Return what the live run in `path` did, ready to be simulated.
+
+    Raises:
+        InvalidInput: if there is no campaign's directory, it was cut short, its nodes were not shared, a job did not
+            finish, or a job is of another application than `synthetic`, of which alone the steps are known.
+    """
+    run = read_run(path)
+    campaign_of(run)
+    topology = run.manifest.topology
+    if topology.time_sharing is None:
+        raise InvalidInput(
+            f"{path}: ran on {topology.name!r}, whose nodes are not shared (`testbed simulate --like` simulates it)."
+        )
+    interconnect = topology.interconnects.single_cluster
+    if interconnect is None:
+        raise InvalidInput(f"{path}: its topology {topology.name!r} states no interconnect, which shared nodes need.")
+    jobs = [_job(path, number, arrival, interconnect) for number, arrival in enumerate(arrivals_of(run), start=1)]
+    return SharedRun(topology, topology.time_sharing.rule, jobs, _live_times(path, run.jobs))
+
+
+def _job(path: Path, number: int, arrival: Arrival, interconnect: Interconnect) -> SharedNodeJob:
+    job = arrival.specification
+    tasks = sum(job.components)
+    try:
+        steps = steps_of_job(job, interconnect)
+    except InvalidInput as error:
+        raise InvalidInput(f"{path}: {error}") from error
+    share = steps.compute_s * steps.steps / steps.execution_s
+    return SharedNodeJob(
+        number, arrival.arrival_s, job.name, JobRequest(RequestKind.TOTAL, (tasks,), processor_share=share), steps
+    )
+
+
+def steps_of_job(job: JobSpecification, interconnect: Interconnect) -> Steps:
+    """Return the steps of a synthetic job; its exchange takes as long as its messages do one after another.
+
+    Raises:
+        InvalidInput: if it is of another application, or does not state what a step is.
+    """
+    stated, tasks = job.arguments, sum(job.components)
+    pattern, compute_s = str(stated.get("pattern", "")), stated.get("compute-s")
+    if job.application != SYNTHETIC.name or pattern not in PATTERNS or not isinstance(compute_s, int | float):
+        raise InvalidInput(
+            f"job {job.name!r}: only the steps of synthetic jobs are known that state compute-s and one of the "
+            f"patterns {', '.join(PATTERNS)}."
+        )
+    messages = len(partners(pattern, 0, 0, tasks)[0])
+    each_s = interconnect.message_s + float(stated.get("message-bytes", 0)) / rate_bytes_per_s(interconnect.rate_mbit)
+    exchange_s = interconnect.latency_s + messages * each_s if messages else 0.0
+    return Steps(pattern, int(stated["iterations"]), float(compute_s), exchange_s)
+
+
+def _live_times(path: Path, jobs: Sequence[JobRow]) -> LiveTimes:
+    for job in jobs:
+        if job.state != JobState.FINISHED.value:
+            raise InvalidInput(f"{path}: job {job.job} has {job.state}: a run of which all jobs finished is needed.")
+    arrivals_s = [job.submitted_s if job.intended_arrival_s is None else job.intended_arrival_s for job in jobs]
+    starts_s, ends_s = [job.started_s or 0.0 for job in jobs], [job.finished_s or 0.0 for job in jobs]
+    return LiveTimes(
+        len(jobs),
+        statistics.fmean(start - arrival for start, arrival in zip(starts_s, arrivals_s, strict=True)),
+        statistics.fmean(end - start for start, end in zip(starts_s, ends_s, strict=True)),
+        statistics.fmean(end - arrival for end, arrival in zip(ends_s, arrivals_s, strict=True)),
+        max(ends_s) - min(arrivals_s),
+    )

@@ -1,0 +1,150 @@
+"""A shared processor that real tasks ask for: each request says from when on a task wants it, and for how long.
+
+A request may come somewhat later than its timestamp, because a real task needs time to send it. So the processor is
+never taken further than to its last event, and a request between this and the present is as good as one that came in
+time. After a request is met its task holds the processor for a short while, the *patience*, until it says what it
+wants next: at once more processor time, or nothing before a later timestamp, when a message will have come.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from typing import Final
+
+from emulator.model.errors import InvalidInput
+from emulator.model.time_sharing.processor import NEVER, NOBODY, SharedProcessor
+
+ROUNDING_S: Final = 1e-8
+"""Timestamps that differ by no more than this are equal: tasks send them in whole nanoseconds of the host."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A task has had what it asked for at `end_s`; its request counted from `late_s` later than it said."""
+
+    task: int
+    end_s: float
+    late_s: float
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Request:
+    from_s: float
+    order: int
+    task: int
+    processor_s: float
+
+
+class Arbiter:
+    """The arbiter of one processor. Between calls the driver waits until `next_s`, and then calls `advance`."""
+
+    def __init__(self, processor: SharedProcessor, patience_s: float) -> None:
+        self._processor = processor
+        self._patience_s = patience_s
+        self._ahead: list[_Request] = []
+        self._requests = 0
+        self._asking: dict[int, _Request] = {}
+        self._late_s: dict[int, float] = {}
+        self._computing: set[int] = set()
+        self._undecided = NOBODY
+        self._decides_by_s = NEVER
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it has no task."""
+        return not self._processor.tasks()
+
+    def add(self, task: int) -> None:
+        """Add a parallel task that wants nothing yet."""
+        self._processor.add(task)
+
+    def request(self, task: int, from_s: float, processor_s: float) -> None:
+        """Let a task want `processor_s` of processor time from the timestamp `from_s` on.
+
+        Raises:
+            InvalidInput: if there is no such task, it still waits for an earlier request, or a time is not possible.
+        """
+        if not (0.0 <= processor_s < NEVER and -NEVER < from_s < NEVER):
+            raise InvalidInput(f"A task cannot ask for {processor_s!r} s from the timestamp {from_s!r} on.")
+        if task in self._asking or task in self._computing or any(each.task == task for each in self._ahead):
+            raise InvalidInput(f"Task {task} asks again before it has had what it asked for.")
+        if task not in self._processor.tasks():
+            raise InvalidInput(f"Task {task} is not on this processor.")
+        self._requests += 1
+        request = _Request(from_s, self._requests, task, processor_s)
+        if task != self._undecided:
+            heapq.heappush(self._ahead, request)
+            return
+        self._undecided = NOBODY
+        if from_s <= self._processor.now_s + ROUNDING_S:
+            # It still holds the processor, and goes on.
+            self._late_s[task] = 0.0
+            self._compute(request)
+        else:
+            self._processor.receive(task)
+            heapq.heappush(self._ahead, request)
+
+    def remove(self, task: int, now_s: float) -> list[Grant]:
+        """Remove a task, whatever it wants; return what others have been given until now."""
+        grants = self.advance(now_s)
+        if task == self._undecided:
+            self._undecided = NOBODY
+        if self._undecided == NOBODY and self._processor.now_s < now_s < self._processor.next_s():
+            self._processor.advance(now_s)
+        self._processor.remove(task)
+        self._ahead = [each for each in self._ahead if each.task != task]
+        heapq.heapify(self._ahead)
+        self._asking.pop(task, None)
+        self._late_s.pop(task, None)
+        self._computing.discard(task)
+        return grants
+
+    def next_s(self) -> float:
+        """Get the next timestamp at which something is to be done; infinite if there is none."""
+        if self._undecided != NOBODY:
+            return self._decides_by_s
+        return min(self._processor.next_s(), self._ahead[0].from_s if self._ahead else NEVER)
+
+    def advance(self, now_s: float) -> list[Grant]:
+        """Go on to `now_s`; return the requests that were met on the way, in order."""
+        grants: list[Grant] = []
+        while self.next_s() <= now_s:
+            if self._undecided != NOBODY:
+                # It said nothing: it waits for a message.
+                self._processor.receive(self._undecided)
+                self._undecided = NOBODY
+            elif self._ahead and self._begins_s(self._ahead[0]) < self._processor.next_s():
+                self._state(heapq.heappop(self._ahead))
+            else:
+                met = self._processor.advance(self._processor.next_s())
+                if met != NOBODY:
+                    grants += self._met(met, now_s)
+        return grants
+
+    def _begins_s(self, request: _Request) -> float:
+        """Return the timestamp from which a request counts: its own, unless that is past already."""
+        return max(request.from_s, self._processor.now_s)
+
+    def _state(self, request: _Request) -> None:
+        """Let the task of a request want the processor: its message has come."""
+        begins_s = self._begins_s(request)
+        self._processor.advance(begins_s)
+        self._late_s[request.task] = begins_s - request.from_s
+        self._asking[request.task] = request
+        self._processor.deliver(request.task)
+
+    def _compute(self, request: _Request) -> None:
+        self._computing.add(request.task)
+        self._processor.compute(request.task, request.processor_s)
+
+    def _met(self, task: int, now_s: float) -> list[Grant]:
+        """A task has the processor again after its wait, and computes; or it has computed."""
+        asked = self._asking.pop(task, None)
+        if asked is not None:
+            self._compute(asked)
+            return []
+        self._computing.remove(task)
+        self._undecided = task
+        self._decides_by_s = now_s + self._patience_s
+        return [Grant(task, self._processor.now_s, self._late_s.pop(task))]

@@ -1,0 +1,111 @@
+"""Ranks that share a node's processor: they are paced as alone, or by the rule, through a real arbiter's socket."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from apps.arbiter import Server, listen
+from apps.shared_pacing import SharedPacer
+from emulator.model.clock import Dilation
+from emulator.model.time_sharing.rules import RULES
+
+SOON_NS = 300_000_000
+"""Host nanoseconds until the phases of these tests begin: all ranks have asked by then."""
+
+
+class Arbiter:
+    """An arbiter of two nodes on a thread of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.place = str(folder / "socket")
+        self._listener = listen(Path(self.place))
+        self._server = Server(self._listener, RULES["linux"], ["n1", "n2"])
+        self._ends = False
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def pacer(self, node: str = "n1", dilation: float = 1.0) -> SharedPacer:
+        return SharedPacer(Dilation(dilation), node, self.place)
+
+    def end(self) -> None:
+        self._ends = True
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as waking:
+            waking.connect(self.place)
+        self._thread.join()
+        self._listener.close()
+
+    def _serve(self) -> None:
+        while not self._ends:
+            self._server.step()
+
+
+@pytest.fixture
+def arbiter(tmp_path: Path) -> Iterator[Arbiter]:
+    started = Arbiter(tmp_path)
+    yield started
+    started.end()
+
+
+def ends_ns(pacer: SharedPacer, emulated_s: float, started_ns: int, phases: int = 1) -> list[int]:
+    """Run phases one after another; return when each ended, in nanoseconds from the first one's beginning."""
+    phase, ended_ns, ends = pacer.phase(emulated_s), started_ns, []
+    for _ in range(phases):
+        pacer.begin(phase, ended_ns)
+        ended_ns = pacer.finish(phase, ended_ns)
+        ends.append(ended_ns - started_ns)
+    return ends
+
+
+def test_a_rank_alone_on_its_node_is_paced_as_on_a_processor_of_its_own(arbiter: Arbiter) -> None:
+    pacer = arbiter.pacer(dilation=4.0)
+    ends = ends_ns(pacer, 0.005, time.monotonic_ns(), phases=5)
+    assert ends == pytest.approx([20_000_000 * number for number in range(1, 6)], abs=5)
+    assert pacer.count.phases == 5
+
+
+def test_two_ranks_take_turns_of_a_quantum_on_one_node_and_not_on_two(arbiter: Arbiter) -> None:
+    """0.1 s each at a quantum of 0.06 s: one has it until 0.06 and from 0.12 to 0.16, the other until 0.12 and 0.2."""
+    started_ns = time.monotonic_ns() + SOON_NS
+    ranks = [arbiter.pacer(), arbiter.pacer(), arbiter.pacer("n2")]
+    with ThreadPoolExecutor(len(ranks)) as threads:
+        ends = list(threads.map(lambda rank: ends_ns(rank, 0.1, started_ns), ranks))
+    together = sorted(ends[0] + ends[1])
+    assert together == pytest.approx([160_000_000, 200_000_000], abs=5)
+    assert ends[2] == pytest.approx([100_000_000], abs=5)
+    waits = sorted(rank.count.host_wait_ns for rank in ranks)
+    assert waits == pytest.approx([0, 60_000_000, 100_000_000], abs=5)
+
+
+def test_a_rank_that_goes_leaves_its_share_to_the_others(arbiter: Arbiter) -> None:
+    started_ns = time.monotonic_ns() + SOON_NS
+    long, going = arbiter.pacer(), arbiter.pacer()
+    going.begin(going.phase(60.0), started_ns)
+    with ThreadPoolExecutor(1) as thread:
+        ended = thread.submit(ends_ns, long, 0.5, started_ns)
+        time.sleep((SOON_NS + 200_000_000) / 1e9)
+        going.close()
+        assert 500_000_000 < ended.result()[0] < 900_000_000
+
+
+def test_ranks_of_two_dilations_cannot_share_a_node(arbiter: Arbiter) -> None:
+    first = arbiter.pacer(dilation=4.0)
+    with pytest.raises(ConnectionError, match="refuses a rank: its ranks run at a dilation of 4, not of 8"):
+        arbiter.pacer(dilation=8.0)
+    arbiter.pacer("n2", dilation=8.0).close()
+    first.close()
+
+
+def test_a_node_that_does_not_exist_and_an_arbiter_that_does_not_run_are_named(
+    arbiter: Arbiter, tmp_path: Path
+) -> None:
+    with pytest.raises(ConnectionError, match="node 'n3' refuses a rank: this cluster has no node 'n3'"):
+        arbiter.pacer("n3")
+    with pytest.raises(ConnectionError, match="node 'n1' does not answer"):
+        SharedPacer(Dilation(1.0), "n1", str(tmp_path / "nobody"))

@@ -1,0 +1,53 @@
+"""Topologies whose nodes are shared in time: what they say, and what contradicts them."""
+
+from __future__ import annotations
+
+import pytest
+
+from emulator.model.catalogue import topology_named
+from emulator.model.errors import InvalidInput
+from emulator.model.topology import Topology
+from emulator.simulator.simulation import simulate
+from emulator.simulator.time_shared.layout import node_states
+
+SHARED = topology_named("cisne-shared")
+
+
+def stated(**changes: object) -> dict[str, object]:
+    return SHARED.model_dump(mode="json", by_alias=True, exclude_none=True) | changes
+
+
+def test_a_node_takes_as_many_tasks_as_it_states_processors():
+    assert SHARED.time_sharing is not None
+    assert (SHARED.time_sharing.rule, SHARED.clusters[0].processors_per_node) == ("ccs", 4)
+    assert SHARED.processors == 64
+    assert Topology.model_validate(stated(time_sharing={})).time_sharing.rule == "linux"
+    assert Topology.model_validate(stated(time_sharing={"rule": "DCS"})).time_sharing.rule == "dcs"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"time_sharing": {"rule": "lottery"}}, "there is no time-sharing rule 'lottery'"),
+        ({"nodes": "exclusive"}, "time_sharing: nodes that are exclusive are not shared"),
+        ({"whole_nodes": {"single_cluster": 16}}, "whole_nodes: where tasks share nodes, no job gets whole ones"),
+        ({"processor": {"name": "native", "unpaced": True}}, "an unpaced processor is shared as the host does it"),
+        (
+            {"clusters": [{"name": "das", "nodes": 2, "ssh": {"address": "me@das5", "key": "/key"}}]},
+            "cluster 'das' is real",
+        ),
+    ],
+)
+def test_what_contradicts_time_sharing_is_refused(changes, said):
+    with pytest.raises(ValueError, match=said):
+        Topology.model_validate(stated(**changes))
+
+
+def test_a_simulation_that_would_give_each_task_a_processor_is_refused():
+    with pytest.raises(InvalidInput, match=r"'cisne-shared': time_sharing: .* `testbed share`"):
+        simulate([], clusters=SHARED)
+
+
+def test_shared_jobs_are_simulated_on_the_same_topology():
+    ((*nodes,),) = node_states(SHARED, ())
+    assert len(nodes) == 16
