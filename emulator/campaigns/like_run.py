@@ -18,7 +18,7 @@ from typing import Final
 from emulator.campaigns.job_times import JobTimes, measured_times
 from emulator.campaigns.simulated_background import controlled_background
 from emulator.campaigns.simulated_run import NamedJob
-from emulator.campaigns.simulated_workload import NO_OVERHEAD, SimulatedWorkload
+from emulator.campaigns.simulated_workload import NO_OVERHEAD, SimulatedWorkload, with_own_processors
 from emulator.fidelity.background import SETTLING_S, BandWatch
 from emulator.model.background import Scope
 from emulator.model.counts import number_of
@@ -59,7 +59,7 @@ def like_run(path: Path, times: Times = Times.MODEL, factors: FactorTable | floa
     """
     run = read_run(path)
     campaign, arrivals = campaign_of(run), arrivals_of(run)
-    topology, scale = run.manifest.topology, campaign.time_scale
+    topology, scale = with_own_processors(run.manifest.topology), campaign.time_scale
     if times is Times.RUN:
         _check_measured(run)
     known = _times(run, arrivals, times, factors)

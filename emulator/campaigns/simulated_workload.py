@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from emulator.campaigns.job_times import JobTimes
 from emulator.campaigns.simulated_run import NamedJob
+from emulator.model.errors import InvalidInput
 from emulator.model.scheduling import Scanning, StatedClaiming
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Middleware, Topology
@@ -17,6 +18,20 @@ from emulator.simulator.runtime import FactorTable, RuntimeModel, RuntimeOfJobs
 from workloads.swf import Remark
 
 NO_OVERHEAD: Final = Middleware(base_s=0.0)
+
+
+def with_own_processors(topology: Topology) -> Topology:
+    """Return `topology` if each task on it has a processor of its own, as this simulator has it.
+
+    Raises:
+        InvalidInput: if tasks share processors in time.
+    """
+    if topology.time_sharing is not None:
+        raise InvalidInput(
+            f"Topology {topology.name!r}: time_sharing: this simulation gives each task a processor of its own "
+            "(`testbed share` simulates tasks that share nodes)."
+        )
+    return topology
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,12 @@ from typing import Final
 
 from emulator.campaigns.modelled_jobs import timed_jobs
 from emulator.campaigns.simulated_background import controlled_background
-from emulator.campaigns.simulated_workload import NO_OVERHEAD, SimulatedWorkload, SimulationOptions
+from emulator.campaigns.simulated_workload import (
+    NO_OVERHEAD,
+    SimulatedWorkload,
+    SimulationOptions,
+    with_own_processors,
+)
 from emulator.model.catalogue import GENERATED_FROM, equal_clusters, topology_named
 from emulator.model.errors import InvalidInput, UnknownName, nearest
 from emulator.model.names import spelled
@@ -117,7 +122,7 @@ def _refuse(options: SimulationOptions, kind: str, *names: str) -> None:
 def _topology(options: SimulationOptions, default: str) -> Topology:
     """Return the topology that the options name or state the clusters of, or the one named `default`."""
     if options.clusters is None:
-        return topology_named(options.topology or default)
+        return with_own_processors(topology_named(options.topology or default))
     if options.topology is not None:
         raise InvalidInput("--clusters: generates a topology, so --topology means nothing; leave one of the two out.")
     return equal_clusters(options.clusters)

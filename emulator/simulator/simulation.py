@@ -184,11 +184,6 @@ class _System(NamedTuple):
 def _system(clusters: Sequence[int] | Topology | str, queue: object) -> _System:
     if isinstance(clusters, str):
         clusters = topology_named(clusters)
-    if isinstance(clusters, Topology) and clusters.time_sharing is not None:
-        raise InvalidInput(
-            f"Topology {clusters.name!r}: time_sharing: this simulation gives each task a processor of its own "
-            "(simulate tasks that share nodes with `testbed share`)."
-        )
     sizes = [cluster.processors for cluster in clusters.clusters] if isinstance(clusters, Topology) else list(clusters)
     if not sizes or min(sizes) < 1:
         raise InvalidInput(f"clusters: each must have at least one processor, not {sizes}.")

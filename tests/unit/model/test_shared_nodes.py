@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from emulator.campaigns.simulated_workload import SimulationOptions
+from emulator.campaigns.workload_sources import prepared
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
 from emulator.model.topology import Topology
-from emulator.simulator.simulation import simulate
 from emulator.simulator.time_shared.layout import node_states
 
 SHARED = topology_named("cisne-shared")
@@ -44,8 +45,8 @@ def test_what_contradicts_time_sharing_is_refused(changes, said):
 
 
 def test_a_simulation_that_would_give_each_task_a_processor_is_refused():
-    with pytest.raises(InvalidInput, match=r"'cisne-shared': time_sharing: .* `testbed share`"):
-        simulate([], clusters=SHARED)
+    with pytest.raises(InvalidInput, match=r"'cisne-shared': time_sharing: .*`testbed share`"):
+        prepared("SIT", SimulationOptions())
 
 
 def test_shared_jobs_are_simulated_on_the_same_topology():
