@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from emulator.campaigns.shared_like_run import steps_of_job
+from emulator.campaigns.shared_like_run import SharedRun, shared_like_run, steps_of_job
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
 from emulator.model.job import JobSpecification
+from emulator.model.project import PROJECT_ROOT
+from emulator.model.time_sharing.rules import rule_named
+from emulator.policies.nodes.compositions import composition_named
+from emulator.policies.nodes.limits import NodeLimits
+from emulator.simulator.time_shared.simulation import SharedResult, SharedSetting, simulate_shared
 from workloads.campaign import campaign_named
 from workloads.parallel_programs import PROGRAMS, SIZES
 from workloads.shared_node_jobs import INTERARRIVAL_S
 
+RECORDED = PROJECT_ROOT / "docs/results/shared-nodes"
 CISNE = topology_named("cisne-shared").interconnects.single_cluster
 CHOICES = [(program, tasks) for program in PROGRAMS.values() for tasks in SIZES]
 
@@ -28,6 +36,31 @@ def test_the_campaigns_have_the_jobs_that_are_simulated(name):
         assert steps.execution_s == pytest.approx(program.execution_s.of(tasks), rel=1e-4)
         share = steps.steps * steps.compute_s / steps.execution_s
         assert share == pytest.approx(program.processor_percent.of(tasks) / 100, rel=1e-4)
+
+
+def simulated(run: SharedRun) -> SharedResult:
+    limits = NodeLimits(4)
+    composition = replace(composition_named("normal"), most_jobs=4)
+    return simulate_shared(SharedSetting(run.topology, (), composition, limits, rule_named(run.rule)), run.jobs)
+
+
+def test_jobs_that_hardly_meet_execute_as_long_in_the_simulation_as_live():
+    run = shared_like_run(RECORDED / "sit-8-jobs")
+    assert run.live.jobs == len(run.jobs) == 8
+    assert simulated(run).execution_s == pytest.approx(run.live.execution_s, rel=0.001)
+
+
+def test_jobs_that_share_nodes_do_so_within_some_percent():
+    run = shared_like_run(RECORDED / "sit-dense-30-jobs")
+    result = simulated(run)
+    assert result.execution_s == pytest.approx(run.live.execution_s, rel=0.05)
+    assert result.makespan_s == pytest.approx(run.live.makespan_s, rel=0.01)
+    assert result.slowdown > 1.5
+
+
+def test_a_run_whose_nodes_are_not_shared_is_refused():
+    with pytest.raises(InvalidInput, match="'das2-2006', whose nodes are not shared"):
+        shared_like_run(PROJECT_ROOT / "docs/results/campaigns/w1-fcm-6-jobs")
 
 
 @pytest.mark.parametrize(
