@@ -28,6 +28,8 @@ MPI_SETTINGS = {
     "plm_rsh_no_tree_spawn": "1",
 }
 """Open MPI's settings; waiting ranks yield, since there are more of them than cores."""
+SHARED_NODES = {"btl_vader_eager_limit": "1048576", "btl_vader_segment_size": "134217728"}
+"""Open MPI's settings where tasks share nodes in time: a message of up to 1 MiB leaves while its receiver computes."""
 RANK = "start-rank"
 """The name on the nodes of the program that starts a rank of an application."""
 DISCOVERY = "HWLOC_COMPONENTS=-linux:pci,-linux:io HWLOC_PLUGINS_PATH="
@@ -104,6 +106,7 @@ def start_script(
         "btl": SHARED_MEMORY if len(hosts) == 1 else SHARED_MEMORY_AND_TCP,
         "orte_tmpdir_base": folder,
         **_networks(parts, settings),
+        **(SHARED_NODES if any(part.nodes and not part.is_real for part in parts) else {}),
     }
     options = [word for name, value in mpi_settings.items() for word in ("--mca", name, value)]
     listed = ",".join(f"{host.alias}:{host.processors}" for host in hosts)

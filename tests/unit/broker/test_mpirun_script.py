@@ -84,6 +84,12 @@ def test_a_job_in_one_cluster_opens_no_tcp_transport(head):
     assert setting(head.start(EAST, WEST), "btl") == "self,vader,tcp"
 
 
+def test_large_messages_leave_while_their_receiver_computes_where_tasks_share_nodes(head):
+    sharing = replace(EAST, nodes=(NodeShare("n1", 4), NodeShare("n2", 4)))
+    assert setting(head.start(sharing), "btl_vader_eager_limit") == "1048576"
+    assert not any("eager" in word for word in head.start(EAST) + head.start(DAS))
+
+
 def test_messages_and_control_keep_to_their_networks(head):
     words = head.start(EAST, WEST, message_range="10.1.0.0/16", control_range="10.2.0.0/16")
     assert setting(words, "btl_tcp_if_include") == "10.1.0.0/16"

