@@ -53,7 +53,7 @@ def test_tasks_are_spread_over_the_nodes_and_those_of_two_jobs_share_them(grid: 
 
 def test_a_job_on_a_node_of_its_own_waits_for_nobody(grid: Grid) -> None:
     """The second job of one task gets the least loaded node."""
-    numbers = [computing(grid, 1, 60), computing(grid, 1, 60)]
+    numbers = [computing(grid, 1, 200), computing(grid, 1, 200)]
     placed = [nodes_of(grid, grid.await_state(number, JobState.RUNNING)) for number in numbers]
     assert placed[0] != placed[1]
     for number in numbers:
