@@ -133,7 +133,7 @@ def test_a_notebook_sees_the_queue_the_clusters_and_the_events(server, setup):
     setup.until_state(first, JobState.STARTING)
     waiting = testbed.submit(JobSpecification(**JOB))
     assert testbed.queue().job.to_list() == [waiting]
-    assert testbed.clusters()[["name", "idle"]].to_numpy().tolist() == [["east", 0], ["west", 0]]
+    setup.until(lambda: testbed.clusters()[["name", "idle"]].to_numpy().tolist() == [["east", 0], ["west", 0]])
     events = testbed.events()
     assert events[events.kind == "submitted"].job.to_list() == [first, waiting]
     assert testbed.events(after=int(events.sequence.iloc[-1])).empty
@@ -173,8 +173,12 @@ def test_the_verbs_about_jobs(typed, setup, tmp_path):
     (entry,) = json.loads(typed("queue", "--json")[1])
     assert (entry["job"], entry["position"]) == (second["id"], 1)
     assert "poisson" in typed("queue")[1]
-    clusters = json.loads(typed("clusters", "--json")[1])
-    assert [(cluster["name"], cluster["idle"]) for cluster in clusters] == [("east", 0), ("west", 0)]
+    setup.until(
+        lambda: (
+            [(cluster["name"], cluster["idle"]) for cluster in json.loads(typed("clusters", "--json")[1])]
+            == [("east", 0), ("west", 0)]
+        )
+    )
     (cancelled,) = json.loads(typed("cancel", str(second["id"]), "--json")[1])
     assert cancelled["state"] == "cancelled"
     assert typed("queue")[1] == "No job waits.\n"
