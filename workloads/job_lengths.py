@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from apps.descriptor import ApplicationDescriptor, ArgumentValue
 from apps.registry import application_named
 from emulator.fidelity.iteration.alone import JobAlone, job_alone
+from emulator.fidelity.iteration.remembered import iterations_on
 from emulator.model.errors import InvalidInput
 from emulator.model.job import JobSpecification
 from emulator.model.topology import Topology
@@ -63,11 +64,11 @@ def with_once_divided(arrivals: Sequence[Arrival], campaign: Campaign) -> list[A
 
 
 class _Lengths:
-    """The lengths that jobs get; equal problems on equally many processors are predicted once."""
+    """The lengths that jobs get."""
 
     def __init__(self, campaign: Campaign, topology: Topology) -> None:
         self._campaign, self._topology = campaign, topology
-        self._alone: dict[tuple[object, ...], JobAlone | None] = {}
+        self._iterations = iterations_on(topology)
 
     def given(self, specification: JobSpecification, service_s: float | None) -> JobSpecification:
         """Return the job with its length, `service_s` long in one cluster unless that is None or cannot be told."""
@@ -85,13 +86,10 @@ class _Lengths:
         return specification.model_copy(update={"arguments": arguments})
 
     def _job_alone(self, application: str, arguments: Arguments, processors: int) -> JobAlone | None:
-        key = (application, tuple(sorted(arguments.items())), processors)
-        if key not in self._alone:
-            try:
-                self._alone[key] = job_alone(self._topology, application, arguments, processors)
-            except InvalidInput as error:
-                raise InvalidInput(f"campaign {self._campaign.name!r}: {error}") from error
-        return self._alone[key]
+        try:
+            return job_alone(self._iterations, application, arguments, processors)
+        except InvalidInput as error:
+            raise InvalidInput(f"campaign {self._campaign.name!r}: {error}") from error
 
     def _stated_divided(self, descriptor: ApplicationDescriptor, arguments: Arguments) -> int:
         stated = arguments.get(descriptor.length, descriptor.default_length)

@@ -15,13 +15,10 @@ from functools import cached_property
 from typing import Final
 
 from apps.registry import application_named
-from emulator.fidelity.iteration.accuracy import computing_share
 from emulator.fidelity.iteration.alone import JobAlone, job_alone
-from emulator.fidelity.iteration.once import passed_on_once_s
-from emulator.fidelity.iteration.predicted import ModelJob, predicted
+from emulator.fidelity.iteration.remembered import Iterations, iterations_on
 from emulator.model.errors import InvalidInput
 from emulator.model.held_nodes import ranks
-from emulator.model.interconnects import WhichInterconnect
 from emulator.model.job import OWN, PLAIN, JobSpecification, JobState
 from emulator.model.placement import Component, Placement
 from emulator.model.records import ComponentRow, ExecutionTimeRow, JobRow
@@ -65,15 +62,6 @@ class Factor:
     ends: tuple[float, float] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Spread:
-    """A job over certain clusters: an iteration, what it passes on once, and the share of computing in an iteration."""
-
-    iteration_s: float
-    once_s: float
-    computing_share: float
-
-
 @dataclass(frozen=True)
 class JobTimes:
     """A runtime model of the jobs with `specifications`, by their number, on `topology`.
@@ -90,8 +78,6 @@ class JobTimes:
     factor: OneFactor | None = None
     measured_s: Mapping[tuple[Problem, Shape], float] = field(default_factory=dict)
     _services_s: dict[tuple[Problem, int], float] = field(default_factory=dict, repr=False)
-    _alone: dict[tuple[Problem, int], JobAlone | None] = field(default_factory=dict, repr=False)
-    _spread: dict[tuple[Problem, Parts], _Spread] = field(default_factory=dict, repr=False)
     _uses: dict[tuple[Problem, Parts], _Use] = field(default_factory=dict, repr=False)
 
     def service_s(self, specification: JobSpecification) -> float:
@@ -119,7 +105,7 @@ class JobTimes:
         self._check_known(specification)
         processors = sum(specification.components)
         whole = planned_job(specification, [(self._largest, processors)], self.topology)
-        alone = self._in_one_cluster(specification, problem_of(specification), processors)
+        alone = self._in_one_cluster(specification, processors)
         return max(LEAST_SERVICE_S, whole.runtime_s if alone is None else alone.execution_s(whole.iterations))
 
     def execution_of_s(self, job: int, placement: Placement, service_s: float) -> float:
@@ -131,7 +117,7 @@ class JobTimes:
             factor = Factor(1.0, TimeSource.MEASURED)
             execution_s = measured_s
         else:
-            factor = self._factor(specification, problem, parts, clusters_combined(placement), service_s)
+            factor = self._factor(specification, parts, clusters_combined(placement), service_s)
             execution_s = service_s * factor.value
         self._note(problem, parts, specification, None if measured_s is not None else factor, execution_s)
         return execution_s
@@ -164,6 +150,10 @@ class JobTimes:
         return tuple(sorted({each.application for each in self.specifications.values() if _states_no_length(each)}))
 
     @cached_property
+    def _iterations(self) -> Iterations:
+        return iterations_on(self.topology)
+
+    @cached_property
     def _largest(self) -> str:
         return max(self.topology.clusters, key=lambda cluster: cluster.processors).name
 
@@ -171,9 +161,7 @@ class JobTimes:
         names = self.topology.clusters
         return tuple((names[cluster].name, processors) for cluster, processors in placement.by_cluster().items())
 
-    def _factor(
-        self, specification: JobSpecification, problem: Problem, parts: Parts, clusters: int, service_s: float
-    ) -> Factor:
+    def _factor(self, specification: JobSpecification, parts: Parts, clusters: int, service_s: float) -> Factor:
         processors = sum(size for _, size in parts)
         in_table = None if self.table is None else self.table.factor(specification.application, processors, clusters)
         if clusters == 1 and self.stated:
@@ -182,35 +170,29 @@ class JobTimes:
             return Factor(self.factor.of(clusters), TimeSource.STATED if self.stated else TimeSource.PREDICTED)
         if in_table is not None:
             return Factor(in_table, TimeSource.MEASURED if self.stated else TimeSource.PREDICTED)
-        return self._predicted_factor(specification, problem, parts, service_s)
+        return self._predicted_factor(specification, parts, service_s)
 
-    def _predicted_factor(
-        self, specification: JobSpecification, problem: Problem, parts: Parts, service_s: float
-    ) -> Factor:
+    def _predicted_factor(self, specification: JobSpecification, parts: Parts, service_s: float) -> Factor:
         """Return the factor of a job that takes `service_s` in one cluster: its iterations, and what it passes on."""
         self._check_known(specification)
-        alone = self._in_one_cluster(specification, problem, sum(size for _, size in parts))
+        alone = self._in_one_cluster(specification, sum(size for _, size in parts))
         if alone is None:
             return Factor(1.0, TimeSource.PREDICTED)
-        here = self._spread.get((problem, parts))
-        if here is None:
-            job = _model_job(specification, parts, specification.interconnect)
-            found = predicted(self.topology, job)
-            here = _Spread(found.iteration_s, passed_on_once_s(self.topology, job), computing_share(found))
-            self._spread[problem, parts] = here
+        here = self._iterations.over(
+            specification.application, specification.arguments, parts, specification.interconnect,
+            specification.processor_speed,
+        )  # fmt: skip
         iterations = _iterations_within(service_s, alone)
         value = (iterations * here.iteration_s + here.once_s) / alone.execution_s(iterations)
         uncertainty = self.topology.uncertainty
         ends = None if uncertainty is None else uncertainty.factor.interval(value, here.computing_share)
         return Factor(value, TimeSource.PREDICTED, ends)
 
-    def _in_one_cluster(self, specification: JobSpecification, problem: Problem, processors: int) -> JobAlone | None:
-        if (problem, processors) not in self._alone:
-            self._alone[problem, processors] = job_alone(
-                self.topology, specification.application, specification.arguments, processors,
-                specification.processor_speed,
-            )  # fmt: skip
-        return self._alone[problem, processors]
+    def _in_one_cluster(self, specification: JobSpecification, processors: int) -> JobAlone | None:
+        return job_alone(
+            self._iterations, specification.application, specification.arguments, processors,
+            specification.processor_speed,
+        )  # fmt: skip
 
     def _check_known(self, specification: JobSpecification) -> None:
         """Raise `InvalidInput` if the model knows nothing of such a job on this topology."""
@@ -306,14 +288,6 @@ def _as_run(
         request = JobRequest(RequestKind.FLEXIBLE, (request.processors,))
     sizes = ranks(request, placement, together)
     return [(cluster, size) for (cluster, _), size in zip(held, sizes, strict=True)]
-
-
-def _model_job(specification: JobSpecification, parts: Parts, which: WhichInterconnect | None) -> ModelJob:
-    grid = specification.arguments.get("grid", 0)
-    return ModelJob(
-        specification.application, grid if isinstance(grid, int) else 0, parts, which,
-        arguments=specification.arguments, processor_speed=specification.processor_speed,
-    )  # fmt: skip
 
 
 def _iterations_within(service_s: float, alone: JobAlone) -> float:

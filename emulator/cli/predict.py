@@ -14,7 +14,6 @@ from emulator.cli.completion import runs, topologies
 from emulator.cli.export import Exchange, InterconnectOption
 from emulator.cli.options import JsonOption
 from emulator.cli.tables import show_rows
-from emulator.fidelity.iteration.accuracy import computing_share
 from emulator.fidelity.iteration.predicted import ModelJob, Predicted, predicted
 from emulator.measurement.beside_model import BesideModel, beside_model
 from emulator.model.catalogue import topology_named
@@ -236,7 +235,7 @@ def _sizes(processors: int | None, split: str | None) -> tuple[int, ...]:
 
 def _row(topology: Topology, job: ModelJob, iterations: int | None) -> dict[str, object]:
     found, alone = predicted(topology, job), _alone(topology, job)
-    share, uncertainty = computing_share(found), topology.uncertainty
+    share, uncertainty = found.computing_share, topology.uncertainty
     factor = None if alone is None else found.iteration_s / alone.iteration_s
     time_ends = _ends(found.iteration_s, share, None if uncertainty is None else uncertainty.iteration)
     factor_ends = _ends(factor, share, None if uncertainty is None else uncertainty.factor)

@@ -70,18 +70,13 @@ def uncertainty_of(fit: Fit) -> Uncertainty:
     factors: list[tuple[float, float]] = []
     for index in range(len(fit.table.rows)):
         predicted = _predicted(fit, index, "left_out")
-        share = computing_share(predicted)
+        share = predicted.computing_share
         errors = row_errors(fit, index, "left_out")
         iterations.append((share, math.log1p(errors.iteration)))
         if errors.factor is not None:
             factors.append((share, math.log1p(errors.factor)))
     whole = _relative_error(iterations)
     return Uncertainty(iteration=whole, factor=_relative_error(factors) if factors else whole)
-
-
-def computing_share(predicted: Predicted) -> float:
-    """Return the share of an iteration that is computing."""
-    return min(1.0, predicted.compute_s / predicted.iteration_s) if predicted.iteration_s > 0 else 0.0
 
 
 def _predicted(fit: Fit, index: int, which: Which) -> Predicted:

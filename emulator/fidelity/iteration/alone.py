@@ -5,15 +5,12 @@ Extension factors are relative to this job, and execution times that a workload 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from apps.descriptor import ArgumentValue
+from apps.descriptor import Arguments
 from apps.registry import application_named
-from emulator.fidelity.iteration.once import passed_on_once_s
-from emulator.fidelity.iteration.predicted import ModelJob, predicted
+from emulator.fidelity.iteration.remembered import Iterations
 from emulator.model.interconnects import WhichInterconnect
-from emulator.model.topology import Topology
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +30,7 @@ class JobAlone:
 
 
 def job_alone(
-    topology: Topology,
-    application: str,
-    arguments: Mapping[str, ArgumentValue],
-    processors: int,
-    processor_speed: float = 1.0,
+    iterations: Iterations, application: str, arguments: Arguments, processors: int, processor_speed: float = 1.0
 ) -> JobAlone | None:
     """Return what a job of `processors` takes in the largest cluster; None if its processors' costs are unknown.
 
@@ -48,18 +41,11 @@ def job_alone(
         UnknownName: if there is no such application.
         InvalidInput: if its problem cannot be divided so.
     """
-    descriptor = application_named(application)
-    if topology.processor.costs is None:
+    name = application_named(application).name
+    if iterations.topology.processor.costs is None:
         return None
-    stated = arguments.get("grid", 0)
-    side_points = stated if isinstance(stated, int) else 0
-    largest = max(topology.clusters, key=lambda cluster: cluster.processors)
-    which = WhichInterconnect.SINGLE_CLUSTER
-    job = ModelJob(
-        descriptor.name, side_points, ((largest.name, processors),), which, arguments=arguments,
-        processor_speed=processor_speed,
-    )  # fmt: skip
-    iteration_s = predicted(topology, job).iteration_s
-    if iteration_s <= 0.0:
-        return None
-    return JobAlone(iteration_s, passed_on_once_s(topology, job))
+    largest = max(iterations.topology.clusters, key=lambda cluster: cluster.processors).name
+    found = iterations.over(
+        name, arguments, ((largest, processors),), WhichInterconnect.SINGLE_CLUSTER, processor_speed
+    )
+    return JobAlone(found.iteration_s, found.once_s) if found.iteration_s > 0.0 else None

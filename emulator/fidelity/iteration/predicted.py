@@ -78,6 +78,11 @@ class Predicted:
     border_exchange_s: float
     meeting_s: float
 
+    @property
+    def computing_share(self) -> float:
+        """The share of an iteration that is computing."""
+        return min(1.0, self.compute_s / self.iteration_s) if self.iteration_s > 0 else 0.0
+
 
 def predicted(topology: Topology, job: ModelJob) -> Predicted:
     """Predict an iteration of `job` on `topology`; unpaced processors are taken to compute in no time.

@@ -13,6 +13,7 @@ from emulator.campaigns.like_run import like_run
 from emulator.campaigns.simulated import simulate_prepared, simulate_workload
 from emulator.campaigns.simulated_workload import SimulationOptions
 from emulator.fidelity.iteration.alone import job_alone
+from emulator.fidelity.iteration.remembered import iterations_on
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
 from emulator.model.placement import Component, Placement
@@ -226,7 +227,7 @@ def test_what_heat_passes_on_once_is_part_of_its_time_by_the_model():
     drawn_s = [job.service_s for job in campaign_jobs(campaign, topology, 3).jobs]
     assert [times.service_s(job) for job in jobs] == pytest.approx(drawn_s, abs=0.1)
     faster = next(job for job in jobs if job.application == "heat").model_copy(update={"processor_speed": 2.0})
-    alone = job_alone(topology, "heat", faster.arguments, sum(faster.components), 2.0)
+    alone = job_alone(iterations_on(topology), "heat", faster.arguments, sum(faster.components), 2.0)
     assert times.service_s(faster) == pytest.approx(alone.execution_s(faster.arguments["steps"]))
 
 

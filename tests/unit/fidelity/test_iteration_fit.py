@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.fidelity.iteration.accuracy import computing_share, mean_errors, uncertainty_of
+from emulator.fidelity.iteration.accuracy import mean_errors, uncertainty_of
 from emulator.fidelity.iteration.fitting import Fit, fit
 from emulator.fidelity.iteration.predicted import predicted
 from emulator.fidelity.iteration.table import Table, read_table, table_of
@@ -56,7 +56,7 @@ def test_ninety_percent_of_the_rows_left_out_lie_in_their_95_percent_intervals(f
     inside = []
     for index, row in enumerate(PUBLISHED.rows):
         left_out = found.rows[index].left_out
-        low_s, high_s = uncertainty.iteration.interval(left_out.iteration_s, computing_share(left_out))
+        low_s, high_s = uncertainty.iteration.interval(left_out.iteration_s, left_out.computing_share)
         inside.append(low_s <= row.iteration_s <= high_s)
     assert statistics.fmean(inside) >= 0.90
 
