@@ -59,6 +59,10 @@ class ContainerLocalUsers:
         """Submit a job that sleeps for `host_length_s`."""
         self._programs[cluster].tell(f"submit {job} {account} {processors} {host_length_s:.3f}")
 
+    def prolong(self, cluster: str, job: str, host_length_s: float) -> None:
+        """Have a job that runs sleep for `host_length_s` more before it ends."""
+        self._programs[cluster].tell(f"prolong {job} {host_length_s:.3f}")
+
     def cancel(self, cluster: str, job: str) -> None:
         """Cancel a job, whether it waits or runs."""
         self._programs[cluster].tell(f"cancel {job}")

@@ -4,6 +4,7 @@ It is pure: the same state and random numbers give the same answer. A driver ask
 or of the grid starts or ends. Published is only when it acts: below the band it injects, above the band it kills. It
 aims at the middle of the band, so that the next event seldom makes it act again, and never injects beyond the band. A
 driver that needs time to start a job says which dummy jobs end within that time: they no longer hold the lower end.
+Where no processor is idle to inject another one, such a job goes on in its place.
 """
 
 from __future__ import annotations
@@ -63,7 +64,14 @@ class Kill(NamedTuple):
     dummy: int
 
 
-Action: TypeAlias = Injection | Kill
+class Prolongation(NamedTuple):
+    """A dummy job that is ending, by its number, goes on for `length_s` more: the next dummy job in its place."""
+
+    dummy: int
+    length_s: float
+
+
+Action: TypeAlias = Injection | Prolongation | Kill
 
 
 class BackgroundController:
@@ -74,7 +82,7 @@ class BackgroundController:
         self._together = together
 
     def decide(self, state: BackgroundState, rng: Generator) -> list[Action]:
-        """Return the dummy jobs to be injected or killed; at most one of both kinds."""
+        """Return the dummy jobs to be injected or prolonged, or those to be killed."""
         plan = _Plan(state)
         band = self._background.of(sum(plan.processors))
         if plan.total > band.most:
@@ -82,21 +90,21 @@ class BackgroundController:
         if self._background.scope is Scope.CLUSTER:
             clusters = list(enumerate(plan.processors))
             return [
-                injection
+                action
                 for cluster, processors in clusters
-                for injection in self._injections(plan, [cluster], self._background.of(processors), band.most, rng)
+                for action in self._raised(plan, [cluster], self._background.of(processors), band.most, rng)
             ]
-        return [*self._injections(plan, range(len(plan.processors)), band, band.most, rng)]
+        return self._raised(plan, range(len(plan.processors)), band, band.most, rng)
 
-    def _injections(
+    def _raised(
         self, plan: _Plan, clusters: Sequence[int], band: ProcessorBand, most_of_all: int, rng: Generator
-    ) -> list[Injection]:
+    ) -> list[Action]:
         """Return what lifts the load of `clusters` to the middle of their `band`, if it is below the band."""
         held = sum(plan.load[cluster] for cluster in clusters)
         lasting = held - sum(plan.ending[cluster] for cluster in clusters)
         if lasting >= band.least:
             return []
-        found: list[Injection] = []
+        found: list[Action] = []
         while lasting < max(band.middle, band.least):
             room = min(band.most - held, most_of_all - plan.total)
             injection = self._injection(plan, clusters, room, rng)
@@ -106,6 +114,10 @@ class BackgroundController:
             held += injection.held
             lasting += injection.held
             found.append(injection)
+        for dummy in plan.dummies:
+            if lasting < band.least and dummy.is_ending and dummy.cluster in clusters:
+                lasting += dummy.processors
+                found.append(Prolongation(dummy.number, self._background.dummy.lengths.of(float(rng.random()))))
         return found
 
     def _injection(self, plan: _Plan, clusters: Sequence[int], room: int, rng: Generator) -> Injection | None:

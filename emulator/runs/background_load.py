@@ -20,7 +20,14 @@ from emulator.model.clock import Dilation
 from emulator.model.held_nodes import whole
 from emulator.model.records import BackgroundRow
 from emulator.model.topology import Topology
-from emulator.policies.background import BackgroundController, BackgroundState, ClusterUse, DummyJob, Injection
+from emulator.policies.background import (
+    BackgroundController,
+    BackgroundState,
+    ClusterUse,
+    DummyJob,
+    Injection,
+    Prolongation,
+)
 from emulator.runs.local_users import Account, Ended, JobState, Listed, LocalUsers, Report, Started
 from workloads.local_jobs import LocalJob
 
@@ -169,8 +176,12 @@ class BackgroundLoad:
         for action in self._controller.decide(self._state(), self.rng):
             if isinstance(action, Injection):
                 self._submit(Account.DUMMY, action.cluster, action.processors, action.length_s, time_s)
+                continue
+            job = next(job for job in self._jobs.values() if job.number == action.dummy)
+            if isinstance(action, Prolongation):
+                self._prolong(job, action.length_s)
             else:
-                self._cancel(next(job for job in self._jobs.values() if job.number == action.dummy))
+                self._cancel(job)
         dummies_left = any(job.is_running and job.account is Account.DUMMY for job in self._jobs.values())
         self._watch.note(time_s, self.load, dummies_left=dummies_left)
         self._record(time_s)
@@ -183,6 +194,10 @@ class BackgroundLoad:
         self._jobs[job.name] = job
         host_length_s = self.dilation.host_duration_s(length_s)
         self.users.submit(self._names[cluster], job.name, account, processors, host_length_s)
+
+    def _prolong(self, job: _Job, length_s: float) -> None:
+        job.ends_s += length_s
+        self.users.prolong(self._names[job.cluster], job.name, self.dilation.host_duration_s(length_s))
 
     def _cancel(self, job: _Job) -> None:
         job.is_cancelled = True

@@ -46,6 +46,9 @@ class LocalUsers(Protocol):
     def submit(self, cluster: str, job: str, account: Account, processors: int, host_length_s: float) -> None:
         """Submit a job that sleeps for `host_length_s`."""
 
+    def prolong(self, cluster: str, job: str, host_length_s: float) -> None:
+        """Have a job that runs sleep for `host_length_s` more before it ends."""
+
     def cancel(self, cluster: str, job: str) -> None:
         """Cancel a job, whether it waits or runs."""
 

@@ -19,7 +19,7 @@ from numpy.random import Generator
 from emulator.fidelity.background import BackgroundMeasures, BandWatch
 from emulator.model.background import Background
 from emulator.model.held_nodes import whole
-from emulator.policies.background import BackgroundController, BackgroundState, ClusterUse, DummyJob, Injection
+from emulator.policies.background import BackgroundController, BackgroundState, ClusterUse, DummyJob, Injection, Kill
 
 
 class LocalArrival(Protocol):
@@ -166,7 +166,7 @@ class SimulatedBackground(WatchedLoad):
         for action in self._controller.decide(self._state(idle), self._rng):
             if isinstance(action, Injection):
                 self._hold(_Holding(action.cluster, action.held, True), time_s + action.length_s, idle)
-            else:
+            elif isinstance(action, Kill):
                 self._end(action.dummy, idle)
         self.start_local_jobs(time_s, idle)
         load = sum(job.processors for job in self._holding.values())

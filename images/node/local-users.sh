@@ -4,6 +4,7 @@
 # With the argument `clear` it only cancels them.
 #
 #   submit NAME ACCOUNT PROCESSORS HOST_SECONDS
+#   prolong NAME HOST_SECONDS
 #   cancel NAME
 #   list NUMBER
 #
@@ -33,8 +34,14 @@ job() {
 note() { echo "\$1 \$(date +%s.%N) \$SLURM_JOB_NAME" >> $events; }
 trap 'note ended; exit 0' TERM INT HUP
 note started
-sleep $1 &
-wait
+length=$1
+turn=0
+while [ -n "\$length" ]; do
+    sleep "\$length" &
+    wait
+    turn=\$((turn + 1))
+    length=\$(sed -n "\${turn}p" "$folder/more-\$SLURM_JOB_NAME" 2> /dev/null)
+done
 note ended
 JOB
 }
@@ -45,6 +52,11 @@ submit() {
         sbatch --job-name="$1" --nice="$NICE" --ntasks="$3" --cpus-per-task=1 --chdir=/ \
             --output=/dev/null --error=/dev/null 2>&1) ||
         note refused "$1 $(echo "$reason" | tail -n 1)"
+}
+
+# A job reads the lines of this file one after another, whenever it has slept for as long as it was told.
+prolong() {
+    echo "$2" >> "$folder/more-$1"
 }
 
 # A job that has not started runs no script that could say that it ended.
@@ -65,6 +77,7 @@ list() {
 cancel_all
 [ "$1" = clear ] && exit 0
 mkdir -p "$folder"
+rm -f "$folder"/more-*
 : > "$events"
 chmod 666 "$events"
 trap cancel_all EXIT
@@ -74,6 +87,7 @@ while read -r verb arguments; do
     set -f
     case $verb in
         submit) submit $arguments ;;
+        prolong) prolong $arguments ;;
         cancel) cancel $arguments ;;
         list) list $arguments ;;
     esac

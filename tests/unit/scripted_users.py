@@ -18,6 +18,7 @@ class ScriptedUsers:
         self.waiting: dict[str, dict[str, int]] = {cluster: {} for cluster in processors}
         self.submitted: list[tuple[str, str, Account, int, float]] = []
         self.host_lengths_s: dict[str, float] = {}
+        self.prolonged: list[tuple[str, str, float]] = []
         self.most_held: Counter[str] = Counter()
         self.grid: Counter[str] = Counter()
         self.is_open = False
@@ -37,6 +38,9 @@ class ScriptedUsers:
             return
         self.waiting[cluster][job] = processors
         self._start(cluster)
+
+    def prolong(self, cluster: str, job: str, host_length_s: float) -> None:
+        self.prolonged.append((cluster, job, host_length_s))
 
     def cancel(self, cluster: str, job: str) -> None:
         self.end(cluster, job)

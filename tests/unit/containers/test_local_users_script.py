@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -80,6 +81,21 @@ def test_a_job_runs_under_its_account_and_says_when_it_starts_and_ends(program):
     assert "setpriv --reuid=background --regid=background --clear-groups" in program.notes
     (asked,) = (note for note in program.notes if note.startswith("sbatch"))
     assert "--job-name=background-1 --nice=100000 --ntasks=4" in asked
+
+
+def test_a_job_that_is_prolonged_ends_as_much_later(program):
+    program.tell("list 1")
+    program.report()
+    (Path(program.environment["TESTBED_LOCAL_USERS"]) / "more-background-1").write_text("0.4\n0.3\n")
+    began_s = time.monotonic()
+    program.tell("submit background-1 background 4 0.01")
+    assert program.report() == ["started", "background-1"]
+    assert program.report() == ["ended", "background-1"]
+    assert time.monotonic() - began_s > 0.7
+    program.tell("prolong background-2 5")
+    program.tell("list 1")
+    program.report()
+    assert (Path(program.environment["TESTBED_LOCAL_USERS"]) / "more-background-2").read_text() == "5\n"
 
 
 def test_a_job_that_is_refused_is_reported_with_the_reason(tmp_path):

@@ -13,7 +13,16 @@ from emulator.model.background import Background
 from emulator.model.catalogue import topology_named
 from emulator.model.documents import validate
 from emulator.model.errors import InvalidInput
-from emulator.policies.background import BackgroundController, BackgroundState, ClusterUse, DummyJob, Injection, Kill
+from emulator.policies.background import (
+    Action,
+    BackgroundController,
+    BackgroundState,
+    ClusterUse,
+    DummyJob,
+    Injection,
+    Kill,
+    Prolongation,
+)
 
 SIZES = (144, 64, 64, 64, 64)
 """The clusters of DAS-2: 400 processors."""
@@ -23,7 +32,7 @@ def background(**changes: object) -> Background:
     return validate({"band": [0.15, 0.2], **changes}, Background, source="background")
 
 
-def decide(loaded: Background, state: BackgroundState, seed: int = 0) -> list[Injection | Kill]:
+def decide(loaded: Background, state: BackgroundState, seed: int = 0) -> list[Action]:
     return BackgroundController(loaded).decide(state, numpy.random.default_rng(seed))
 
 
@@ -76,8 +85,18 @@ def test_dummy_jobs_that_are_ending_hold_the_upper_end_of_the_band_and_not_the_l
     injected = sum(action.processors for action in decide(background(), state(dummies=ending)))
     assert 58 + injected >= 60
     assert 68 + injected <= 80
+
+
+def test_where_none_can_be_injected_dummy_jobs_that_are_ending_go_on_until_the_lower_end_holds():
+    """A grid that takes all that is idle leaves no processor for another dummy job."""
+    held = (*dummies(30, 26), *(DummyJob(number, 1, 4, is_ending=True) for number in (7, 8, 9)))
+    taken = tuple(size - (56, 12, 0, 0, 0)[at] for at, size in enumerate(SIZES))
+    (only,) = decide(background(), state(dummies=held, grid=taken))
+    assert isinstance(only, Prolongation)
+    assert only.dummy == 7
+    assert 120 <= only.length_s <= 600
     full = (DummyJob(0, 0, 30, is_ending=True), DummyJob(1, 1, 50))
-    assert decide(background(), state(dummies=full)) == []
+    assert [action[0] for action in decide(background(), state(dummies=full))] == [0]
 
 
 def test_above_the_band_dummy_jobs_are_killed_down_to_its_middle():
@@ -156,6 +175,10 @@ def test_what_is_done_fits_never_leaves_the_band_upwards_and_is_the_same_each_ti
     killed = [action.dummy for action in actions if isinstance(action, Kill)]
     assert len(set(killed)) == len(killed)
     assert not (killed and injected)
+    ending = [dummy.number for dummy in found.dummies if dummy.is_ending]
+    prolonged = [action.dummy for action in actions if isinstance(action, Prolongation)]
+    assert prolonged == [number for number in ending if number in prolonged]
+    assert not (killed and prolonged)
     for cluster, processors in injected.items():
         assert processors <= found.clusters[cluster].idle
     if injected:

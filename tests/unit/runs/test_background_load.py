@@ -127,6 +127,25 @@ def test_a_dummy_job_is_replaced_before_it_ends_so_that_the_load_never_leaves_it
     assert held_before < driven.held <= 32
 
 
+def test_where_the_grid_holds_all_else_a_dummy_job_goes_on_before_it_would_end():
+    lengths = {"dummy": {"sizes": [4], "lengths": {"low_s": 100, "high_s": 110}}}
+    driven = Driven(stated=lengths, dilation=2.0).begun()
+    while driven.held > 16:
+        cluster = max(SIZES, key=lambda name: len(driven.users.running[name]))
+        driven.users.end(cluster, next(iter(driven.users.running[cluster])))
+        driven.settle(10.0)
+    for cluster, jobs in driven.users.running.items():
+        driven.load.note_grid(cluster, SIZES[cluster] - sum(jobs.values()), 20.0)
+    submitted = len(driven.users.submitted)
+    due_s = driven.load.next_due_s
+    driven.load.advance(due_s)
+    assert len(driven.users.submitted) == submitted
+    ((cluster, job, host_length_s),) = driven.users.prolonged
+    assert job in driven.users.running[cluster]
+    assert 200 <= host_length_s <= 220
+    assert driven.load.next_due_s > due_s
+
+
 def test_a_dummy_job_that_is_being_killed_is_not_waited_for():
     driven = Driven([LocalJob(50.0, cluster, 8, 900.0) for cluster in range(4)]).begun()
     driven.load.advance(50.0)
