@@ -1,29 +1,34 @@
-"""The arbiter of a cluster's nodes that tasks share in time: `python3 -m apps.arbiter RULE NODE...`.
+"""The arbiter of a cluster's nodes that tasks share in time: `python3 -m apps.arbiter SHARING NODE...`.
 
 It is started with the cluster. Each rank connects, names its node and the dilation, and asks for processor time
 (`apps.shared_pacing`). Who has a node's processor is decided by `emulator.model.time_sharing`, in emulated time; the
 arbiter only waits for what comes next. Ranks that share a node belong to one run, so that they have one dilation.
+
+Local users work where SHARING says. They are followed while ranks are on their node; their bursts are told to whoever
+watches (`apps.local_bursts`).
 """
 
 from __future__ import annotations
 
 import json
 import math
+import random
 import select
 import socket
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NoReturn
 
 from apps.pacing import make_timers_exact
-from apps.shared_pacing import ANSWER, MOST_BYTES, PLACE, REQUEST
+from apps.shared_pacing import ANSWER, MOST_BYTES, PLACE, REQUEST, WATCHES
 from emulator.model.clock import Dilation
 from emulator.model.errors import InvalidInput
 from emulator.model.time_sharing.arbiter import Arbiter, Grant
+from emulator.model.time_sharing.local_work import Burst, LocalWork
 from emulator.model.time_sharing.processor import SharedProcessor
 from emulator.model.time_sharing.rules import SharingRule, SocialContract, rule_named
 from emulator.model.units import nanoseconds, seconds_from_nanoseconds
@@ -33,34 +38,92 @@ PATIENCE_HOST_S: Final = 0.001
 _BACKLOG: Final = 1024
 
 
-class Node:
-    """A node: its processor under a rule, and its ranks by the numbers of their connections."""
+USER: Final = 0
+"""The task of a node's local user; those of ranks are the numbers of their connections, which are larger."""
+LEAST_SHARE: Final = 0.01
+"""The least share that a job is assumed to get of a node with a local user, even if the contract gives it nothing."""
 
-    def __init__(self, rule: SharingRule) -> None:
-        self._rule = rule
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """How tasks share the nodes: the rule, the contract, and mean burst and thinking of the users at some nodes."""
+
+    rule: SharingRule
+    contract: SocialContract = field(default_factory=SocialContract)
+    users: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: str) -> Sharing:
+        """Read it as the command line states it."""
+        stated = json.loads(text)
+        users = {node: (float(burst_s), float(think_s)) for node, (burst_s, think_s) in stated["users"].items()}
+        return cls(rule_named(stated["rule"]), SocialContract(float(stated["parallel_share"])), users)
+
+    def work_on(self, node: str) -> LocalWork | None:
+        """Return the work of the local user on a node; None if there is no user."""
+        return LocalWork(*self.users[node], random.Random(node)) if node in self.users else None
+
+
+class Node:
+    """A node: its processor, and its ranks by the numbers of their connections.
+
+    `user` is its local user. With each rank comes the list of all nodes of its job in this cluster.
+    """
+
+    def __init__(self, sharing: Sharing, user: LocalWork | None) -> None:
+        self._sharing = sharing
+        self._user = user
         self._dilation = Dilation(1.0)
         self._arbiter: Arbiter | None = None
         self._ranks: dict[int, socket.socket] = {}
+        self._nodes_of: dict[int, tuple[str, ...]] = {}
 
-    def add(self, rank: socket.socket, dilation: Dilation) -> None:
+    def add(self, rank: socket.socket, dilation: Dilation, nodes: tuple[str, ...]) -> None:
         """Take a rank in.
 
         Raises:
             InvalidInput: if ranks of another dilation are here.
         """
         if not self._ranks:
-            self._dilation = dilation
-            processor = SharedProcessor(self._rule, SocialContract(), self._emulated_s(time.monotonic_ns()))
-            self._arbiter = Arbiter(processor, dilation.emulated_duration_s(PATIENCE_HOST_S))
+            self._begin(dilation)
         if dilation != self._dilation:
             raise InvalidInput(f"its ranks run at a dilation of {self._dilation.factor:g}, not of {dilation.factor:g}")
         self._known.add(rank.fileno())
         self._ranks[rank.fileno()] = rank
+        self._nodes_of[rank.fileno()] = nodes
 
     def remove(self, rank: socket.socket) -> None:
         """Let a rank go."""
-        del self._ranks[rank.fileno()]
+        del self._ranks[rank.fileno()], self._nodes_of[rank.fileno()]
         self._answer(self._known.remove(rank.fileno(), self._emulated_s(time.monotonic_ns())))
+
+    def share(self) -> float:
+        """Return the share of the processor that each rank may count on."""
+        parallel = 1.0 if self._user is None else self._sharing.contract.parallel_share
+        return max(parallel, LEAST_SHARE) / max(1, len(self._ranks))
+
+    def balance(self, shares: Mapping[str, float]) -> None:
+        """Scale the quanta of each rank to the least of the `shares` of its job's nodes."""
+        for rank, nodes in self._nodes_of.items():
+            self._known.set_weight(rank, min(shares[node] for node in nodes) / self.share())
+
+    def take_bursts(self) -> list[tuple[Burst, float]]:
+        """Return the bursts of the user that have ended since this was last called, each with its end's wall clock."""
+        if self._user is None or self._arbiter is None:
+            return []
+        behind_host_s = time.time() - time.monotonic()
+        return [
+            (burst, behind_host_s + self._dilation.host_duration_s(burst.end_s)) for burst in self._known.take_bursts()
+        ]
+
+    def _begin(self, dilation: Dilation) -> None:
+        """Begin with a free processor; a user is there already."""
+        self._dilation = dilation
+        now_s = self._emulated_s(time.monotonic_ns())
+        processor = SharedProcessor(self._sharing.rule, self._sharing.contract, now_s)
+        self._arbiter = Arbiter(processor, dilation.emulated_duration_s(PATIENCE_HOST_S))
+        if self._user is not None:
+            self._arbiter.add_user(USER, self._user)
 
     def request(self, rank: socket.socket, message: bytes) -> None:
         """Take a request of a rank.
@@ -110,11 +173,13 @@ class _Rank:
 class Server:
     """The server of the ranks of all nodes."""
 
-    def __init__(self, listener: socket.socket, rule: SharingRule, nodes: Sequence[str]) -> None:
+    def __init__(self, listener: socket.socket, sharing: Sharing, nodes: Sequence[str]) -> None:
         self._listener = listener
-        self._nodes = {name: Node(rule) for name in nodes}
+        self._balances = sharing.rule.balances_jobs
+        self._nodes = {name: Node(sharing, sharing.work_on(name)) for name in nodes}
         self._ranks: dict[int, _Rank] = {}
         self._unnamed: dict[int, socket.socket] = {}
+        self._watchers: dict[int, socket.socket] = {}
 
     def serve(self) -> NoReturn:
         """Serve for ever."""
@@ -124,7 +189,7 @@ class Server:
     def step(self) -> None:
         """Wait for what comes next, and do it."""
         wait_host_s = min(node.next_host_s() for node in self._nodes.values()) - time.monotonic()
-        watched = [self._listener.fileno(), *self._unnamed, *self._ranks]
+        watched = [self._listener.fileno(), *self._unnamed, *self._ranks, *self._watchers]
         ready, _, _ = select.select(watched, [], [], None if math.isinf(wait_host_s) else max(0.0, wait_host_s))
         for number in ready:
             if number == self._listener.fileno():
@@ -132,23 +197,33 @@ class Server:
                 self._unnamed[connection.fileno()] = connection
             elif number in self._unnamed:
                 self._begin(self._unnamed.pop(number))
+            elif number in self._watchers:
+                self._watchers.pop(number).close()
             else:
                 self._attend(self._ranks[number])
-        for node in self._nodes.values():
+        for name, node in self._nodes.items():
             node.advance()
+            for burst, host_end_moment_s in node.take_bursts():
+                self._tell_of(name, burst, host_end_moment_s)
 
     def _begin(self, connection: socket.socket) -> None:
-        """Read which node a rank is on, and take it in there."""
+        """Read which node a rank is on, and take it in there; or take in one who watches local users."""
         try:
             hello = json.loads(connection.recv(MOST_BYTES))
-            node = self._nodes.get(str(hello["node"]))
-            if node is None:
-                raise InvalidInput(f"this cluster has no node {hello['node']!r}")
-            node.add(connection, Dilation(float(hello["dilation"])))
+            if hello == WATCHES:
+                connection.setblocking(False)
+                self._watchers[connection.fileno()] = connection
+                return
+            node = self._node(hello["node"])
+            nodes = tuple(str(name) for name in hello["nodes"])
+            for name in nodes:
+                self._node(name)
+            node.add(connection, Dilation(float(hello["dilation"])), nodes)
         except (InvalidInput, OSError, ValueError, TypeError, KeyError) as error:
             self._refuse(connection, str(error))
             return
         self._ranks[connection.fileno()] = _Rank(connection, node)
+        self._balance()
         with suppress(OSError):
             connection.send(json.dumps({"refused": ""}).encode())
 
@@ -167,6 +242,29 @@ class Server:
         del self._ranks[rank.connection.fileno()]
         rank.node.remove(rank.connection)
         rank.connection.close()
+        self._balance()
+
+    def _node(self, name: object) -> Node:
+        node = self._nodes.get(str(name))
+        if node is None:
+            raise InvalidInput(f"this cluster has no node {name!r}")
+        return node
+
+    def _balance(self) -> None:
+        if self._balances:
+            shares = {name: node.share() for name, node in self._nodes.items()}
+            for node in self._nodes.values():
+                node.balance(shares)
+
+    def _tell_of(self, node: str, burst: Burst, host_end_moment_s: float) -> None:
+        """Tell all who watch; one who does not read is let go, since the arbiter waits for nobody."""
+        words = host_end_moment_s, node, burst.beside, burst.processor_s, burst.delay_s
+        for number, watcher in list(self._watchers.items()):
+            try:
+                watcher.send(" ".join(map(str, words)).encode())
+            except OSError:
+                del self._watchers[number]
+                watcher.close()
 
     @staticmethod
     def _refuse(connection: socket.socket, reason: str) -> None:
@@ -187,9 +285,9 @@ def listen(place: Path) -> socket.socket:
 
 def main(words: Sequence[str]) -> NoReturn:
     """Serve the nodes that the command line names."""
-    rule, *nodes = words
+    sharing, *nodes = words
     make_timers_exact()
-    Server(listen(Path(PLACE)), rule_named(rule), nodes).serve()
+    Server(listen(Path(PLACE)), Sharing.parse(sharing), nodes).serve()
 
 
 if __name__ == "__main__":

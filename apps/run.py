@@ -198,7 +198,7 @@ def _pacer(setting: JobSetting, rank: int) -> Pacer:
     if setting.shared_nodes:
         from apps.shared_pacing import SharedPacer
 
-        return SharedPacer(setting.dilation, setting.shared_nodes[rank])
+        return SharedPacer(setting.dilation, setting.shared_nodes[rank], setting.nodes_beside(rank))
     from apps.kernels.messages import sleep_until
 
     return DilatedPacer(setting.dilation, sleep_until)

@@ -113,6 +113,13 @@ class JobSetting:
         last = self.clusters - 1
         return tuple(min(index, last) for index, size in enumerate(self.components) for _ in range(size))
 
+    def nodes_beside(self, rank: int) -> set[str]:
+        """Return the shared nodes of all ranks that are in the cluster of `rank`."""
+        cluster_of = self.cluster_of_ranks()
+        return {
+            node for node, cluster in zip(self.shared_nodes, cluster_of, strict=True) if cluster == cluster_of[rank]
+        }
+
     @property
     def interconnects(self) -> str:
         """The names of what carries messages: the interconnect inside clusters, and the wide area between them."""

@@ -12,6 +12,7 @@ import json
 import socket
 import struct
 import time
+from collections.abc import Collection
 from typing import Final
 
 from apps.pacing import Phase, PhaseCount, dilated_phase
@@ -26,17 +27,22 @@ REQUEST: Final = struct.Struct("=qq")
 ANSWER: Final = struct.Struct("=qq")
 """The answer: the host timestamp at which the work is done, and by how much the request came late, in nanoseconds."""
 
-MOST_BYTES: Final = 4096
+WATCHES: Final = "watches local users"
+"""What one sends to the arbiter who is to be told of every burst of a local user."""
+
+MOST_BYTES: Final = 65536
 
 
 class SharedPacer:
     """A pacer of a rank on the node called `node`, whose arbiter listens at `place`.
 
+    `nodes` are all nodes of its job in this cluster.
+
     Raises:
         ConnectionError: if there is no arbiter, or it does not know the node.
     """
 
-    def __init__(self, dilation: Dilation, node: str, place: str = PLACE) -> None:
+    def __init__(self, dilation: Dilation, node: str, nodes: Collection[str], place: str = PLACE) -> None:
         self.count = PhaseCount()
         self.host_lead_ns = 0
         self._dilation = dilation
@@ -45,7 +51,8 @@ class SharedPacer:
         self._connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             self._connection.connect(place)
-            self._connection.send(json.dumps({"node": node, "dilation": dilation.factor}).encode())
+            hello = {"node": node, "nodes": sorted(nodes), "dilation": dilation.factor}
+            self._connection.send(json.dumps(hello).encode())
             answer = self._connection.recv(MOST_BYTES)
         except OSError as error:
             raise ConnectionError(f"The arbiter of node {node!r} does not answer ({error.strerror}).") from error

@@ -32,6 +32,7 @@ from emulator.model.rules import StatedRules
 from emulator.model.scheduling import Scanning, Sources, StatedClaiming, StatedScheduling
 from emulator.model.topology import Name
 from emulator.policies.names import custom_file, policy_name, queue_name
+from emulator.policies.nodes.compositions import composition_named, is_composition
 from emulator.policies.registry import default_policy
 from workloads.distributions import Exponential
 from workloads.job_choices import InputFiles, JobChoice, UniformService
@@ -166,8 +167,10 @@ class Campaign(StatedScheduling):
         """Return this campaign under another queue or policy.
 
         A new queue without a policy changes the policy to the default of that queue. If the queue is a user's file, the
-        campaign's policy is kept.
+        campaign's policy is kept. A composition (`emulator.policies.nodes.compositions`) named as policy says both.
         """
+        if policy is not None and queue is None and is_composition(policy):
+            policy, queue = composition_named(policy).live_names
         if queue is not None and queue_name(queue) != self.queue and policy is None and custom_file(queue) is None:
             policy = default_policy(queue)
         return self.changed(queue=queue, policy=policy)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, NamedTuple, Self
 
 import numpy
-from pydantic import Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
 
 from emulator.model.counts import number_of
 from emulator.model.documents import DocumentModel
@@ -24,11 +24,24 @@ Split = Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
 
 
 class JobChoice(DocumentModel):
-    """The jobs of one application: for each total size in processors, the splits into component sizes."""
+    """The jobs of one application: for each total size in processors, the splits into component sizes.
+
+    `memory_mb`, `processor_share` and `time_alone_s` are those of a `JobSpecification`; the last is still to be divided
+    by the time scale.
+    """
 
     application: Name
     arguments: dict[ArgumentName, int | float | bool | JobName] = Field(default_factory=dict, max_length=32)
     splits: Annotated[dict[PositiveInt, Annotated[tuple[Split, ...], Field(min_length=1)]], Field(min_length=1)]
+    memory_mb: NonNegativeFloat | None = None
+    processor_share: Annotated[float, Field(gt=0, le=1)] | None = None
+    time_alone_s: PositiveFloat | None = None
+
+    def needs(self, time_scale: float) -> dict[str, float]:
+        """Return what is stated of a task's needs, by the keys of a `JobSpecification`, at this time scale."""
+        time_s = None if self.time_alone_s is None else self.time_alone_s / time_scale
+        stated = {"memory_mb": self.memory_mb, "processor_share": self.processor_share, "time_alone_s": time_s}
+        return {key: value for key, value in stated.items() if value is not None}
 
     @model_validator(mode="after")
     def _splits_make_their_total(self) -> Self:
@@ -66,11 +79,12 @@ class InputFiles(DocumentModel):
 
 
 class ChosenJob(NamedTuple):
-    """The choices for one job."""
+    """The choices for one job; `choice` is that of a campaign's `choices` which it comes from."""
 
     application: str
     arguments: Arguments
     components: tuple[int, ...]
+    choice: JobChoice | None = None
 
 
 def chosen_jobs(choices: Sequence[JobChoice], count: int, seed: int) -> list[ChosenJob]:
@@ -82,4 +96,4 @@ def chosen_jobs(choices: Sequence[JobChoice], count: int, seed: int) -> list[Cho
 def _chosen(choices: Sequence[JobChoice], first: float, second: float, third: float) -> ChosenJob:
     choice = choices[int(first * len(choices))]
     splits = list(choice.splits.values())[int(second * len(choice.splits))]
-    return ChosenJob(choice.application, choice.arguments, splits[int(third * len(splits))])
+    return ChosenJob(choice.application, choice.arguments, splits[int(third * len(splits))], choice)

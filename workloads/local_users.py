@@ -1,63 +1,15 @@
-"""People who work at nodes of a non-dedicated cluster: the profiles of the 3DBackfilling paper.
-
-A user in turn thinks and asks for a burst of processor time. Both are exponentially distributed; their means follow
-from the profile's share of the processor and `PERIOD_S`, which the paper does not give. A user whose burst is served
-late asks for the next one later. The benchmark of the paper reports how long a system call takes; here that is how long
-a burst is delayed beyond its own processor time.
-"""
+"""At which nodes local users work: drawn, or named by an option."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
-from emulator.model.errors import InvalidInput, UnknownName
+from emulator.model.errors import InvalidInput
+from emulator.model.local_users import PROFILES, LocalUser, profile_named
 from workloads.distributions import stream
 
-PERIOD_S: Final = 1.0
-"""The mean of a burst and the thinking before it, where nothing delays it."""
-
 SHARE_OF_NODES: Final = 0.25
-
-
-@dataclass(frozen=True, slots=True)
-class UserProfile:
-    """The demand of a local user on a node: shares of its processor and memory, and network traffic."""
-
-    name: str
-    frequency: float
-    processor_share: float
-    memory_share: float
-    traffic_bytes_per_s: float
-
-    @property
-    def burst_s(self) -> float:
-        """The mean processor time of a burst."""
-        return self.processor_share * PERIOD_S
-
-    @property
-    def think_s(self) -> float:
-        """The mean time between two bursts."""
-        return PERIOD_S - self.burst_s
-
-
-PROFILES: Final = {
-    profile.name: profile
-    for profile in (
-        UserProfile("xwindows", 0.65, 0.15, 0.35, 500.0),
-        UserProfile("internet", 0.35, 0.20, 0.60, 3000.0),
-    )
-}
-
-
-@dataclass(frozen=True, slots=True)
-class LocalUser:
-    """A user at node `node` of a cluster, both counted from 0."""
-
-    node: int
-    profile: UserProfile
-    cluster: int = 0
 
 
 def drawn_users(seed: int, nodes: Sequence[int], share: float = SHARE_OF_NODES) -> tuple[LocalUser, ...]:
@@ -96,7 +48,5 @@ def named_users(text: str, nodes: int) -> tuple[LocalUser, ...]:
             raise InvalidInput(f"local users: there is no node {node} (the cluster has nodes 0 to {nodes - 1}).")
         if any(user.node == node for user in users):
             raise InvalidInput(f"local users: node {node} has a user already.")
-        if profile not in PROFILES:
-            raise UnknownName.among("local user's profile", profile, list(PROFILES))
-        users.append(LocalUser(node, PROFILES[profile]))
+        users.append(LocalUser(node, profile_named(profile)))
     return tuple(users)

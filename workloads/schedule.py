@@ -95,6 +95,7 @@ def _arrival(campaign: Campaign, number: int, arrival_s: float, chosen: ChosenJo
             run_time_limit_s=_run_time_limit_s(campaign),
             numerics=campaign.numerics,
             file=None if campaign.input_files is None else file_name(campaign, number),
+            **({} if chosen.choice is None else chosen.choice.needs(campaign.time_scale)),
         )
     except ValidationError as error:
         raise InvalidInput(f"campaign {campaign.name!r}: {first_fault(error)}") from error

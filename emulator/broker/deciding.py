@@ -10,6 +10,7 @@ from emulator.model.views import RunRequest
 from emulator.policies.admission import Admitting
 from emulator.policies.factory import DecisionMaker, check_live, deciders
 from emulator.policies.names import custom_file
+from emulator.policies.nodes.stated import stated_limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +34,14 @@ def deciding(request: RunRequest, topology: Topology) -> Deciding:
         UnknownName: if the request names a policy or queue that is neither the testbed's nor in its sources.
         InvalidInput: if one of them cannot run here or cannot be loaded, or the queue cannot be scanned as requested.
     """
-    check_live(request.queue, request.policy, request.sources, len(topology.clusters))
+    check_live(request.queue, request.policy, request.sources, topology)
     rules = (topology, request.queue, request.policy, request.rules)
     together = topology.processors_taken_together
     if custom_file(request.queue) is None and custom_file(request.policy) is None:
         made = deciders(
-            request.queue, request.policy, request.scanning, request.seed, quota=request.quota, together=together
-        )
+            request.queue, request.policy, request.scanning, request.seed, quota=request.quota, together=together,
+            limits=stated_limits(topology),
+        )  # fmt: skip
         return Deciding(made, Admitting(*rules, quota=request.quota))
     process = PolicyProcess(request, together)
     try:

@@ -16,6 +16,8 @@ from emulator.model.topology import Topology
 from emulator.model.views import DEFAULT_RUN
 from emulator.policies.answer_checks import check_answers
 from emulator.policies.decisions import SNAPSHOT_EVERY, Decision
+from emulator.policies.nodes.changes import occupied, replace_nodes
+from emulator.policies.nodes.stated import empty_nodes
 from emulator.policies.protocols import Scan, SchedulingEvent, Start
 from emulator.policies.state import NOTHING_ELSE, RunningJob, Surroundings, SystemState
 
@@ -49,6 +51,22 @@ def system_state(
     processors = tuple(cluster.processors for cluster in topology.clusters)
     usable = tuple(min(free, size) for free, size in zip(idle, processors, strict=True))
     return SystemState(processors, usable, time_s, surroundings)
+
+
+def with_nodes(
+    state: SystemState, placed: Sequence[LiveJob], readings: Sequence[Reading | None], topology: Topology
+) -> SystemState:
+    """Return `state` with the nodes of each cluster, and the tasks of the `placed` jobs on those that a policy chose.
+
+    As many processors are idle as these nodes may run further tasks. A cluster that does not answer has no nodes.
+    """
+    nodes = empty_nodes(topology)
+    for job in placed:
+        if job.placement is not None:
+            nodes = occupied(nodes, job.id, job.request, job.placement)
+    answering = tuple(of_cluster if reading else () for of_cluster, reading in zip(nodes, readings, strict=True))
+    idle = tuple(sum((node.most_tasks or 0) - len(node.tasks) for node in of_cluster) for of_cluster in answering)
+    return replace_nodes(SystemState(state.processors, idle, state.time_s, state.surroundings), answering)
 
 
 def _knows(reading: Reading | None, cluster: str, job: LiveJob) -> bool:
@@ -125,7 +143,10 @@ def defect(run: Run, error: Exception) -> str:
 
 
 def _with(run: Run, start: Start, state: SystemState) -> SystemState:
-    """Return `state` with the job of `start` among the running ones, if the discipline or the policy reads them."""
+    """Return `state` with the job of `start` on its nodes, and among the running ones, if deciders read those."""
+    if state.surroundings.nodes:
+        nodes = occupied(state.surroundings.nodes, start.job_id, run.jobs[start.job_id].request, start.placement)
+        state = replace_nodes(state, nodes)
     if not run.needs_running_jobs:
         return state
     estimate_s = run.jobs[start.job_id].request.estimate_s

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 
-from emulator.broker.decision import decide_all, defect, nothing_idle, system_state, waiting_in
+from emulator.broker.decision import decide_all, defect, nothing_idle, system_state, waiting_in, with_nodes
 from emulator.broker.files.replicas import Replicas
 from emulator.broker.jobs.reports import Ended
 from emulator.broker.jobs.supervisor import JobSupervisor
@@ -30,6 +30,7 @@ from emulator.model.topology import Topology
 from emulator.model.views import EventKind
 from emulator.policies.claiming_procedure import ClaimingProcedure
 from emulator.policies.decisions import Decision, decision_record
+from emulator.policies.names import NODE_POLICIES, policy_name
 from emulator.policies.protocols import Arrival, Departure, Reject, Scan, SchedulingEvent, Start, Withdrawal
 from emulator.policies.state import SystemState
 
@@ -268,7 +269,12 @@ class Scheduling:
         surroundings = self._replicas.surroundings(set(run.waiting_files.values()), self._lost)
         if running := run.running():
             surroundings = replace(surroundings, running=running)
-        return system_state(self.readings.freshest(), run.placed, self._topology, run.now_s(), surroundings)
+        readings = self.readings.freshest()
+        state = system_state(readings, run.placed, self._topology, run.now_s(), surroundings)
+        if policy_name(run.request.policy) not in NODE_POLICIES:
+            return state
+        placed = [job for each in self._runs() for job in each.placed]
+        return with_nodes(state, placed, readings, self._topology)
 
     def _decide_on(self, run: Run, events: Sequence[SchedulingEvent], state: SystemState) -> None:
         """Decide on `events` one after another, and carry out the answers.

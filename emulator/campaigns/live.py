@@ -32,6 +32,7 @@ from emulator.policies.request_kinds import as_taken, as_total
 from emulator.runs.following import follow_now, follow_until
 from emulator.runs.holding import Testbed, held, real_time_if_failed
 from emulator.runs.input_files import kept_files, stated_surroundings
+from emulator.runs.local_bursts import bursts_recorded
 from emulator.runs.progress import ProgressReport, ReportProgress, jobs_progress
 from emulator.runs.recorded_run import begun_manifest, checked_links, conclude, recorded
 from emulator.runs.recording import Recorder
@@ -73,7 +74,7 @@ def arrivals_on(topology: Topology, campaign: Campaign, seed: int) -> list[Arriv
     """
     sources = campaign.sources
     policy = placement_policy(campaign.policy, sources)
-    check_live(campaign.queue, campaign.policy, sources, len(topology.clusters))
+    check_live(campaign.queue, campaign.policy, sources, topology)
     discipline_scanned(campaign.queue, campaign.scanning, sources)
     admitting = Admitting(topology, campaign.queue, campaign.policy, campaign.rules, sources, campaign.quota)
     if campaign.scaled_background is not None:
@@ -186,8 +187,9 @@ def _run(
         with (
             checked_links(testbed, recorder, report_progress) as checks,
             background_held(testbed, campaign, seed, recorder, attempt, repeats_left > 0) as check_background,
+            bursts_recorded(testbed, recorder) as check_bursts,
         ):
-            kept = (check_background, input_files.check)
+            kept = (check_background, input_files.check, check_bursts)
             _run_schedule(testbed, run, recorder, len(arrivals), report_progress, kept, locust_port)
         conclude(testbed, run, recorder, checks, len(arrivals))
 

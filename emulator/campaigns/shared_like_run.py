@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from apps.partners import PATTERNS, partners
@@ -13,11 +13,15 @@ from emulator.campaigns.like_run import arrivals_of, campaign_of
 from emulator.model.errors import InvalidInput
 from emulator.model.interconnects import Interconnect
 from emulator.model.job import JobSpecification, JobState
-from emulator.model.records import JobRow
+from emulator.model.records import JobRow, LocalBurstRow, Manifest
 from emulator.model.request import JobRequest, RequestKind
+from emulator.model.shared_nodes import TimeSharing
 from emulator.model.topology import Topology
-from emulator.model.units import rate_bytes_per_s
-from emulator.runs.run_directory import read_run
+from emulator.model.units import BYTES_PER_MEGABYTE, rate_bytes_per_s
+from emulator.policies.names import policy_name, queue_name
+from emulator.policies.nodes.compositions import Composition, composition_named
+from emulator.policies.registry import NODE_SELECTIONS
+from emulator.runs.run_directory import read_rows, read_run
 from workloads.parallel_programs import Steps
 from workloads.schedule import Arrival
 from workloads.shared_node_jobs import SharedNodeJob
@@ -25,21 +29,29 @@ from workloads.shared_node_jobs import SharedNodeJob
 
 @dataclass(frozen=True, slots=True)
 class LiveTimes:
-    """The mean times of the jobs of a live run that finished, and the time from the first arrival to the last end."""
+    """The mean times of the jobs of a live run that finished, and the time from the first arrival to the last end.
+
+    `latency_beside_s` is the mean delay of local users' bursts beside parallel tasks; None if there were none.
+    """
 
     jobs: int
     wait_s: float
     execution_s: float
     turnaround_s: float
     makespan_s: float
+    latency_beside_s: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class SharedRun:
-    """A live run on shared nodes: its topology, its time-sharing rule, its jobs, and how it went."""
+    """A live run on shared nodes: its topology, how tasks shared its nodes, its jobs, and how it went.
+
+    `composition` is that of the run. Where Slurm chose the nodes, it is *normal*: Slurm takes the least loaded ones.
+    """
 
     topology: Topology
-    rule: str
+    sharing: TimeSharing
+    composition: Composition
     jobs: list[SharedNodeJob]
     live: LiveTimes
 
@@ -62,7 +74,17 @@ def shared_like_run(path: Path) -> SharedRun:
     if interconnect is None:
         raise InvalidInput(f"{path}: its topology {topology.name!r} states no interconnect, which shared nodes need.")
     jobs = [_job(path, number, arrival, interconnect) for number, arrival in enumerate(arrivals_of(run), start=1)]
-    return SharedRun(topology, topology.time_sharing.rule, jobs, _live_times(path, run.jobs))
+    composition = _composition(run.manifest)
+    return SharedRun(topology, topology.time_sharing, composition, jobs, _live_times(path, run.jobs))
+
+
+def _composition(manifest: Manifest) -> Composition:
+    """Return the composition of a run by its policy and its queue."""
+    most_jobs = manifest.topology.clusters[0].processors_per_node
+    policy, queue = policy_name(manifest.policy), queue_name(manifest.queue)
+    if policy not in NODE_SELECTIONS:
+        return replace(composition_named("normal"), most_jobs=most_jobs)
+    return Composition(f"{policy}+{queue}", policy, queue, most_jobs)
 
 
 def _job(path: Path, number: int, arrival: Arrival, interconnect: Interconnect) -> SharedNodeJob:
@@ -73,9 +95,11 @@ def _job(path: Path, number: int, arrival: Arrival, interconnect: Interconnect) 
     except InvalidInput as error:
         raise InvalidInput(f"{path}: {error}") from error
     share = steps.compute_s * steps.steps / steps.execution_s
-    return SharedNodeJob(
-        number, arrival.arrival_s, job.name, JobRequest(RequestKind.TOTAL, (tasks,), processor_share=share), steps
-    )
+    request = JobRequest(
+        RequestKind.TOTAL, (tasks,), estimate_s=job.estimate_s, memory_bytes=round(job.memory_mb * BYTES_PER_MEGABYTE),
+        processor_share=share,
+    )  # fmt: skip
+    return SharedNodeJob(number, arrival.arrival_s, job.name, request, steps)
 
 
 def steps_of_job(job: JobSpecification, interconnect: Interconnect) -> Steps:
@@ -102,6 +126,7 @@ def _live_times(path: Path, jobs: Sequence[JobRow]) -> LiveTimes:
         if job.state != JobState.FINISHED.value:
             raise InvalidInput(f"{path}: job {job.job} has {job.state}: a run of which all jobs finished is needed.")
     arrivals_s = [job.submitted_s if job.intended_arrival_s is None else job.intended_arrival_s for job in jobs]
+    delays_s = [burst.delay_s for burst in read_rows(path, LocalBurstRow) if burst.beside > 0]
     starts_s, ends_s = [job.started_s or 0.0 for job in jobs], [job.finished_s or 0.0 for job in jobs]
     return LiveTimes(
         len(jobs),
@@ -109,4 +134,5 @@ def _live_times(path: Path, jobs: Sequence[JobRow]) -> LiveTimes:
         statistics.fmean(end - start for start, end in zip(starts_s, ends_s, strict=True)),
         statistics.fmean(end - arrival for end, arrival in zip(ends_s, arrivals_s, strict=True)),
         max(ends_s) - min(arrivals_s),
+        statistics.fmean(delays_s) if delays_s else None,
     )

@@ -25,6 +25,7 @@ from emulator.model.errors import InvalidInput, TestbedBusy
 from emulator.model.faults import first_fault
 from emulator.model.records import MANIFEST_FILE, JobRow, Manifest, RunKind, RunProgress
 from emulator.policies.names import policy_name
+from emulator.policies.nodes.compositions import is_composition
 from emulator.runs.holding import Testbed
 from emulator.runs.progress import ProgressReport, ReportProgress
 from emulator.runs.run_directory import read_manifest, read_rows
@@ -92,17 +93,19 @@ def sweep_of(
     Raises:
         InvalidInput: if a policy cannot be read, or there are no seeds, or the same one twice.
     """
-    policies = [policy_name(policy) for policy in policies]
+    policies = [policy_name(policy) for policy in policies] or [campaign.policy]
     for option, values in (("--policy", policies), ("--seeds", seeds)):
         if len(set(values)) != len(values):
             raise InvalidInput(f"{option}: {', '.join(map(str, values))} names one twice.")
     if not seeds:
         raise InvalidInput("--seeds: at least one is needed.")
-    variants = [carrying_sources(campaign.scheduled(None, policy)) for policy in policies or [campaign.policy]]
+    variants = {policy: carrying_sources(campaign.scheduled(None, policy)) for policy in policies}
     runs = tuple(
-        SweepRun(folder=f"{_slug(variant.policy)}-{seed}", campaign=variant, seed=seed)
+        SweepRun(
+            folder=f"{_slug(policy if is_composition(policy) else variant.policy)}-{seed}", campaign=variant, seed=seed
+        )
         for seed in seeds
-        for variant in variants
+        for policy, variant in variants.items()
     )
     if len({run.folder for run in runs}) != len(runs):
         raise InvalidInput("--policy: two of them have the same file and class; rename one.")

@@ -26,7 +26,9 @@ from emulator.model.names import spelled
 from emulator.model.project import CAMPAIGNS, DOCUMENT_SUFFIXES, names_in
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Topology
+from emulator.policies.factory import check_nodes
 from emulator.policies.names import policy_name, queue_name
+from emulator.policies.registry import default_policy
 from emulator.runs.input_files import stated_surroundings
 from emulator.simulator.runtime import FactorTable
 from emulator.simulator.runtime_tables import read_factors
@@ -54,12 +56,15 @@ def prepared(source: str, options: SimulationOptions) -> SimulatedWorkload:
     path = Path(source)
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes[-1:] == [".jsonl"]:
-        return _from_job_list(path, options)
-    if suffixes[-1:] == [".swf"] or suffixes[-2:] == [".swf", ".gz"]:
-        return _from_log(path, options)
-    if path.suffix.lower() in DOCUMENT_SUFFIXES or spelled(source, names_in(CAMPAIGNS)):
-        return _from_campaign(source, options)
-    return _from_study(_stream(source), options)
+        subject = _from_job_list(path, options)
+    elif suffixes[-1:] == [".swf"] or suffixes[-2:] == [".swf", ".gz"]:
+        subject = _from_log(path, options)
+    elif path.suffix.lower() in DOCUMENT_SUFFIXES or spelled(source, names_in(CAMPAIGNS)):
+        subject = _from_campaign(source, options)
+    else:
+        subject = _from_study(_stream(source), options)
+    check_nodes(subject.queue, subject.policy or default_policy(subject.queue), subject.topology)
+    return subject
 
 
 def factors_named(text: str | None, grid: int | None) -> FactorTable | float | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from emulator.model.project import CAMPAIGNS, DOCUMENT_SUFFIXES, TOPOLOGIES, names_in
 from emulator.model.project import topics as topics_of_manual
-from emulator.policies.names import POLICIES, QUEUES
+from emulator.policies.names import NODE_POLICIES, NODE_QUEUES, POLICIES, QUEUES
 
 Offered = list[tuple[str, str]]
 """Names, each with a line about it, which some shells show."""
@@ -18,12 +18,12 @@ Offered = list[tuple[str, str]]
 
 def policies(incomplete: str) -> Offered:
     """Offer placement policies, and Python files."""
-    return _described(POLICIES, incomplete) + _files(incomplete, {".py"})
+    return _described(POLICIES | NODE_POLICIES, incomplete) + _files(incomplete, {".py"})
 
 
 def queues(incomplete: str) -> Offered:
     """Offer queue disciplines, and Python files."""
-    return _described(QUEUES, incomplete) + _files(incomplete, {".py"})
+    return _described(QUEUES | NODE_QUEUES, incomplete) + _files(incomplete, {".py"})
 
 
 def topologies(incomplete: str) -> Offered:

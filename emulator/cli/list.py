@@ -52,15 +52,15 @@ def list_names(
 
 
 def _policies() -> Mapping[str, str]:
-    from emulator.policies.names import POLICIES
+    from emulator.policies.names import NODE_POLICIES, POLICIES
 
-    return POLICIES
+    return POLICIES | NODE_POLICIES
 
 
 def _queues() -> Mapping[str, str]:
-    from emulator.policies.names import QUEUES
+    from emulator.policies.names import NODE_QUEUES, QUEUES
 
-    return QUEUES
+    return QUEUES | NODE_QUEUES
 
 
 def _applications() -> Mapping[str, str]:

@@ -43,10 +43,11 @@ ContractOption = Annotated[
     float, typer.Option(help="Percent of a node that parallel jobs may have while local users work there.")
 ]
 UsersOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         metavar="NODE:PROFILE,...|drawn|none",
         help="Local users (profiles xwindows, internet) at nodes from 0; drawn: at a quarter of the nodes.",
+        show_default="those of the topology, else drawn",
     ),
 ]
 InterarrivalOption = Annotated[float, typer.Option(help="Interarrival times of SIT and DIT relative to those as read.")]
@@ -82,7 +83,7 @@ def share(
     topology: TopologyOption = "cisne",
     mpl: MplOption = None,
     contract: ContractOption = 50.0,
-    local_users: UsersOption = DRAWN,
+    local_users: UsersOption = None,
     interarrival_factor: InterarrivalOption = 1.0,
     estimate_factor: EstimateOption = 1.0,
     components: ComponentsOption = 1,
@@ -114,14 +115,14 @@ def _share_like(like: Path, jobs_out: Path | None, seed: int, *, as_json: bool) 
     """Simulate what a live run did under the node selection of its Slurm, and show both."""
     from emulator.campaigns.shared_like_run import shared_like_run
     from emulator.model.time_sharing.rules import rule_named
-    from emulator.policies.nodes.compositions import composition_named
     from emulator.policies.nodes.limits import NodeLimits
+    from emulator.policies.nodes.stated import stated_users
     from emulator.simulator.time_shared.simulation import SharedSetting
 
     run = shared_like_run(like)
-    most_jobs = run.topology.clusters[0].processors_per_node
-    composition = replace(composition_named("normal"), most_jobs=most_jobs)
-    setting = SharedSetting(run.topology, (), composition, NodeLimits(most_jobs), rule_named(run.rule), seed)
+    composition, users = run.composition, stated_users(run.topology)
+    limits, rule = NodeLimits(composition.most_jobs, run.sharing.contract), rule_named(run.sharing.rule)
+    setting = SharedSetting(run.topology, users, composition, limits, rule, seed)
     live, simulated = asdict(run.live), _simulated(setting, run.jobs, jobs_out)
     rows = [{"driver": "live", **live}, {"driver": "simulated", **{key: simulated[key] for key in live}}]
     show_rows(rows, as_json=as_json, title=f"{like.name} under {setting.composition.name}, {setting.rule.name}")
@@ -141,13 +142,14 @@ def _simulated(setting: SharedSetting, jobs: list[SharedNodeJob], jobs_out: Path
 
 
 def _setting(
-    topology: str, policy: str, rule: str, mpl: int | None, contract: float, local_users: str, seed: int
+    topology: str, policy: str, rule: str, mpl: int | None, contract: float, local_users: str | None, seed: int
 ) -> SharedSetting:
     """Return the clusters with their local users, and how jobs are placed on nodes and share them."""
     from emulator.model.catalogue import topology_named
     from emulator.model.time_sharing.rules import SocialContract, rule_named
     from emulator.policies.nodes.compositions import composition_named
     from emulator.policies.nodes.limits import NodeLimits
+    from emulator.policies.nodes.stated import stated_users
     from emulator.simulator.time_shared.simulation import SharedSetting
     from workloads.local_users import drawn_users, named_users
 
@@ -156,8 +158,12 @@ def _setting(
     if mpl is not None:
         composition = replace(composition, most_jobs=mpl)
     sizes = [cluster.nodes for cluster in clusters.clusters]
-    named = "" if local_users.lower() == NO_USERS else local_users
-    users = drawn_users(seed, sizes) if named.lower() == DRAWN else named_users(named, sizes[0])
+    if local_users is None:
+        users = stated_users(clusters) or drawn_users(seed, sizes)
+    elif local_users.lower() == DRAWN:
+        users = drawn_users(seed, sizes)
+    else:
+        users = named_users("" if local_users.lower() == NO_USERS else local_users, sizes[0])
     limits = NodeLimits(composition.most_jobs, SocialContract(contract / PERCENT))
     return SharedSetting(clusters, users, composition, limits, rule_named(rule), seed)
 
@@ -201,6 +207,7 @@ def _row(result: SharedResult) -> dict[str, Any]:
         "makespan_s": result.makespan_s,
         "slowdown": result.slowdown,
         "latency_s": result.latency_s(),
+        "latency_beside_s": result.latency_beside_s,
         "estimator_error": result.estimator_error,
     }
 

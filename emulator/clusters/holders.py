@@ -7,6 +7,7 @@ may not stay, it is a batch job. Either way it notes in the events file when it 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from typing import Final
 
 from emulator.clusters.slurm_events import FOLDER
@@ -45,14 +46,18 @@ true
 """
 
 
-def holding_command(head: Head, name: str, processors: int) -> str:
+def holding_command(head: Head, name: str, processors: int, nodes: Sequence[str] = ()) -> str:
     """Return what begins a holder called `name`, whose script it reads, and prints Slurm's number of its job.
+
+    It gets one processor on each of `nodes`, if these are named.
 
     Slurm grants an allocation at once if it can, and schedules a batch job within a second only.
     """
     wanted = f"--job-name={shlex.quote(name)} --ntasks={processors} --cpus-per-task=1 --chdir=/tmp"
     wanted += partition_option(head)
-    if head.spreads:
+    if nodes:
+        wanted += f" --nodes={len(nodes)} --ntasks-per-node=1 --nodelist={shlex.quote(','.join(nodes))}"
+    elif head.spreads:
         wanted += f" --nodes=1-{processors}"
     if not head.real:
         return _HOLD_AT_ONCE.format(wanted=wanted)

@@ -6,7 +6,7 @@ it. Timestamps are taken where things happen and are host seconds of the wall cl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -107,8 +107,10 @@ class LocalResourceManager(Protocol):
         """Return the processors now, and how many of them are idle."""
         ...
 
-    def claim(self, claim: str, processors: int) -> str:
+    def claim(self, claim: str, processors: int, nodes: Sequence[str] = ()) -> str:
         """Ask for `processors` under the name `claim`; return the allocation's identity without waiting for it.
+
+        If `nodes` are named, there is one for each processor; else the local manager chooses them.
 
         Raises:
             ClaimFailed: if the local manager refuses.

@@ -12,7 +12,7 @@ import logging
 import shlex
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from emulator.clusters.holders import HOLDER, ending_all_command, ending_command, holding_command, partition_option
 from emulator.clusters.nodes import ASK_NODES, shares
@@ -82,9 +82,9 @@ class SlurmCluster:
         most = self._head.processors or processors
         return Occupancy(nodes, min(processors, most), min(idle, most))
 
-    def claim(self, claim: str, processors: int) -> str:
+    def claim(self, claim: str, processors: int, nodes: Sequence[str] = ()) -> str:
         """Queue a holder for `processors` tasks; its identity is Slurm's job number."""
-        command = holding_command(self._head, self._prefix + claim, processors)
+        command = holding_command(self._head, self._prefix + claim, processors, nodes)
         completed = self._shell.execute(command, HOLDER)
         if completed.exit_code != 0:
             raise ClaimFailed(

@@ -8,6 +8,7 @@ clusters are real there is no router.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,8 +20,10 @@ from emulator.containers.addresses import AddressPlan
 from emulator.containers.names import CLUSTER_LABEL, LABEL, ROLE_LABEL, USER, PartNames
 from emulator.containers.wan.program import kernel_settings
 from emulator.model.errors import InvalidInput
+from emulator.model.local_users import profile_named
 from emulator.model.real_head import AgentSocket, Hop
 from emulator.model.settings import BrokerSettings, Head, real_head
+from emulator.model.shared_nodes import TimeSharing
 from emulator.model.topology import Cluster, NodeUse, Topology
 
 BROKER_PORT: Final = 8460
@@ -141,7 +144,7 @@ def cluster_service(rendering: Rendering, index: int, cluster: Cluster) -> dict[
     are real clusters, and then drops NET_ADMIN for everything it starts. Only commands that the engine executes in the
     container still have it, to shape the access link.
     """
-    keys = rendering.state_folder / "keys"
+    keys, topology = rendering.state_folder / "keys", rendering.topology
     return {
         **_common(rendering, "cluster", rendering.images.node, rendering.names.cluster(cluster.name), cluster.name),
         "hostname": cluster.name,
@@ -149,14 +152,16 @@ def cluster_service(rendering: Rendering, index: int, cluster: Cluster) -> dict[
             "TESTBED_CLUSTER": cluster.name,
             "TESTBED_NODES": str(cluster.nodes),
             "TESTBED_PROCESSORS_PER_NODE": str(cluster.processors_per_node),
-            **({"TESTBED_EXCLUSIVE_NODES": "yes"} if rendering.topology.nodes is NodeUse.EXCLUSIVE else {}),
-            **({"TESTBED_TIME_SHARING": sharing.rule} if (sharing := rendering.topology.time_sharing) else {}),
+            **({"TESTBED_EXCLUSIVE_NODES": "yes"} if topology.nodes is NodeUse.EXCLUSIVE else {}),
+            **(
+                {"TESTBED_TIME_SHARING": sharing_stated(sharing, cluster)} if (sharing := topology.time_sharing) else {}
+            ),
             "TESTBED_ALL_SITES": rendering.addresses.all_sites,
             "TESTBED_ROUTER": rendering.addresses.router(index),
-            **({"TESTBED_HAS_REAL_CLUSTERS": "yes"} if rendering.topology.real_clusters else {}),
+            **({"TESTBED_HAS_REAL_CLUSTERS": "yes"} if topology.real_clusters else {}),
         },
         "cap_add": ["NET_ADMIN"],
-        "sysctls": kernel_settings(rendering.topology),
+        "sysctls": kernel_settings(topology),
         "shm_size": SHARED_MEMORY_BYTES,
         # What lives only as long as the container, such as the scripts of jobs, which are executed there.
         "tmpfs": ["/run:exec,size=64m"],
@@ -173,6 +178,13 @@ def cluster_service(rendering: Rendering, index: int, cluster: Cluster) -> dict[
         },
         "healthcheck": _health(["CMD", "sh", "/usr/local/lib/testbed/healthy.sh"]),
     }
+
+
+def sharing_stated(sharing: TimeSharing, cluster: Cluster) -> str:
+    """Return how tasks share the nodes of a cluster, as the arbiter there reads it."""
+    profiles = {node: profile_named(name) for node, name in cluster.local_users.items()}
+    users = {node: (profile.burst_s, profile.think_s) for node, profile in profiles.items()}
+    return json.dumps({"rule": sharing.rule, "parallel_share": sharing.parallel_share, "users": users})
 
 
 def router_service(rendering: Rendering) -> dict[str, Any]:

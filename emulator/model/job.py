@@ -23,6 +23,7 @@ from emulator.model.interconnects import WhichInterconnect
 from emulator.model.placement import Component, Placement
 from emulator.model.request import JobRequest, RequestKind
 from emulator.model.topology import Name, Topology
+from emulator.model.units import BYTES_PER_MEGABYTE
 
 __all__ = ["Component", "JobKind", "JobName", "JobSpecification", "JobState", "Placement", "Timeline"]
 
@@ -77,6 +78,10 @@ class JobSpecification(DocumentModel):
     receives the job, where the discipline has local queues. A flexible request may state its `least_component` and
     `most_components`, or the `splits` it admits, the preferred one first. `file` is the logical name of the input file
     that every component reads; the broker transfers it to the sites of the components.
+
+    Policies that choose nodes, which tasks share in time, read three things of a task: the memory that it holds on its
+    node (`memory_mb`), the share of a processor that it uses when alone (`processor_share`), and how long the job takes
+    when alone (`time_alone_s`), which is the user's estimate in place of `run_time_limit_s`.
     """
 
     called: ClassVar[str] = "job"
@@ -98,6 +103,9 @@ class JobSpecification(DocumentModel):
     processor_speed: ProcessorSpeed = 1.0
     numerics: Numerics = Numerics.REAL
     file: FileName | None = None
+    memory_mb: Annotated[Real, Field(ge=0, le=1e9)] = 0.0
+    processor_share: Annotated[Real, Field(gt=0, le=1)] = 1.0
+    time_alone_s: RunTimeLimit | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -140,7 +148,9 @@ class JobSpecification(DocumentModel):
 
     @property
     def estimate_s(self) -> float | None:
-        """The user's estimate of the execution time: the run-time limit, or None where the default limit applies."""
+        """The user's estimate of the execution time: the time alone, or a run-time limit; None without either."""
+        if self.time_alone_s is not None:
+            return self.time_alone_s
         return None if self.run_time_limit_s == DEFAULT_RUN_TIME_LIMIT_S else self.run_time_limit_s
 
     def request_in(self, topology: Topology) -> JobRequest:
@@ -172,6 +182,8 @@ class JobSpecification(DocumentModel):
             self.splits,
             self.file,
             self.estimate_s,
+            round(self.memory_mb * BYTES_PER_MEGABYTE),
+            self.processor_share,
         )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import final
 
 from emulator.model.compilation import mypyc_attr
+from emulator.model.node_names import node_name
 
 
 @mypyc_attr(acyclic=True, free_list_len=1)
@@ -70,6 +71,12 @@ class Placement:
         for component in self.components:
             taken[component.cluster] = taken.get(component.cluster, 0) + component.processors
         return taken
+
+    def nodes_in(self, cluster: int) -> list[str]:
+        """Return the names of the nodes that the policy chose in a cluster, as its Slurm has them; empty if none."""
+        return [
+            node_name(node) for component in self.components if component.cluster == cluster for node in component.nodes
+        ]
 
     def clusters(self) -> list[int]:
         """Return the distinct clusters, in the order in which the components first name them."""

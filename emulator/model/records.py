@@ -140,6 +140,20 @@ class BackgroundRow(Row):
     grid_processors: int
 
 
+class LocalBurstRow(Row):
+    """A burst of processor time of a local user, which ended at `time_s`, `delay_s` later than it would have alone.
+
+    `beside` is the number of parallel tasks on the node when it was asked for.
+    """
+
+    time_s: float
+    cluster: str
+    node: str
+    beside: int
+    processor_s: float
+    delay_s: float
+
+
 class LinkRow(Row):
     """One measurement of the wide area: the requested value, the measured value, and the error.
 
@@ -229,6 +243,7 @@ ROW_FILES: Final[dict[type[Row], str]] = {
     ComponentRow: "components.csv",
     UtilizationRow: "utilization.csv",
     BackgroundRow: "background.csv",
+    LocalBurstRow: "local_bursts.csv",
     LinkRow: "links.csv",
     ExtensionFactorRow: "extension_factors.csv",
     CommunicationRow: "communication.csv",

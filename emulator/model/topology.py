@@ -18,7 +18,9 @@ from emulator.model.collectives import Collectives, WholeNodes
 from emulator.model.documents import DocumentModel, Name, is_name
 from emulator.model.errors import InvalidInput, UnknownName
 from emulator.model.interconnects import Interconnects
+from emulator.model.local_users import profile_named
 from emulator.model.names import named_among
+from emulator.model.node_names import node_names
 from emulator.model.processor import Processor, processor_named
 from emulator.model.real_head import RealHead
 from emulator.model.shared_nodes import TimeSharing
@@ -41,7 +43,8 @@ class Cluster(DocumentModel):
 
     An emulated cluster has an access link; a real one has a head, which `ssh` names. `on` names the host that carries
     an emulated cluster, where a testbed spreads over several (`testbed up --hosts`); elsewhere it says nothing. Where
-    jobs share nodes, the memory of a node limits how many do.
+    jobs share nodes, the memory of a node limits how many do. Where tasks share nodes in time, `local_users` says at
+    which nodes (``n1``, ``n2``, ...) somebody works, with the profile (`emulator.model.local_users`).
     """
 
     name: Name
@@ -51,6 +54,21 @@ class Cluster(DocumentModel):
     stated_access_link: AccessLink | None = Field(default=None, alias="access_link")
     ssh: RealHead | None = None
     on: Name | None = None
+    local_users: dict[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _has_users_at_its_nodes(self) -> Self:
+        for node, profile in self.local_users.items():
+            if node not in node_names(self.nodes):
+                raise ValueError(
+                    f"local_users: cluster {self.name!r} has no node {node!r} (it has n1 to n{self.nodes})"
+                )
+            try:
+                profile_named(profile)
+            except UnknownName as error:
+                sentence = str(error)
+                raise ValueError(f"local_users: {sentence[:1].lower()}{sentence[1:]}") from error
+        return self
 
     @model_validator(mode="after")
     def _is_emulated_or_real(self) -> Self:
@@ -221,6 +239,12 @@ class Topology(DocumentModel):
     @model_validator(mode="after")
     def _has_nodes_to_share(self) -> Self:
         if self.time_sharing is None:
+            for cluster in self.clusters:
+                if cluster.local_users:
+                    raise ValueError(
+                        f"local_users: cluster {cluster.name!r} has people at its nodes, who need time_sharing (state "
+                        "it, or leave them out)"
+                    )
             return self
         if self.nodes is NodeUse.EXCLUSIVE:
             raise ValueError("time_sharing: nodes that are exclusive are not shared (leave out nodes, or time_sharing)")

@@ -91,10 +91,14 @@ class Submission(DocumentModel):
 
 
 class ComponentView(DocumentModel):
-    """A placed component: its cluster and, once it is claimed, its allocation under the local resource manager."""
+    """A placed component: its cluster and, once it is claimed, its allocation under the local resource manager.
+
+    `nodes` names the node of each task if the policy chose them.
+    """
 
     cluster: str
     processors: int
+    nodes: tuple[str, ...] = ()
     allocation: str | None = None
     claimed_s: float | None = None
 

@@ -27,6 +27,7 @@ from emulator.planning.planned_files import PlannedFile
 from emulator.planning.planned_jobs import PlannedJob, planned_job
 from emulator.planning.planned_traffic import Part
 from emulator.policies.factory import discipline_scanned
+from emulator.policies.names import NODE_POLICIES, policy_name
 from emulator.policies.registry import placement_policy
 from emulator.runs.input_files import stated_surroundings
 from emulator.runs.matrix import Cell
@@ -143,7 +144,12 @@ def _running_at(lives: Sequence[FinishedJob], time_s: float) -> list[int]:
 
 
 def _simulated(campaign: Campaign, arrivals: Sequence[Arrival], seed: int, topology: Topology) -> list[FinishedJob]:
-    """Return the life of each job, in the order of arrival; each takes what it would if the host took no time."""
+    """Return the life of each job, in the order of arrival; each takes what it would if the host took no time.
+
+    Where the policy chooses nodes, worst fit and first come, first served stand in: no nodes are planned.
+    """
+    chooses_nodes = policy_name(campaign.policy) in NODE_POLICIES
+    queue, policy = ("fcfs", "wf") if chooses_nodes else (campaign.queue, campaign.policy)
     stream = (
         StreamJob(
             index,
@@ -157,8 +163,8 @@ def _simulated(campaign: Campaign, arrivals: Sequence[Arrival], seed: int, topol
     result = simulate(
         stream,
         clusters=topology,
-        queue=partial(discipline_scanned, campaign.queue, campaign.scanning, campaign.sources),
-        policy=placement_policy(campaign.policy, campaign.sources),
+        queue=partial(discipline_scanned, queue, campaign.scanning, campaign.sources),
+        policy=placement_policy(policy, campaign.sources),
         quota=campaign.quota,
         seed=seed,
         keep_jobs=True,

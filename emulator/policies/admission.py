@@ -7,6 +7,7 @@ reported before the testbed is used.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 from emulator.model.errors import InvalidInput
@@ -17,6 +18,8 @@ from emulator.model.scheduling import Scanning
 from emulator.model.topology import Topology
 from emulator.policies.factory import deciders
 from emulator.policies.feasibility import Feasibility
+from emulator.policies.names import NODE_POLICIES, policy_name
+from emulator.policies.nodes.stated import empty_nodes, stated_limits
 from emulator.policies.protocols import PlacementPolicy, WaitingJob
 from emulator.policies.state import NOTHING_ELSE, Surroundings
 
@@ -55,12 +58,14 @@ class Admitting:
         quota: float | None = None,
         asked: AskedForAdmission | None = None,
     ) -> None:
-        made = asked or deciders(queue, policy, Scanning(), 0, sources, quota, topology.processors_taken_together)
+        together, limits = topology.processors_taken_together, stated_limits(topology)
+        made = asked or deciders(queue, policy, Scanning(), 0, sources, quota, together, limits)
         self._topology = topology
         self._queue = queue
         self._policy = policy
         self._rules = rules.on(topology)
         self._takes = made.policy.accepts
+        self._nodes = empty_nodes(topology) if policy_name(policy) in NODE_POLICIES else ()
         self._feasibility = Feasibility(
             [cluster.processors for cluster in topology.clusters], made.discipline, made.policy
         )
@@ -88,7 +93,7 @@ class Admitting:
         self._rules.check_request(request)
         self._check_queue(request, queue)
         job = WaitingJob(number, request, queue)
-        self._feasibility.check(job, request.components, surroundings)
+        self._feasibility.check(job, request.components, replace(surroundings, nodes=self._nodes))
         return job
 
     def _check_queue(self, request: JobRequest, queue: int | None) -> None:

@@ -3,8 +3,7 @@
 A record is enough to repeat the decision. An arrival holds the whole request of its job. The first decision of a
 process, and every `SNAPSHOT_EVERY`-th after it, holds a snapshot of the discipline and the random numbers just before
 the decision, so replay can begin there and notice a divergence. Surroundings (files, bandwidths, history) are recorded
-if the policy was given any, and the running jobs if the discipline reads them. Nodes are not recorded, because no
-recorded policy reads them.
+if the policy was given any, the running jobs if the discipline reads them, and the nodes if the policy chooses them.
 """
 
 from __future__ import annotations
@@ -17,7 +16,15 @@ from emulator.model.errors import InvalidInput
 from emulator.model.placement import Component, Placement
 from emulator.policies.protocols import Arrival, Departure, Reject, Scan, SchedulingEvent, Start, Withdrawal
 from emulator.policies.queues.snapshot_codec import recalled, remembered
-from emulator.policies.state import NOTHING_ELSE, FileState, RunningJob, Surroundings, SystemState
+from emulator.policies.state import (
+    NOTHING_ELSE,
+    FileState,
+    NodeState,
+    NodeTask,
+    RunningJob,
+    Surroundings,
+    SystemState,
+)
 
 SNAPSHOT_EVERY: Final = 1_000
 """Number of decisions from one snapshot to the next."""
@@ -183,7 +190,21 @@ def _surroundings_record(surroundings: Surroundings) -> dict[str, Any]:
     }
     if surroundings.running:
         record["running"] = [_running_record(job) for job in surroundings.running]
+    if surroundings.nodes:
+        record["nodes"] = [[_node_record(node) for node in of_cluster] for of_cluster in surroundings.nodes]
     return record
+
+
+def _node_record(node: NodeState) -> list[Any]:
+    tasks = [[task.job, task.memory_bytes, task.processor_share] for task in node.tasks]
+    return [node.memory_bytes, node.most_tasks, node.local_share, node.local_memory_bytes, tasks]
+
+
+def _node(record: Sequence[Any]) -> NodeState:
+    memory_bytes, most_tasks, local_share, local_memory_bytes, tasks = record
+    return NodeState(
+        memory_bytes, tuple(NodeTask(*task) for task in tasks), local_share, local_memory_bytes, most_tasks
+    )
 
 
 def _running_record(job: RunningJob) -> dict[str, Any]:
@@ -201,4 +222,5 @@ def _surroundings(record: Mapping[str, Any]) -> Surroundings:
         bandwidth_bytes_per_s={(site, cluster): rate for site, cluster, rate in record["bandwidth_bytes_per_s"]},
         history=frozenset((cluster, site) for cluster, site in record["history"]),
         running=tuple(_running(job) for job in record.get("running", ())),
+        nodes=tuple(tuple(_node(node) for node in of_cluster) for of_cluster in record.get("nodes", ())),
     )

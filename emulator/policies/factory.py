@@ -15,12 +15,17 @@ from numpy.random import Generator
 
 from emulator.model.errors import InvalidInput, UnknownName
 from emulator.model.scheduling import Scanning
+from emulator.model.topology import Topology
 from emulator.policies.names import ON_ONE_CLUSTER, custom_file, is_entry_point, policy_name, queue_name
+from emulator.policies.nodes.limits import NodeLimits
+from emulator.policies.nodes.selection import NormalNodes
 from emulator.policies.placement.exclusive_nodes import ExclusiveNodes
 from emulator.policies.placement.fixed import AcceptingFixed, needs_running_jobs
 from emulator.policies.placement.quota import Quota
 from emulator.policies.protocols import PlacementPolicy, QueueDiscipline, Reject, SchedulingEvent, Start
 from emulator.policies.registry import (
+    JOB_SELECTIONS,
+    NODE_SELECTIONS,
     PLACEMENT_POLICIES,
     QUEUE_DISCIPLINES,
     SCANNING_DISCIPLINES,
@@ -106,10 +111,12 @@ def deciders(
     sources: Mapping[str, str] | None = None,
     quota: float | None = None,
     together: int = 1,
+    limits: NodeLimits | None = None,
 ) -> Deciders:
-    """Make the deciders of a run; under every policy a fixed request is placed on the clusters it names.
+    """Make the deciders of a run; under every policy of clusters a fixed request is placed on those it names.
 
-    A component of a job takes `together` processors at a time (`Topology.processors_taken_together`).
+    A component of a job takes `together` processors at a time (`Topology.processors_taken_together`). A policy that
+    chooses nodes keeps `limits`.
 
     Raises:
         UnknownName: if there is no such queue or policy.
@@ -118,7 +125,7 @@ def deciders(
     """
     return Deciders(
         discipline_scanned(queue, scanning, sources),
-        accepting_fixed(placement_policy(policy, sources), quota, together),
+        accepting_fixed(placement_policy(policy, sources, limits), quota, together),
         discipline_generator(seed),
     )
 
@@ -129,8 +136,12 @@ def accepting_fixed(policy: PlacementPolicy, quota: float | None, together: int 
     A component of a job takes `together` processors at a time: those of a node, where nodes are exclusive.
 
     Raises:
-        InvalidInput: if `quota` does not lie in 0 (excluded) to 1.
+        InvalidInput: if `quota` does not lie in 0 (excluded) to 1, or the policy chooses nodes, which know no quota.
     """
+    if isinstance(policy, NormalNodes):
+        if quota is not None:
+            raise InvalidInput("quota: means nothing for a policy that chooses nodes; leave it out.")
+        return policy
     accepting: PlacementPolicy = AcceptingFixed(policy)
     if together > 1:
         accepting = ExclusiveNodes(accepting, together)
@@ -162,18 +173,43 @@ def discipline_generator(seed: int) -> Generator:
     return numpy.random.default_rng([seed, DISCIPLINE_STREAM])
 
 
-def check_live(queue: str, policy: str, sources: Mapping[str, str], clusters: int) -> None:
-    """Check that a queue and a policy can run on a testbed of `clusters` clusters.
+def check_nodes(queue: str, policy: str, topology: Topology) -> None:
+    """Check that a policy that chooses nodes has a queue that goes with it, and nodes that are shared in time.
+
+    Raises:
+        InvalidInput: if this is not so.
+    """
+    chooses, goes_with = policy_name(policy) in NODE_SELECTIONS, queue_name(queue) in JOB_SELECTIONS
+    if goes_with and not chooses:
+        raise InvalidInput(
+            f"queue: {queue!r} goes with a policy that chooses nodes ({', '.join(NODE_SELECTIONS)}), not {policy!r}."
+        )
+    if chooses and not goes_with:
+        raise InvalidInput(
+            f"policy: {policy!r} chooses nodes, so its queue is one of {', '.join(JOB_SELECTIONS)}, not {queue!r}."
+        )
+    if chooses and topology.time_sharing is None:
+        raise InvalidInput(
+            f"policy: {policy!r} chooses nodes that tasks share in time, and topology {topology.name!r} has none "
+            "(state time_sharing there, or choose a policy of clusters)."
+        )
+
+
+def check_live(queue: str, policy: str, sources: Mapping[str, str], topology: Topology) -> None:
+    """Check that a queue and a policy can run on a testbed of `topology`.
 
     A class in a file passes if the file is in `sources`; `deciders` checks later that the class can be used.
 
     Raises:
         UnknownName: if the queue or the policy comes neither with the testbed nor with the request.
-        InvalidInput: if the queue or the policy needs a testbed of one cluster, and there are more; or if it is the
-            entry point of a package, which the broker does not have.
+        InvalidInput: if the queue or the policy needs a testbed of one cluster, and there are more; if it is the entry
+            point of a package, which the broker does not have; or if nodes are chosen that are not shared in time.
     """
-    policies = ("policy", policy_name(policy), list(PLACEMENT_POLICIES))
-    for kind, name, known in (policies, ("queue", queue_name(queue), list(QUEUE_DISCIPLINES))):
+    check_nodes(queue, policy, topology)
+    clusters = len(topology.clusters)
+    policies = ("policy", policy_name(policy), [*PLACEMENT_POLICIES, *NODE_SELECTIONS])
+    queues = ("queue", queue_name(queue), [*QUEUE_DISCIPLINES, *JOB_SELECTIONS])
+    for kind, name, known in (policies, queues):
         if name in ON_ONE_CLUSTER and clusters != 1:
             raise InvalidInput(
                 f"{kind}: {name!r} is live only on a topology of one cluster, and here are {clusters} "

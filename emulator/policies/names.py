@@ -47,23 +47,39 @@ QUEUES: Final = {
     "sc": "one cluster, for comparison; a simulation makes it of all together, live the topology has only one",
 }
 
+NODE_POLICIES: Final = {
+    "normal": "the least loaded nodes that take another task",
+    "normal-alone": "nodes without a task, and none joins them",
+    "uniform-light": "nodes where all tasks of a job see the same load; if there are none, as normal",
+    "uniform-hard": "nodes where all tasks of a job see the same load; a job waits for them",
+}
+"""The policies that choose the nodes of a job, where tasks share nodes in time (`emulator.policies.nodes`)."""
+
+NODE_QUEUES: Final = {
+    "just-first": "one queue in order of arrival, of which only the first job is tried",
+    "best-fit": "the job with most tasks of all that can be placed",
+    "backfill": "a later job may start first if, by the estimates, it does not delay the first",
+}
+"""The disciplines that go with them."""
+
 ON_ONE_CLUSTER: Final = frozenset({"sc"})
 """Disciplines that run live only where there is one cluster."""
 
 _OWN: Final = "or a class of your own, mypolicy.py:Mine"
-POLICY_CHOICES: Final = f"{', '.join(POLICIES)}, {_OWN}"
-QUEUE_CHOICES: Final = f"{', '.join(QUEUES)}, {_OWN}"
+_SHARED: Final = "on nodes shared in time"
+POLICY_CHOICES: Final = f"{', '.join(POLICIES)}, {_OWN}; {_SHARED} also {', '.join(NODE_POLICIES)}"
+QUEUE_CHOICES: Final = f"{', '.join(QUEUES)}, {_OWN}; {_SHARED} also {', '.join(NODE_QUEUES)}"
 """What may be typed, for the help of options."""
 
 
 def policy_name(name: str) -> str:
     """Return the name of the policy that `name` means, whatever its case; `name` itself if it is a user's own."""
-    return spelled(name, POLICIES) or name
+    return spelled(name, POLICIES | NODE_POLICIES) or name
 
 
 def queue_name(name: str) -> str:
     """Return the name of the discipline that `name` means, whatever its case; `name` itself if it is a user's own."""
-    return spelled(name, QUEUES) or name
+    return spelled(name, QUEUES | NODE_QUEUES) or name
 
 
 def custom_file(name: str) -> str | None:
@@ -86,12 +102,12 @@ def entry_points_called(name: str) -> list[EntryPoint]:
 
 def check_policy_name(name: str) -> None:
     """Raise `UnknownName` unless a placement policy may be called `name`; a user's own is not loaded."""
-    _check("policy", name, POLICIES)
+    _check("policy", name, POLICIES | NODE_POLICIES)
 
 
 def check_queue_name(name: str) -> None:
     """Raise `UnknownName` unless a queue discipline may be called `name`; a user's own is not loaded."""
-    _check("queue", name, QUEUES)
+    _check("queue", name, QUEUES | NODE_QUEUES)
 
 
 def _check(kind: str, name: str, known: Iterable[str]) -> None:

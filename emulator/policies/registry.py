@@ -8,6 +8,7 @@ The broker and replay therefore load the code that a run's request contains, nev
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,10 @@ from emulator.policies.names import (
     policy_name,
     queue_name,
 )
+from emulator.policies.nodes.job_queue import NodeQueue
+from emulator.policies.nodes.job_selection import Backfill, BestFit, JobSelection, JustFirst
+from emulator.policies.nodes.limits import NodeLimits
+from emulator.policies.nodes.selection import NormalNodes, UniformNodes
 from emulator.policies.placement.by_kind import ByKind
 from emulator.policies.placement.close_to_files import CloseToFiles
 from emulator.policies.placement.cluster_minimization import ClusterMinimization
@@ -82,10 +87,23 @@ QUEUE_DISCIPLINES: dict[str, Callable[[Scanning], QueueDiscipline]] = {
     "sc": lambda scanning: SingleCluster(),
 }
 
+NODE_SELECTIONS: dict[str, Callable[[NodeLimits], PlacementPolicy]] = {
+    "normal": NormalNodes,
+    "normal-alone": lambda limits: NormalNodes(replace(limits, most_jobs=1)),
+    "uniform-light": lambda limits: UniformNodes(limits, hard=False),
+    "uniform-hard": lambda limits: UniformNodes(limits, hard=True),
+}
+
+JOB_SELECTIONS: dict[str, Callable[[], JobSelection]] = {
+    "just-first": JustFirst,
+    "best-fit": BestFit,
+    "backfill": Backfill,
+}
+
 SCANNING_DISCIPLINES = frozenset({"placement", "placement-adaptive"})
 """The disciplines that scan their queue; all others decide at arrivals and departures only."""
 
-DEFAULT_POLICY = {"placement": "wf", "placement-adaptive": "wf"}
+DEFAULT_POLICY = {"placement": "wf", "placement-adaptive": "wf", **dict.fromkeys(JOB_SELECTIONS, "normal")}
 """The default placement policy by discipline; the default of all other disciplines is `wf-distinct`."""
 
 
@@ -94,8 +112,12 @@ def default_policy(discipline: str) -> str:
     return DEFAULT_POLICY.get(queue_name(discipline), "wf-distinct")
 
 
-def placement_policy(name: str, sources: Mapping[str, str] | None = None) -> PlacementPolicy:
+def placement_policy(
+    name: str, sources: Mapping[str, str] | None = None, limits: NodeLimits | None = None
+) -> PlacementPolicy:
     """Return the placement policy named `name`, which may be a class in a file or an entry point.
+
+    A policy that chooses nodes keeps `limits`.
 
     Raises:
         UnknownName: if there is no such policy.
@@ -104,6 +126,9 @@ def placement_policy(name: str, sources: Mapping[str, str] | None = None) -> Pla
     make = PLACEMENT_POLICIES.get(policy_name(name))
     if make is not None:
         return make()
+    chooses = NODE_SELECTIONS.get(policy_name(name))
+    if chooses is not None:
+        return chooses(limits or NodeLimits())
     check_policy_name(name)
     return CustomPolicy(name, _custom(name, sources, "place", "accepts"))
 
@@ -118,6 +143,9 @@ def queue_discipline(name: str, scanning: Scanning, sources: Mapping[str, str] |
     make = QUEUE_DISCIPLINES.get(queue_name(name))
     if make is not None:
         return make(scanning)
+    selection = JOB_SELECTIONS.get(queue_name(name))
+    if selection is not None:
+        return NodeQueue("fcfs", selection())
     check_queue_name(name)
     return CustomDiscipline(name, _custom(name, sources, "decide", "next_scan_s", "waiting", "snapshot", "restore"))
 

@@ -52,12 +52,14 @@ class NodeState:
     """A node that may run tasks of several jobs, and on which people may work.
 
     `local_share` and `local_memory_bytes` are the parts of its processor and memory that local users occupy.
+    `most_tasks` is how many tasks its local manager takes at once; None if it sets no limit.
     """
 
     memory_bytes: int
     tasks: tuple[NodeTask, ...] = ()
     local_share: float = 0.0
     local_memory_bytes: int = 0
+    most_tasks: int | None = None
 
     @property
     def jobs(self) -> frozenset[int]:

@@ -14,6 +14,7 @@ from emulator.client import BrokerClient
 from emulator.containers import engine
 from emulator.containers.hosts.connecting import engine_named, engine_of
 from emulator.containers.image_contents import image_records
+from emulator.containers.local_bursts import local_bursts_told
 from emulator.containers.local_users import ContainerLocalUsers
 from emulator.containers.progress import Observer, ProgressStep, ignore
 from emulator.containers.readiness import RUNNING
@@ -144,8 +145,9 @@ def testbed_named(name: str) -> Iterator[Testbed]:
         observed = partial(container_telemetry, docker_client, state.names, tuple(emulated.cluster_names))
         local_users = ContainerLocalUsers(docker_client, state)
         yield Testbed(
-            name, client, state.topology, wide_area, stopped_containers, observed, images, local_users, holder_file
-        )
+            name, client, state.topology, wide_area, stopped_containers, observed, images, local_users, holder_file,
+            partial(local_bursts_told, docker_client, state),
+        )  # fmt: skip
 
 
 def clear_background(name: str) -> None:

@@ -29,6 +29,7 @@ from emulator.runs.local_users import LocalUsers
 from emulator.runs.telemetry import TelemetryFactory, unobserved
 
 if TYPE_CHECKING:
+    from emulator.containers.local_bursts import OnBurst
     from emulator.containers.wan.traffic import TrafficLoad
 
 
@@ -55,6 +56,7 @@ class WideArea(Protocol):
 class Testbed:
     """A running testbed: its broker, topology, links, stopped containers and telemetry, and its local users if any.
 
+    `local_users` submit jobs of their own to the clusters; `local_bursts` tells of those who work at nodes.
     `holder_file` is locked by the process that holds the testbed, and says the number of its run; None: nobody asks.
     """
 
@@ -67,6 +69,7 @@ class Testbed:
     images: Mapping[str, ImageRecord] = field(default_factory=dict)
     local_users: LocalUsers | None = None
     holder_file: Path | None = None
+    local_bursts: Callable[[Sequence[str], OnBurst], AbstractContextManager[None]] | None = None
 
     def is_orphaned(self, run: RunView) -> bool:
         """Return whether `run` is known to hold the testbed for a process that is gone."""

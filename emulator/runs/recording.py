@@ -91,6 +91,13 @@ class BackgroundListener(Protocol):
         """Take note that the grid's jobs hold `processors` of a cluster since `time_s`."""
 
 
+class ClockListener(Protocol):
+    """Told when the run's clock starts."""
+
+    def begin(self, clock: EmulatedClock) -> None:
+        """Go on by the clock of the run."""
+
+
 class FilesListener(Protocol):
     """The keeper of the jobs' input files: told when the run's clock starts, and which file's job has ended."""
 
@@ -109,7 +116,8 @@ class Recorder:
     number of the last event recorded. A job is judged by what its record says, by the `evidence` of its time, and by
     the `link_checks` made until then. `background` is told of the grid's use of the clusters, and `background_measures`
     says how that load kept to its band. `notes` holds what the live page is told. `files` is told which input files are
-    not needed any more. `traffic` is the background traffic that is sent meanwhile.
+    not needed any more, and `bursts` records what local users at nodes do. `traffic` is the background traffic that is
+    sent meanwhile.
     """
 
     directory: RunDirectory
@@ -124,6 +132,7 @@ class Recorder:
     link_checks: Sequence[LinkCheck] = ()
     background: BackgroundListener | None = None
     files: FilesListener | None = None
+    bursts: ClockListener | None = None
     background_measures: BackgroundMeasures | None = None
     notes: NoteBook | None = None
     traffic: Sequence[Flow] = ()
@@ -149,7 +158,7 @@ class Recorder:
             clock = EmulatedClock.resumed(self.dilation, host_origin_s)
             if self.evidence is not None:
                 self.evidence.begin(clock)
-            for listener in (self.background, self.files):
+            for listener in (self.background, self.files, self.bursts):
                 if listener is not None:
                     listener.begin(clock)
         if event.kind is EventKind.SUBMITTED:

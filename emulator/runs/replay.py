@@ -23,6 +23,7 @@ from emulator.model.records import DECISIONS_FILE
 from emulator.model.views import EventKind, EventView, RunRequest
 from emulator.policies.decisions import Decision, recorded_decision
 from emulator.policies.factory import deciders
+from emulator.policies.nodes.stated import stated_limits
 from emulator.policies.protocols import Start
 from emulator.policies.replay import Difference, Replay, replay
 from emulator.runs.run_directory import attempts, read_manifest
@@ -51,7 +52,7 @@ def _replay_attempt(folder: Path) -> Replay:
     request = _request_in(folder, events)
     made = deciders(
         request.queue, request.policy, request.scanning, request.seed, request.sources, request.quota,
-        topology.processors_taken_together,
+        topology.processors_taken_together, stated_limits(topology),
     )  # fmt: skip
     decisions = [(event, _decision(folder, event)) for event in events if event.kind is EventKind.DECISION]
     misplaced = (*_moved(decisions), *_missing(decisions), *_without_decision(events, decisions))

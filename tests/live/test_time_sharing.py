@@ -8,18 +8,33 @@ from pathlib import Path
 import pytest
 
 from emulator.model.job import JobState
+from emulator.model.records import LocalBurstRow
 from emulator.model.views import JobView
+from emulator.runs.run_directory import read_rows, read_run
 from tests.live.conftest import brought_up, jobs_of
 from tests.live.grid import Grid
+from tests.live.test_campaign import ANYWAY, replayed_decisions
 
 NAME = "livetest-shared"
 TOPOLOGY = Path(__file__).with_name("shared.yaml")
 STEP_S = 0.05
+CAMPAIGN = f"""
+name: sharing
+topology: {TOPOLOGY}
+jobs: 4
+interarrival: {{mean_s: 1}}
+choices:
+  - {{application: synthetic, splits: {{2: [[2]]}}, memory_mb: 100, processor_share: 0.9, time_alone_s: 5,
+     arguments: {{iterations: 100, compute-s: {STEP_S}, pattern: ring, message-bytes: 1000}}}}
+policy: normal
+queue: just-first
+dilation: 2
+"""
 
 
 @pytest.fixture(scope="module")
 def grid(images: None) -> Iterator[Grid]:
-    """Yield the jobs of a testbed of one cluster of three nodes for two tasks each."""
+    """Yield the jobs of a testbed of clusters of three and two nodes for two tasks each."""
     with brought_up(NAME, str(TOPOLOGY)) as testbed, jobs_of(testbed) as grid:
         yield grid
 
@@ -59,3 +74,23 @@ def test_a_job_on_a_node_of_its_own_waits_for_nobody(grid: Grid) -> None:
     for number in numbers:
         assert grid.finished(number).result["processor_wait_s"]["max"] == pytest.approx(0.0, abs=1e-6)
     grid.nothing_held_at("east")
+
+
+def test_a_campaign_gets_the_nodes_that_its_policy_chose_beside_a_local_user_who_is_recorded(
+    grid: Grid, tmp_path: Path
+) -> None:
+    file, out = tmp_path / "sharing.yaml", tmp_path / "run"
+    file.write_text(CAMPAIGN)
+    grid.testbed.succeed("campaign", "run", str(file), "--policy", "3dbf-light", *ANYWAY, "--out", str(out))
+    records = read_run(out)
+    assert (records.manifest.policy, records.manifest.queue) == ("uniform-light", "backfill")
+    assert [job.state for job in records.jobs] == ["finished"] * 4
+    assert replayed_decisions(grid.testbed, out) == 8
+    bursts = read_rows(out, LocalBurstRow)
+    assert {(burst.cluster, burst.node) for burst in bursts} == {("west", "n2")}
+    assert min(burst.beside for burst in bursts) >= 1
+    assert min(burst.delay_s for burst in bursts) >= 0.0
+    (live, simulated) = grid.testbed.succeed("share", "--like", str(out), "--json").as_json()
+    assert (live["driver"], simulated["driver"]) == ("live", "simulated")
+    assert live["execution_s"] == pytest.approx(simulated["execution_s"], rel=0.5)
+    assert live["latency_beside_s"] is not None

@@ -60,6 +60,7 @@ class ClaimingTry:
         }
         self._managers: Mapping[str, LocalResourceManager] = {name: manager for name, (manager, _) in sizes.items()}
         self._processors = {name: size for name, (_, size) in sizes.items()}
+        self._nodes = dict(zip(sizes, map(placement.nodes_in, held), strict=True))
         self._ranks = dict(zip(sizes, (held if ranks is None else ranks).values(), strict=True))
         self._allocations: dict[str, str] = {}
         self._claimed_host_s: dict[Allocation, float] = {}
@@ -183,7 +184,7 @@ class ClaimingTry:
 
     def _claim_one(self, name: str) -> None:
         try:
-            allocation = self._managers[name].claim(name, self._processors[name])
+            allocation = self._managers[name].claim(name, self._processors[name], self._nodes[name])
         except ClusterUnreachable:
             # The answer was lost, but the claim may have been made.
             self._releases.add(self._managers[name], name)

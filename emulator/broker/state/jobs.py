@@ -7,6 +7,7 @@ from typing import Any
 
 from emulator.broker.jobs.execution import JobExecution
 from emulator.model.job import JobSpecification, JobState, Placement, Timeline
+from emulator.model.node_names import node_name
 from emulator.model.request import JobRequest
 from emulator.model.topology import Topology
 from emulator.model.views import ComponentView, JobView
@@ -95,6 +96,7 @@ class LiveJob:
                 ComponentView(
                     cluster=cluster,
                     processors=component.processors,
+                    nodes=tuple(map(node_name, component.nodes)),
                     allocation=allocation,
                     claimed_s=claimed_s,
                 )

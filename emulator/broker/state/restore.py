@@ -22,6 +22,7 @@ from emulator.broker.state.runs import Run
 from emulator.model.clock import EmulatedClock, boot_identity
 from emulator.model.errors import InvalidInput, JournalFailed
 from emulator.model.job import JobState, Timeline
+from emulator.model.node_names import node_index
 from emulator.model.placement import Component, Placement
 from emulator.model.topology import Topology
 from emulator.model.views import DEFAULT_RUN, EventKind, EventView, JobView, RunState
@@ -168,7 +169,10 @@ def _restore_placement(view: JobView, topology: Topology) -> Placement | None:
     """Restore the placement without file sites, since replicas brought for the job are removed on a restart."""
     if not view.components:
         return None
-    components = tuple(Component(topology.index(part.cluster), part.processors) for part in view.components)
+    components = tuple(
+        Component(topology.index(part.cluster), part.processors, tuple(map(node_index, part.nodes)))
+        for part in view.components
+    )
     return Placement(components, transfer_s=view.estimated_transfer_s or 0.0)
 
 

@@ -4,6 +4,8 @@ A request may come somewhat later than its timestamp, because a real task needs 
 never taken further than to its last event, and a request between this and the present is as good as one that came in
 time. After a request is met its task holds the processor for a short while, the *patience*, until it says what it
 wants next: at once more processor time, or nothing before a later timestamp, when a message will have come.
+
+Local users are not real: what they want is known beforehand, so nothing of it ever comes late.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from emulator.model.errors import InvalidInput
+from emulator.model.time_sharing.local_work import Burst, LocalWork
 from emulator.model.time_sharing.processor import NEVER, NOBODY, SharedProcessor
 
 ROUNDING_S: Final = 1e-8
@@ -49,15 +52,33 @@ class Arbiter:
         self._computing: set[int] = set()
         self._undecided = NOBODY
         self._decides_by_s = NEVER
+        self._users: dict[int, LocalWork] = {}
+        self._beside: dict[int, int] = {}
+        self._bursts: list[Burst] = []
 
     @property
-    def is_free(self) -> bool:
-        """Whether it has no task."""
-        return not self._processor.tasks()
+    def parallel_tasks(self) -> int:
+        """The number of its parallel tasks."""
+        return len(self._processor.tasks()) - len(self._users)
 
     def add(self, task: int) -> None:
         """Add a parallel task that wants nothing yet."""
         self._processor.add(task)
+
+    def add_user(self, task: int, work: LocalWork) -> None:
+        """Add a local user, who was there before now; `task` is not `NOBODY`."""
+        self._processor.add(task, local=True)
+        self._users[task] = work
+        self._expect_burst(task, self._processor.now_s + work.draw_first_s())
+
+    def set_weight(self, task: int, weight: float) -> None:
+        """Scale the quanta that a task gets from its next epoch on."""
+        self._processor.set_weight(task, weight)
+
+    def take_bursts(self) -> list[Burst]:
+        """Return the bursts of local users that have ended since this was last called, in order."""
+        bursts, self._bursts = self._bursts, []
+        return bursts
 
     def request(self, task: int, from_s: float, processor_s: float) -> None:
         """Let a task want `processor_s` of processor time from the timestamp `from_s` on.
@@ -71,8 +92,7 @@ class Arbiter:
             raise InvalidInput(f"Task {task} asks again before it has had what it asked for.")
         if task not in self._processor.tasks():
             raise InvalidInput(f"Task {task} is not on this processor.")
-        self._requests += 1
-        request = _Request(from_s, self._requests, task, processor_s)
+        request = self._numbered(from_s, task, processor_s)
         if task != self._undecided:
             heapq.heappush(self._ahead, request)
             return
@@ -126,10 +146,22 @@ class Arbiter:
         """Return the timestamp from which a request counts: its own, unless that is past already."""
         return max(request.from_s, self._processor.now_s)
 
+    def _numbered(self, from_s: float, task: int, processor_s: float) -> _Request:
+        self._requests += 1
+        return _Request(from_s, self._requests, task, processor_s)
+
+    def _expect_burst(self, user: int, from_s: float) -> None:
+        heapq.heappush(self._ahead, self._numbered(from_s, user, self._users[user].draw_burst_s()))
+
     def _state(self, request: _Request) -> None:
-        """Let the task of a request want the processor: its message has come."""
+        """Let the task of a request want the processor: its message has come, or its user begins a burst."""
         begins_s = self._begins_s(request)
         self._processor.advance(begins_s)
+        if request.task in self._users:
+            self._asking[request.task] = request
+            self._beside[request.task] = self.parallel_tasks
+            self._processor.compute(request.task, request.processor_s)
+            return
         self._late_s[request.task] = begins_s - request.from_s
         self._asking[request.task] = request
         self._processor.deliver(request.task)
@@ -141,6 +173,9 @@ class Arbiter:
     def _met(self, task: int, now_s: float) -> list[Grant]:
         """A task has the processor again after its wait, and computes; or it has computed."""
         asked = self._asking.pop(task, None)
+        if asked is not None and task in self._users:
+            self._end_burst(asked)
+            return []
         if asked is not None:
             self._compute(asked)
             return []
@@ -148,3 +183,10 @@ class Arbiter:
         self._undecided = task
         self._decides_by_s = now_s + self._patience_s
         return [Grant(task, self._processor.now_s, self._late_s.pop(task))]
+
+    def _end_burst(self, asked: _Request) -> None:
+        user, now_s = asked.task, self._processor.now_s
+        self._processor.wait(user)
+        delay_s = max(0.0, now_s - asked.from_s - asked.processor_s)
+        self._bursts.append(Burst(now_s, asked.processor_s, delay_s, self._beside.pop(user)))
+        self._expect_burst(user, now_s + self._users[user].draw_think_s())

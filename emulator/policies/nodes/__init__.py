@@ -5,6 +5,7 @@ selection      which nodes a job gets: *Normal*, and *Uniform* (Hard, Light); pl
 job_selection  which waiting job is next: *Just First*, *Best Fit*, *Backfill*
 job_queue      the discipline made of an order (FCFS, SJF, LJF) and a job selection
 forward        the estimator of when a job could start, where several jobs share a node
+stated         the nodes of a topology, with the local users that it states
 changes        the state with one job more on its nodes, or without some
 compositions   node selection, job selection and order under one name: `basic` to `3dbf-hard`
 """

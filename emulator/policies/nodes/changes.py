@@ -14,13 +14,18 @@ Nodes = tuple[tuple[NodeState, ...], ...]
 
 def joined(state: SystemState, job: int, request: JobRequest, placement: Placement) -> SystemState:
     """Return `state` with the tasks of `job` on the nodes of its placement."""
+    return with_nodes(state, occupied(state.surroundings.nodes, job, request, placement))
+
+
+def occupied(nodes: Nodes, job: int, request: JobRequest, placement: Placement) -> Nodes:
+    """Return `nodes` with the tasks of `job` on those of its placement."""
     task = NodeTask(job, request.memory_bytes, request.processor_share)
-    clusters = [list(nodes) for nodes in state.surroundings.nodes]
+    clusters = [list(of_cluster) for of_cluster in nodes]
     for component in placement.components:
-        nodes = clusters[component.cluster]
+        of_cluster = clusters[component.cluster]
         for index in component.nodes:
-            nodes[index] = replace(nodes[index], tasks=(*nodes[index].tasks, task))
-    return with_nodes(state, tuple([tuple(nodes) for nodes in clusters]))
+            of_cluster[index] = replace(of_cluster[index], tasks=(*of_cluster[index].tasks, task))
+    return tuple([tuple(of_cluster) for of_cluster in clusters])
 
 
 def without(state: SystemState, jobs: Collection[int]) -> SystemState:
@@ -40,6 +45,12 @@ def with_nodes(state: SystemState, nodes: Nodes) -> SystemState:
     """Return `state` with other nodes; nodes without a task are its idle processors."""
     idle = tuple([sum([not node.tasks for node in of_cluster]) for of_cluster in nodes])
     return SystemState(state.processors, idle, state.time_s, replace(state.surroundings, nodes=nodes))
+
+
+def replace_nodes(state: SystemState, nodes: Nodes) -> SystemState:
+    """Return `state` with other nodes, and its idle processors as they are."""
+    surroundings = replace(state.surroundings, nodes=nodes)
+    return SystemState(state.processors, state.idle, state.time_s, surroundings)
 
 
 def _node_without(node: NodeState, jobs: Collection[int]) -> NodeState:

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from emulator.model.errors import UnknownName
+from emulator.model.errors import InvalidInput, UnknownName
 from emulator.policies.nodes.job_queue import ORDERS, NodeQueue
-from emulator.policies.nodes.job_selection import Backfill, BestFit, JobSelection, JustFirst
 from emulator.policies.nodes.limits import NodeLimits
-from emulator.policies.nodes.selection import NormalNodes, UniformNodes
 from emulator.policies.protocols import PlacementPolicy, QueueDiscipline
-
-NODE_SELECTIONS: Final[dict[str, Callable[[NodeLimits], PlacementPolicy]]] = {
-    "normal": NormalNodes,
-    "uniform-light": lambda limits: UniformNodes(limits, hard=False),
-    "uniform-hard": lambda limits: UniformNodes(limits, hard=True),
-}
-
-JOB_SELECTIONS: Final[dict[str, Callable[[], JobSelection]]] = {
-    "just-first": JustFirst,
-    "best-fit": BestFit,
-    "backfill": Backfill,
-}
+from emulator.policies.registry import JOB_SELECTIONS, NODE_SELECTIONS
 
 SHARED: Final = 4
 """The most parallel jobs on a node in the paper."""
@@ -57,6 +43,18 @@ class Composition:
         """Whether every job must come with the user's estimate."""
         return self.order != "fcfs" or JOB_SELECTIONS[self.jobs]().needs_estimates
 
+    @property
+    def live_names(self) -> tuple[str, str]:
+        """The placement policy and the queue discipline by which a live run has this composition.
+
+        Raises:
+            InvalidInput: if it has another order than FCFS, which has no name there.
+        """
+        if self.order != "fcfs":
+            raise InvalidInput(f"composition {self.name!r}: live jobs start in the order fcfs, not {self.order}.")
+        alone = self.most_jobs == 1 and self.nodes == "normal"
+        return "normal-alone" if alone else self.nodes, self.jobs
+
     def policy(self, limits: NodeLimits) -> PlacementPolicy:
         """Return the node selection, within `limits` and with this composition's multiprogramming level."""
         return NODE_SELECTIONS[self.nodes](replace(limits, most_jobs=self.most_jobs))
@@ -78,6 +76,11 @@ COMPOSITIONS: Final = {
         Composition("3dbf-hard", "uniform-hard", "backfill", SHARED),
     )
 }
+
+
+def is_composition(name: str) -> bool:
+    """Return whether `name` is that of a composition of the paper, or spells one as NODES+JOBS+ORDER."""
+    return name.lower() in COMPOSITIONS or name.count("+") == 2
 
 
 def composition_named(name: str) -> Composition:

@@ -54,6 +54,8 @@ def ends_ahead(state: SystemState, left_s: Mapping[int, float]) -> Iterator[Ahea
     after_s = 0.0
     while left:
         rates = job_rates(state.surroundings.nodes)
+        # A job of a cluster that does not answer is on no node that is known.
+        rates = {job: rates.get(job, 1.0) for job in left}
         need_s = {job: work_s / rates[job] if work_s > 0.0 else 0.0 for job, work_s in left.items()}
         step_s = min(need_s.values())
         ended = tuple([job for job, takes_s in need_s.items() if takes_s <= step_s * (1.0 + SAME_TIME)])

@@ -87,8 +87,19 @@ class NodeQueue:
             starts.append(Start(job.id, placement, self._tries.pop(job.id)))
             self._left_s[job.id] = job.request.estimate_s or 0.0
             state = joined(state, job.id, job.request, placement)
-        self._rates = job_rates(state.surroundings.nodes)
+        if state.surroundings.nodes:
+            self._rates = job_rates(state.surroundings.nodes)
         return starts
+
+    def could_start(self, job: WaitingJob, idle: SystemState, policy: PlacementPolicy) -> bool:
+        """Return whether `job` would start on idle nodes.
+
+        Raises:
+            InvalidInput: if it has no estimate and the order or the selection needs one.
+        """
+        if self._selection.needs_estimates or self._rank is not None:
+            estimate_s_of(job)
+        return policy.place(job.request, idle) is not None
 
     def next_scan_s(self) -> float | None:
         """Return None, because this discipline acts only at arrivals, departures and withdrawals."""

@@ -35,7 +35,8 @@ def estimate_s_of(job: WaitingJob) -> float:
     if estimate_s is None:
         raise InvalidInput(
             f"Job {job.id}: estimate_s: this queue needs the user's estimate of each execution time, and there is none "
-            "(state run_time_limit_s in a job or a campaign, or simulate with --estimate-factor)."
+            "(state run_time_limit_s in a job or a campaign, or for shared nodes time_alone_s; or simulate with "
+            "--estimate-factor)."
         )
     return estimate_s
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from apps.partners import partners, pattern_period
 from emulator.model.errors import ImpossibleRequest
+from emulator.model.local_users import LocalUser
 from emulator.model.placement import Placement
 from emulator.model.time_sharing.processor import SharedProcessor
 from emulator.model.time_sharing.rules import RULES, SharingRule
@@ -15,13 +16,13 @@ from emulator.model.topology import Topology
 from emulator.model.units import rate_bytes_per_s
 from emulator.policies.nodes.compositions import COMPOSITIONS, Composition
 from emulator.policies.nodes.limits import NodeLimits
+from emulator.policies.nodes.stated import node_states
 from emulator.policies.protocols import Start
 from emulator.simulator.time_shared.engine import SharedNodes
-from emulator.simulator.time_shared.layout import first_nodes, network_of, node_states
+from emulator.simulator.time_shared.layout import first_nodes, network_of
 from emulator.simulator.time_shared.scheduling import NodeScheduler
 from emulator.simulator.time_shared.tasks import JobRun
 from workloads.distributions import stream
-from workloads.local_users import LocalUser
 from workloads.shared_node_jobs import SharedNodeJob
 
 
@@ -125,8 +126,15 @@ class SharedResult:
 
     def latency_s(self, beside: int | None = None) -> float | None:
         """Return the mean delay of bursts beside this number of jobs (None: all bursts); None if there were none."""
-        of_all = [latency for each in self.latencies_s.values() for latency in each]
-        bursts = of_all if beside is None else self.latencies_s.get(beside, ())
+        return self._mean_latency_s(lambda jobs: beside is None or jobs == beside)
+
+    @property
+    def latency_beside_s(self) -> float | None:
+        """The mean delay of bursts beside one job or more; None if there were none."""
+        return self._mean_latency_s(lambda jobs: jobs > 0)
+
+    def _mean_latency_s(self, counts: Callable[[int], bool]) -> float | None:
+        bursts = [latency for jobs, each in self.latencies_s.items() if counts(jobs) for latency in each]
         return statistics.fmean(bursts) if bursts else None
 
 

@@ -65,9 +65,9 @@ def start_prepared(daemons: Daemons) -> None:
     start_for_user(daemons, "prepared process", PREPARED, command, LD_BIND_NOW="1")
 
 
-def start_arbiter(daemons: Daemons, rule: str, nodes: int) -> None:
-    """Start the arbiter of nodes whose tasks share the processor in time by a rule."""
-    command = ["/usr/bin/python3", "-m", "apps.arbiter", rule, *(f"n{index}" for index in range(1, nodes + 1))]
+def start_arbiter(daemons: Daemons, sharing: str, nodes: int) -> None:
+    """Start the arbiter of nodes whose tasks share the processor in time."""
+    command = ["/usr/bin/python3", "-m", "apps.arbiter", sharing, *(f"n{index}" for index in range(1, nodes + 1))]
     start_for_user(daemons, "arbiter", ARBITER, command)
 
 
@@ -111,10 +111,10 @@ def main() -> None:
     prepare_ssh()
     processors = int(os.environ["TESTBED_PROCESSORS_PER_NODE"])
     exclusive = bool(os.environ.get("TESTBED_EXCLUSIVE_NODES"))
-    rule = os.environ.get("TESTBED_TIME_SHARING", "")
+    sharing = os.environ.get("TESTBED_TIME_SHARING", "")
 
     def configure() -> None:
-        write_slurm_configuration(cluster, nodes, processors, exclusive=exclusive, time_sharing=bool(rule))
+        write_slurm_configuration(cluster, nodes, processors, exclusive=exclusive, time_sharing=bool(sharing))
 
     daemons = start_daemons(cluster, nodes, configure)
     # Asking Slurm starts a program, while all other clusters start too: it is asked when the answer may be yes.
@@ -122,8 +122,8 @@ def main() -> None:
     daemons.until(lambda: all_idle(nodes), "Slurm", pause_host_s=0.2)
     daemons.until(lambda: answers(22), "sshd")
     READY.parent.mkdir(exist_ok=True)
-    if rule:
-        start_arbiter(daemons, rule, nodes)
+    if sharing:
+        start_arbiter(daemons, sharing, nodes)
         daemons.until((ARBITER / "socket").exists, "the arbiter")
     READY.touch()
     print("ready")

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from apps.arbiter import Server, listen
+from apps.arbiter import Server, Sharing, listen
 from apps.shared_pacing import SharedPacer
 from emulator.model.clock import Dilation
-from emulator.model.time_sharing.rules import RULES
+from emulator.model.time_sharing.rules import RULES, SocialContract
 
 SOON_NS = 300_000_000
 """Host nanoseconds until the phases of these tests begin: all ranks have asked by then."""
@@ -23,16 +26,16 @@ SOON_NS = 300_000_000
 class Arbiter:
     """An arbiter of two nodes on a thread of its own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, sharing: Sharing) -> None:
         self.place = str(folder / "socket")
         self._listener = listen(Path(self.place))
-        self._server = Server(self._listener, RULES["linux"], ["n1", "n2"])
+        self._server = Server(self._listener, sharing, ["n1", "n2"])
         self._ends = False
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
 
-    def pacer(self, node: str = "n1", dilation: float = 1.0) -> SharedPacer:
-        return SharedPacer(Dilation(dilation), node, self.place)
+    def pacer(self, node: str = "n1", dilation: float = 1.0, nodes: Collection[str] = ()) -> SharedPacer:
+        return SharedPacer(Dilation(dilation), node, nodes or {node}, self.place)
 
     def end(self) -> None:
         self._ends = True
@@ -48,9 +51,40 @@ class Arbiter:
 
 @pytest.fixture
 def arbiter(tmp_path: Path) -> Iterator[Arbiter]:
-    started = Arbiter(tmp_path)
+    started = Arbiter(tmp_path, Sharing(RULES["linux"]))
     yield started
     started.end()
+
+
+@pytest.fixture
+def with_users(tmp_path: Path) -> Iterator[Arbiter]:
+    """Yield an arbiter under the rule that protects local users; at n1 one wants the processor a third of the time."""
+    started = Arbiter(tmp_path, Sharing(RULES["ccs"], SocialContract(0.5), {"n1": (0.01, 0.02)}))
+    yield started
+    started.end()
+
+
+class Watcher:
+    """A program that prints the bursts of local users."""
+
+    def __init__(self, arbiter: Arbiter) -> None:
+        self.said: list[str] = []
+        command = f"from apps.local_bursts import main; main({arbiter.place!r})"
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+
+@contextmanager
+def watching(arbiter: Arbiter) -> Iterator[Watcher]:
+    """Yield a watcher of local users; afterwards it has ended because its input did, and said all."""
+    watcher = Watcher(arbiter)
+    time.sleep(1.0)  # host seconds until it has connected
+    yield watcher
+    time.sleep(0.2)
+    said, _ = watcher.process.communicate(timeout=20)
+    watcher.said += said.splitlines()
+    assert watcher.process.returncode == 0
 
 
 def ends_ns(pacer: SharedPacer, emulated_s: float, started_ns: int, phases: int = 1) -> list[int]:
@@ -108,4 +142,39 @@ def test_a_node_that_does_not_exist_and_an_arbiter_that_does_not_run_are_named(
     with pytest.raises(ConnectionError, match="node 'n3' refuses a rank: this cluster has no node 'n3'"):
         arbiter.pacer("n3")
     with pytest.raises(ConnectionError, match="node 'n1' does not answer"):
-        SharedPacer(Dilation(1.0), "n1", str(tmp_path / "nobody"))
+        SharedPacer(Dilation(1.0), "n1", {"n1"}, str(tmp_path / "nobody"))
+
+
+def test_local_users_take_their_share_of_the_node_where_they_work_and_are_told_of(with_users: Arbiter) -> None:
+    """At n1 a user wants a third of the processor; under the contract a rank beside gets what is left of the rest."""
+    with watching(with_users) as watcher:
+        ranks = [with_users.pacer(node, dilation=0.25) for node in ("n1", "n2")]
+        started_ns = time.monotonic_ns() + SOON_NS
+        host_start_moment_s = time.time() + SOON_NS / 1e9
+        with ThreadPoolExecutor(len(ranks)) as threads:
+            beside, alone = threads.map(lambda rank: ends_ns(rank, 0.05, started_ns, phases=60), ranks)
+        for rank in ranks:
+            rank.close()
+    assert alone[-1] == pytest.approx(60 * 12_500_000, abs=300)
+    assert 1.15 < beside[-1] / alone[-1] < 2.0
+    bursts = [line.split() for line in watcher.said]
+    bursts = [burst for burst in bursts if float(burst[0]) > host_start_moment_s]
+    assert len(bursts) > 20
+    assert {(node, parallel) for _, node, parallel, _, _ in bursts} == {("n1", "1")}
+    taken_s = sum(float(processor_s) for *_, processor_s, _ in bursts)
+    assert taken_s == pytest.approx((beside[-1] - alone[-1]) / 1e9 / 0.25, rel=0.15)
+    assert abs(float(bursts[-1][0]) - time.time()) < 5.0
+
+
+def test_the_tasks_of_a_job_get_quanta_of_the_size_that_its_slowest_node_gives(with_users: Arbiter) -> None:
+    """Each of two tasks at n1 may count on a quarter of it, as half is a user's, and each of two at n2 on a half.
+
+    So a task at n2 whose job has another at n1 gets half the quanta of one whose job has not.
+    """
+    ranks = [with_users.pacer("n1", nodes={"n1", "n2"}) for _ in range(2)]
+    ranks += [with_users.pacer("n2", nodes={"n1", "n2"}), with_users.pacer("n2")]
+    started_ns = time.monotonic_ns() + SOON_NS
+    with ThreadPoolExecutor(len(ranks)) as threads:
+        *_, tied, free = threads.map(lambda rank: ends_ns(rank, 0.3, started_ns), ranks)
+    assert free[0] == pytest.approx(440_000_000, abs=70_000_000)
+    assert tied[0] == pytest.approx(600_000_000, abs=5)

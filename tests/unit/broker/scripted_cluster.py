@@ -6,7 +6,7 @@ import json
 import queue
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from emulator.clusters.protocol import AllocationEvent, AllocationEventKind, Occupancy, Part
 from emulator.model.errors import ClaimFailed, ClusterUnreachable
@@ -78,6 +78,7 @@ class ScriptedCluster:
         self.on_claim = lambda claim, allocation: None
         self.sweeps_failing: list[Exception] = []
         self.claims: list[str] = []
+        self.nodes_claimed: list[list[str]] = []
         self.programs: list[ScriptedProgram] = []
         self.scripts: list[str] = []
         self.released: list[str] = []
@@ -101,8 +102,9 @@ class ScriptedCluster:
             1, self.processors, self.processors - self.others - sum(size for _, size in self.held.values())
         )
 
-    def claim(self, claim: str, processors: int) -> str:
+    def claim(self, claim: str, processors: int, nodes: Sequence[str] = ()) -> str:
         self._check_speaking()
+        self.nodes_claimed.append(list(nodes))
         if self.refuses:
             raise ClaimFailed(f"Cluster {self.cluster!r} refused {processors} processors.")
         with self._lock:

@@ -234,7 +234,7 @@ def test_unknown_policies_jobs_and_runs_are_named(setup):
         ({"queue": "gs", "tries_threshold": 3}, "tries_threshold: queue 'gs' is never scanned"),
         (
             {"queue": "lifo"},
-            "no live queue 'lifo' \\(known: placement, placement-adaptive, gs, ls-or, .*conservative, sc\\)",
+            "no live queue 'lifo' \\(known: placement, placement-adaptive, gs, ls-or, .*conservative, sc, just-first,",
         ),
     ],
 )

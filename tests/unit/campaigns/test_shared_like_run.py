@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from emulator.campaigns.shared_like_run import SharedRun, shared_like_run, steps_of_job
@@ -12,8 +10,8 @@ from emulator.model.errors import InvalidInput
 from emulator.model.job import JobSpecification
 from emulator.model.project import PROJECT_ROOT
 from emulator.model.time_sharing.rules import rule_named
-from emulator.policies.nodes.compositions import composition_named
 from emulator.policies.nodes.limits import NodeLimits
+from emulator.policies.nodes.stated import stated_users
 from emulator.simulator.time_shared.simulation import SharedResult, SharedSetting, simulate_shared
 from workloads.campaign import campaign_named
 from workloads.parallel_programs import PROGRAMS, SIZES
@@ -36,12 +34,15 @@ def test_the_campaigns_have_the_jobs_that_are_simulated(name):
         assert steps.execution_s == pytest.approx(program.execution_s.of(tasks), rel=1e-4)
         share = steps.steps * steps.compute_s / steps.execution_s
         assert share == pytest.approx(program.processor_percent.of(tasks) / 100, rel=1e-4)
+        assert choice.processor_share == pytest.approx(share, rel=1e-3)
+        assert choice.memory_mb == pytest.approx(program.memory_mb.of(tasks), abs=0.1)
+        assert choice.time_alone_s == pytest.approx(steps.execution_s, rel=1e-3)
 
 
 def simulated(run: SharedRun) -> SharedResult:
     limits = NodeLimits(4)
-    composition = replace(composition_named("normal"), most_jobs=4)
-    return simulate_shared(SharedSetting(run.topology, (), composition, limits, rule_named(run.rule)), run.jobs)
+    rule = rule_named(run.sharing.rule)
+    return simulate_shared(SharedSetting(run.topology, (), run.composition, limits, rule), run.jobs)
 
 
 def test_jobs_that_hardly_meet_execute_as_long_in_the_simulation_as_live():
@@ -56,6 +57,18 @@ def test_jobs_that_share_nodes_do_so_within_some_percent():
     assert result.execution_s == pytest.approx(run.live.execution_s, rel=0.07)
     assert result.makespan_s == pytest.approx(run.live.makespan_s, rel=0.07)
     assert result.slowdown > 1.5
+
+
+def test_jobs_that_a_policy_placed_beside_local_users_do_so_too():
+    run = shared_like_run(RECORDED / "sit-dense-3dbf-light-30-jobs")
+    assert (run.composition.nodes, run.composition.jobs) == ("uniform-light", "backfill")
+    assert (run.sharing.rule, run.jobs[0].request.estimate_s is not None) == ("ccs", True)
+    limits, rule = NodeLimits(4, run.sharing.contract), rule_named(run.sharing.rule)
+    users = stated_users(run.topology)
+    result = simulate_shared(SharedSetting(run.topology, users, run.composition, limits, rule), run.jobs)
+    assert result.execution_s == pytest.approx(run.live.execution_s, rel=0.07)
+    assert result.makespan_s == pytest.approx(run.live.makespan_s, rel=0.1)
+    assert result.latency_beside_s == pytest.approx(run.live.latency_beside_s, rel=0.25)
 
 
 def test_a_run_whose_nodes_are_not_shared_is_refused():

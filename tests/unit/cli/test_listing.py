@@ -11,11 +11,11 @@ import pytest
 
 from apps.registry import APPLICATIONS
 from emulator.model.project import CAMPAIGNS, PROCESSORS, PROJECT_ROOT, TOPOLOGIES, names_in
-from emulator.policies.names import POLICIES, QUEUES
+from emulator.policies.names import NODE_POLICIES, NODE_QUEUES, POLICIES, QUEUES
 
 LISTED = {
-    "policies": list(POLICIES),
-    "queues": list(QUEUES),
+    "policies": [*POLICIES, *NODE_POLICIES],
+    "queues": [*QUEUES, *NODE_QUEUES],
     "topologies": names_in(TOPOLOGIES),
     "campaigns": names_in(CAMPAIGNS),
     "applications": list(APPLICATIONS),

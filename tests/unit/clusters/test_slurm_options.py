@@ -100,6 +100,13 @@ def test_an_emulated_cluster_has_its_holders_beside_their_allocations(said, tmp_
     assert "note claimed" in words
 
 
+def test_nodes_that_a_policy_chose_are_asked_for_by_name(said, tmp_path):
+    (tmp_path / "salloc").write_text(SAY + "echo 'salloc: Granted job allocation 7' >&2\n")
+    cluster(OWN, spreads=True).claim("job-1-das", 2, ["n3", "n1"])
+    words = said("salloc")
+    assert {"--ntasks=2", "--nodes=2", "--ntasks-per-node=1", "--nodelist=n3,n1"} <= set(words)
+
+
 def test_a_job_whose_tasks_share_nodes_is_spread_over_them_and_knows_them(said, tmp_path):
     (tmp_path / "salloc").write_text(SAY + "echo 'salloc: Granted job allocation 7' >&2\n")
     sharing, alone = cluster(OWN, spreads=True), cluster(OWN)

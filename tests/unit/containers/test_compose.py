@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from apps.arbiter import Sharing
 from emulator.containers.addresses import AddressPlan
 from emulator.containers.compose import (
     AGENT_AT,
@@ -257,12 +258,19 @@ def test_where_all_clusters_are_real_only_the_broker_is_a_container() -> None:
 
 
 def test_clusters_and_broker_are_told_that_tasks_share_nodes_in_time() -> None:
-    for name, rule in (("mini", None), ("cisne-shared", "ccs")):
+    told = {}
+    for name in ("mini", "cisne-shared"):
         rendering = rendering_of(name)
         services = yaml.safe_load(render(rendering))["services"]
         first = rendering.topology.cluster_names[0]
-        assert services[first]["environment"].get("TESTBED_TIME_SHARING") == rule
-        assert broker_settings(rendering).heads[0].spreads == (rule is not None)
+        told[name] = services[first]["environment"].get("TESTBED_TIME_SHARING")
+        assert broker_settings(rendering).heads[0].spreads == (told[name] is not None)
+    assert told["mini"] is None
+    sharing = Sharing.parse(told["cisne-shared"])
+    assert (sharing.rule.name, sharing.contract.parallel_share) == ("ccs", 0.5)
+    assert sharing.users == {
+        **dict.fromkeys(("n2", "n11", "n14"), pytest.approx((0.15, 0.85))), "n6": pytest.approx((0.2, 0.8))
+    }  # fmt: skip
 
 
 def test_the_clusters_are_told_that_nodes_are_exclusive() -> None:

@@ -44,7 +44,8 @@ def test_the_tag_changes_when_a_file_moves(tmp_path: Path) -> None:
 def test_a_node_holds_of_the_emulator_only_what_runs_inside_it() -> None:
     held = {place for place in node_recipe().files if place.startswith("source/emulator")}
     names = ("__init__", "clock", "compilation", "errors", "point_costs", "units")
-    names += tuple(f"time_sharing/{name}" for name in ("__init__", "arbiter", "processor", "rates", "rules", "task"))
+    shared = ("__init__", "arbiter", "local_work", "processor", "rates", "rules", "task")
+    names += tuple(f"time_sharing/{name}" for name in shared)
     model = {f"source/emulator/model/{name}.py" for name in names}
     assert held == {"source/emulator/__init__.py", "source/emulator/containers/wan/probe.py", *model}
 

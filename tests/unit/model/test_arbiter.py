@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from heapq import heappop, heappush
 
 import pytest
@@ -11,11 +12,13 @@ from hypothesis import strategies as st
 
 from emulator.model.errors import InvalidInput
 from emulator.model.time_sharing.arbiter import Arbiter
+from emulator.model.time_sharing.local_work import LocalWork
 from emulator.model.time_sharing.processor import SharedProcessor
 from emulator.model.time_sharing.rules import RULES, SocialContract
 from tests.unit.model.played import Script, play
 
 A, B = 1, 2
+USER = 9
 PATIENCE_S = 0.001
 
 
@@ -51,16 +54,16 @@ class Asking:
             assert self.arbiter.remove(task, told_s) == []
 
     def run(self) -> dict[int, float]:
-        while True:
+        while len(self.ends_s) < len(self.scripts):
             host_s = min(self.arbiter.next_s(), self.sending[0][0] if self.sending else math.inf)
-            if host_s == math.inf:
-                return self.ends_s
+            assert host_s < math.inf
             while self.sending and self.sending[0][0] <= host_s:
                 _, *request = heappop(self.sending)
                 self.arbiter.request(*request)
             for grant in self.arbiter.advance(host_s):
                 assert grant.late_s == 0.0
                 self.ask_next(grant.task, grant.end_s, host_s)
+        return self.ends_s
 
 
 @st.composite
@@ -114,6 +117,68 @@ def test_a_task_that_says_nothing_waits_for_a_message_and_others_go_on():
     assert (second.task, second.end_s) == (B, pytest.approx(0.08)), "B goes on where A ended, not after the patience"
 
 
+class Given:
+    """Local work that is given, not drawn: bursts and thoughts in turn, from a first thought on."""
+
+    def __init__(self, first_s: float, *then_s: float) -> None:
+        self.left_s = [first_s, *then_s]
+
+    def next_s(self) -> float:
+        return self.left_s.pop(0) if self.left_s else 1e6
+
+    draw_first_s = draw_burst_s = draw_think_s = next_s
+
+
+def test_a_local_user_who_works_beside_a_task_delays_it_and_is_delayed_as_the_rule_says():
+    """Linux: both have a counter of 0.06 at 0.05, where the user's is the larger: it has not run. It goes first."""
+    arbiter = arbiter_of(A)
+    arbiter.add_user(B, Given(0.05, 0.03, 10.0))
+    arbiter.request(A, 0.0, 0.1)
+    (grant,) = arbiter.advance(1.0)
+    assert (grant.task, grant.late_s) == (A, 0.0)
+    assert grant.end_s == pytest.approx(0.13)
+    (burst,) = arbiter.take_bursts()
+    assert (burst.end_s, burst.processor_s, burst.beside) == (pytest.approx(0.08), 0.03, 1)
+    assert burst.delay_s == pytest.approx(0.0)
+    assert arbiter.take_bursts() == []
+    assert arbiter.parallel_tasks == 1
+
+
+def test_under_the_contract_a_long_burst_and_a_task_take_turns_of_a_quantum():
+    """ccs at a half: the user has it from 0.1 to 0.16, the task until 0.22, and so on for 0.18 s of burst."""
+    arbiter = arbiter_of(A, rule="ccs")
+    arbiter.add_user(B, Given(0.1, 0.18, 10.0))
+    arbiter.request(A, 0.0, 1.0)
+    (grant,) = arbiter.advance(5.0)
+    assert grant.end_s == pytest.approx(1.18)
+    (burst,) = arbiter.take_bursts()
+    assert burst.end_s == pytest.approx(0.1 + 3 * 0.06 + 2 * 0.06)
+    assert burst.delay_s == pytest.approx(0.12)
+
+
+@given(scripts(), st.sampled_from(sorted(RULES)), st.integers(0, 1000))
+def test_local_users_are_served_as_if_their_bursts_were_a_script(asked, rule, seed):
+    """Whatever the tasks do, users live in the arbiter have the processor as users of the core do."""
+    drawn = random.Random(seed)
+    lengths_s = [drawn.uniform(0.001, 0.2) for _ in range(20)]
+    wishes = [("compute" if index % 2 == 0 else "sleep", each) for index, each in enumerate(lengths_s[1:])]
+    user = Script([*wishes, ("sleep", 1e5)], local=True, from_s=lengths_s[0])
+    asking = Asking(asked, rule, 0.0)
+    asking.arbiter.add_user(USER, Given(*lengths_s))
+    assert asking.run() == pytest.approx(
+        {task: end_s for task, end_s in play({**asked, USER: user}, rule, until_s=1e4).ends_s.items() if task != USER},
+        abs=1e-9,
+    )
+
+
+def test_whoever_comes_meets_a_user_who_works_as_often_as_the_user_works():
+    work = LocalWork(0.2, 0.8, random.Random(1))
+    busy = sum(work.draw_first_s() == 0.0 for _ in range(5000)) / 5000
+    assert busy == pytest.approx(0.2, abs=0.02)
+    assert sum(work.draw_burst_s() for _ in range(5000)) / 5000 == pytest.approx(0.2, rel=0.06)
+    assert sum(work.draw_think_s() for _ in range(5000)) / 5000 == pytest.approx(0.8, rel=0.06)
+
+
 def test_a_task_that_goes_leaves_the_processor_to_the_others():
     arbiter = arbiter_of(A, B)
     arbiter.request(A, 0.0, 100.0)
@@ -123,7 +188,7 @@ def test_a_task_that_goes_leaves_the_processor_to_the_others():
     (grant,) = arbiter.advance(3.0)
     assert grant.end_s == pytest.approx(0.5 + 1.0 - had_s, abs=0.06)
     assert arbiter.remove(B, 3.0) == []
-    assert arbiter.is_free
+    assert arbiter.parallel_tasks == 0
     assert arbiter.next_s() == math.inf
 
 

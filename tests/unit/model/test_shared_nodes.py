@@ -9,7 +9,7 @@ from emulator.campaigns.workload_sources import prepared
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
 from emulator.model.topology import Topology
-from emulator.simulator.time_shared.layout import node_states
+from emulator.policies.nodes.stated import node_states, stated_users
 
 SHARED = topology_named("cisne-shared")
 
@@ -26,6 +26,11 @@ def test_a_node_takes_as_many_tasks_as_it_states_processors():
     assert Topology.model_validate(stated(time_sharing={"rule": "DCS"})).time_sharing.rule == "dcs"
 
 
+def users(local_users: dict[str, str]) -> dict[str, object]:
+    (cluster,) = stated()["clusters"]
+    return {"clusters": [cluster | {"local_users": local_users}]}
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -33,6 +38,10 @@ def test_a_node_takes_as_many_tasks_as_it_states_processors():
         ({"nodes": "exclusive"}, "time_sharing: nodes that are exclusive are not shared"),
         ({"whole_nodes": {"single_cluster": 16}}, "whole_nodes: where tasks share nodes, no job gets whole ones"),
         ({"processor": {"name": "native", "unpaced": True}}, "an unpaced processor is shared as the host does it"),
+        ({"time_sharing": {"parallel_share": 1.5}}, "less than or equal to 1"),
+        ({"time_sharing": None}, "local_users: cluster 'cisne' has people at its nodes, who need time_sharing"),
+        (users({"n17": "internet"}), "local_users: cluster 'cisne' has no node 'n17' .it has n1 to n16."),
+        (users({"n1": "gamer"}), "local_users: there is no local user's profile 'gamer'"),
         (
             {"clusters": [{"name": "das", "nodes": 2, "ssh": {"address": "me@das5", "key": "/key"}}]},
             "cluster 'das' is real",
@@ -52,3 +61,12 @@ def test_a_simulation_that_would_give_each_task_a_processor_is_refused():
 def test_shared_jobs_are_simulated_on_the_same_topology():
     ((*nodes,),) = node_states(SHARED, ())
     assert len(nodes) == 16
+
+
+def test_the_users_that_a_topology_states_are_those_of_a_simulation():
+    found = stated_users(SHARED)
+    assert [(user.cluster, user.node, user.profile.name) for user in found] == [
+        (0, 1, "xwindows"), (0, 5, "internet"), (0, 10, "xwindows"), (0, 13, "xwindows")
+    ]  # fmt: skip
+    ((*nodes,),) = node_states(SHARED, found)
+    assert [node.local_share for node in nodes if node.has_local_users] == [0.15, 0.2, 0.15, 0.15]

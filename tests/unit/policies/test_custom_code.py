@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput, PolicyFailed, UnknownName
 from emulator.model.placement import Component, Placement
 from emulator.model.request import JobRequest, RequestKind
@@ -23,6 +24,7 @@ from emulator.policies.state import SystemState
 from tests.unit.broker.own_policies import BEST_FIT, HEAD, SMALLEST_FIRST
 
 IDLE = SystemState((8, 8), (8, 3), 0.0)
+MINI = topology_named("mini")
 NAME = "mine.py:Mine"
 
 
@@ -113,8 +115,8 @@ def test_where_sources_are_given_no_file_of_the_disk_is_read(tmp_path):
     with pytest.raises(InvalidInput, match="among the sources"):
         placement_policy(f"{file}:Mine", {})
     with pytest.raises(UnknownName, match="live policy"):
-        check_live("gs", f"{file}:Mine", {}, 4)
-    check_live("gs", NAME, {"mine.py": ""}, 4)
+        check_live("gs", f"{file}:Mine", {}, MINI)
+    check_live("gs", NAME, {"mine.py": ""}, MINI)
 
 
 @pytest.mark.parametrize("kind", ["policy", "queue"])
@@ -123,7 +125,7 @@ def test_an_entry_point_is_refused_live_with_the_remedy(monkeypatch, kind):
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [point])
     named = {"queue": "gs", "policy": "wf", kind: "theirs"}
     with pytest.raises(InvalidInput, match=rf"^{kind}: 'theirs' is an entry point .* \(`--{kind} FILE\.py:CLASS`\)"):
-        check_live(**named, sources={}, clusters=4)
+        check_live(**named, sources={}, topology=MINI)
 
 
 @pytest.fixture

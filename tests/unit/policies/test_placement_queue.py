@@ -142,7 +142,7 @@ def test_a_scan_decides_as_one_that_asks_the_policy_about_every_job(name, reques
 
 
 def test_names_that_nothing_carries_are_answered_with_those_that_exist():
-    with pytest.raises(UnknownName, match=r"no policy 'worst' \(known: by-kind, cf, cm, fcm, wf, wf-distinct\)"):
+    with pytest.raises(UnknownName, match=r"no policy 'worst' \(known: by-kind, cf, cm, fcm, normal, normal-alone,"):
         placement_policy("worst")
-    with pytest.raises(UnknownName, match=r"no queue 'lifo' \(known: conservative, easy, fcfs, gp, gs, ljf,"):
+    with pytest.raises(UnknownName, match=r"no queue 'lifo' \(known: backfill, best-fit, conservative, easy,"):
         queue_discipline("lifo", Scanning())

@@ -12,11 +12,11 @@ from emulator.model.placement import Placement
 from emulator.model.request import JobRequest, RequestKind
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Topology
+from emulator.policies.nodes.stated import node_states
 from emulator.simulator import simulate
 from emulator.simulator.background import SimulatedBackground
 from emulator.simulator.runtime import FactorTable, MeasuredTime
 from emulator.simulator.shared_links import SharedLinks
-from emulator.simulator.time_shared.layout import node_states
 from tests.unit.simulator.exclusive_nodes import exclusive
 from tests.unit.simulator.test_background import Local
 from tests.unit.simulator.test_engine import random_jobs

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from apps.partners import PATTERNS
 from emulator.model.documents import read_document
 from emulator.model.errors import ImpossibleRequest, InvalidInput
+from emulator.model.local_users import PROFILES, LocalUser
 from emulator.model.project import TOPOLOGIES
 from emulator.model.request import JobRequest, RequestKind
 from emulator.model.time_sharing.rules import RULES, SocialContract
@@ -19,7 +20,7 @@ from emulator.policies.nodes.compositions import COMPOSITIONS
 from emulator.policies.nodes.limits import NodeLimits
 from emulator.simulator.time_shared.network import SharedNetwork
 from emulator.simulator.time_shared.simulation import SharedSetting, simulate_shared
-from workloads.local_users import PROFILES, LocalUser, drawn_users
+from workloads.local_users import drawn_users
 from workloads.parallel_programs import PROGRAMS, SIZES, steps_of
 from workloads.shared_node_jobs import SharedNodeJob, published_jobs
 

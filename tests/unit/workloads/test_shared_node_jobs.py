@@ -8,7 +8,8 @@ from collections import Counter
 import pytest
 
 from emulator.model.errors import InvalidInput, UnknownName
-from workloads.local_users import PROFILES, drawn_users, named_users
+from emulator.model.local_users import PROFILES
+from workloads.local_users import drawn_users, named_users
 from workloads.parallel_programs import (
     PROGRAMS,
     SIZES,

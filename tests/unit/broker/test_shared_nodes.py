@@ -1,0 +1,144 @@
+"""Policies that choose nodes under the broker: which nodes are claimed, by which state, and decisions made again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from emulator.broker.state.journal import Journal
+from emulator.model.errors import ImpossibleRequest, InvalidInput
+from emulator.model.job import JobState
+from emulator.policies.factory import deciders
+from emulator.policies.nodes.stated import stated_limits
+from emulator.policies.replay import replay
+from tests.unit.broker.broker_setup import (
+    TOPOLOGY,
+    BrokerSetup,
+    begin_fast_run,
+    finish_all,
+    kill,
+    recorded_decisions,
+    recorded_request,
+)
+
+MIDDLEWARE = "middleware: {base_s: 5, per_component_s: 1}\n"
+
+
+class SharedSetup(BrokerSetup):
+    """A broker over two scripted clusters of four nodes for two tasks each; somebody works at n1 of the first."""
+
+    stated = (
+        TOPOLOGY.replace("nodes: 4", "nodes: 4, node_memory_mb: 512")
+        .replace("node_memory_mb: 512", "node_memory_mb: 512, local_users: {n1: internet}", 1)
+        .replace(MIDDLEWARE, "time_sharing: {rule: ccs}\n")
+    )
+
+
+@pytest.fixture
+def setup(tmp_path: Path) -> Iterator[SharedSetup]:
+    setup = SharedSetup(tmp_path)
+    yield setup
+    setup.close()
+
+
+def begun(setup: BrokerSetup, policy: str = "normal", queue: str = "just-first", **more) -> int:
+    return begin_fast_run(setup, policy=policy, queue=queue, **more)
+
+
+def starting(setup: BrokerSetup, run: int, tasks: int, **more) -> int:
+    job = setup.submit(tasks, run=run, application="synthetic", **more)
+    setup.until_state(job, JobState.STARTING)
+    return job
+
+
+def differences(setup: BrokerSetup, run: int):
+    request = recorded_request(setup, run)
+    made = deciders(request.queue, request.policy, request.scanning, request.seed, limits=stated_limits(setup.topology))
+    return replay(recorded_decisions(setup, run), made, [8, 8]).differences
+
+
+def test_tasks_get_the_least_loaded_nodes_by_name_and_decisions_are_made_again(setup: SharedSetup) -> None:
+    """The user at n1 holds memory, so n1 comes last. A cluster whose nodes are full has no room for the third job."""
+    run = begun(setup)
+    jobs = [starting(setup, run, tasks, memory_mb=100) for tasks in (3, 4, 2)]
+    assert setup.east.nodes_claimed == [["n2", "n3", "n4"], ["n1", "n2", "n3", "n4"]]
+    assert setup.west.nodes_claimed == [["n1", "n2"]]
+    finish_all(setup, jobs)
+    assert differences(setup, run) == ()
+    nodes = recorded_decisions(setup, run)[1].surroundings.nodes
+    assert [[task.job for task in node.tasks] for node in nodes[0]] == [[], [jobs[0]], [jobs[0]], [jobs[0]]]
+    assert nodes[0][1].tasks[0].memory_bytes == 100_000_000
+    setup.broker.end_run(run)
+
+
+def test_memory_that_is_not_there_is_waited_for(setup: SharedSetup) -> None:
+    run = begun(setup)
+    first = [starting(setup, run, 4, memory_mb=400), starting(setup, run, 3, memory_mb=400)]
+    waiting = setup.submit(2, run=run, application="synthetic", memory_mb=200)
+    small = setup.submit(2, run=run, application="synthetic", memory_mb=50)
+    setup.read_clusters()
+    assert [setup.broker.job(job).state for job in (waiting, small)] == [JobState.QUEUED] * 2
+    finish_all(setup, [*first, waiting, small])
+    assert differences(setup, run) == ()
+
+
+def test_a_job_that_would_not_delay_the_first_is_backfilled(setup: SharedSetup) -> None:
+    run = begun(setup, "normal-alone", "backfill")
+    long = [starting(setup, run, 4, time_alone_s=100.0) for _ in range(1)]
+    wide = setup.submit(4, 4, run=run, application="synthetic", time_alone_s=10.0)
+    short = starting(setup, run, 2, time_alone_s=5.0)
+    assert setup.broker.job(wide).state is JobState.QUEUED
+    finish_all(setup, [*long, short, wide])
+    assert differences(setup, run) == ()
+
+
+def test_all_tasks_of_two_jobs_see_the_same_load_under_uniform(setup: SharedSetup) -> None:
+    run = begun(setup, "uniform-hard")
+    jobs = [starting(setup, run, 2, processor_share=share) for share in (0.9, 0.6)]
+    (first,), (second,) = setup.east.nodes_claimed[:1], (setup.east.nodes_claimed + setup.west.nodes_claimed)[1:]
+    assert len(first) == len(second) == 2
+    finish_all(setup, jobs)
+    assert differences(setup, run) == ()
+
+
+@pytest.mark.parametrize(
+    ("stated", "said"),
+    [
+        ({"policy": "normal", "queue": "gs"}, "chooses nodes, so its queue"),
+        ({"queue": "backfill"}, "goes with a policy"),
+    ],
+)
+def test_a_policy_and_a_queue_that_do_not_go_together_are_refused(setup: SharedSetup, stated, said) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        begin_fast_run(setup, **stated)
+
+
+def test_a_job_that_no_node_may_ever_take_and_one_without_the_estimate_that_is_needed_are_refused(
+    setup: SharedSetup,
+) -> None:
+    run = begun(setup, "normal", "backfill")
+    with pytest.raises(ImpossibleRequest, match="can never be placed"):
+        setup.submit(2, run=run, application="synthetic", memory_mb=600, time_alone_s=5.0)
+    with pytest.raises(ImpossibleRequest, match="can never be placed"):
+        setup.submit(5, run=run, application="synthetic", time_alone_s=5.0)
+    with pytest.raises(InvalidInput, match="time_alone_s"):
+        setup.submit(2, run=run, application="synthetic")
+    setup.broker.end_run(run)
+
+
+def test_a_broker_that_comes_back_knows_the_nodes_of_its_jobs(tmp_path: Path) -> None:
+    setup = SharedSetup(tmp_path)
+    setup.east.holds_back = setup.west.holds_back = True
+    run = begun(setup)
+    job = setup.submit(4, run=run, application="synthetic")
+    setup.until(lambda: setup.east.claims or setup.west.claims)
+    claimed = setup.east.nodes_claimed + setup.west.nodes_claimed
+    kill(setup)
+    again = SharedSetup(tmp_path, Journal(tmp_path / "journal"))
+    try:
+        again.until_state(job, JobState.STARTING)
+        assert again.east.nodes_claimed + again.west.nodes_claimed == claimed == [["n1", "n2", "n3", "n4"]]
+    finally:
+        again.close()
