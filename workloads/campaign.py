@@ -31,7 +31,7 @@ from emulator.model.request import RequestKind
 from emulator.model.rules import StatedRules
 from emulator.model.scheduling import Scanning, Sources, StatedClaiming, StatedScheduling
 from emulator.model.topology import Name
-from emulator.policies.names import custom_file, policy_name, queue_name
+from emulator.policies.names import NODE_POLICIES, custom_file, policy_name, queue_name
 from emulator.policies.nodes.compositions import composition_named, is_composition
 from emulator.policies.registry import default_policy
 from workloads.distributions import Exponential
@@ -168,8 +168,13 @@ class Campaign(StatedScheduling):
 
         A new queue without a policy changes the policy to the default of that queue. If the queue is a user's file, the
         campaign's policy is kept. A composition (`emulator.policies.nodes.compositions`) named as policy says both.
+
+        Raises:
+            InvalidInput: if a composition and a queue are named, or the composition has no names live.
         """
-        if policy is not None and queue is None and is_composition(policy):
+        if policy is not None and is_composition(policy) and policy_name(policy) not in NODE_POLICIES:
+            if queue is not None:
+                raise InvalidInput(f"queue: the composition {policy!r} has one of its own; leave out {queue!r}.")
             policy, queue = composition_named(policy).live_names
         if queue is not None and queue_name(queue) != self.queue and policy is None and custom_file(queue) is None:
             policy = default_policy(queue)

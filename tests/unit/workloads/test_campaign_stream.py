@@ -147,3 +147,29 @@ def test_a_campaign_has_its_background_load_in_another_band_or_in_none():
 def test_a_band_that_is_none_is_refused_in_a_sentence(band, said):
     with pytest.raises(InvalidInput, match=said):
         campaign_named("W50").under_band(band)
+
+
+@pytest.mark.parametrize(
+    ("composition", "scheduled"),
+    [
+        ("basic", ("normal-alone", "just-first")),
+        ("3DBF-Light", ("uniform-light", "backfill")),
+        ("uniform-hard+best-fit+fcfs", ("uniform-hard", "best-fit")),
+        ("normal", ("normal", "just-first")),
+    ],
+)
+def test_a_composition_named_as_policy_says_the_queue_too(composition, scheduled):
+    chosen = campaign_named("SIT").scheduled(None, composition)
+    assert (chosen.policy, chosen.queue) == scheduled
+
+
+@pytest.mark.parametrize(
+    ("queue", "composition", "said"),
+    [
+        ("fcfs", "3dbf-light", "the composition '3dbf-light' has one of its own; leave out 'fcfs'"),
+        (None, "normal+best-fit+sjf", "live jobs start in the order fcfs, not sjf"),
+    ],
+)
+def test_a_composition_that_cannot_run_live_is_refused(queue, composition, said):
+    with pytest.raises(InvalidInput, match=said):
+        campaign_named("SIT").scheduled(queue, composition)
