@@ -53,7 +53,7 @@ def system_state(
     return SystemState(processors, usable, time_s, surroundings)
 
 
-def with_nodes(
+def with_shared_nodes(
     state: SystemState, placed: Sequence[LiveJob], readings: Sequence[Reading | None], topology: Topology
 ) -> SystemState:
     """Return `state` with the nodes of each cluster, and the tasks of the `placed` jobs on those that a policy chose.

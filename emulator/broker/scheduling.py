@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 
-from emulator.broker.decision import decide_all, defect, nothing_idle, system_state, waiting_in, with_nodes
+from emulator.broker.decision import decide_all, defect, nothing_idle, system_state, waiting_in, with_shared_nodes
 from emulator.broker.files.replicas import Replicas
 from emulator.broker.jobs.reports import Ended
 from emulator.broker.jobs.supervisor import JobSupervisor
@@ -274,7 +274,7 @@ class Scheduling:
         if policy_name(run.request.policy) not in NODE_POLICIES:
             return state
         placed = [job for each in self._runs() for job in each.placed]
-        return with_nodes(state, placed, readings, self._topology)
+        return with_shared_nodes(state, placed, readings, self._topology)
 
     def _decide_on(self, run: Run, events: Sequence[SchedulingEvent], state: SystemState) -> None:
         """Decide on `events` one after another, and carry out the answers.

@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from typing import Any, final
 
 from emulator.model.errors import ImpossibleRequest
+from emulator.model.request import JobRequest
+from emulator.model.units import BYTES_PER_MEGABYTE
+from emulator.policies.nodes.selection import NormalNodes
 from emulator.policies.placement.exclusive_nodes import ExclusiveNodes
 from emulator.policies.placement.quota import Quota
 from emulator.policies.protocols import PlacementPolicy, WaitingJob
@@ -56,7 +59,7 @@ class Feasibility:
             ImpossibleRequest: if it could not start even if the system were idle.
         """
         if not self.could_start(job, surroundings):
-            within = self._limits()
+            within = self._limits(job.request)
             local = ("has_local_queues", "has_local_queues_only")
             at_home = any(getattr(self._discipline, name, False) for name in local)
             queue = f" from queue {job.queue}" if at_home and job.queue is not None else ""
@@ -65,9 +68,12 @@ class Feasibility:
                 f"{list(self._idle.idle)} processors{within}{queue}."
             )
 
-    def _limits(self) -> str:
+    def _limits(self, request: JobRequest) -> str:
         """Return the words for what limits the policy."""
         policy, words = self._policy, ""
+        if isinstance(policy, NormalNodes):
+            memory_mb = request.memory_bytes / BYTES_PER_MEGABYTE
+            return f", each task on a node of its own that may give jobs {memory_mb:g} MB"
         if isinstance(policy, Quota):
             words = f" within a quota of {policy.share:g}"
             policy = policy.policy

@@ -119,7 +119,9 @@ def test_a_job_that_no_node_may_ever_take_and_one_without_the_estimate_that_is_n
     setup: SharedSetup,
 ) -> None:
     run = begun(setup, "normal", "backfill")
-    with pytest.raises(ImpossibleRequest, match="can never be placed"):
+    with pytest.raises(
+        ImpossibleRequest, match=r"can never be placed .* on a node of its own that may give jobs 600 MB"
+    ):
         setup.submit(2, run=run, application="synthetic", memory_mb=600, time_alone_s=5.0)
     with pytest.raises(ImpossibleRequest, match="can never be placed"):
         setup.submit(5, run=run, application="synthetic", time_alone_s=5.0)
