@@ -34,15 +34,17 @@ _EVENT: Final = re.compile(r"(claimed|ended) ([0-9]{1,11}(?:\.[0-9]{1,9})?) ([A-
 def watch_command(largest_bytes: int = LARGEST_BYTES, look_every_host_s: float = LOOK_EVERY_HOST_S) -> str:
     """Return the shell command that follows the events until its standard input ends, and keeps their file small.
 
-    What looks at the file's size ends if the shell was killed.
+    Where a file is moved to a name that `tail` follows as well, `tail` may lose sight of the new file. So it is
+    started again after each move. It ends if the shell is killed.
     """
-    return (
-        f"mkdir -p {FOLDER} && cd {FOLDER} && touch events events.older && {{ "
-        "tail -q -n +1 -F events.older events & following=$!; "
-        f'while sleep {look_every_host_s:g} && kill -0 $$; do if [ "$(wc -c < events)" -gt {largest_bytes} ]; '
-        "then mv -f events events.older; touch events; fi; done > /dev/null 2>&1 & looking=$!; "
-        "cat > /dev/null; kill $following $looking; }"
+    script = (
+        f"mkdir -p {FOLDER} && cd {FOLDER} && touch events events.older || exit; "
+        "follow() { tail --pid=$$ -q -n +1 -F events.older events 2> /dev/null & following=$!; }; follow; "
+        f"while read -r -t {look_every_host_s:g} || [ $? -gt 128 ]; do "
+        f'if [ "$(wc -c < events)" -gt {largest_bytes} ]; '
+        "then mv -f events events.older; touch events; kill $following; follow; fi; done; kill $following"
     )
+    return f"exec bash -c '{script}'"
 
 
 WATCH: Final = watch_command()
