@@ -164,7 +164,7 @@ class ReplicaOperations:
             self._catalogue.add_replica(name, site, {request.job for request in operation.requests})
             self._learn(place, operation, ended.fetched)
             for request in operation.requests:
-                request.delivery.arrived(site)
+                request.delivery.arrived(site, ended.fetched.host_arrived_s)
         elif operation.transfer is not None and operation.transfer.cancelled and operation.requests:
             self._transfer(place, operation.requests)
         else:

@@ -119,12 +119,14 @@ class Delivery:
     def __init__(self, missing: set[str]) -> None:
         self._missing = set(missing)
         self._problem = ""
+        self._host_arrived_s: float | None = None
         self._settled = threading.Event()
         self._settle_if_complete()
 
-    def arrived(self, site: str) -> None:
-        """Take note that the file is at `site` now."""
+    def arrived(self, site: str, host_arrived_s: float) -> None:
+        """Take note that the file is at `site`, where its last byte came at `host_arrived_s`."""
         self._missing.discard(site)
+        self._host_arrived_s = max(host_arrived_s, self._host_arrived_s or host_arrived_s)
         self._settle_if_complete()
 
     def fail(self, reason: str) -> None:
@@ -140,8 +142,8 @@ class Delivery:
         """End the wait because the job has ended or is stopped."""
         self.fail("The job ended while its input file was under way.")
 
-    def complete(self) -> None:
-        """Wait until the file is at all clusters of the job.
+    def complete(self) -> float | None:
+        """Wait until the file is at all clusters of the job; returns the host timestamp of its last arrival, if any.
 
         Raises:
             TransferFailed: if it will not be.
@@ -149,6 +151,7 @@ class Delivery:
         self._settled.wait()
         if self._problem:
             raise TransferFailed(self._problem)
+        return self._host_arrived_s
 
     def _settle_if_complete(self) -> None:
         if not self._missing:

@@ -40,8 +40,8 @@ class Preparation(Protocol):
         """Begin, and return at once."""
         ...
 
-    def complete(self) -> None:
-        """Wait until it is done or has been ended.
+    def complete(self) -> float | None:
+        """Wait until it is done or has been ended; returns the host timestamp at which the last file was there, if any.
 
         Raises:
             TestbedError: if it failed; the job then fails for that reason.
@@ -60,7 +60,7 @@ class NoPreparation:
         """Do nothing."""
 
     def complete(self) -> None:
-        """Do nothing: there is nothing to wait for."""
+        """Return None: there is nothing to wait for."""
 
     def end(self) -> None:
         """Do nothing: there is nothing to release."""
@@ -90,12 +90,16 @@ class LaunchSpec:
     submission: JobSubmission | None = None
     ranks: Mapping[int, int] | None = None
 
-    def start_s(self, procedure: ClaimingProcedure) -> float | None:
-        """Return when the processes begin if the try of `procedure` succeeds; None means as soon as they can."""
+    def start_s(self, procedure: ClaimingProcedure, host_arrived_s: float | None = None) -> float | None:
+        """Return when the processes begin if the try of `procedure` succeeds; None means as soon as they can.
+
+        A job whose input file comes later than was estimated begins when it is there, at `host_arrived_s`.
+        """
         if self.overhead_s is None and procedure.start_s <= procedure.claim_s:
             return None
         claimed_s = procedure.claim_s if self.submission is None else self.submission.served_s
-        return max(procedure.start_s, claimed_s + (self.overhead_s or 0.0))
+        start_s = max(procedure.start_s, claimed_s + (self.overhead_s or 0.0))
+        return start_s if host_arrived_s is None else max(start_s, self.clock.emulated_timestamp_s(host_arrived_s))
 
 
 class JobExecution:
@@ -170,10 +174,10 @@ class JobExecution:
         spec = self._spec
         spec.preparation.begin()
         claims, procedure = self._claim()
-        spec.preparation.complete()
+        host_arrived_s = spec.preparation.complete()
         self._may_go_on.wait()
         self._check_not_stopped()
-        start_s = spec.start_s(procedure)
+        start_s = spec.start_s(procedure, host_arrived_s)
         run_limit, start_limit = self._time_limit(start_s), self._start_limit(start_s)
 
         def on_started(started: Started) -> None:

@@ -27,14 +27,16 @@ class Steps:
         self.taken: list[str] = []
         self.host_start_timestamp_s = None
         self._problem = problem
+        self.host_arrived_s = None
 
     def begin(self) -> None:
         self.taken.append("begin")
 
-    def complete(self) -> None:
+    def complete(self) -> float | None:
         self.taken.append("complete")
         if self._problem:
             raise RunFailed(self._problem)
+        return self.host_arrived_s
 
     def end(self) -> None:
         self.taken.append("end")
@@ -111,6 +113,19 @@ def test_a_job_with_files_is_claimed_after_its_share_of_the_transfer_and_waits_f
     assert steps.host_start_timestamp_s == pytest.approx(job.clock.host_timestamp_s(TRANSFER_S), abs=1e-6)
     assert steps.taken == ["begin", "complete", "run", "end"]
     assert job.cluster.held == {}
+
+
+@pytest.mark.parametrize("overhead_s", [None, 5.0])
+@pytest.mark.parametrize("host_later_s", [-3_600.0, 3_600.0])
+def test_a_job_whose_file_comes_later_than_estimated_is_planned_to_start_when_it_is_there(overhead_s, host_later_s):
+    steps = Steps()
+    steps.host_arrived_s = time.time() + host_later_s
+    job = ReportedExecution(steps, overhead_s=overhead_s)
+    job.events()
+    if host_later_s > 0:
+        assert steps.host_start_timestamp_s == pytest.approx(steps.host_arrived_s, abs=1e-3)
+    else:
+        assert job.clock.emulated_timestamp_s(steps.host_start_timestamp_s) >= TRANSFER_S - 0.01
 
 
 def test_the_middleware_s_overhead_counts_from_the_try_that_succeeded():

@@ -41,8 +41,8 @@ class Files:
     def register(self, name: str = "input", *sites: str):
         return self.registry.register(FileRegistration(name=name, size_bytes=SIZE_BYTES, sites=sites or ("delft",)))
 
-    def deliver(self, job: int, name: str = "input", dilation: float = 1.0, **sources: str):
-        return self.loop.call(lambda: self.replicas.deliver(job, name, sources, Dilation(dilation)))
+    def deliver(self, job: int, name: str = "input", dilation: float = 1.0, on_arrived=lambda arrived: None, **sources):
+        return self.loop.call(lambda: self.replicas.deliver(job, name, sources, Dilation(dilation), on_arrived))
 
     def release_job(self, job: int) -> None:
         self.loop.call(lambda: self.replicas.release_job(job))
@@ -95,7 +95,11 @@ def test_what_cannot_be_registered_is_refused_by_its_field(files, name, site, sa
 
 def test_a_file_comes_to_where_the_job_runs_and_goes_when_it_has_ended(files):
     files.register()
-    files.deliver(1, delft="delft", leiden="delft", utrecht="delft").complete()
+    arrived = []
+    delivery = files.deliver(1, delft="delft", leiden="delft", utrecht="delft", on_arrived=arrived.append)
+    assert delivery.complete() == max(each.host_arrived_s for each in arrived)
+    assert files.deliver(2, delft="delft").complete() is None
+    files.release_job(2)
     assert files.sites() == {"delft": (True, 1), "leiden": (False, 1), "utrecht": (False, 1)}
     assert files.servers["leiden"].files == files.servers["delft"].files
     files.release_job(1)
