@@ -73,6 +73,9 @@ cdef enum:
     # Host times. A long sleep for messages that arrive without help, and a short one if MPI may have to help.
     LONG_SLEEP_NS = 100000000
     NAP_NS = 50000
+    # A rank that must ask again and again, since no socket tells when to, sleeps for this part of what it has waited.
+    LONGEST_NAP_NS = 10000000
+    NAPS_IN_A_WAIT = 16
     POLL_MS = 100
     NANOSECONDS_PER_MS = 1000000
     # While a message has yet to be sent, and as long as MPI may still be opening sockets.
@@ -175,11 +178,15 @@ cdef class Post:
         host_sleep_until_ns(began_ns + NAP_NS)
         return self.note_sleep(began_ns, NAP_NS)
 
-    cdef int nap_and_look_for_sockets(self) except -1:
+    cdef int nap_and_look_for_sockets(self, long long waits_since_ns) except -1:
+        """Nap, the longer the longer this wait lasts: a full link may take seconds to let a connection be opened."""
+        cdef long long began_ns = host_now_ns(), nap_ns
         self.naps += 1
         if self.naps & (self.naps - 1) == 0:
             self.find_sockets()
-        return self.nap()
+        nap_ns = min(max((began_ns - waits_since_ns) / NAPS_IN_A_WAIT, NAP_NS), LONGEST_NAP_NS)
+        host_sleep_until_ns(began_ns + nap_ns)
+        return self.note_sleep(began_ns, nap_ns)
 
     cdef int sleep_on_sockets(self, int limit_ms) except -2:
         """Sleep until something has come through a watched socket; return how many have something."""
@@ -449,6 +456,7 @@ cdef class MessageSet:
         cdef Requests far = self.far
         cdef int missing = far.missing_receives + far.missing_sends, ready = 1, in_vain = 0
         cdef bint first_waits = post.far_waits < FIRST_WAITS
+        cdef long long began_ns = host_now_ns()
         cdef int poll_ms = SHORT_POLL_MS if first_waits or missing > far.missing_receives else POLL_MS
         post.far_waits += missing > 0
         self.waited_to_send = self.waited_for_far = False
@@ -465,7 +473,7 @@ cdef class MessageSet:
             if post.n_sockets == 0 or in_vain >= IN_VAIN:
                 # No socket is known, or the data that comes through them is not for this set.
                 in_vain = 0
-                post.nap_and_look_for_sockets()
+                post.nap_and_look_for_sockets(began_ns)
             else:
                 ready = post.sleep_on_sockets(poll_ms)
                 poll_ms = min(2 * poll_ms, POLL_MS)
