@@ -13,7 +13,7 @@ from functools import partial
 
 from emulator.broker.decision import decide_all, defect, nothing_idle, system_state, waiting_in, with_shared_nodes
 from emulator.broker.files.replicas import Replicas
-from emulator.broker.jobs.reports import Ended
+from emulator.broker.jobs.reports import Ended, GivenBack
 from emulator.broker.jobs.supervisor import JobSupervisor
 from emulator.broker.readings import MOST_AGE_HOST_S, Grants, Readings
 from emulator.broker.state.changes import Changes
@@ -59,7 +59,7 @@ class Scheduling:
         self.changes = Changes(journal)
         self.recorder = EventRecorder(topology, journal)
         self.supervisor = JobSupervisor(
-            topology, managers, settings, replicas, self.recorder, self.changes, self.depart
+            topology, managers, settings, replicas, self.recorder, self.changes, self.depart, self.place_again
         )
         self.readings = Readings(managers)
         self._round = 0
@@ -185,6 +185,21 @@ class Scheduling:
                 run.undecided_departures = (*run.undecided_departures, departure)
         if departure is not None:
             self.decide(run, departure)
+
+    def place_again(self, run: Run, job: LiveJob, given_back: GivenBack) -> None:
+        """Have a job whose claims failed placed again: to the discipline it departs, and arrives anew.
+
+        Raises:
+            JournalFailed: if its return to the queue could not be recorded; it has not returned then.
+        """
+        stopped = None if job.execution is None else job.execution.stopped
+        if stopped is not None or job.placement is None:
+            self.depart(run, job, stopped or Ended(JobState.FAILED, given_back.reason))
+            return
+        departure = Departure(job.id, job.placement)
+        self.supervisor.give_back(run, job, given_back.reason)
+        self.decide(run, departure)
+        self.decide(run, Arrival(job.waiting))
 
     @property
     def lost(self) -> list[str]:
@@ -344,7 +359,7 @@ class Scheduling:
         for answer in answers:
             job = run.jobs[answer.job_id]
             self.changes.keep(run, job)
-            job.tries = answer.tries
+            job.tries += answer.tries
             if isinstance(answer, Start):
                 self._place(run, job, answer, time_s)
                 placed.append(job)
@@ -355,7 +370,9 @@ class Scheduling:
     def _place(self, run: Run, job: LiveJob, answer: Start, time_s: float) -> None:
         job.placement, job.state, job.timeline.placed_s = answer.placement, JobState.CLAIMING, time_s
         run.sort_in(job)
-        job.claiming = ClaimingProcedure.begun(run.request.claiming, time_s, answer.placement.transfer_s)
+        job.claiming = ClaimingProcedure.begun(
+            run.request.claiming, time_s, answer.placement.transfer_s, job.claiming_tries + 1
+        )
         self.recorder.record(run, EventKind.PLACED, job)
 
     def _fail(self, run: Run, failure: str) -> None:

@@ -75,6 +75,7 @@ _OF_A_JOB: Final[Mapping[EventKind, Callable[[JobView, Mapping[str, object]], st
     EventKind.CLAIM_FAILED: lambda _, detail: (
         f"claiming try {detail.get('claiming_try')} failed at {detail.get('cluster')}: {detail.get('reason')}"
     ),
+    EventKind.GIVEN_BACK: lambda _, detail: f"waits again, to be placed elsewhere: {detail.get('reason')}",
     EventKind.CLAIMED: lambda job, _: "has all its processors",
     EventKind.STARTED: lambda job, _: f"started on {placed(job)}",
     EventKind.FINISHED: lambda job, _: _finished(job),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from emulator.model.documents import Count, DocumentModel, Real, WholeNumber
 
@@ -76,14 +76,25 @@ class StatedClaiming(DocumentModel):
     The first claiming try comes after the share `share` (L) of the estimated file-transfer time, each later try after
     that share of the time that remains. `least_step_s` is the least time between tries. The paper has no such
     parameter; without it the tries converge on the start without reaching it. If the processors are not claimed at the
-    planned start, the start is postponed by `postponement_s`. A job fails after `most_postponements` postponements;
-    None means no limit.
+    planned start, the start is postponed by `postponement_s`. After `most_postponements` postponements, None for no
+    limit, a job fails or, with `place_again`, returns to the queue and is placed again. The paper has no such return.
+    Without it, a job that has no file keeps a placement that others hold for as long as they hold it.
+
+    Raises:
+        InvalidInput: if jobs are to be placed again, and no limit says when.
     """
 
     share: Annotated[Real, Field(gt=0, lt=1)] = 0.75
     least_step_s: Interval = 1.0
     postponement_s: Interval = 240.0
     most_postponements: Annotated[WholeNumber, Field(ge=0, le=1_000_000)] | None = None
+    place_again: bool = False
+
+    @model_validator(mode="after")
+    def _check_limit(self) -> StatedClaiming:
+        if self.place_again and self.most_postponements is None:
+            raise ValueError("place_again needs most_postponements, the postponements after which a job is placed again")
+        return self
 
     def divided(self, time_scale: float) -> StatedClaiming:
         """Return the same with its times divided by `time_scale`."""

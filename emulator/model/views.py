@@ -205,6 +205,7 @@ class EventKind(StrEnum):
     PLACED = "placed"
     COMPONENT_CLAIMED = "component-claimed"
     CLAIM_FAILED = "claim-failed"
+    GIVEN_BACK = "given-back"
     FILE_ARRIVED = "file-arrived"
     CLAIMED = "claimed"
     STARTED = "started"

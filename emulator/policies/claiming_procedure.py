@@ -37,11 +37,16 @@ class ClaimingProcedure:
     postponements: int = 0
 
     @classmethod
-    def begun(cls, stated: StatedClaiming, placed_s: float, transfer_s: float = 0.0) -> ClaimingProcedure:
-        """Return the first try of a job that was placed at `placed_s`, with a file-transfer time of `transfer_s`."""
+    def begun(
+        cls, stated: StatedClaiming, placed_s: float, transfer_s: float = 0.0, number: int = 1
+    ) -> ClaimingProcedure:
+        """Return the first try of a job that was placed at `placed_s`, with a file-transfer time of `transfer_s`.
+
+        It has a `number` above 1 if the job was placed before, and its claims failed.
+        """
         if transfer_s < 0:
             raise InvalidInput(f"An estimated file-transfer time is at least 0 s, not {transfer_s!r}.")
-        return cls(stated, placed_s, transfer_s, 1, placed_s + stated.share * transfer_s, placed_s + transfer_s)
+        return cls(stated, placed_s, transfer_s, number, placed_s + stated.share * transfer_s, placed_s + transfer_s)
 
     @property
     def additional_s(self) -> float:

@@ -30,6 +30,7 @@ class WideAreaUse:
     def follow(self, job: JobView) -> None:
         """Take note of the state of a job."""
         if job.placed_s is None or not _uses(job):
+            self._present.discard(job.id)
             return
         if not job.state.final:
             self._present.add(job.id)

@@ -68,6 +68,11 @@ class Claims:
             self._procedures[job] = following
         return following
 
+    @property
+    def places_again(self) -> bool:
+        """Whether a job that may not postpone its start any more is placed again."""
+        return self._stated.place_again
+
     def end(self, job: int, placement: Placement) -> ClaimingProcedure:
         """Promise nothing more to a job, because it has claimed or failed; return its last try."""
         for component in placement.components:

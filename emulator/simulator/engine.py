@@ -304,7 +304,7 @@ class Engine:
             job = self._jobs.get(answer.job_id)
             if job is None or job.placement is not None:
                 raise does_not_wait(answer.job_id)
-            job.tries = answer.tries
+            job.tries += answer.tries
             if isinstance(answer, Start):
                 self._start(job, answer.placement, time_s)
             else:
@@ -371,26 +371,40 @@ class Engine:
         """Claim the processors of a placed job; if other users hold some of them, try again or give up."""
         if claims.claim(job.id, placement, self._idle):
             procedure = claims.end(job.id, placement)
-            job.claiming_tries, job.additional_s = procedure.number, procedure.additional_s
+            job.claiming_tries += procedure.number - 1
+            job.additional_s = procedure.additional_s
             overhead_s = 0.0 if self._preparation is None else self._preparation.overhead_s(placement, time_s)
             self._hold(job, placement, time_s, max(procedure.start_s, time_s + overhead_s))
             return
         following = claims.next_try(job.id, time_s)
-        if following is None:
+        if following is None and claims.places_again:
+            self._place_again(claims, job, placement, time_s)
+        elif following is None:
             self._give_up_claiming(claims, job, placement, time_s)
         elif following.claim_s > job.placed_s + LONGEST_STANDSTILL_S:
             raise ImpossibleRequest(f"Job {job.id} never claims its processors: other users' jobs always hold some.")
         else:
             heappush(self._running, (following.claim_s, job.sequence + CLAIMS_COME_LAST, job))
 
-    def _give_up_claiming(self, claims: Claims, job: SimulatedJob, placement: Placement, time_s: float) -> None:
-        claims.end(job.id, placement)
+    def _place_again(self, claims: Claims, job: SimulatedJob, placement: Placement, time_s: float) -> None:
+        """Return a job whose claims failed to the queue: to the discipline it departs, and arrives anew."""
+        job.claiming_tries += claims.end(job.id, placement).number
+        self._unplace(job)
+        self._decide(Departure(job.id, placement), time_s)
+        queue = None if job.queue == NO_QUEUE else job.queue
+        self._decide(Arrival(WaitingJob(job.id, job.form.request, queue)), time_s)
+
+    def _unplace(self, job: SimulatedJob) -> None:
         job.placement = None
-        del self._jobs[job.id]
         self._observations.started -= 1
-        self._observations.given_up += 1
         if self._shows_running:
             self._forget_running(job.id)
+
+    def _give_up_claiming(self, claims: Claims, job: SimulatedJob, placement: Placement, time_s: float) -> None:
+        claims.end(job.id, placement)
+        self._unplace(job)
+        del self._jobs[job.id]
+        self._observations.given_up += 1
         if self._on_given_up is not None:
             self._on_given_up(GivenUpJob(job.id, time_s, "its processors could not be claimed", job.tries))
         self._decide(Departure(job.id, placement), time_s)

@@ -1,7 +1,7 @@
 """The execution of a placed job, on a thread of its own: claim, barrier, start, follow, release.
 
 The thread owns no state of the broker: it follows the claiming procedure, reports each event with its timestamp, and
-ends with exactly one `Ended`, after everything it held has been released. It starts the processes only after
+ends with exactly one `Ended` or `GivenBack`, after everything it held has been released. It starts the processes only after
 `allow_start`, which the broker calls once its journal says that they may have begun.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
@@ -23,6 +23,7 @@ from emulator.broker.jobs.reports import (
     ComponentClaimed,
     Ended,
     ExecutionEvent,
+    GivenBack,
     Started,
 )
 from emulator.broker.jobs.runner import Runner
@@ -102,6 +103,10 @@ class LaunchSpec:
         return start_s if host_arrived_s is None else max(start_s, self.clock.emulated_timestamp_s(host_arrived_s))
 
 
+class _NotClaimed(Exception):
+    """The claims at this placement failed, so the job is to be placed again."""
+
+
 class JobExecution:
     """The execution of one placed job, from claim to release."""
 
@@ -128,6 +133,11 @@ class JobExecution:
         """The job's name in the names of its claims."""
         return self._spec.label
 
+    @property
+    def stopped(self) -> Ended | None:
+        """The end that was asked for by `stop`; None if none was."""
+        return None if self._stop_state is None else Ended(self._stop_state, self._stop_reason)
+
     def begin(self) -> None:
         """Start the thread."""
         self._thread.start()
@@ -141,7 +151,10 @@ class JobExecution:
         self._may_go_on.set()
 
     def stop(self, state: JobState, reason: str) -> None:
-        """End the job early in `state`; returns at once, and `Ended` is reported when everything is released."""
+        """End the job early in `state`; returns at once, and its end is reported when everything is released.
+
+        If it was given back meanwhile, `stopped` says how it has ended.
+        """
         if self._stop_state is None:
             self._stop_state, self._stop_reason = state, reason
             self._stopping.set()
@@ -157,8 +170,11 @@ class JobExecution:
         self._spec.runner.close()
 
     def _execute(self) -> None:
+        ended: Ended | GivenBack
         try:
             ended = self._run()
+        except _NotClaimed as failure:
+            ended = GivenBack(str(failure))
         except TestbedError as error:
             ended = Ended(JobState.FAILED, str(error))
         except Exception as error:
@@ -166,9 +182,13 @@ class JobExecution:
         if self._claims is not None:
             self._claims.release()
         self._spec.preparation.end()
-        if self._stop_state is not None and ended.state is not JobState.FINISHED:
-            ended = Ended(self._stop_state, self._stop_reason, ended.exit_code)
-        self._report(ended)
+        self._report(self._reported(ended))
+
+    def _reported(self, ended: Ended | GivenBack) -> Ended | GivenBack:
+        """Return the end as it is reported: a job that was stopped before it finished has ended for that reason."""
+        if self.stopped is None or (isinstance(ended, Ended) and ended.state is JobState.FINISHED):
+            return ended
+        return replace(self.stopped, exit_code=ended.exit_code if isinstance(ended, Ended) else None)
 
     def _run(self) -> Ended:
         spec = self._spec
@@ -235,11 +255,18 @@ class JobExecution:
         return of_try() if spec.submission is None else of_try(spec.submission.serve)
 
     def _next_try(self, failure: ClaimFailed, claims: ClaimingTry, procedure: ClaimingProcedure) -> ClaimingProcedure:
-        """Return the next try; raise `failure` if it is final, was the last try's, or the job is stopped."""
+        """Return the next try at this placement.
+
+        Raises:
+            ClaimFailed: if the failure is final or was the last try's, or the job is stopped.
+            _NotClaimed: if it was the last try's, and the job is to be placed again.
+        """
         claims.release()
         self._check_not_stopped()
         following = procedure.after_failure(self._spec.clock.now_s()) if isinstance(failure, NotGranted) else None
         self._report(ClaimTryFailed(failure.cluster, str(failure), following))
+        if following is None and isinstance(failure, NotGranted) and procedure.stated.place_again:
+            raise _NotClaimed(str(failure))
         if following is None:
             raise failure
         return following

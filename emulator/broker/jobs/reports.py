@@ -21,7 +21,7 @@ class ClaimTried:
 
 @dataclass(frozen=True, slots=True)
 class ClaimTryFailed:
-    """A claiming try failed in `cluster` and has been released; `procedure` is the next try, if there is one."""
+    """A claiming try failed in `cluster` and has been released; `procedure` is the next try at this placement, if any."""
 
     cluster: str
     reason: str
@@ -63,4 +63,11 @@ class Ended:
     result: dict[str, Any] | None = None
 
 
-ExecutionEvent = ClaimTried | ClaimTryFailed | ComponentClaimed | AllClaimed | Started | Ended
+@dataclass(frozen=True, slots=True)
+class GivenBack:
+    """The job has not begun and holds nothing any more, and is to be placed again."""
+
+    reason: str
+
+
+ExecutionEvent = ClaimTried | ClaimTryFailed | ComponentClaimed | AllClaimed | Started | Ended | GivenBack

@@ -24,6 +24,7 @@ from emulator.broker.jobs.reports import (
     ComponentClaimed,
     Ended,
     ExecutionEvent,
+    GivenBack,
     Started,
 )
 from emulator.broker.jobs.strays import StrayCheck
@@ -64,12 +65,14 @@ class JobSupervisor:
         recorder: EventRecorder,
         changes: Changes,
         on_ended: Callable[[Run, LiveJob, Ended], None],
+        on_given_back: Callable[[Run, LiveJob, GivenBack], None],
     ) -> None:
         self._managers = managers
         self._replicas = replicas
         self._recorder = recorder
         self._changes = changes
         self._on_ended = on_ended
+        self._on_given_back = on_given_back
         self.outputs = Outputs(settings.journal_file.parent / OUTPUTS_FOLDER)
         self._specs = LaunchSpecBuilder(topology, settings, replicas, self.outputs, self._on_file_arrived)
         self._launched: dict[str, JobExecution] = {}
@@ -140,6 +143,20 @@ class JobSupervisor:
             self._recorder.record(run, FINAL_EVENTS[ended.state], job)
             self._changes.afterwards(partial(self._forget, run, job))
 
+    def give_back(self, run: Run, job: LiveJob, reason: str) -> None:
+        """Record that a placed job, which holds nothing any more, waits in the queue again.
+
+        Raises:
+            JournalFailed: if that cannot be recorded; it is still placed then.
+        """
+        with self._changes.transaction():
+            self._changes.keep(run, job)
+            self._changes.afterwards(partial(self._let_go, job.id, job.execution))
+            job.state, job.placement, job.claiming, job.execution = JobState.QUEUED, None, None, None
+            job.timeline.placed_s, job.answered = None, False
+            run.sort_in(job)
+            self._recorder.record(run, EventKind.GIVEN_BACK, job, {"reason": reason})
+
     def _set_end(self, run: Run, job: LiveJob, ended: Ended) -> None:
         job.state, job.reason, job.exit_code = ended.state, ended.reason, ended.exit_code
         job.result = ended.result
@@ -147,12 +164,16 @@ class JobSupervisor:
             job.timeline.finished_s = _timestamp_s(run, job, ended.host_finished_s)
 
     def _forget(self, run: Run, job: LiveJob) -> None:
-        """Release what a job that has ended needed: its files, its open output, its memory."""
-        if job.execution is not None:
-            self._launched.pop(job.execution.label, None)
-        self.outputs.close(job.id)
+        """Release what a job that has ended needed, and its memory."""
         run.remove(job)
-        self._changes.do_in_time(partial(self._replicas.release_job, job.id))
+        self._let_go(job.id, job.execution)
+
+    def _let_go(self, number: int, execution: JobExecution | None) -> None:
+        """Release what an execution needed: its open output, and the job's files."""
+        if execution is not None:
+            self._launched.pop(execution.label, None)
+        self.outputs.close(number)
+        self._changes.do_in_time(partial(self._replicas.release_job, number))
 
     def on_allocation(self, manager: LocalResourceManager, event: AllocationEvent) -> None:
         """Pass an event of `manager` on to the job of its claim; an allocation without a job is released.
@@ -179,6 +200,9 @@ class JobSupervisor:
     def _on_execution_event(self, run: Run, job: LiveJob, event: ExecutionEvent) -> None:
         if isinstance(event, Ended):
             self._on_ended(run, job, event)
+            return
+        if isinstance(event, GivenBack):
+            self._on_given_back(run, job, event)
             return
         with self._changes.transaction():
             self._changes.keep(run, job)

@@ -147,10 +147,11 @@ def _make_again(decisions: Iterator[Decision], run: Run, sizes: Sequence[int]) -
 
 
 def _read_decisions(events: Iterator[EventView], run: Run, ended: dict[int, JobView]) -> Iterator[Decision]:
-    """Yield the decisions among `events`; in the end `ended` holds placed jobs that ended without a departure.
+    """Yield the decisions among `events`; in the end `ended` holds jobs that left their placement without a departure.
 
     A failure of the run's deciders, and its ending, are set in `run` as they come; the default run goes on.
     """
+    not_claimed: dict[int, JobView] = {}
     for event in events:
         if event.kind is EventKind.POLICY_FAILED:
             run.failure, run.failure_is_recorded = str(event.detail.get("reason", "")), True
@@ -161,6 +162,10 @@ def _read_decisions(events: Iterator[EventView], run: Run, ended: dict[int, JobV
             if isinstance(decision.event, Departure):
                 ended.pop(decision.event.job_id, None)
             yield decision
+        elif event.job is not None and event.kind is EventKind.CLAIM_FAILED:
+            not_claimed[event.job.id] = event.job
+        elif event.job is not None and event.kind is EventKind.GIVEN_BACK and event.job.id in not_claimed:
+            ended[event.job.id] = not_claimed.pop(event.job.id)
         elif event.job is not None and event.job.state.final and event.job.components:
             ended[event.job.id] = event.job
 

@@ -82,6 +82,36 @@ def test_the_threshold_of_postponements_fails_the_job_which_then_holds_nothing(s
     assert setup.nothing_is_held
 
 
+def test_a_job_that_may_be_placed_again_waits_in_the_queue_and_goes_where_there_is_room(setup):
+    run = begun_run(setup, most_postponements=0, place_again=True)
+    setup.west.others_quicker = 1
+    job = setup.submit(6, 6, run=run)
+    setup.until_state(job, JobState.STARTING)
+    view = setup.broker.job(job)
+    assert (view.claiming_tries, view.placement_tries >= 2) == (2, True)
+    assert setup.west.claims == [f"{run}-{job}.{number}-west" for number in (1, 2)]
+    assert setup.kinds(run).count(EventKind.PLACED) == 2
+    events = setup.journal.read(run, 0)
+    given_back = next(event for event in events if event.kind is EventKind.GIVEN_BACK)
+    assert "others hold them" in given_back.detail["reason"]
+    assert (given_back.job.state, given_back.job.components, given_back.job.placed_s) == (JobState.QUEUED, (), None)
+    asked = [event.detail["event"]["kind"] for event in events if event.kind is EventKind.DECISION]
+    assert asked[:3] == ["arrival", "departure", "arrival"]
+    assert len(setup.east.held) == len(setup.west.held) == 1
+
+
+def test_a_job_that_waits_to_be_placed_again_is_cancelled(setup):
+    run = begun_run(setup, most_postponements=0, place_again=True)
+    setup.west.others_quicker = 1
+    setup.west.on_claim = lambda claim, allocation: setattr(setup.west, "others", 8)
+    job = setup.submit(6, 6, run=run)
+    setup.until(lambda: EventKind.GIVEN_BACK in setup.kinds(run))
+    assert setup.broker.job(job).state is JobState.QUEUED
+    setup.broker.cancel(job)
+    setup.until_state(job, JobState.CANCELLED)
+    assert setup.nothing_is_held
+
+
 def test_a_late_event_of_an_earlier_try_does_not_end_the_next(setup):
     run = begun_run(setup)
     setup.east.others_quicker = 1

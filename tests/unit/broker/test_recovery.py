@@ -19,6 +19,7 @@ from emulator.broker.state.journal import Journal
 from emulator.clusters.file_server import StoredFile
 from emulator.clusters.protocol import AllocationEventKind
 from emulator.model.job import JobState
+from emulator.model.scheduling import StatedClaiming
 from emulator.model.views import EventKind, JobView, RunRequest, RunState, Submission
 from emulator.policies.protocols import Arrival
 from tests.unit.broker.broker_setup import (
@@ -321,6 +322,22 @@ def test_what_a_job_wrote_is_there_after_the_kill(tmp_path):
     again = BrokerSetup(tmp_path)
     assert "a line of its own" in again.broker.output(job)[0]
     again.broker.close()
+
+
+def test_a_job_that_was_given_back_before_the_kill_is_placed_again(tmp_path):
+    setup = BrokerSetup(tmp_path, host_grant_limit_s=0.1)
+    setup.west.others_quicker = 1_000
+    claiming = StatedClaiming(most_postponements=0, place_again=True)
+    request = RunRequest(name="r", dilation=0.02, paced_middleware=False, claiming=claiming)
+    run = setup.broker.begin_run(request).id
+    setup.broker.start_run(run)
+    job = setup.submit(6, 6, run=run)
+    setup.until(lambda: EventKind.GIVEN_BACK in setup.kinds(run))
+    kill(setup)
+    again = BrokerSetup(tmp_path)
+    again.until_state(job, JobState.STARTING)
+    assert again.kinds(run)[-1] is not EventKind.FAILED
+    again.close()
 
 
 def test_a_claim_that_had_failed_before_the_kill_is_not_recorded_as_failed_again(tmp_path):

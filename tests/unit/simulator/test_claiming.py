@@ -92,6 +92,19 @@ def test_after_as_many_postponements_as_are_allowed_a_job_is_given_up_and_others
     assert (result.statistics.jobs_finished, result.statistics.jobs_given_up) == (1, 1)
 
 
+def test_a_job_that_may_be_placed_again_goes_where_there_is_room_once_it_may_not_postpone_any_more():
+    claiming = StatedClaiming(most_postponements=0, place_again=True)
+    tried, result = lives([job(1, 100, 50, (32,))], *elsewhere(170), full(150, 400), claiming=StatedClaiming())
+    assert tried[1].clusters == (0,)
+    found, result = lives([job(1, 100, 50, (32,))], *elsewhere(170), full(150, 400), claiming=claiming)
+    life = found[1]
+    assert life.clusters == (1,)
+    assert (life.placed_s, life.claimed_s, life.start_s, life.additional_s) == (180, 240, 260, 0)
+    assert life.tries == 2
+    assert life.claiming_tries > 2, "claims at the first placement count"
+    assert (result.statistics.jobs_finished, result.statistics.jobs_given_up) == (1, 0)
+
+
 @pytest.mark.parametrize(("overhead_s", "start_s"), [(10, 180), (20, 180), (35, 195)])
 def test_the_middleware_works_while_the_file_is_under_way(overhead_s, start_s):
     (life,) = lives([job(1, 100, 50, (8,))], middleware=Middleware(base_s=overhead_s))[0].values()
