@@ -93,7 +93,9 @@ class StatedClaiming(DocumentModel):
     @model_validator(mode="after")
     def _check_limit(self) -> StatedClaiming:
         if self.place_again and self.most_postponements is None:
-            raise ValueError("place_again needs most_postponements, the postponements after which a job is placed again")
+            raise ValueError(
+                "place_again needs most_postponements, the postponements after which a job is placed again"
+            )
         return self
 
     def divided(self, time_scale: float) -> StatedClaiming:

@@ -1,8 +1,8 @@
 """The execution of a placed job, on a thread of its own: claim, barrier, start, follow, release.
 
 The thread owns no state of the broker: it follows the claiming procedure, reports each event with its timestamp, and
-ends with exactly one `Ended` or `GivenBack`, after everything it held has been released. It starts the processes only after
-`allow_start`, which the broker calls once its journal says that they may have begun.
+ends with exactly one `Ended` or `GivenBack`, after everything it held has been released. It starts the processes only
+after `allow_start`, which the broker calls once its journal says that they may have begun.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ class ClaimTried:
 
 @dataclass(frozen=True, slots=True)
 class ClaimTryFailed:
-    """A claiming try failed in `cluster` and has been released; `procedure` is the next try at this placement, if any."""
+    """A claiming try failed in `cluster` and has been released; `procedure` is the next one here, if there is one."""
 
     cluster: str
     reason: str
