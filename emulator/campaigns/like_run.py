@@ -40,6 +40,7 @@ from emulator.runs.run_directory import RunRecords, attempts, read_run
 from emulator.simulator.background import BackgroundChange, OtherUsers
 from emulator.simulator.replayed_background import ReplayedBackground
 from emulator.simulator.runtime import FactorTable, OneFactor
+from emulator.simulator.transfers import Transfers
 from workloads.campaign import Campaign, recorded_campaign
 from workloads.campaign_stream import campaign_files
 from workloads.schedule import Arrival, read_schedule
@@ -84,6 +85,7 @@ def like_run(path: Path, times: Times = Times.MODEL, factors: FactorTable | floa
         background=background,
         claiming=campaign.claiming.divided(scale) if files or failed_claims else None,
         failed_claims=failed_claims,
+        transfers=Transfers.over(topology) if files else None,
         release_s=release_s,
         record=run.manifest.workload,
         seed=run.manifest.seed,

@@ -74,6 +74,7 @@ def simulate_prepared(
             background=subject.background,
             claiming=subject.claiming,
             failed_claims=subject.failed_claims,
+            transfers=subject.transfers,
             release_s=subject.release_s,
         )
     if out is not None:

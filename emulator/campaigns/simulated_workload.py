@@ -15,6 +15,7 @@ from emulator.model.topology import Middleware, Topology
 from emulator.policies.state import Surroundings
 from emulator.simulator.background import OtherUsers
 from emulator.simulator.runtime import FactorTable, RuntimeModel, RuntimeOfJobs
+from emulator.simulator.transfers import Transfers
 from workloads.swf import Remark
 
 NO_OVERHEAD: Final = Middleware(base_s=0.0)
@@ -67,8 +68,8 @@ class SimulatedWorkload:
     """A workload ready to be simulated: its jobs, and what the simulator needs to know of the system.
 
     `record` is what a manifest says of the workload: of a campaign everything that its file states. `claiming` is that
-    of jobs with files, and of those in `failed_claims`, which says how many of a job's first claims fail. Jobs hold
-    their processors for `release_s` after their end. `seed` is that of the schedule, and `sources` are the files of its
+    of jobs with files, and of those in `failed_claims`, which says how many of a job's first claims fail. `transfers`
+    brings the files. Jobs hold their processors for `release_s` after their end. `seed` is that of the schedule, and `sources` are the files of its
     policies; None leaves both to the options. `named` holds what the records say of each job, and `provenance` what the
     manifest says of the simulation.
     """
@@ -86,6 +87,7 @@ class SimulatedWorkload:
     background: OtherUsers | None = None
     claiming: StatedClaiming | None = None
     failed_claims: Mapping[int, int] = field(default_factory=dict)
+    transfers: Transfers | None = None
     release_s: float = 0.0
     remarks: tuple[Remark, ...] = field(default=())
     record: Mapping[str, Any] = field(default_factory=dict)

@@ -34,6 +34,7 @@ from emulator.simulator.runtime import FactorTable
 from emulator.simulator.runtime_tables import read_factors
 from emulator.simulator.simulation import admission
 from emulator.simulator.study_streams import StudyWorkload, study_workload, study_workloads
+from emulator.simulator.transfers import Transfers
 from workloads.campaign import campaign_named
 from workloads.job_lists import Check, read_job_list
 from workloads.swf import Remark, read_swf
@@ -200,6 +201,7 @@ def _from_campaign(source: str, options: SimulationOptions) -> SimulatedWorkload
         surroundings=stated_surroundings(topology, found.files) if found.files else None,
         background=controlled_background(campaign, topology, options.seed),
         claiming=campaign.claiming.divided(campaign.time_scale) if found.files else None,
+        transfers=Transfers.over(topology) if found.files else None,
         record=campaign.model_dump(mode="json"),
         provenance=found.provenance,
     )

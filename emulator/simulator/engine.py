@@ -11,8 +11,8 @@ arrivals, and a discipline's scans are multiples of its interval. Timestamps the
 A job holds its processors from placement to departure; the `Preparation` lies between placement and start. A departure
 comes a stated time after the job's end, if its processors are released only then. With `Claims` a job whose file is
 under way holds them only from its claim on. Claims are events like departures, and come after those of the same
-timestamp. Under a `SharedRuntime` the end of a running job may move; its old end stays in the event list and is
-skipped.
+timestamp. With `Transfers` a job whose file comes later than its planned start begins when the file is there. Under a
+`SharedRuntime` the end of a running job may move; its old end stays in the event list and is skipped.
 
 Under a background load other users' jobs take and give back idle processors, after departures and before arrivals of
 the same timestamp. Disciplines that are not scanned are told of processors that they gave back, as live.
@@ -63,6 +63,7 @@ from emulator.simulator.simulated_job import (
     next_job,
 )
 from emulator.simulator.statistics import Observations
+from emulator.simulator.transfers import Transfers
 
 INDEXED_FROM: Final = 32
 """The number of clusters from which on the idle processors have an index."""
@@ -100,6 +101,7 @@ class Engine:
         occupied: Sequence[int] = (),
         background: OtherUsers | None = None,
         claims: Claims | None = None,
+        transfers: Transfers | None = None,
         release_s: float = 0.0,
         together: int = 1,
         on_finished: Callable[[FinishedJob], None] | None = None,
@@ -122,6 +124,7 @@ class Engine:
         self._surroundings = surroundings or Surroundings()
         self._background = background
         self._claims = claims
+        self._transfers = transfers
         self._release_s: float = release_s
         self._together: int = together
         # Other users' jobs and promises change the idle processors without telling the index.
@@ -161,6 +164,9 @@ class Engine:
             arrival_s = NEVER if coming is None else coming.arrival_s
             scan_s = self._discipline.next_scan_s() if self._scans else None
             next_s = arrival_s if scan_s is None or arrival_s <= scan_s else scan_s
+            if self._transfers is not None and self._transfers_come_first(self._transfers, next_s):
+                self._advance_transfers(self._transfers, self._transfers.next_s())
+                continue
             if self._background is not None and (coming is not None or self._jobs):
                 departure_s = self._running[0][0] if self._running else NEVER
                 background_s = self._background.next_s()
@@ -185,6 +191,20 @@ class Engine:
                 break
         self._check_nobody_waits(NOTHING_HAPPENS)
         return True
+
+    def _transfers_come_first(self, transfers: Transfers, next_s: float) -> bool:
+        """Return whether a transfer ends before anything else happens, or with it."""
+        ends_s = transfers.next_s()
+        departure_s = self._running[0][0] if self._running else NEVER
+        background_s = NEVER if self._background is None else self._background.next_s()
+        return ends_s < NEVER and ends_s <= next_s and ends_s <= departure_s and ends_s <= background_s
+
+    def _advance_transfers(self, transfers: Transfers, time_s: float) -> None:
+        for number in transfers.advance(time_s):
+            job = self._jobs[number]
+            if job.placement is not None and (self._claims is None or not self._claims.awaits(number)):
+                self._begin(job, job.placement, max(job.start_s, time_s))
+        self._surroundings = replace(self._surroundings, bandwidth_bytes_per_s=transfers.bytes_per_s())
 
     def _advance_background(self, background: OtherUsers, time_s: float, no_more_arrive: bool) -> None:
         before = self._placeable()
@@ -292,6 +312,8 @@ class Engine:
     def _next_change_s(self, arrival_s: float) -> float:
         """Return when the state changes next, if scans change nothing."""
         next_s = arrival_s if not self._running else min(arrival_s, self._running[0][0])
+        if self._transfers is not None:
+            next_s = min(next_s, self._transfers.next_s())
         return next_s if self._background is None else min(next_s, self._background.next_s())
 
     def _decide(self, event: SchedulingEvent, time_s: float) -> None:
@@ -337,6 +359,9 @@ class Engine:
         job.sequence = self._placed
         job.placement = placement
         job.placed_s = time_s
+        if self._transfers is not None and placement.transfer_s > 0.0:
+            file = self._surroundings.files[job.form.request.file or ""]
+            self._transfers.begin(job.id, file, placement, time_s)
         if claims is not None and is_promised:
             procedure = claims.promise(job.id, placement, time_s)
             start_s = procedure.start_s
@@ -350,8 +375,13 @@ class Engine:
             self._note_running(job, placement, start_s)
 
     def _hold(self, job: SimulatedJob, placement: Placement, time_s: float, start_s: float) -> None:
-        """Let a job that holds its processors since `time_s` run from `start_s` on."""
+        """Let a job that holds its processors since `time_s` run from `start_s` on, or from when its file is there."""
         job.claimed_s = time_s
+        job.start_s = start_s
+        if self._transfers is None or not self._transfers.awaits(job.id):
+            self._begin(job, placement, start_s)
+
+    def _begin(self, job: SimulatedJob, placement: Placement, start_s: float) -> None:
         job.start_s = start_s
         job.finish_s = start_s + job.execution_s
         heappush(self._running, (job.finish_s + self._release_s, job.sequence, job))
@@ -389,20 +419,22 @@ class Engine:
     def _place_again(self, claims: Claims, job: SimulatedJob, placement: Placement, time_s: float) -> None:
         """Return a job whose claims failed to the queue: to the discipline it departs, and arrives anew."""
         job.claiming_tries += claims.end(job.id, placement).number
-        self._unplace(job)
+        self._unplace(job, time_s)
         self._decide(Departure(job.id, placement), time_s)
         queue = None if job.queue == NO_QUEUE else job.queue
         self._decide(Arrival(WaitingJob(job.id, job.form.request, queue)), time_s)
 
-    def _unplace(self, job: SimulatedJob) -> None:
+    def _unplace(self, job: SimulatedJob, time_s: float) -> None:
         job.placement = None
+        if self._transfers is not None:
+            self._transfers.end(job.id, time_s)
         self._observations.started -= 1
         if self._shows_running:
             self._forget_running(job.id)
 
     def _give_up_claiming(self, claims: Claims, job: SimulatedJob, placement: Placement, time_s: float) -> None:
         claims.end(job.id, placement)
-        self._unplace(job)
+        self._unplace(job, time_s)
         del self._jobs[job.id]
         self._observations.given_up += 1
         if self._on_given_up is not None:

@@ -35,6 +35,7 @@ from emulator.simulator.possible_jobs import Admission
 from emulator.simulator.runtime import OneFactor, Preparation, RuntimeModel, RuntimeOfJobs, SharedRuntime
 from emulator.simulator.simulated_job import FinishedJob, GivenUpJob
 from emulator.simulator.statistics import Observations
+from emulator.simulator.transfers import Transfers
 
 if TYPE_CHECKING:
     import pandas
@@ -99,6 +100,7 @@ def simulate(
     background: OtherUsers | None = None,
     claiming: StatedClaiming | None = None,
     failed_claims: Mapping[int, int] | None = None,
+    transfers: Transfers | None = None,
     release_s: float = 0.0,
     quota: float | None = None,
     surroundings: Surroundings | None = None,
@@ -125,6 +127,7 @@ def simulate(
         background: other users' jobs that come and go; none by default.
         claiming: how a job whose file is under way claims its processors; by default it holds them from its placement.
         failed_claims: by a job's number, how many of its first claims fail whatever is idle; needs `claiming`.
+        transfers: the transfers of input files over shared links; by default each takes as long as it was estimated.
         release_s: for how long after its end a job still holds its processors; not at all by default.
         quota: share of each cluster that jobs may occupy, above 0 and at most 1; the whole cluster by default.
         surroundings: files, bandwidths and history for policies that need them.
@@ -146,8 +149,8 @@ def simulate(
         processors, _discipline(queue, scanning), chosen, checked, models.of_all, observations,
         discipline_generator(seed), preparation=_preparation(middleware), shared=models.shared, of_jobs=models.of_jobs,
         surroundings=surroundings, occupied=occupied, background=background,
-        claims=None if claiming is None else Claims(claiming, len(processors), failed_claims), release_s=release_s,
-        together=together,
+        claims=None if claiming is None else Claims(claiming, len(processors), failed_claims),
+        transfers=transfers, release_s=release_s, together=together,
         on_finished=_finished_observer(kept if keep_jobs else None, on_finished),
         on_given_up=given_up.append if keep_jobs else None, log=log,
     )  # fmt: skip
