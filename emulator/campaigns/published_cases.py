@@ -27,7 +27,7 @@ HEAVY_BANDS: Final = ("45-55", "55-65")
 
 @dataclass(frozen=True, slots=True)
 class PublishedCase:
-    """One run of a published campaign: its policy, its replicas and band where they are stated, and its seed."""
+    """One run of a published campaign: its policy, its seed and, where they are stated, its replicas, band and topology."""
 
     campaign: str
     policy: str
@@ -36,6 +36,7 @@ class PublishedCase:
     seed: int
     jobs: int | None
     folder: Path
+    topology: str | None = None
 
     @property
     def key(self) -> str:
@@ -43,6 +44,7 @@ class PublishedCase:
         parts = [self.campaign.lower(), self.policy]
         parts += [] if self.replicas is None else [f"{self.replicas}-replicas"]
         parts += [] if self.band is None else [f"band-{self.band}"]
+        parts += [] if self.topology is None else [Path(self.topology).stem]
         return "-".join([*parts, f"seed-{self.seed}"])
 
     @property
@@ -55,15 +57,20 @@ class PublishedCase:
         part = self.folder / f"{self.key}.part"
         shutil.rmtree(part, ignore_errors=True)
         options = SimulationOptions(
-            policy=self.policy, replicas=self.replicas, band=self.band, seed=self.seed, jobs=self.jobs
-        )
+            policy=self.policy, replicas=self.replicas, band=self.band, seed=self.seed, jobs=self.jobs,
+            topology=self.topology,
+        )  # fmt: skip
         simulate_workload(self.campaign, options, out=part)
         part.rename(self.path)
         return {}
 
 
-def published_cases(folder: Path, seeds: int, jobs: int | None = None) -> Sequence[PublishedCase]:
-    """Return every case with the seeds 1, 2, ...; it has the published number of jobs unless `jobs` are stated.
+def published_cases(
+    folder: Path, seeds: int, jobs: int | None = None, topology: str | None = None
+) -> Sequence[PublishedCase]:
+    """Return every case with the seeds 1, 2, ...
+
+    It has the published number of jobs unless `jobs` are stated, and its campaign's topology unless another one is.
 
     Raises:
         InvalidInput: if there is no seed.
@@ -71,7 +78,7 @@ def published_cases(folder: Path, seeds: int, jobs: int | None = None) -> Sequen
     if seeds < 1:
         raise InvalidInput(f"--simulate: must be at least 1, not {seeds}.")
     return [
-        PublishedCase(campaign, policy, replicas, band, seed, jobs, folder)
+        PublishedCase(campaign, policy, replicas, band, seed, jobs, folder, topology)
         for seed in range(1, seeds + 1)
         for campaign, policy, replicas, band in (
             *((*placed, None, None) for placed in PLACED),

@@ -11,10 +11,11 @@ from typing import Annotated
 import typer
 
 from emulator.cli.compiling import compile_simulator
-from emulator.cli.completion import runs
+from emulator.cli.completion import runs, topologies
 from emulator.cli.options import JsonOption, make_folder
 from emulator.cli.progress import sweep_progress
 from emulator.cli.tables import show_rows
+from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
 
 
@@ -34,6 +35,10 @@ def claims(
     jobs: Annotated[
         int | None, typer.Option(help="Number of jobs of each simulation; by default the published.")
     ] = None,
+    topology: Annotated[
+        str | None,
+        typer.Option(help="Topology of the simulations; by default each campaign's own.", autocompletion=topologies),
+    ] = None,
     workers: Annotated[int | None, typer.Option(help="Processes; by default one per processor.")] = None,
     out: Annotated[Path | None, typer.Option(help="Directory of the simulations; one used before is resumed.")] = None,
     as_json: JsonOption = False,
@@ -46,7 +51,9 @@ def claims(
     if not recorded and simulate is None:
         raise InvalidInput("claims: give run directories, or --simulate SEEDS, or both.")
     if simulate is not None:
-        recorded += _simulated(simulate, jobs, workers, out)
+        recorded += _simulated(simulate, jobs, topology, workers, out)
+    elif topology is not None:
+        raise InvalidInput("--topology: is that of simulations, so it needs --simulate SEEDS.")
     from emulator.reports.reproduction_tables import claim_objects, claim_table, part_table
     from emulator.runs.timelines import read_timelines
     from emulator.studies.campaign_claims import decided_claims
@@ -59,14 +66,16 @@ def claims(
     show_rows(part_table(decided), as_json=False, title="Their parts")
 
 
-def _simulated(seeds: int, jobs: int | None, workers: int | None, out: Path | None) -> list[Path]:
+def _simulated(seeds: int, jobs: int | None, topology: str | None, workers: int | None, out: Path | None) -> list[Path]:
     """Simulate the published campaigns, and return their run directories."""
     compile_simulator()
     from emulator.campaigns.published_cases import published_cases, simulate_cases
     from emulator.simulator.sweep import Workforce
 
     folder = make_folder(out or Path("runs") / f"claims-{datetime.now():%Y%m%d-%H%M%S}")
-    cases = published_cases(folder.resolve(), seeds, jobs)
+    if topology is not None:
+        topology_named(topology)
+    cases = published_cases(folder.resolve(), seeds, jobs, topology)
     with Workforce(workers).assembled() as client, sweep_progress("campaigns") as report_progress:
         simulate_cases(cases, client, report_progress)
     print(f"Simulations: {folder}", file=sys.stderr)

@@ -103,3 +103,10 @@ def test_claims_need_runs_or_simulations_and_at_least_one_seed(call, tmp_path):
         code, _, said = call("claims", *arguments)
         assert (code, said.count("\n")) == (1, 1)
         assert "--simulate" in said
+
+
+def test_a_topology_of_no_simulation_and_one_that_is_not_there_are_refused(call, runs, tmp_path):
+    code, _, said = call("claims", str(runs[0]), "--topology", "das2")
+    assert (code, "it needs --simulate" in said) == (1, True)
+    code, _, said = call("claims", "--simulate", "1", "--topology", "nowhere", "--out", str(tmp_path / "none"))
+    assert (code, "nowhere" in said) == (1, True)
