@@ -27,7 +27,7 @@ HEAVY_BANDS: Final = ("45-55", "55-65")
 
 @dataclass(frozen=True, slots=True)
 class PublishedCase:
-    """One run of a published campaign: its policy, its seed and, where they are stated, its replicas, band and topology."""
+    """One run of a published campaign: its policy and seed and, where they are stated, replicas, band and topology."""
 
     campaign: str
     policy: str

@@ -69,9 +69,9 @@ class SimulatedWorkload:
 
     `record` is what a manifest says of the workload: of a campaign everything that its file states. `claiming` is that
     of jobs with files, and of those in `failed_claims`, which says how many of a job's first claims fail. `transfers`
-    brings the files. Jobs hold their processors for `release_s` after their end. `seed` is that of the schedule, and `sources` are the files of its
-    policies; None leaves both to the options. `named` holds what the records say of each job, and `provenance` what the
-    manifest says of the simulation.
+    brings the files. Jobs hold their processors for `release_s` after their end. `seed` is that of the schedule, and
+    `sources` are the files of its policies; None leaves both to the options. `named` holds what the records say of each
+    job, and `provenance` what the manifest says of the simulation.
     """
 
     name: str
