@@ -44,10 +44,7 @@ MODULES = (
     "emulator.policies.state",
     *(f"emulator.policies.placement.{name}" for name in _PLACEMENTS),
     *(f"emulator.policies.queues.{name}" for name in _QUEUES),
-    *(
-        f"emulator.simulator.{name}"
-        for name in ("claiming", "engine", "possible_jobs", "runtime", "simulated_job", "statistics")
-    ),
+    *(f"emulator.simulator.{name}" for name in _SIMULATOR),
     *(f"emulator.simulator.time_shared.{name}" for name in ("engine", "network", "tasks")),
 )
 SOURCES = tuple(module.replace(".", "/") + ".py" for module in MODULES)

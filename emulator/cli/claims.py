@@ -72,9 +72,9 @@ def _simulated(seeds: int, jobs: int | None, topology: str | None, workers: int 
     from emulator.campaigns.published_cases import published_cases, simulate_cases
     from emulator.simulator.sweep import Workforce
 
-    folder = make_folder(out or Path("runs") / f"claims-{datetime.now():%Y%m%d-%H%M%S}")
     if topology is not None:
         topology_named(topology)
+    folder = make_folder(out or Path("runs") / f"claims-{datetime.now():%Y%m%d-%H%M%S}")
     cases = published_cases(folder.resolve(), seeds, jobs, topology)
     with Workforce(workers).assembled() as client, sweep_progress("campaigns") as report_progress:
         simulate_cases(cases, client, report_progress)

@@ -19,7 +19,7 @@ from emulator.model.errors import InvalidInput
 from emulator.model.placement import Placement
 from emulator.model.topology import Topology
 from emulator.model.units import rate_bytes_per_s
-from emulator.policies.bandwidth import BandwidthForecast, stated_bytes_per_s
+from emulator.policies.bandwidth import ASSUMED_BYTES_PER_S, BandwidthForecast, stated_bytes_per_s
 from emulator.policies.state import FileState
 
 FILE_SHARE: Final = 1448 / 1514
@@ -74,10 +74,15 @@ class Transfers:
 
     @classmethod
     def over(cls, topology: Topology) -> Transfers:
-        """Return the transfers over the access links of `topology`; none is under way."""
-        links = [cluster.access_link for cluster in topology.clusters]
-        up = [rate_bytes_per_s(link.up_mbit) * FILE_SHARE for link in links]
-        down = [rate_bytes_per_s(link.down_mbit) * FILE_SHARE for link in links]
+        """Return the transfers over the access links of `topology`; none is under way.
+
+        Nothing is known of a real cluster's links; theirs are assumed as the forecasts assume them.
+        """
+        links = [cluster.stated_access_link for cluster in topology.clusters]
+        up = [ASSUMED_BYTES_PER_S if link is None else rate_bytes_per_s(link.up_mbit) * FILE_SHARE for link in links]
+        down = [
+            ASSUMED_BYTES_PER_S if link is None else rate_bytes_per_s(link.down_mbit) * FILE_SHARE for link in links
+        ]
         return cls(up, down, stated_bytes_per_s(topology))
 
     def begin(self, job: int, file: FileState, placement: Placement, time_s: float) -> None:

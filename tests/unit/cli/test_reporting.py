@@ -110,3 +110,4 @@ def test_a_topology_of_no_simulation_and_one_that_is_not_there_are_refused(call,
     assert (code, "it needs --simulate" in said) == (1, True)
     code, _, said = call("claims", "--simulate", "1", "--topology", "nowhere", "--out", str(tmp_path / "none"))
     assert (code, "nowhere" in said) == (1, True)
+    assert not (tmp_path / "none").exists()

@@ -9,12 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
 from emulator.model.placement import Component, Placement
+from emulator.model.real_head import RealHead
 from emulator.model.request import JobRequest, RequestKind
 from emulator.model.scheduling import StatedClaiming
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Middleware
+from emulator.policies.bandwidth import ASSUMED_BYTES_PER_S
 from emulator.policies.state import FileState, Surroundings, SystemState
 from emulator.simulator import simulate
 from emulator.simulator.transfers import Transfers
@@ -134,6 +137,17 @@ def test_what_a_job_does_not_need_any_more_leaves_the_links_to_others():
 def test_a_rate_that_cannot_be_is_refused(rate):
     with pytest.raises(InvalidInput, match="a positive rate up and down"):
         Transfers((RATE, rate), (RATE, RATE), {})
+
+
+def test_the_links_of_a_real_cluster_are_assumed_and_emulated_ones_leave_a_file_less_than_their_rate():
+    stated = topology_named("mini").clusters[0]
+    real = stated.model_copy(update={"name": "real", "stated_access_link": None, "ssh": RealHead.model_construct()})
+    topology = topology_named("mini")
+    under_way = Transfers.over(topology.model_copy(update={"clusters": (*topology.clusters[:3], real)}))
+    under_way.begin(1, FileState((0,), ASSUMED_BYTES_PER_S), brought(0, 1), 0.0)
+    megabits = min(topology.clusters[0].access_link.up_mbit, topology.clusters[1].access_link.down_mbit)
+    assert under_way.next_s() == pytest.approx(100 / megabits * 1514 / 1448)
+    assert under_way.bytes_per_s()[(0, 3)] == ASSUMED_BYTES_PER_S
 
 
 @dataclass(frozen=True)
