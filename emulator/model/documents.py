@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable
+from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, Final, TypeVar, cast
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, Strict, StringConstraints, ValidationError
@@ -43,6 +44,7 @@ class DocumentModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
+KEPT_DOCUMENTS: Final = 64
 Document = TypeVar("Document", bound=BaseModel)
 _NUMBER_WITH_EXPONENT = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$")
 
@@ -88,6 +90,12 @@ def parse_document(text: str, model: type[Document], *, source: str) -> Document
     Raises:
         InvalidInput: if the text is not YAML, is empty, or does not describe a `model`.
     """
+    return cast("Document", _parsed(text, model, source))
+
+
+@lru_cache(maxsize=KEPT_DOCUMENTS)
+def _parsed(text: str, model: type[BaseModel], source: str) -> BaseModel:
+    """Return the value that a text describes; kept, since each case of a sweep reads the same few documents."""
     content = _content(text, source)
     if not isinstance(content, dict):
         raise InvalidInput(f"{source}: {_not_keys(content, model)}.")
