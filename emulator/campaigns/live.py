@@ -55,7 +55,8 @@ def planned(testbed: Testbed, campaign: Campaign, seed: int) -> list[Arrival]:
     if _stated_topology(campaign) != testbed.topology.name:
         raise InvalidInput(
             f"Campaign {campaign.name!r} is for topology {campaign.topology!r}, but {testbed.topology.name!r} runs "
-            f"(take it down with `testbed down`, then `testbed up --topology {campaign.topology}`)."
+            f"(take it down with `testbed down`, then `testbed up --topology {campaign.topology}`; "
+            f"or run the campaign on another one with --topology)."
         )
     return arrivals_on(testbed.topology, campaign, seed)
 

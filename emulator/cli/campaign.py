@@ -28,6 +28,7 @@ from emulator.cli.campaign_options import (
     ScanAtDeparturesOption,
     ScanIntervalOption,
     TimeScaleOption,
+    TopologyOption,
     TriesThresholdOption,
     chosen_campaign,
 )
@@ -53,6 +54,7 @@ def register(app: typer.Typer) -> None:
 def run(
     campaign: CampaignArgument,
     policy: PolicyOption = None,
+    topology: TopologyOption = None,
     queue: QueueOption = None,
     quota: QuotaOption = None,
     decision_limit: DecisionLimitOption = None,
@@ -86,7 +88,7 @@ def run(
 
     chosen, requested = chosen_campaign(
         campaign, queue=queue, policy=policy, dilation=dilation, band=band, replicas=replicas, jobs=jobs,
-        time_scale=time_scale, scan_interval_s=scan_interval, tries_threshold=tries_threshold,
+        topology=topology, time_scale=time_scale, scan_interval_s=scan_interval, tries_threshold=tries_threshold,
         scans_at_departures=scan_at_departures, quota=quota, numerics=numerics,
         decision_limit_cpu_s=decision_limit,
     )  # fmt: skip

@@ -37,6 +37,14 @@ QueueOption = Annotated[
         help=f"Queue discipline, instead of the campaign's: {QUEUE_CHOICES}.", autocompletion=completion.queues
     ),
 ]
+TopologyOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Topology on which it runs: a name (`testbed list topologies`) or a file.",
+        show_default="the campaign's",
+        autocompletion=completion.topologies,
+    ),
+]
 QuotaOption = Annotated[
     float | None, typer.Option(help="Share of each cluster that its jobs may fill, instead of the campaign's.")
 ]

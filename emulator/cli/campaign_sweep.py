@@ -22,6 +22,7 @@ from emulator.cli.campaign_options import (
     RepeatVoidOption,
     ReplicasOption,
     TimeScaleOption,
+    TopologyOption,
     chosen_campaign,
 )
 from emulator.cli.dilations import EvenIfHopelessOption
@@ -89,6 +90,7 @@ def sweep(
     campaign: CampaignArgument,
     policy: PoliciesOption = "",
     seeds: SeedsOption = "1",
+    topology: TopologyOption = None,
     queue: QueueOption = None,
     quota: QuotaOption = None,
     jobs: JobsOption = None,
@@ -115,7 +117,7 @@ def sweep(
 
     chosen, requested = chosen_campaign(
         campaign, queue=queue, dilation=dilation, band=band, replicas=replicas, jobs=jobs, time_scale=time_scale,
-        quota=quota, numerics=numerics,
+        topology=topology, quota=quota, numerics=numerics,
     )  # fmt: skip
     policies = tuple(filter(None, (part.strip() for part in policy.split(","))))
     planned = sweeps.sweep_of(

@@ -12,7 +12,7 @@ from emulator.cli import completion
 from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption
 from emulator.cli.progress import step_printer
 from emulator.cli.testbeds import show_testbed, topology_file
-from emulator.model.errors import WideAreaUnfaithful
+from emulator.model.errors import InvalidInput, WideAreaUnfaithful
 
 if TYPE_CHECKING:
     from emulator.containers.wan.measurements import WideAreaReport
@@ -24,6 +24,7 @@ def register(app: typer.Typer) -> None:
 
 
 def up(
+    named: Annotated[str | None, typer.Argument(hidden=True)] = None,
     topology: Annotated[
         str, typer.Option(help="A topology's name in compose/, or a YAML file.", autocompletion=completion.topologies)
     ] = "mini",
@@ -51,6 +52,8 @@ def up(
 
     Example: testbed up --topology das2
     """
+    if named is not None:
+        raise InvalidInput(f"`up` takes its topology as an option: `testbed up --topology {named}`.")
     from emulator.cli.real_heads import known_heads
     from emulator.containers.state import TestbedSpec
     from emulator.containers.up import bring_up

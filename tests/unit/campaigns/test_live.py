@@ -106,6 +106,10 @@ def test_a_stopped_router_ends_the_campaign(testbed, broker, stopped, tmp_path):
 def test_what_can_be_known_to_be_wrong_is_said_before_anything_is_touched(testbed, broker, wide_area, tmp_path):
     with pytest.raises(InvalidInput, match="is for topology 'das2', but 'mini' runs"):
         run(testbed, tmp_path / "run", CAMPAIGN.changed(topology="das2"))
+    with pytest.raises(
+        InvalidInput, match=r"up --topology das2`; or run the campaign on another one with --topology\)"
+    ):
+        run(testbed, tmp_path / "run", CAMPAIGN.changed(topology="das2"))
     with pytest.raises(ImpossibleRequest, match="component of 17 processors, but the largest cluster"):
         run(testbed, tmp_path / "run", CAMPAIGN.changed(component_sizes=(17,), component_counts=(1,)))
     (tmp_path / "mine").write_text("")

@@ -31,6 +31,7 @@ def test_every_help_has_an_example(verb, call):
     ("arguments", "sentence"),
     [
         (["campaign", "run", "nope"], "There is no campaign 'nope' (known: DIT, SIT, W1, W2, W30, W50, first)."),
+        (["up", "das2"], "`up` takes its topology as an option: `testbed up --topology das2`."),
         (["campaign", "run", "first", "--jobs", "0"], "campaign 'first': jobs: must be greater than 0, not 0."),
         (
             ["campaign", "run", "first", "--tries-threshold", "0"],
