@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -14,7 +14,9 @@ from emulator.campaigns.simulated_workload import SimulatedWorkload, SimulationO
 from emulator.campaigns.workload_sources import DEFAULT_STREAM_JOBS, prepared
 from emulator.model.counts import number_of
 from emulator.model.errors import InvalidInput
+from emulator.model.records import TransferRow
 from emulator.model.stream import StreamJob
+from emulator.model.units import rate_mbit
 from emulator.policies.factory import discipline_scanned
 from emulator.policies.protocols import PlacementPolicy, QueueDiscipline
 from emulator.policies.registry import placement_policy
@@ -114,9 +116,23 @@ def _write(out: Path, subject: SimulatedWorkload, seed: int, result: SimulationR
         workload=subject.record,
         provenance=provenance,
         named=subject.named,
-        rows=() if times is None else times.rows(),
+        rows=[*(() if times is None else times.rows()), *_transfer_rows(subject)],
     )
     write_simulated_run(out, run)
+
+
+def _transfer_rows(subject: SimulatedWorkload) -> Iterator[TransferRow]:
+    if subject.transfers is None:
+        return
+    files = {job.id: job.request.file for job in subject.jobs}
+    names = subject.topology.cluster_names
+    for transfer in subject.transfers.ended:
+        lasted_s = transfer.ends_s - transfer.began_s
+        yield TransferRow(
+            job=transfer.job, file=files[transfer.job] or "", source=names[transfer.source],
+            target=names[transfer.target], size_bytes=transfer.size_bytes, began_s=transfer.began_s,
+            arrived_s=transfer.ends_s, rate_mbit=rate_mbit(transfer.size_bytes, lasted_s) if lasted_s else None,
+        )  # fmt: skip
 
 
 def _queue(subject: SimulatedWorkload) -> str | Callable[[], QueueDiscipline]:

@@ -110,6 +110,23 @@ class ComponentRow(Row):
     released_s: float | None = None
 
 
+class TransferRow(Row):
+    """The transfer of a job's input `file` to one of its clusters, from its first byte on, and the rate that it had.
+
+    A transfer that several jobs wait for is that of the `job` that waited first. In a simulation it begins when the job
+    is placed.
+    """
+
+    job: int
+    file: str
+    source: str
+    target: str
+    size_bytes: float
+    began_s: float
+    arrived_s: float
+    rate_mbit: float | None = None
+
+
 class UtilizationRow(Row):
     """The use of a cluster from `time_s` on, split as in the Close-to-Files paper; the rest of `processors` is idle.
 
@@ -241,6 +258,7 @@ class ExecutionTimeRow(Row):
 ROW_FILES: Final[dict[type[Row], str]] = {
     JobRow: "jobs.csv",
     ComponentRow: "components.csv",
+    TransferRow: "transfers.csv",
     UtilizationRow: "utilization.csv",
     BackgroundRow: "background.csv",
     LocalBurstRow: "local_bursts.csv",

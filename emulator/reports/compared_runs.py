@@ -29,6 +29,7 @@ TIMES: Final = {
 }
 """The times of a job that are compared, by their column in ``jobs.csv``."""
 
+TRANSFER: Final = "transfer"
 MAKESPAN: Final = "makespan"
 UTILIZATION: Final = "gross utilization"
 STATISTICS: Final[Mapping[str, float | None]] = {"mean": None, "90%": 0.9, "95%": 0.95}
@@ -206,8 +207,9 @@ def _measured(run: RunRecords, names: Collection[str]) -> dict[tuple[str, str], 
     finished = [job for job in run.jobs if job.state == JobState.FINISHED]
     compared = [job for job in finished if job.name in names]
     found: dict[tuple[str, str], float] = {}
-    for column, name in TIMES.items():
-        values = sorted_times(compared, column)
+    times = {name: sorted_times(compared, column) for column, name in TIMES.items()}
+    times[TRANSFER] = sorted(transfer.arrived_s - transfer.began_s for transfer in run.transfers)
+    for name, values in times.items():
         if values:
             for statistic, share in STATISTICS.items():
                 value = statistics.fmean(values) if share is None else quantile(values, share)

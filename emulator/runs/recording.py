@@ -28,7 +28,7 @@ from emulator.fidelity.verdict import (
 from emulator.model.clock import Dilation, EmulatedClock
 from emulator.model.evidence import LinkCheck
 from emulator.model.job import JobState, Timeline
-from emulator.model.records import ComponentRow, JobRow, UtilizationRow
+from emulator.model.records import ComponentRow, JobRow, TransferRow, UtilizationRow
 from emulator.model.topology import Cluster, Topology
 from emulator.model.traffic import Flow, carried_mbit
 from emulator.model.units import rate_bytes_per_s
@@ -165,6 +165,8 @@ class Recorder:
             self.submitted += 1
         if event.kind is EventKind.PLACED and self.evidence is not None:
             self.evidence.look_at_links_after(event.time_s)
+        if event.kind is EventKind.FILE_ARRIVED and event.job is not None:
+            self.directory.append(TransferRow(job=event.job.id, **event.detail))
         if event.job is not None:
             self._follow(event.job, event.time_s)
 

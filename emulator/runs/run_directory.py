@@ -43,6 +43,7 @@ from emulator.model.records import (
     RunProgress,
     StatedVersion,
     SupersededRow,
+    TransferRow,
     UtilizationRow,
 )
 from emulator.model.rows import Row
@@ -156,7 +157,7 @@ def _replace(path: Path, text: str) -> None:
 class RunRecords:
     """The content of a run's directory.
 
-    `utilization` and `background` are those of its first part, `jobs` are without superseded ones.
+    `transfers`, `utilization` and `background` are those of its first part, `jobs` are without superseded ones.
     """
 
     path: Path
@@ -164,6 +165,7 @@ class RunRecords:
     jobs: list[JobRow]
     superseded: list[SupersededRow]
     components: list[ComponentRow]
+    transfers: list[TransferRow]
     utilization: list[UtilizationRow]
     background: list[BackgroundRow]
     links: list[LinkRow]
@@ -259,6 +261,7 @@ def read_run(path: Path) -> RunRecords:
         jobs,
         everywhere(SupersededRow),
         everywhere(ComponentRow),
+        read_rows(path, TransferRow),
         read_rows(path, UtilizationRow),
         read_rows(path, BackgroundRow),
         everywhere(LinkRow),

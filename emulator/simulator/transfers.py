@@ -71,6 +71,8 @@ class Transfers:
         }
         self._forecasts = BandwidthForecast(len(up), stated)
         self._under_way: list[Transfer] = []
+        self.ended: list[Transfer] = []
+        """The transfers that have ended, in order."""
 
     @classmethod
     def over(cls, topology: Topology) -> Transfers:
@@ -113,6 +115,7 @@ class Transfers:
         """Conclude the transfers that end by `time_s`; returns the jobs whose file is everywhere now."""
         ended = [transfer for transfer in self._under_way if transfer.ends_s <= time_s]
         self._under_way = [transfer for transfer in self._under_way if transfer.ends_s > time_s]
+        self.ended += ended
         for transfer in ended:
             if transfer.ends_s > transfer.began_s:
                 measured = transfer.size_bytes / (transfer.ends_s - transfer.began_s)

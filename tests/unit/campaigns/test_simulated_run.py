@@ -77,6 +77,19 @@ def test_use_of_a_cluster_never_exceeds_it_and_ends_at_zero(tmp_path):
         assert (rows[-1].claimed_processors, rows[-1].executing_processors) == (0, 0)
 
 
+def test_transfers_of_input_files_are_rows_and_jobs_start_after_them(tmp_path):
+    run, _ = simulated(tmp_path, "W30", policy="cf", jobs=20)
+    jobs = {job.job: job for job in run.jobs}
+    assert {row.job for row in run.transfers} == {job.job for job in run.jobs if job.estimated_transfer_s}
+    for row in run.transfers:
+        job = jobs[row.job]
+        assert (row.file, row.began_s) == (job.file, job.placed_s)
+        assert row.target in job.execution_clusters
+        assert row.source != row.target
+        assert row.arrived_s <= job.started_s
+        assert 0 < row.rate_mbit <= 100
+
+
 def test_a_job_list_leaves_a_run_too(tmp_path):
     (tmp_path / "jobs.jsonl").write_text(
         '{"id": 7, "arrival_s": 1, "service_s": 2, "components": [4, 4], "queue": 0}\n'

@@ -12,7 +12,7 @@ import pytest
 
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
-from emulator.model.records import RunKind, RunProgress
+from emulator.model.records import RunKind, RunProgress, TransferRow
 from emulator.reports.compared_runs import TIMES, compare
 from emulator.reports.comparison_tables import (
     columns_of,
@@ -70,6 +70,17 @@ def test_errors_are_relative_to_the_live_run(live):
     assert errors["execution", "95%"] == pytest.approx(0.1)
     assert errors["wait", "mean"] == pytest.approx(5 / statistics.fmean(waits))
     assert {name for name, _ in errors} == {"start", "wait", "execution", "response", "makespan", "gross utilization"}
+
+
+def test_transfers_of_files_are_compared_where_both_runs_have_some(live):
+    size = {"file": "input", "source": "delft", "target": "leiden", "size_bytes": 1e6}
+    transfers = [TransferRow(job=1, began_s=1.0, arrived_s=1.0 + lasted_s, **size) for lasted_s in (2.0, 4.0)]
+    longer = [row.model_copy(update={"arrived_s": row.arrived_s + 1.0}) for row in transfers]
+    found = compare(replace(live, transfers=transfers), replace(live, transfers=longer))
+    (mean,) = (quantity for quantity in found.quantities if (quantity.name, quantity.statistic) == ("transfer", "mean"))
+    assert (mean.live, mean.simulated) == (3.0, 4.0)
+    one_sided = compare(replace(live, transfers=transfers), live)
+    assert "transfer" not in {quantity.name for quantity in one_sided.quantities}
 
 
 def test_the_makespan_lasts_from_the_first_arrival_to_the_last_finish(live):

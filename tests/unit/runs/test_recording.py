@@ -10,7 +10,7 @@ import pytest
 from emulator.model.catalogue import topology_named
 from emulator.model.clock import REAL_TIME
 from emulator.model.job import JobSpecification, JobState
-from emulator.model.records import JobRow, UtilizationRow
+from emulator.model.records import JobRow, TransferRow, UtilizationRow
 from emulator.model.views import ComponentView, EventKind, EventView, JobView
 from emulator.runs.recording import Recorder
 
@@ -52,3 +52,22 @@ def test_a_job_that_was_never_placed_has_the_time_at_which_it_left_the_queue(pla
     recorder.record(EventView(sequence=1, run=1, kind=EventKind.FAILED, time_s=40.0, host_moment_s=0.0, job=job))
     rows = [row for row in directory.rows if isinstance(row, JobRow)]
     assert [(row.given_up_s, row.estimate_s) for row in rows] == [(given_up_s, 50.0)]
+
+
+def test_a_file_that_arrives_is_a_row():
+    directory = Rows()
+    recorder = Recorder(directory, topology_named("mini"), REAL_TIME)  # type: ignore[arg-type]
+    job = JobView(
+        id=3, run=1, specification=JobSpecification(application="poisson", components=(4,), file="input"),
+        state=JobState.CLAIMING, submitted_s=10.0,
+    )  # fmt: skip
+    arrived: dict[str, Any] = {
+        "file": "input", "source": "delft", "target": "leiden", "size_bytes": 1_000_000, "began_s": 12.0,
+        "arrived_s": 14.0, "rate_mbit": 4.0,
+    }  # fmt: skip
+    recorder.record(
+        EventView(
+            sequence=1, run=1, kind=EventKind.FILE_ARRIVED, time_s=14.5, host_moment_s=0.0, job=job, detail=arrived
+        )
+    )
+    assert [row for row in directory.rows if isinstance(row, TransferRow)] == [TransferRow(job=3, **arrived)]
