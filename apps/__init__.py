@@ -4,7 +4,8 @@ An application solves its problem for real; `pacing` then makes each compute pha
 processor would have needed. Where things are:
 
 - Running a job: `run` is the entry point that the broker starts (`python -m apps` is `__main__`), `start` how ranks
-  come to be, `application` what an application is and what it is given, `options` what command lines have in common.
+  come to be, `announcement` how they wait for the job's start, `application` what an application is and what it is
+  given, `options` what command lines have in common.
 - Knowing an application without running it: `registry` has a descriptor for each, `descriptor` says what those hold.
 - The applications, one file each: `poisson`, `laplace`, `heat`, `ensflow`, `synthetic`. Ensflow's parts are `basin`
   (the ocean's grid), `ocean` (its states), `ensemble` (who has which members), `kalman` (the filter), `assimilation`

@@ -64,7 +64,8 @@ def _add_common_arguments(parser: argparse.ArgumentParser) -> None:
     add("--clusters", type=int, default=1, metavar="C", help="how many clusters the ranks are spread over (1)")
     add("--components", metavar="S,S,..", help="the components' sizes, ranks in order (equal, one a cluster)")
     add("--start-at", type=float, metavar="EPOCH_S", help="host wall clock before which no rank starts to iterate")
-    add("--start-within", type=float, metavar="HOST_S", help="the longest wait for that, should the clock be set back")
+    add("--start-announced", action="store_true",
+        help="wait for a line on rank 0's standard input: the start as for --start-at, the longest wait")  # fmt: skip
     add("--native", action="store_true", help="do not pace: compute at the host's own speed")
     add("--in-cache-ns-per-point", type=float, default=DAS2_IN_CACHE_NS_PER_POINT, metavar="NS",
         help="emulated cost of a point when the points fit the cache (%(default)s)")  # fmt: skip
@@ -162,6 +163,7 @@ def run(communicator: MPI.Comm, arguments: argparse.Namespace, options: object) 
     Raises:
         TestbedError: at every rank alike.
     """
+    from apps.announcement import await_announcement
     from apps.application import Application, JobContext
     from apps.record import gather_record
     from apps.timeline import pass_finish_barrier, pass_start_barrier, report_event
@@ -177,7 +179,10 @@ def run(communicator: MPI.Comm, arguments: argparse.Namespace, options: object) 
     job.messenger.connect()
     if setting.profile is not None and job.messenger.sends_in_host_time:
         make_timers_exact()
-    pass_start_barrier(job, arguments.start_at, arguments.start_within)
+    if arguments.start_announced:
+        pass_start_barrier(job, *await_announcement(job))
+    else:
+        pass_start_barrier(job, arguments.start_at)
     application.iterate()
     pass_finish_barrier(job)
     record = gather_record(communicator, setting, application.times, pacer.count, job.messenger.count)

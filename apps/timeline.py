@@ -31,7 +31,9 @@ def host_wait_s(host_start_at_s: float | None, host_start_within_s: float | None
     return wait_s if host_start_within_s is None else min(wait_s, host_start_within_s)
 
 
-def pass_start_barrier(job: JobContext, host_start_at_s: float | None, host_start_within_s: float | None) -> None:
+def pass_start_barrier(
+    job: JobContext, host_start_at_s: float | None, host_start_within_s: float | None = None
+) -> None:
     """Wait until every rank is ready and, if one is given, until a timestamp of rank 0's wall clock; report `started`.
 
     The ranks sleep until that timestamp and do not wait in MPI, which would keep the host's cores busy. Middleware that

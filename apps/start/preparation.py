@@ -50,7 +50,7 @@ def import_all(applications: Iterable[str]) -> None:
     from apps import kernels
     from apps.run import make_parser
 
-    for module in ("apps.application", "apps.record", "apps.timeline", "apps.wide_area_bytes"):
+    for module in ("apps.announcement", "apps.application", "apps.record", "apps.timeline", "apps.wide_area_bytes"):
         import_module(module)
     for kernel in pkgutil.iter_modules(kernels.__path__, "apps.kernels."):
         import_module(kernel.name)

@@ -81,6 +81,10 @@ class RunningProgram(Protocol):
         """Return the end of its standard error so far."""
         ...
 
+    def send(self, text: str) -> None:
+        """Write `text` to its standard input; do nothing if it does not listen any more."""
+        ...
+
     def exit_code(self) -> int:
         """Wait for its end and return its exit code."""
         ...
@@ -107,10 +111,11 @@ class LocalResourceManager(Protocol):
         """Return the processors now, and how many of them are idle."""
         ...
 
-    def claim(self, claim: str, processors: int, nodes: Sequence[str] = ()) -> str:
+    def claim(self, claim: str, processors: int, nodes: Sequence[str] = (), memory_mb: float = 0.0) -> str:
         """Ask for `processors` under the name `claim`; return the allocation's identity without waiting for it.
 
-        If `nodes` are named, there is one for each processor; else the local manager chooses them.
+        If `nodes` are named, there is one for each processor; else the local manager chooses them. `memory_mb` is what
+        a task on a processor needs; only nodes that are shared in time count it.
 
         Raises:
             ClaimFailed: if the local manager refuses.
@@ -173,7 +178,8 @@ class LocalResourceManager(Protocol):
     def start(self, script: str, allocation: str, label: str, processes: int = 0) -> RunningProgram:
         """Run the shell `script` inside `allocation`: once at its first node, or in `processes` processes if not 0.
 
-        `label` names its files. The output of all processes is merged line by line.
+        `label` names its files. What is sent to the program comes on the standard input of its processes. The output of
+        all processes is merged line by line.
         """
         ...
 

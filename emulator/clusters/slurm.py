@@ -82,9 +82,9 @@ class SlurmCluster:
         most = self._head.processors or processors
         return Occupancy(nodes, min(processors, most), min(idle, most))
 
-    def claim(self, claim: str, processors: int, nodes: Sequence[str] = ()) -> str:
+    def claim(self, claim: str, processors: int, nodes: Sequence[str] = (), memory_mb: float = 0.0) -> str:
         """Queue a holder for `processors` tasks; its identity is Slurm's job number."""
-        command = holding_command(self._head, self._prefix + claim, processors, nodes)
+        command = holding_command(self._head, self._prefix + claim, processors, nodes, memory_mb)
         completed = self._shell.execute(command, HOLDER)
         if completed.exit_code != 0:
             raise ClaimFailed(
@@ -165,7 +165,7 @@ class SlurmCluster:
             self._admissions.dismiss(use)
 
     def start(self, script: str, allocation: str, label: str, processes: int = 0) -> Program:
-        """Run `script` as a step of the allocation; it reads nothing.
+        """Run `script` as a step of the allocation; srun passes its standard input on to every process.
 
         Its files lie in ``~/.testbed/jobs/TESTBED``, because an account may serve several testbeds.
 
@@ -173,13 +173,13 @@ class SlurmCluster:
         """
         tasks = f"--ntasks={processes} --kill-on-bad-exit=1" if processes else "--nodes=1 --ntasks=1"
         folder = f"{self._jobs_folder}/{shlex.quote(label)}"
-        command = (
-            f"(umask 077 && mkdir -p {folder} && cat > {folder}/start) && "
-            f"exec srun --jobid={shlex.quote(allocation)} --overlap {tasks} --mpi=none --chdir={folder} "
-            f"--job-name=ranks bash {folder}/start < /dev/null"
-        )
         prepared = f"{self._head.setup}\n{script}" if self._head.setup else script
-        return self._program_shell.open_program(command, prepared)
+        command = (
+            f"(umask 077 && mkdir -p {folder} && head -c {len(prepared.encode())} > {folder}/start) && "
+            f"exec srun --jobid={shlex.quote(allocation)} --overlap {tasks} --mpi=none --chdir={folder} "
+            f"--job-name=ranks bash {folder}/start"
+        )
+        return self._program_shell.open_program(command, prepared, stays_open=True)
 
     def watch(self, on_event: Callable[[AllocationEvent], None], on_reachable: Callable[[bool, str], None]) -> None:
         """Follow the events file on a thread of its own until `close`."""

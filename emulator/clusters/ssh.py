@@ -74,6 +74,11 @@ class Program:
         self._drain.join(timeout=1.0)
         return code
 
+    def send(self, text: str) -> None:
+        """Write `text` to its standard input; do nothing if the connection is lost."""
+        with contextlib.suppress(OSError):
+            self._channel.sendall(text.encode())
+
     def end_input(self) -> None:
         """Close its standard input, which tells a command that listens there to end."""
         with contextlib.suppress(OSError):

@@ -153,9 +153,7 @@ def cluster_service(rendering: Rendering, index: int, cluster: Cluster) -> dict[
             "TESTBED_NODES": str(cluster.nodes),
             "TESTBED_PROCESSORS_PER_NODE": str(cluster.processors_per_node),
             **({"TESTBED_EXCLUSIVE_NODES": "yes"} if topology.nodes is NodeUse.EXCLUSIVE else {}),
-            **(
-                {"TESTBED_TIME_SHARING": sharing_stated(sharing, cluster)} if (sharing := topology.time_sharing) else {}
-            ),
+            **({} if topology.time_sharing is None else shared_nodes(topology.time_sharing, cluster)),
             "TESTBED_ALL_SITES": rendering.addresses.all_sites,
             "TESTBED_ROUTER": rendering.addresses.router(index),
             **({"TESTBED_HAS_REAL_CLUSTERS": "yes"} if topology.real_clusters else {}),
@@ -178,6 +176,14 @@ def cluster_service(rendering: Rendering, index: int, cluster: Cluster) -> dict[
         },
         "healthcheck": _health(["CMD", "sh", "/usr/local/lib/testbed/healthy.sh"]),
     }
+
+
+def shared_nodes(sharing: TimeSharing, cluster: Cluster) -> dict[str, str]:
+    """Return the environment of a cluster whose tasks share nodes in time; a node's memory counts if it is stated."""
+    stated = {"TESTBED_TIME_SHARING": sharing_stated(sharing, cluster)}
+    if cluster.node_memory_mb is not None:
+        stated["TESTBED_NODE_MEMORY_MB"] = f"{cluster.node_memory_mb:g}"
+    return stated
 
 
 def sharing_stated(sharing: TimeSharing, cluster: Cluster) -> str:

@@ -39,10 +39,10 @@ def grid(images: None) -> Iterator[Grid]:
         yield grid
 
 
-def computing(grid: Grid, tasks: int, steps: int) -> int:
+def computing(grid: Grid, tasks: int, steps: int, memory_mb: float = 0.0) -> int:
     """Submit a job whose tasks only compute."""
     arguments = {"iterations": steps, "compute-s": STEP_S, "pattern": "none"}
-    return grid.submit(tasks, application="synthetic", arguments=arguments, clusters=["east"])
+    return grid.submit(tasks, application="synthetic", arguments=arguments, clusters=["east"], memory_mb=memory_mb)
 
 
 def nodes_of(grid: Grid, job: JobView) -> set[str]:
@@ -63,6 +63,18 @@ def test_tasks_are_spread_over_the_nodes_and_those_of_two_jobs_share_them(grid: 
         # They begin at most some seconds apart, and share the rest.
         assert result["runtime_s"] > 1.3 * 160 * STEP_S
         assert result["processor_wait_s"]["mean"] == pytest.approx(result["runtime_s"] - 160 * STEP_S, abs=0.5)
+    grid.nothing_held_at("east")
+
+
+def test_slurm_counts_the_memory_of_tasks(grid: Grid) -> None:
+    """Two tasks of 300 MB do not fit a node of 512 MB, so the second job gets the node that is left."""
+    first = computing(grid, 2, 100, memory_mb=299.5)
+    taken = nodes_of(grid, grid.await_state(first, JobState.RUNNING))
+    assert "AllocMem=300" in grid.at("east", f"scontrol show node {min(taken)}")
+    second = computing(grid, 1, 20, memory_mb=300)
+    assert nodes_of(grid, grid.await_state(second, JobState.RUNNING)).isdisjoint(taken)
+    for number in (first, second):
+        grid.finished(number)
     grid.nothing_held_at("east")
 
 

@@ -40,7 +40,7 @@ class ClaimingTry:
 
     The watchers' threads note events; the job's thread waits for them. `serve` makes the claim in a cluster when the
     cluster's head has its turn for it. `ranks` says how many processes run in each cluster, if not one on each
-    processor of the placement.
+    processor of the placement, and `memory_mb` what each of them needs.
     """
 
     def __init__(
@@ -52,8 +52,10 @@ class ClaimingTry:
         releases: Releases,
         serve: Callable[[str, Callable[[], None]], None] = lambda cluster, claim: claim(),
         ranks: Mapping[int, int] | None = None,
+        memory_mb: float = 0.0,
     ) -> None:
         self._serve = serve
+        self._memory_mb = memory_mb
         held = placement.by_cluster()
         sizes = {
             claim_name(label, number, managers[index].cluster): (managers[index], size) for index, size in held.items()
@@ -184,7 +186,7 @@ class ClaimingTry:
 
     def _claim_one(self, name: str) -> None:
         try:
-            allocation = self._managers[name].claim(name, self._processors[name], self._nodes[name])
+            allocation = self._managers[name].claim(name, self._processors[name], self._nodes[name], self._memory_mb)
         except ClusterUnreachable:
             # The answer was lost, but the claim may have been made.
             self._releases.add(self._managers[name], name)

@@ -2,11 +2,13 @@
 
 The thread owns no state of the broker: it follows the claiming procedure, reports each event with its timestamp, and
 ends with exactly one `Ended` or `GivenBack`, after everything it held has been released. It starts the processes only
-after `allow_start`, which the broker calls once its journal says that they may have begun.
+after `allow_start`, which the broker calls once its journal says that they may have begun. They start while the job's
+files may still be under way, and begin when these have come.
 """
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,6 +29,7 @@ from emulator.broker.jobs.reports import (
     Started,
 )
 from emulator.broker.jobs.runner import Runner
+from emulator.broker.jobs.time_limits import TimeLimits
 from emulator.clusters.protocol import AllocationEvent, LocalResourceManager
 from emulator.model.clock import EmulatedClock
 from emulator.model.errors import ClaimFailed, NotGranted, TestbedError
@@ -73,9 +76,9 @@ class LaunchSpec:
 
     `overhead_s` is the middleware's overhead from the successful claiming try to the start; None if it is not paced.
     `ranks` says how many processes run in each cluster, in the order of the placement, if not one on each processor
-    that is held. With a `submission` the claims pass the heads' gatekeepers, and the overhead begins when the last one
-    has served. If not all processes have begun `host_start_limit_s` after their planned start, the job fails: MPI waits
-    for ever for a rank that cannot be reached.
+    that is held, and `memory_mb` what each of them needs. With a `submission` the claims pass the heads' gatekeepers,
+    and the overhead begins when the last one has served. If not all processes have begun `host_start_limit_s` after
+    their planned start, the job fails: MPI waits for ever for a rank that cannot be reached.
     """
 
     label: str
@@ -90,6 +93,7 @@ class LaunchSpec:
     preparation: Preparation = field(default_factory=NoPreparation)
     submission: JobSubmission | None = None
     ranks: Mapping[int, int] | None = None
+    memory_mb: float = 0.0
 
     def start_s(self, procedure: ClaimingProcedure, host_arrived_s: float | None = None) -> float | None:
         """Return when the processes begin if the try of `procedure` succeeds; None means as soon as they can.
@@ -191,46 +195,29 @@ class JobExecution:
         return replace(self.stopped, exit_code=ended.exit_code if isinstance(ended, Ended) else None)
 
     def _run(self) -> Ended:
-        spec = self._spec
-        spec.preparation.begin()
+        self._spec.preparation.begin()
         claims, procedure = self._claim()
-        host_arrived_s = spec.preparation.complete()
         self._may_go_on.wait()
         self._check_not_stopped()
-        start_s = spec.start_s(procedure, host_arrived_s)
-        run_limit, start_limit = self._time_limit(start_s), self._start_limit(start_s)
+        limits = TimeLimits(
+            self._spec.clock,
+            self._spec.run_time_limit_s,
+            self._spec.host_start_limit_s,
+            partial(self.stop, JobState.FAILED),
+        )
 
         def on_started(started: Started) -> None:
-            start_limit.cancel()
+            limits.note_started()
             self._report(started)
 
-        run_limit.start()
-        start_limit.start()
-        try:
-            return spec.runner.run(
-                claims, spec.clock.host_timestamp_s(start_s) if start_s is not None else None, on_started
-            )
-        finally:
-            run_limit.cancel()
-            start_limit.cancel()
+        with contextlib.closing(limits):
+            return self._spec.runner.run(claims, partial(self._await_start, procedure, limits), on_started)
 
-    def _time_limit(self, start_s: float | None) -> threading.Timer:
-        """Return the timer that ends the job at its run-time limit, counted from the planned start."""
-        clock = self._spec.clock
-        end_s = max(start_s or 0.0, clock.now_s()) + self._spec.run_time_limit_s
-        return self._limit(clock.host_remaining_s(end_s), "The run-time limit was reached.")
-
-    def _start_limit(self, start_s: float | None) -> threading.Timer:
-        """Return the timer that ends the job if its processes do not begin."""
-        limit_s = self._spec.host_start_limit_s
-        host_until_start_s = 0.0 if start_s is None else max(0.0, self._spec.clock.host_remaining_s(start_s))
-        reason = f"Not all of its processes began within {limit_s:.0f} s (what they wrote may say why)."
-        return self._limit(host_until_start_s + limit_s, reason)
-
-    def _limit(self, host_wait_s: float, reason: str) -> threading.Timer:
-        limit = threading.Timer(min(host_wait_s, threading.TIMEOUT_MAX), self.stop, (JobState.FAILED, reason))
-        limit.daemon = True
-        return limit
+    def _await_start(self, procedure: ClaimingProcedure, limits: TimeLimits) -> float | None:
+        """Wait until the job's files have come; returns the host timestamp of its start, if there is one."""
+        start_s = self._spec.start_s(procedure, self._spec.preparation.complete())
+        limits.begin(start_s)
+        return None if start_s is None else self._spec.clock.host_timestamp_s(start_s)
 
     def _claim(self) -> tuple[ClaimingTry, ClaimingProcedure]:
         """Try to claim at each time of the procedure until a try succeeds; returns that try."""
@@ -250,8 +237,9 @@ class JobExecution:
     def _claiming_try(self, procedure: ClaimingProcedure) -> ClaimingTry:
         spec = self._spec
         of_try = partial(
-            ClaimingTry, spec.label, procedure.number, spec.placement, self._managers, self._releases, ranks=spec.ranks
-        )
+            ClaimingTry, spec.label, procedure.number, spec.placement, self._managers, self._releases, ranks=spec.ranks,
+            memory_mb=spec.memory_mb,
+        )  # fmt: skip
         return of_try() if spec.submission is None else of_try(spec.submission.serve)
 
     def _next_try(self, failure: ClaimFailed, claims: ClaimingTry, procedure: ClaimingProcedure) -> ClaimingProcedure:

@@ -79,6 +79,7 @@ class LaunchSpecBuilder:
             overhead_s=self._overhead_s(run, placement),
             preparation=self._preparation(run, job, placement),
             submission=self._submission(run, run.clock, placement),
+            memory_mb=job.specification.memory_mb,
             ranks=ranked(job.request, placement, self._topology.processors_taken_together).by_cluster(),
         )
 
@@ -125,11 +126,9 @@ class LaunchSpecBuilder:
             return None
         return middleware.divided(run.request.time_scale)
 
-    def _command(
-        self, run: Run, job: LiveJob, parts: Sequence[Part], host_start_timestamp_s: float | None
-    ) -> list[str]:
+    def _command(self, run: Run, job: LiveJob, parts: Sequence[Part]) -> list[str]:
         placed = {} if job.placement is None else job.placement.by_cluster()
         clusters = [self._topology.cluster_names[index] for index in placed]
         sizes = [part.processors for part in parts]
-        words = command_line(job.specification, sizes, self._topology, run.dilation, host_start_timestamp_s, clusters)
+        words = command_line(job.specification, sizes, self._topology, run.dilation, clusters)
         return [*words, *shared_nodes(parts)] if self._topology.time_sharing else words

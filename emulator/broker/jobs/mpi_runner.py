@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from emulator.broker.jobs.announcement import AwaitStart, StartAnnouncement
 from emulator.broker.jobs.claiming_try import ClaimingTry
 from emulator.broker.jobs.mpirun_script import leading_part, real_parts_of, start_script
 from emulator.broker.jobs.outputs import JobOutput
@@ -28,25 +29,27 @@ class MpiRunner:
     _program: RunningProgram | None = None
     _closed: bool = False
 
-    def run(
-        self, claims: ClaimingTry, host_start_timestamp_s: float | None, on_started: Callable[[Started], None]
-    ) -> Ended:
-        """Start the ranks and read their reports until ``mpirun`` ends."""
+    def run(self, claims: ClaimingTry, await_start: AwaitStart, on_started: Callable[[Started], None]) -> Ended:
+        """Start the ranks, announce the start to them, and read their reports until ``mpirun`` ends."""
         parts, managers = claims.parts(), claims.managers()
-        command = self.ranks.command(parts, host_start_timestamp_s, on_started)
+        start = StartAnnouncement(await_start)
+        start.begin()
+        command = self.ranks.command(parts, start, on_started)
         with passing(f"job-{self.label}", [managers[index] for index in real_parts_of(parts)]) as key:
-            return self._run(claims, parts, command, key)
+            script = start_script(self.label, parts, command, self.settings, key)
+            return self._run(claims, parts, script, start)
 
-    def _run(self, claims: ClaimingTry, parts: Sequence[Part], command: Sequence[str], key: str) -> Ended:
-        script = start_script(self.label, parts, command, self.settings, key)
+    def _run(self, claims: ClaimingTry, parts: Sequence[Part], script: str, start: StartAnnouncement) -> Ended:
         first = leading_part(parts)
         program = self._program = claims.managers()[first].start(script, parts[first].allocation, self.label)
+        start.add(program)
         if self._closed:
             # It was closed before the program was started.
             program.close()
         for line in program.lines():
             self.ranks.take(line)
         code, error = program.exit_code(), program.error_text()
+        start.check()
         if error:
             self.output.error.write_line(error.rstrip("\n"))
         finished = self.ranks.finished() if code == 0 else None

@@ -48,7 +48,7 @@ sleep "$(LC_ALL=C awk -v now="$(date +%s.%N)" -v most={host_wait_s} \
 say began 0
 # What the shell itself says of a program that a signal ended is not the program's.
 exec 3>&2 2> /dev/null
-env -- "$program" {arguments} 2>&3 3>&-
+env -- "$program" {arguments} < /dev/null 2>&3 3>&-
 end $?
 """
 

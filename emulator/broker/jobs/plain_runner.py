@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from itertools import count
 
+from emulator.broker.jobs.announcement import AwaitStart
 from emulator.broker.jobs.claiming_try import ClaimingTry
 from emulator.broker.jobs.outputs import JobOutput
 from emulator.broker.jobs.own_program import OwnProgram, ProcessReports
@@ -25,12 +26,11 @@ class PlainRunner:
     _programs: list[RunningProgram] = field(default_factory=list)
     _closed: bool = False
 
-    def run(
-        self, claims: ClaimingTry, host_start_timestamp_s: float | None, on_started: Callable[[Started], None]
-    ) -> Ended:
+    def run(self, claims: ClaimingTry, await_start: AwaitStart, on_started: Callable[[Started], None]) -> Ended:
         """Start the program everywhere, and wait until it has ended everywhere or failed somewhere."""
         parts, managers = claims.parts(), claims.managers()
         sizes, label = [part.processors for part in parts], self.program.label
+        host_start_timestamp_s = await_start()
         reports = ProcessReports(self.program, self.output, sum(sizes), host_start_timestamp_s, on_started)
 
         def run_part(number: int, part: Part, manager: LocalResourceManager) -> tuple[int, str]:

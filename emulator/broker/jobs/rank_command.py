@@ -1,13 +1,11 @@
 """The command line of a job's ranks.
 
-The user's arguments come first, then the broker's: where the ranks run, the dilation, the processor, the interconnect
-and the start. The start is a timestamp of the wall clock with the longest wait for it: ranks whose wall clock is set
-meanwhile wait no longer.
+The user's arguments come first, then the broker's: where the ranks run, the dilation, the processor and the
+interconnect. The start is announced to them.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from itertools import permutations
 
@@ -27,7 +25,6 @@ def command_line(
     part_sizes: Sequence[int],
     topology: Topology,
     dilation: Dilation,
-    host_start_timestamp_s: float | None,
     clusters: Sequence[str] = (),
 ) -> list[str]:
     """Return the command of each rank; `part_sizes` are the processors per cluster, in the order of the ranks.
@@ -42,12 +39,10 @@ def command_line(
         **_processor(topology.processor, specification),
         **_messages(topology, clusters, part_sizes, specification),
         "per-node": ",".join(map(str, _per_node(topology, clusters, part_sizes, specification))),
+        "start-announced": True,
     }
     if specification.numerics is not Numerics.REAL:
         options["numerics"] = specification.numerics.value
-    if host_start_timestamp_s is not None:
-        options["start-at"] = f"{host_start_timestamp_s:.6f}"
-        options["start-within"] = f"{max(0.0, host_start_timestamp_s - time.time()):.6f}"
     return [RANK, specification.application, *_option_words(specification.arguments), *_option_words(options)]
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from emulator.broker.foreign_json import check_depth, parse_foreign
+from emulator.broker.jobs.announcement import StartAnnouncement
 from emulator.broker.jobs.outputs import JobOutput
 from emulator.broker.jobs.own_program import MPIRUN_SAYS, RANK_VARIABLE, OwnProgram, ProcessReports
 from emulator.broker.jobs.reports import Ended, Started
@@ -25,12 +26,12 @@ class Ranks(Protocol):
     """The ranks of one job, started once."""
 
     def command(
-        self,
-        parts: Sequence[Part],
-        host_start_timestamp_s: float | None,
-        on_started: Callable[[Started], None],
+        self, parts: Sequence[Part], start: StartAnnouncement, on_started: Callable[[Started], None]
     ) -> list[str]:
-        """Return the words of each rank of the `parts`; `on_started` is called when all have begun."""
+        """Return the words of each rank of the `parts`; `on_started` is called when all have begun.
+
+        Ranks that do not hear of the `start` by themselves are told, once it is known.
+        """
         ...
 
     def take(self, line: str) -> None:
@@ -54,10 +55,10 @@ class Ranks(Protocol):
 class ApplicationRanks:
     """The ranks of an application, which report as JSON lines; a repeated report does not count.
 
-    `words` returns the words of each rank, given the parts and the host timestamp of the start.
+    `words` returns the words of each rank, given the parts.
     """
 
-    words: Callable[[Sequence[Part], float | None], list[str]]
+    words: Callable[[Sequence[Part]], list[str]]
     output: JobOutput
     _on_started: Callable[[Started], None] | None = None
     _host_finished_s: float | None = None
@@ -65,14 +66,11 @@ class ApplicationRanks:
     _failure: str = ""
 
     def command(
-        self,
-        parts: Sequence[Part],
-        host_start_timestamp_s: float | None,
-        on_started: Callable[[Started], None],
+        self, parts: Sequence[Part], start: StartAnnouncement, on_started: Callable[[Started], None]
     ) -> list[str]:
         """Return the command line of the application."""
         self._on_started = on_started
-        return self.words(parts, host_start_timestamp_s)
+        return self.words(parts)
 
     def take(self, line: str) -> None:
         """Take a report, or a line of output."""
@@ -116,13 +114,11 @@ class OwnRanks:
     _reports: ProcessReports | None = field(default=None)
 
     def command(
-        self,
-        parts: Sequence[Part],
-        host_start_timestamp_s: float | None,
-        on_started: Callable[[Started], None],
+        self, parts: Sequence[Part], start: StartAnnouncement, on_started: Callable[[Started], None]
     ) -> list[str]:
         """Return the shell with the script of a rank."""
         part_sizes = [part.processors for part in parts]
+        host_start_timestamp_s = start.wait()
         self._reports = ProcessReports(self.program, self.output, sum(part_sizes), host_start_timestamp_s, on_started)
         return ["bash", "-c", self.program.script(part_sizes, host_start_timestamp_s, RANK_VARIABLE)]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from emulator.broker.jobs.announcement import AwaitStart
 from emulator.broker.jobs.claiming_try import ClaimingTry
 from emulator.broker.jobs.reports import Ended, Started
 
@@ -17,13 +18,12 @@ EARLY_END_HOST_S = 1.0
 class Runner(Protocol):
     """A runner of one job, once."""
 
-    def run(
-        self, claims: ClaimingTry, host_start_timestamp_s: float | None, on_started: Callable[[Started], None]
-    ) -> Ended:
-        """Start the processes and follow them to the end; they begin together, at `host_start_timestamp_s` if given.
+    def run(self, claims: ClaimingTry, await_start: AwaitStart, on_started: Callable[[Started], None]) -> Ended:
+        """Start the processes and follow them to the end; they begin together, when `await_start` says.
 
         Raises:
             ClusterUnreachable: if a head does not answer.
+            TestbedError: if `await_start` raises it.
         """
         ...
 

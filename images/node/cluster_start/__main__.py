@@ -1,13 +1,14 @@
 """Start a cluster's container: configure and start munge, Slurm and SSH, and start again what ends.
 
 The environment states TESTBED_CLUSTER (the name), TESTBED_NODES, TESTBED_PROCESSORS_PER_NODE, if jobs share no node
-TESTBED_EXCLUSIVE_NODES, if tasks share nodes in time TESTBED_TIME_SHARING (the rule), and the route to the other sites:
-TESTBED_ALL_SITES is their address range, TESTBED_ROUTER the gateway. Unless TESTBED_HAS_REAL_CLUSTERS is set, no route
-leads out of the testbed's networks, nor to the host. /etc/testbed/keys holds the host key, the users' public keys, the
-key with which clusters log in to one another, and known_hosts. The program prints a line ``ready`` when all virtual
-nodes are idle and SSH answers. A daemon that ends is started again; healthy.sh names what is missing meanwhile. Jobs
-outlive their slurmctld and slurmd, which find them again. If a daemon keeps ending before the cluster was ready, the
-program ends with `refusal.REFUSED`, and its last line says what that daemon complains of.
+TESTBED_EXCLUSIVE_NODES, if tasks share nodes in time TESTBED_TIME_SHARING (the rule) and TESTBED_NODE_MEMORY_MB (if
+their memory counts), and the route to the other sites: TESTBED_ALL_SITES is their address range, TESTBED_ROUTER the
+gateway. Unless TESTBED_HAS_REAL_CLUSTERS is set, no route leads out of the testbed's networks, nor to the host.
+/etc/testbed/keys holds the host key, the users' public keys, the key with which clusters log in to one another, and
+known_hosts. The program prints a line ``ready`` when all virtual nodes are idle and SSH answers. A daemon that ends is
+started again; healthy.sh names what is missing meanwhile. Jobs outlive their slurmctld and slurmd, which find them
+again. If a daemon keeps ending before the cluster was ready, the program ends with `refusal.REFUSED`, and its last line
+says what that daemon complains of.
 """
 
 from __future__ import annotations
@@ -112,9 +113,12 @@ def main() -> None:
     processors = int(os.environ["TESTBED_PROCESSORS_PER_NODE"])
     exclusive = bool(os.environ.get("TESTBED_EXCLUSIVE_NODES"))
     sharing = os.environ.get("TESTBED_TIME_SHARING", "")
+    memory_mb = float(os.environ.get("TESTBED_NODE_MEMORY_MB", "0"))
 
     def configure() -> None:
-        write_slurm_configuration(cluster, nodes, processors, exclusive=exclusive, time_sharing=bool(sharing))
+        write_slurm_configuration(
+            cluster, nodes, processors, exclusive=exclusive, time_sharing=bool(sharing), memory_mb=memory_mb
+        )
 
     daemons = start_daemons(cluster, nodes, configure)
     # Asking Slurm starts a program, while all other clusters start too: it is asked when the answer may be yes.

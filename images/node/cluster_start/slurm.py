@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import subprocess
 from pathlib import Path
@@ -39,7 +40,7 @@ ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 MpiDefault=none
 SelectType=select/cons_tres
-SelectTypeParameters=CR_CPU{selection}
+SelectTypeParameters={selection}
 SchedulerType=sched/builtin
 # Batch jobs start within a second, when slurmctld next looks, and not up to three seconds later.
 SchedulerParameters=batch_sched_delay=0
@@ -62,9 +63,13 @@ TCPTimeout=20
 SlurmctldTimeout=300
 SlurmdTimeout=300
 NodeName=n[1-{nodes}] NodeHostname={cluster} NodeAddr=127.0.0.1 Port=[{first_port}-{last_port}] \
-CPUs={processors} RealMemory=4096 State=UNKNOWN
+CPUs={processors} RealMemory={memory_mb} State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE DefaultTime=INFINITE State=UP OverSubscribe={sharing}
 """
+
+# Jobs that state no memory would else get all of a node's.
+COUNTED_MEMORY = "DefMemPerCPU=1\n"
+UNCOUNTED_MB = 4096
 
 # Slurm reads this file even if no plugin uses cgroups; the v1 plugin changes nothing by default.
 CGROUP_CONF = "CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n"
@@ -79,26 +84,41 @@ def make_slurm_folders() -> None:
 
 
 def write_slurm_configuration(
-    cluster: str, nodes: int, processors_per_node: int, *, exclusive: bool, time_sharing: bool
+    cluster: str, nodes: int, processors_per_node: int, *, exclusive: bool, time_sharing: bool, memory_mb: float
 ) -> None:
     """Write slurm.conf and cgroup.conf for another start of slurmctld."""
     first_job = next_first_job(SLURMCTLD_STATE / "starts")
     text = slurm_configuration(
-        cluster, nodes, processors_per_node, first_job, exclusive=exclusive, time_sharing=time_sharing
+        cluster,
+        nodes,
+        processors_per_node,
+        first_job,
+        exclusive=exclusive,
+        time_sharing=time_sharing,
+        memory_mb=memory_mb,
     )
     replace(Path("/etc/slurm/slurm.conf"), text)
     replace(Path("/etc/slurm/cgroup.conf"), CGROUP_CONF)
 
 
 def slurm_configuration(
-    cluster: str, nodes: int, processors_per_node: int, first_job: int, *, exclusive: bool, time_sharing: bool
+    cluster: str,
+    nodes: int,
+    processors_per_node: int,
+    first_job: int,
+    *,
+    exclusive: bool,
+    time_sharing: bool,
+    memory_mb: float = 0.0,
 ) -> str:
     """Return slurm.conf.
 
     If nodes are `exclusive`, each job gets all processors of its nodes. With `time_sharing` the processors that Slurm
-    counts are tasks which share one, and a job gets the nodes that have fewest.
+    counts are tasks which share one, and a job gets the nodes that have fewest. The memory of a node counts if it is
+    stated, with room for the whole megabytes to which Slurm rounds that of each task.
     """
-    return SLURM_CONF.format(
+    text = SLURM_CONF if memory_mb == 0 else SLURM_CONF + COUNTED_MEMORY
+    return text.format(
         cluster=cluster,
         nodes=nodes,
         processors=processors_per_node,
@@ -106,7 +126,8 @@ def slurm_configuration(
         first_port=FIRST_SLURMD_PORT,
         last_port=FIRST_SLURMD_PORT + nodes - 1,
         sharing="EXCLUSIVE" if exclusive else "NO",
-        selection=",CR_LLN" if time_sharing else "",
+        selection=("CR_CPU_Memory" if memory_mb else "CR_CPU") + (",CR_LLN" if time_sharing else ""),
+        memory_mb=math.ceil(memory_mb) + processors_per_node if memory_mb else UNCOUNTED_MB,
     )
 
 

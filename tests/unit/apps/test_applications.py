@@ -64,7 +64,7 @@ def test_its_work_is_known_where_it_has_a_grid(descriptor: ApplicationDescriptor
 def test_its_page_has_a_row_and_a_section_with_its_arguments(descriptor: ApplicationDescriptor) -> None:
     assert f"\n| [{descriptor.name}](#{descriptor.name}) |" in PAGE
     section = PAGE.split(f"\n## {descriptor.name.capitalize()}\n")[1].split("\n## ")[0]
-    common = {"help", "h", "-h", "save", "start-at"} | TESTBED_ARGUMENTS
+    common = {"help", "h", "-h", "save"} | TESTBED_ARGUMENTS
     described = set(re.findall(r"--([a-z][a-z-]*)", section))
     assert defaults_of(descriptor.name).keys() - common <= described
 

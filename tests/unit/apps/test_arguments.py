@@ -1,11 +1,13 @@
 """The command line of the applications: what it means, and the sentence for what it cannot mean."""
 
 import json
+import os
 import sys
 
 import numpy as np
 import pytest
 
+from apps.announcement import read_announcement
 from apps.grid import Block
 from apps.poisson import Problem, read_options
 from apps.run import main, make_parser, read_setting
@@ -16,7 +18,7 @@ from emulator.model.point_costs import Sweep
 
 def test_the_contract_of_the_broker() -> None:
     line = (
-        "poisson --grid 400 --iterations 100 --dilation 8 --clusters 2 --components 8,8 --start-at 1e9 --start-within 5"
+        "poisson --grid 400 --iterations 100 --dilation 8 --clusters 2 --components 8,8 --start-announced"
         " --in-cache-ns-per-point 120 --out-of-cache-ns-per-point 260 --cache-bytes 1000"
     )
     arguments = make_parser("poisson").parse_args(line.split())
@@ -25,7 +27,36 @@ def test_the_contract_of_the_broker() -> None:
     assert (setting.dilation.factor, setting.clusters, setting.components) == (8.0, 2, (8, 8))
     assert setting.profile is not None
     assert setting.duration_s(Sweep(100), 0) == pytest.approx(12e-6)
-    assert (arguments.start_at, arguments.start_within) == (1e9, 5)
+    assert arguments.start_announced
+
+
+@pytest.mark.parametrize(
+    ("written", "announced"),
+    [
+        ([b"1000.5 2\n"], (1000.5, 2.0)),
+        ([b"10", b"00.5 2.0", b"00000\n"], (1000.5, 2.0)),
+        ([b"0.000000 0\n"], (None, 0.0)),
+    ],
+)
+def test_the_start_is_announced_by_a_line_on_standard_input(
+    written: list[bytes], announced: tuple[float, float]
+) -> None:
+    reader, writer = os.pipe()
+    for part in written:
+        os.write(writer, part)
+    assert read_announcement(reader) == announced
+    os.close(reader)
+    os.close(writer)
+
+
+@pytest.mark.parametrize("written", [b"", b"now\n", b"1 2 3\n", b"1\n"])
+def test_an_input_that_announces_no_start_is_refused(written: bytes) -> None:
+    reader, writer = os.pipe()
+    os.write(writer, written)
+    os.close(writer)
+    with pytest.raises(EOFError, match="Standard input does not announce the start by two numbers"):
+        read_announcement(reader)
+    os.close(reader)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ class ScriptedProgram:
 
     def __init__(self) -> None:
         self.said: queue.SimpleQueue[object] = queue.SimpleQueue()
+        self.heard: queue.SimpleQueue[str] = queue.SimpleQueue()
         self.code = 0
         self.error = ""
         self.has_begun = self.has_ended = False
@@ -41,6 +42,13 @@ class ScriptedProgram:
     def lines(self) -> Iterator[str]:
         while (line := self.said.get()) is not END:
             yield str(line)
+
+    def send(self, text: str) -> None:
+        self.heard.put(text)
+
+    def host_start_timestamp_s(self) -> float:
+        """The start that is announced to it; 0 if it is at once."""
+        return float(self.heard.get(timeout=10).split()[0])
 
     def error_text(self) -> str:
         return self.error
@@ -79,6 +87,7 @@ class ScriptedCluster:
         self.sweeps_failing: list[Exception] = []
         self.claims: list[str] = []
         self.nodes_claimed: list[list[str]] = []
+        self.memory_claimed_mb: list[float] = []
         self.programs: list[ScriptedProgram] = []
         self.scripts: list[str] = []
         self.released: list[str] = []
@@ -102,9 +111,10 @@ class ScriptedCluster:
             1, self.processors, self.processors - self.others - sum(size for _, size in self.held.values())
         )
 
-    def claim(self, claim: str, processors: int, nodes: Sequence[str] = ()) -> str:
+    def claim(self, claim: str, processors: int, nodes: Sequence[str] = (), memory_mb: float = 0.0) -> str:
         self._check_speaking()
         self.nodes_claimed.append(list(nodes))
+        self.memory_claimed_mb.append(memory_mb)
         if self.refuses:
             raise ClaimFailed(f"Cluster {self.cluster!r} refused {processors} processors.")
         with self._lock:

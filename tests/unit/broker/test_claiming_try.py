@@ -66,7 +66,7 @@ def test_the_job_keeps_its_placement_and_is_claimed_at_the_times_of_the_procedur
     assert view.additional_claiming_s == view.planned_start_s - view.placed_s == pytest.approx(240)
     assert view.placed_s < view.claim_due_s <= view.claimed_s
     setup.until(lambda: setup.east.scripts)
-    start_at = float(setup.east.scripts[-1].split("--start-at ")[1].split()[0])
+    start_at = setup.east.programs[-1].host_start_timestamp_s()
     origin_s = setup.broker.current_run().host_origin_s
     assert start_at == pytest.approx(origin_s + view.planned_start_s * FAST, abs=1e-3)
 

@@ -41,9 +41,9 @@ class Steps:
     def end(self) -> None:
         self.taken.append("end")
 
-    def run(self, claims, host_start_timestamp_s, on_started) -> Ended:
+    def run(self, claims, await_start, on_started) -> Ended:
         self.taken.append("run")
-        self.host_start_timestamp_s = host_start_timestamp_s
+        self.host_start_timestamp_s = await_start()
         return Ended(JobState.FINISHED)
 
     def close(self) -> None:
@@ -111,7 +111,7 @@ def test_a_job_with_files_is_claimed_after_its_share_of_the_transfer_and_waits_f
     assert ended.state is JobState.FINISHED
     assert job.clock.emulated_timestamp_s(claimed.host_timestamp_s) >= 0.75 * TRANSFER_S
     assert steps.host_start_timestamp_s == pytest.approx(job.clock.host_timestamp_s(TRANSFER_S), abs=1e-6)
-    assert steps.taken == ["begin", "complete", "run", "end"]
+    assert steps.taken == ["begin", "run", "complete", "end"], "processes start while the files are under way"
     assert job.cluster.held == {}
 
 
@@ -146,8 +146,7 @@ def test_a_job_whose_files_do_not_come_fails_for_that_reason_and_holds_nothing()
     job = ReportedExecution(steps)
     ended = job.events()[-1]
     assert (ended.state, ended.reason) == (JobState.FAILED, "File 'input' has no replica any more.")
-    assert "run" not in steps.taken
-    assert steps.taken[-1] == "end"
+    assert steps.taken[-2:] == ["complete", "end"]
     assert job.cluster.held == {}
 
 
@@ -170,7 +169,7 @@ def test_no_process_starts_before_it_is_recorded_that_it_may_have_begun():
     assert "run" not in steps.taken
     job.execution.allow_start()
     assert job.events()[-1].state is JobState.FINISHED
-    assert steps.taken[-2:] == ["run", "end"]
+    assert steps.taken[-3:] == ["run", "complete", "end"]
 
 
 def test_a_job_that_is_stopped_before_its_start_is_recorded_starts_nothing():
@@ -192,7 +191,8 @@ class Waiting(Steps):
         self._reachable = reachable
         self._closed = threading.Event()
 
-    def run(self, claims, host_start_timestamp_s, on_started) -> Ended:
+    def run(self, claims, await_start, on_started) -> Ended:
+        await_start()
         if self._reachable:
             on_started(Started(0.0, 0.0))
         was_closed = self._closed.wait(0.4 if self._reachable else 60)

@@ -40,8 +40,10 @@ def test_a_component_that_runs_elsewhere_waits_for_its_file_and_takes_it_away_ag
     view = setup.broker.job(job)
     assert view.estimated_transfer_s == pytest.approx(1.0)
     assert view.planned_start_s == pytest.approx(view.placed_s + 1.0)
-    assert not setup.east.scripts
+    setup.until(lambda: setup.east.programs)
+    assert setup.east.programs[-1].heard.empty(), "its processes wait"
     setup.files["west"].transfers[0].go_on()
+    assert setup.east.programs[-1].host_start_timestamp_s() > 0
     setup.started(job, setup.east)
     assert setup.replicas() == {"east": 1, "west": 1}
     assert setup.files["west"].files == setup.files["east"].files

@@ -52,13 +52,13 @@ def runner(tmp_path: Path) -> MpiRunner:
     heads = (Head(cluster="das", address="fs0"), Head(cluster="east", address="10.0.0.1"))
     settings = BrokerSettings(testbed="t", heads=heads, **dict.fromkeys(files, tmp_path))
     output = JobOutput(tmp_path, 7)
-    ranks = ApplicationRanks(lambda sizes, start: ["start-rank", "poisson"], output)
+    ranks = ApplicationRanks(lambda parts: ["start-rank", "poisson"], output)
     return MpiRunner("0-7", ranks, settings, output)
 
 
 def begun(runner: MpiRunner, claims: Claims) -> tuple[threading.Thread, list[Ended]]:
     ends: list[Ended] = []
-    thread = threading.Thread(target=lambda: ends.append(runner.run(claims, None, lambda started: None)), daemon=True)
+    thread = threading.Thread(target=lambda: ends.append(runner.run(claims, lambda: None, lambda started: None)), daemon=True)
     thread.start()
     deadline = time.monotonic() + WITHIN_HOST_S
     while not claims.east.programs:
@@ -86,5 +86,5 @@ def test_the_real_head_lets_the_job_in_as_long_as_it_runs(runner, claims, is_can
 def test_a_job_that_its_real_head_cannot_let_in_does_not_start(runner, claims):
     claims.das.silent = True
     with pytest.raises(ClusterUnreachable, match="'das' stopped answering"):
-        runner.run(claims, None, lambda started: None)
+        runner.run(claims, lambda: None, lambda started: None)
     assert claims.east.programs == []

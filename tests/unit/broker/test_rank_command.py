@@ -25,11 +25,9 @@ DAS2_2003 = topology_named("das2-2003")
 MINI = topology_named("mini")
 
 
-def words(
-    application="poisson", parts=(8,), topology=MINI, host_start_timestamp_s=None, clusters=(), **arguments
-) -> list[str]:
+def words(application="poisson", parts=(8,), topology=MINI, clusters=(), **arguments) -> list[str]:
     specification = JobSpecification(application=application, arguments=arguments, components=parts)
-    return command_line(specification, parts, topology, Dilation(8), host_start_timestamp_s, clusters)
+    return command_line(specification, parts, topology, Dilation(8), clusters)
 
 
 def value(line: list[str], option: str) -> str:
@@ -42,13 +40,12 @@ def test_the_users_arguments_come_first_and_a_false_one_is_left_out():
     assert "--quiet" not in line
 
 
-def test_components_dilation_and_start_are_the_brokers():
-    line = words(parts=(8, 4), host_start_timestamp_s=12.5)
+def test_components_and_dilation_are_the_brokers_and_the_start_is_announced():
+    line = words(parts=(8, 4))
     assert value(line, "--components") == "8,4"
     assert value(line, "--clusters") == "2"
     assert value(line, "--dilation") == "8"
-    assert value(line, "--start-at") == "12.500000"
-    assert value(line, "--start-within") == "0.000000", "that is long past"
+    assert "--start-announced" in line
 
 
 def test_a_job_in_one_cluster_uses_another_interconnect_than_a_coallocated_one():
@@ -207,7 +204,7 @@ def test_an_argument_that_is_the_testbeds_is_refused(argument):
 def test_the_ranks_know_every_option_that_the_broker_sets():
     """The options of the applications' own command line, of which the broker's are a part."""
     for topology in (MINI, DAS2, MINI.model_copy(update={"processor": processor_named("native")})):
-        line = words(parts=(4, 4), topology=topology, host_start_timestamp_s=1.0, grid=100, iterations=1)
+        line = words(parts=(4, 4), topology=topology, grid=100, iterations=1)
         make_parser("poisson").parse_args(line[1:])
 
 

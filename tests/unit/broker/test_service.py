@@ -47,7 +47,7 @@ def test_the_ranks_start_is_paced_to_base_plus_one_second_per_component(setup):
     job = setup.submit(6, 6)
     setup.started(job, setup.east)
     script = setup.east.scripts[-1]
-    start_at = float(script.split("--start-at ")[1].split()[0])
+    start_at = setup.east.programs[-1].host_start_timestamp_s()
     origin = setup.broker._registry.default_run.clock.host_origin_s
     assert start_at == pytest.approx(origin + setup.broker.job(job).placed_s + 7, abs=0.001)
     assert "-H east:6,west:6 -n 12" in script

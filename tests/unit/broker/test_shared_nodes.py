@@ -65,6 +65,7 @@ def test_tasks_get_the_least_loaded_nodes_by_name_and_decisions_are_made_again(s
     jobs = [starting(setup, run, tasks, memory_mb=100) for tasks in (3, 4, 2)]
     assert setup.east.nodes_claimed == [["n2", "n3", "n4"], ["n1", "n2", "n3", "n4"]]
     assert setup.west.nodes_claimed == [["n1", "n2"]]
+    assert setup.east.memory_claimed_mb + setup.west.memory_claimed_mb == [100.0] * 3
     finish_all(setup, jobs)
     assert differences(setup, run) == ()
     nodes = recorded_decisions(setup, run)[1].surroundings.nodes

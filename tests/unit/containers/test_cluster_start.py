@@ -277,6 +277,16 @@ def test_slurm_shares_nodes_unless_they_are_exclusive(exclusive: bool, sharing: 
     assert "SelectTypeParameters=CR_CPU\n" in text
 
 
+def test_slurm_counts_the_memory_of_nodes_shared_in_time_where_it_is_stated() -> None:
+    text = slurm_configuration("east", 4, 2, 1, exclusive=False, time_sharing=True, memory_mb=511.5)
+    assert "SelectTypeParameters=CR_CPU_Memory,CR_LLN\n" in text
+    assert " RealMemory=514 " in text, "each of two tasks may be rounded up by a megabyte"
+    assert text.endswith("DefMemPerCPU=1\n")
+    assert "Memory" not in slurm_configuration("east", 4, 2, 1, exclusive=False, time_sharing=True).replace(
+        "RealMemory", ""
+    )
+
+
 def test_slurm_gives_tasks_that_share_nodes_in_time_the_least_loaded_ones() -> None:
     assert "SelectTypeParameters=CR_CPU,CR_LLN\n" in slurm_configuration(
         "east", 4, 2, 1, exclusive=False, time_sharing=True

@@ -94,9 +94,10 @@ def test_a_time_scale_changes_the_number_of_iterations_and_nothing_that_an_itera
     whole, short = coming(campaign), coming(campaign.changed(time_scale=10))
     for long_job, short_job in zip(whole, short, strict=True):
         lines = [
-            command_line(job.specification, job.specification.components, topology, Dilation(4), None)
+            command_line(job.specification, job.specification.components, topology, Dilation(4))
             for job in (long_job, short_job)
         ]
+        assert [line.pop() for line in lines] == ["--start-announced"] * 2
         options = [dict(zip(line[2::2], line[3::2], strict=True)) for line in lines]
         length = f"--{LENGTHS[long_job.specification.application]}"
         lengths = [int(each.pop(length)) for each in options]
