@@ -12,7 +12,8 @@
 # processors that are idle.
 #
 # It prints `started TIME NAME`, `ended TIME NAME`, `refused TIME NAME REASON` and `listed TIME NUMBER IDLE NAME:STATE...`
-# with timestamps of the host's wall clock. A job says itself when it starts and ends.
+# with timestamps of the host's wall clock. A job says itself when it starts and ends. The shell itself knows the time: a
+# job that is cancelled as it starts would lose a program that it asked.
 ACCOUNTS="background local"
 NICE=100000
 folder=${TESTBED_LOCAL_USERS:-/run/testbed/local-users}
@@ -25,13 +26,13 @@ cancel_all() {
 }
 
 note() {
-    echo "$1 $(date +%s.%N) $2" >> "$events"
+    echo "$1 ${EPOCHREALTIME/,/.} $2" >> "$events"
 }
 
 job() {
     cat <<JOB
-#!/bin/sh
-note() { echo "\$1 \$(date +%s.%N) \$SLURM_JOB_NAME" >> $events; }
+#!/bin/bash
+note() { echo "\$1 \${EPOCHREALTIME/,/.} \$SLURM_JOB_NAME" >> $events; }
 trap 'note ended; exit 0' TERM INT HUP
 note started
 length=$1

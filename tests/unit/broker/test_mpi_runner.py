@@ -58,7 +58,9 @@ def runner(tmp_path: Path) -> MpiRunner:
 
 def begun(runner: MpiRunner, claims: Claims) -> tuple[threading.Thread, list[Ended]]:
     ends: list[Ended] = []
-    thread = threading.Thread(target=lambda: ends.append(runner.run(claims, lambda: None, lambda started: None)), daemon=True)
+    thread = threading.Thread(
+        target=lambda: ends.append(runner.run(claims, lambda: None, lambda started: None)), daemon=True
+    )
     thread.start()
     deadline = time.monotonic() + WITHIN_HOST_S
     while not claims.east.programs:

@@ -16,11 +16,13 @@ PROGRAM = PROJECT_ROOT / "images" / "node" / "local-users.sh"
 COMMANDS = {
     # Runs the job's script at once, as Slurm would on a node, unless it is to refuse.
     "sbatch": 'echo "sbatch $*" >> $NOTES; [ -z "$REFUSAL" ] || { echo "$REFUSAL" >&2; exit 1; }; '
-    "for word; do case $word in --job-name=*) name=${word#*=};; esac; done; SLURM_JOB_NAME=$name sh 2>/dev/null",
+    "for word; do case $word in --job-name=*) name=${word#*=};; esac; done; SLURM_JOB_NAME=$name bash 2>/dev/null",
     "setpriv": 'echo "setpriv $1 $2 $3" >> $NOTES; shift 3; exec "$@"',
     "scancel": 'echo "scancel $*" >> $NOTES',
     "squeue": 'echo "squeue $*" >> $NOTES; case "$*" in *--name*) echo "$STATE";; *) printf "a-1:R\\nb-2:PD\\n";; esac',
     "sinfo": "echo 10/54/0/64",
+    # As if the signal that ends a job at its start had ended it: reports need no program to have a time.
+    "date": "exit 143",
 }
 CANCELLED = ["scancel --quiet --user=background", "scancel --quiet --user=local"]
 
