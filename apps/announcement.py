@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from apps.failing import end_silently
+
 if TYPE_CHECKING:
     from mpi4py import MPI
 
@@ -30,10 +32,11 @@ _TELL, _READY = 20_011, 20_012
 def await_announcement(job: JobContext) -> tuple[float | None, float]:
     """Wait until the start is announced. Every rank must call this, when it is ready.
 
-    Returns the start on the wall clock (None: at once) and the longest wait for it; only rank 0's are meaningful.
+    Returns the start on the wall clock (None: at once) and the longest wait for it; only those of rank 0 are
+    meaningful. If its input ends before, rank 0 ends, and with it the job.
 
     Raises:
-        EOFError: at rank 0, if the input ends before, or its line is not two numbers.
+        ValueError: at rank 0, if the line is not two numbers.
     """
     communicator, rank = job.communicator, job.communicator.rank
     cluster_of = job.setting.cluster_of_ranks()
@@ -47,7 +50,7 @@ def await_announcement(job: JobContext) -> tuple[float | None, float]:
     job.collectives.barrier()
     announced: tuple[float | None, float] = (None, 0.0)
     if rank == 0:
-        announced = read_announcement()
+        announced = read_announcement() or end_silently()
         for other in others:
             communicator.Send(np.zeros(1), other, _TELL)
     elif rank == first:
@@ -59,20 +62,22 @@ def await_announcement(job: JobContext) -> tuple[float | None, float]:
     return announced
 
 
-def read_announcement(file: int = STANDARD_INPUT) -> tuple[float | None, float]:
-    """Read the line that announces the start.
+def read_announcement(file: int = STANDARD_INPUT) -> tuple[float | None, float] | None:
+    """Read the line that announces the start; None if the input ends before.
 
     Raises:
-        EOFError: if the input ends before, or the line is not two numbers.
+        ValueError: if the line is not two numbers.
     """
     line = b""
     while not line.endswith(b"\n") and (read := os.read(file, READ_AT_ONCE_BYTES)):
         line += read
+    if not line:
+        return None
     try:
         host_start_at_s, host_start_within_s = map(float, line.split())
     except ValueError:
         said = line.decode(errors="replace")
-        raise EOFError(f"Standard input does not announce the start by two numbers: {said!r}.") from None
+        raise ValueError(f"Standard input does not announce the start by two numbers: {said!r}.") from None
     return host_start_at_s or None, host_start_within_s
 
 

@@ -70,6 +70,11 @@ def fail_alone(error: Exception) -> int:
     return EXIT_FAILED
 
 
+def end_silently() -> NoReturn:
+    """End this process of a job that is being ended: mpirun, or the broker that has gone, knows why."""
+    _end_job(EXIT_FAILED)
+
+
 def _ranks() -> int:
     return int(os.environ.get("OMPI_COMM_WORLD_SIZE", "1"))
 

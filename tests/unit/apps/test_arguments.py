@@ -49,12 +49,19 @@ def test_the_start_is_announced_by_a_line_on_standard_input(
     os.close(writer)
 
 
-@pytest.mark.parametrize("written", [b"", b"now\n", b"1 2 3\n", b"1\n"])
+def test_an_input_that_ends_announces_nothing() -> None:
+    reader, writer = os.pipe()
+    os.close(writer)
+    assert read_announcement(reader) is None
+    os.close(reader)
+
+
+@pytest.mark.parametrize("written", [b"now\n", b"1 2 3\n", b"1\n"])
 def test_an_input_that_announces_no_start_is_refused(written: bytes) -> None:
     reader, writer = os.pipe()
     os.write(writer, written)
     os.close(writer)
-    with pytest.raises(EOFError, match="Standard input does not announce the start by two numbers"):
+    with pytest.raises(ValueError, match="Standard input does not announce the start by two numbers"):
         read_announcement(reader)
     os.close(reader)
 
