@@ -3,7 +3,8 @@
 Execution times come from measured factors where they are given, else from the model; or from the live run itself; the
 remaining difference is then that of the schedulers. Everything else is read from the run's records. What other users
 did is repeated: their load, and the claims of jobs without files that failed because such users came first. Live a
-cluster takes a moment to release a job's processors, and so it does here.
+cluster takes a moment to release a job's processors, and a transfer to log in at its source and to check what came; so
+they do here.
 """
 
 from __future__ import annotations
@@ -70,6 +71,7 @@ def like_run(path: Path, times: Times = Times.MODEL, factors: FactorTable | floa
     files = {name: file for name, file in files.items() if name in names}
     background, background_from = _background(run, campaign)
     failed_claims = _failed_claims(run)
+    login_s, check_s = _around_transfers(run)
     release_s = _release_s(run)
     return SimulatedWorkload(
         run.manifest.name,
@@ -85,7 +87,7 @@ def like_run(path: Path, times: Times = Times.MODEL, factors: FactorTable | floa
         background=background,
         claiming=campaign.claiming.divided(scale) if files or failed_claims else None,
         failed_claims=failed_claims,
-        transfers=Transfers.over(topology) if files else None,
+        transfers=Transfers.over(topology, login_s, check_s) if files else None,
         release_s=release_s,
         record=run.manifest.workload,
         seed=run.manifest.seed,
@@ -97,6 +99,7 @@ def like_run(path: Path, times: Times = Times.MODEL, factors: FactorTable | floa
             "middleware": AS_STATED if topology.middleware else AS_RECORDED,
             **({} if background is None else {"background": background_from}),
             **({"failed_claims": "as recorded"} if failed_claims else {}),
+            **({"login_s": login_s, "check_s": check_s} if files else {}),
             "release_s": release_s,
         },
     )
@@ -174,12 +177,37 @@ def _failed_claims(run: RunRecords) -> dict[int, int]:
     }
 
 
+def _around_transfers(run: RunRecords) -> tuple[float, float]:
+    """Return what transfers took beside their bytes, in the mean: from placement to first byte, and from last to start.
+
+    The latter counts where the file came after the planned start, since other jobs start when they are planned to.
+    """
+    jobs = {job.job: job for job in run.jobs}
+    arrived_s: dict[int, float] = {}
+    logins_s: list[float] = []
+    for transfer in run.transfers:
+        job = jobs.get(transfer.job)
+        if job is not None and job.placed_s is not None:
+            logins_s.append(max(0.0, transfer.began_s - job.placed_s))
+            arrived_s[job.job] = max(transfer.arrived_s, arrived_s.get(job.job, transfer.arrived_s))
+    checks_s = [
+        max(0.0, started_s - came_s)
+        for job, came_s in ((jobs[number], came_s) for number, came_s in arrived_s.items())
+        if (started_s := job.started_s) is not None and came_s >= (job.planned_start_s or 0.0)
+    ]
+    return _mean_s(logins_s), _mean_s(checks_s)
+
+
 def _release_s(run: RunRecords) -> float:
     """Return for how long after a job's end its processors were still held, in the mean."""
     held_s = [
         job.released_s - job.finished_s for job in run.jobs if job.released_s is not None and job.finished_s is not None
     ]
-    return max(0.0, statistics.fmean(held_s)) if held_s else 0.0
+    return max(0.0, _mean_s(held_s))
+
+
+def _mean_s(times_s: Sequence[float]) -> float:
+    return statistics.fmean(times_s) if times_s else 0.0
 
 
 def _check_distinct(run: RunRecords, names: Sequence[str]) -> None:
@@ -213,7 +241,7 @@ def _recorded_middleware(run: RunRecords) -> Middleware:
     overheads_s = [
         max(0.0, job.overhead_s - (job.estimated_transfer_s or 0.0)) for job in run.jobs if job.overhead_s is not None
     ]
-    return Middleware(base_s=statistics.fmean(overheads_s)) if overheads_s else NO_OVERHEAD
+    return Middleware(base_s=_mean_s(overheads_s)) if overheads_s else NO_OVERHEAD
 
 
 def _background(run: RunRecords, campaign: Campaign) -> tuple[OtherUsers | None, str]:

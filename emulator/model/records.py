@@ -114,7 +114,7 @@ class TransferRow(Row):
     """The transfer of a job's input `file` to one of its clusters, from its first byte on, and the rate that it had.
 
     A transfer that several jobs wait for is that of the `job` that waited first. In a simulation it begins when the job
-    is placed.
+    is placed, or as long after it as in the mean of the live run that is simulated.
     """
 
     job: int

@@ -1,12 +1,15 @@
 """The disk of this host, which all emulated sites share, checked before files are written and reserved until they are.
 
-Each file server by itself sees the whole disk as its own. A real site has its own disk, and checks it itself.
+Each file server by itself sees the whole disk as its own. A real site has its own disk, and checks it itself. An answer
+serves for a while, because a command at a site takes as long as some transfers.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from threading import Lock
 
 from emulator.clusters.file_server import FileServer
@@ -16,6 +19,16 @@ from emulator.model.topology import Topology
 
 KEPT_FREE_BYTES = 1_000_000_000
 """Left free for the journal, outputs and everything else on this host."""
+ANSWER_SERVES_HOST_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a site asked at `host_asked_s` said is free; files of `ended_bytes` had been written by then."""
+
+    free_bytes: int
+    ended_bytes: int
+    host_asked_s: float
 
 
 class DiskSpace:
@@ -26,6 +39,7 @@ class DiskSpace:
         self._servers = {site: server for site, server in servers.items() if site in emulated}
         self._reserved_bytes = 0
         self._ended_bytes = 0
+        self._answer: Answer | None = None
         self._lock = Lock()
 
     @contextmanager
@@ -48,16 +62,25 @@ class DiskSpace:
                 self._ended_bytes += needed_bytes
 
     def _reserve(self, sites: Collection[str], needed_bytes: int) -> None:
-        ended_before_bytes = self._ended_bytes
-        # A site that hangs holds up no other: it is asked without the lock.
-        free_bytes = self._servers[next(iter(sites))].free_bytes()
         with self._lock:  # else two files could both be promised the same space
-            # What was written meanwhile may be missing in the answer.
-            held_bytes = self._reserved_bytes + self._ended_bytes - ended_before_bytes
-            available_bytes = free_bytes - KEPT_FREE_BYTES - held_bytes
+            ended_bytes, host_asked_s = self._ended_bytes, time.monotonic()
+            last = self._answer
+            serves = last is not None and host_asked_s < last.host_asked_s + ANSWER_SERVES_HOST_S
+            if last is not None and serves and needed_bytes <= self._available_bytes(last):
+                self._reserved_bytes += needed_bytes
+                return
+        # A site that hangs holds up no other: it is asked without the lock.
+        answer = Answer(self._servers[next(iter(sites))].free_bytes(), ended_bytes, host_asked_s)
+        with self._lock:
+            self._answer = answer
+            available_bytes = self._available_bytes(answer)
             if needed_bytes > available_bytes:
                 raise TransferFailed(
                     f"{needed_bytes} bytes are needed at {number_of(len(sites), 'site')}, and all sites share this "
                     f"host's disk, but {max(0, available_bytes)} are available: remove other files, or make it smaller."
                 )
             self._reserved_bytes += needed_bytes
+
+    def _available_bytes(self, answer: Answer) -> int:
+        """Return what is available by `answer`, in which what was written since may be missing."""
+        return answer.free_bytes - KEPT_FREE_BYTES - self._reserved_bytes - (self._ended_bytes - answer.ended_bytes)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from emulator.broker.files.disk_space import KEPT_FREE_BYTES, DiskSpace
+from emulator.broker.files import disk_space
+from emulator.broker.files.disk_space import ANSWER_SERVES_HOST_S, KEPT_FREE_BYTES, DiskSpace
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import TransferFailed
 from tests.unit.broker.simulated_file_servers import file_servers
@@ -59,3 +60,46 @@ def test_a_file_that_failed_leaves_nothing_reserved(space: DiskSpace) -> None:
         raise OSError("disk")
     with space.reserved(SITES, 250):
         pass
+
+
+def asked(space: DiskSpace) -> list[int]:
+    """Return the answers of the first site, to which each question adds one."""
+    answers: list[int] = []
+    first = space._servers[SITES[0]]
+    ask = first.free_bytes
+
+    def note() -> int:
+        answers.append(ask())
+        return answers[-1]
+
+    first.free_bytes = note
+    return answers
+
+
+def test_an_answer_serves_for_other_files_too_and_promises_no_more_than_was_free(space: DiskSpace) -> None:
+    answers = asked(space)
+    with space.reserved(SITES[:1], 400), space.reserved(SITES[:1], 600):
+        assert len(answers) == 1
+        with pytest.raises(TransferFailed, match="but 0 are available"), space.reserved(SITES[:1], 1):
+            pass
+    assert len(answers) == 2, "a site is asked before a file is refused"
+
+
+def test_space_that_was_freed_since_the_answer_is_found_by_another_one(space: DiskSpace) -> None:
+    answers = asked(space)
+    with space.reserved(SITES[:1], 900):
+        pass
+    # The file was removed again, so that the site has all of its disk.
+    with space.reserved(SITES[:1], 900):
+        pass
+    assert len(answers) == 2
+
+
+def test_an_old_answer_serves_no_more(space: DiskSpace, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers, now_host_s = asked(space), [1000.0]
+    monkeypatch.setattr(disk_space.time, "monotonic", lambda: now_host_s[0])
+    for later_host_s in (0.0, ANSWER_SERVES_HOST_S - 1.0, 1.0):
+        now_host_s[0] += later_host_s
+        with space.reserved(SITES[:1], 1):
+            pass
+    assert len(answers) == 2

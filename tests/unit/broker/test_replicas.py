@@ -265,9 +265,11 @@ def test_a_file_that_cannot_be_recorded_is_at_no_site_and_its_name_is_free(files
 
 
 def test_no_file_is_brought_or_made_where_this_host_s_disk_has_no_room(files):
+    for server in files.servers.values():
+        server.disk_bytes = KEPT_FREE_BYTES + 2 * SIZE_BYTES - 1
     files.register()
     for server in files.servers.values():
-        server.disk_bytes = KEPT_FREE_BYTES + SIZE_BYTES - 1
+        server.disk_bytes -= SIZE_BYTES
     with pytest.raises(TransferFailed, match=f"did not come to 'leiden': {SIZE_BYTES} bytes are needed at 1 site, "):
         files.deliver(1, leiden="delft").complete()
     assert files.servers["leiden"].transfers == []
@@ -294,9 +296,11 @@ def test_a_container_gets_a_key_for_each_file_of_a_real_head(files, source_is_re
 
 
 def test_what_is_under_way_is_reserved_on_this_host_s_disk(files):
+    for server in files.servers.values():
+        server.disk_bytes = KEPT_FREE_BYTES + 3 * SIZE_BYTES - 1
     files.register()
     for server in files.servers.values():
-        server.disk_bytes = KEPT_FREE_BYTES + 2 * SIZE_BYTES - 1
+        server.disk_bytes -= SIZE_BYTES
     files.servers["leiden"].holds_back = True
     first = files.deliver(1, leiden="delft")
     files.until(lambda: files.servers["leiden"].transfers)

@@ -19,7 +19,7 @@ from emulator.model.errors import InvalidInput
 from emulator.model.placement import Component, Placement
 from emulator.model.processor import processor_named
 from emulator.model.project import CAMPAIGNS
-from emulator.model.records import BackgroundRow, JobRow, RunKind, RunProgress
+from emulator.model.records import BackgroundRow, JobRow, RunKind, RunProgress, TransferRow
 from emulator.model.times import Times
 from emulator.reports.compared_runs import compare
 from emulator.runs.run_directory import read_manifest, read_rows, read_run, replace_manifest, replace_rows
@@ -98,6 +98,29 @@ def test_processors_are_held_after_the_end_for_as_long_as_they_were_live(tmp_pat
     assert found.manifest.simulated["release_s"] == pytest.approx(2.0)
     assert all(job.released_s - job.finished_s == pytest.approx(2.0) for job in found.jobs)
     assert all(part.released_s == found.jobs[part.job - 1].released_s for part in found.components)
+
+
+def test_a_transfer_logs_in_and_is_checked_for_as_long_as_it_was_live(tmp_path):
+    live = live_run(tmp_path / "live", "W30", policy="cf", jobs=30)
+    moved = [
+        row.model_copy(update={"began_s": row.began_s + 4.0, "arrived_s": row.arrived_s + 4.0})
+        for row in read_rows(live, TransferRow)
+    ]
+    replace_rows(live, TransferRow, moved)
+    arrived_s = {row.job: max(other.arrived_s for other in moved if other.job == row.job) for row in moved}
+    jobs = [
+        row.model_copy(update={"planned_start_s": row.placed_s, "started_s": arrived_s[row.job] + 2.0})
+        if row.job in arrived_s
+        else row
+        for row in read_rows(live, JobRow)
+    ]
+    replace_rows(live, JobRow, jobs)
+    found = again(live, tmp_path / "again").simulated
+    assert found.manifest.simulated["login_s"] == pytest.approx(4.0)
+    assert found.manifest.simulated["check_s"] == pytest.approx(2.0)
+    placed_s = {job.job: job.placed_s for job in found.jobs}
+    assert len(found.transfers) == len(moved)
+    assert all(row.began_s == pytest.approx(placed_s[row.job] + 4.0) for row in found.transfers)
 
 
 def test_a_change_that_was_reported_late_is_not_undone_by_the_one_before_it(tmp_path):

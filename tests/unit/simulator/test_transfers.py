@@ -28,8 +28,8 @@ CLUSTERS = 4
 STATED = {(source, target): RATE for source in range(CLUSTERS) for target in range(CLUSTERS)}
 
 
-def transfers(up=(RATE,) * CLUSTERS, down=(RATE,) * CLUSTERS) -> Transfers:
-    return Transfers(up, down, STATED)
+def transfers(up=(RATE,) * CLUSTERS, down=(RATE,) * CLUSTERS, **around_s: float) -> Transfers:
+    return Transfers(up, down, STATED, **around_s)
 
 
 def brought(source: int, *targets: int) -> Placement:
@@ -70,6 +70,28 @@ def test_a_job_waits_for_the_last_of_its_clusters_and_those_with_a_replica_need_
     begin(under_way, 3, 3, 1, 2)
     assert not under_way.awaits(2)
     assert ends(under_way) == {1: 20.0, 3: 20.0}
+
+
+def test_a_login_comes_before_the_first_byte_and_a_check_after_the_last_and_neither_uses_the_links():
+    under_way = transfers(login_s=4.0, check_s=3.0)
+    begin(under_way, 1, 0, 2)
+    begin(under_way, 2, 1, 2, time_s=10.0)
+    # The first has the link from 4 s to 14 s, and the second logs in meanwhile.
+    assert ends(under_way) == {1: 17.0, 2: 27.0}
+    assert [(transfer.began_s, transfer.ends_s) for transfer in under_way.ended] == [(4.0, 14.0), (14.0, 24.0)]
+    assert under_way.bytes_per_s()[0, 2] == RATE
+
+
+@pytest.mark.parametrize("stage_s", [2.0, 8.0, 15.0])
+def test_a_job_that_ends_during_its_login_its_transfer_or_its_check_awaits_nothing(stage_s):
+    under_way = transfers(login_s=4.0, check_s=3.0)
+    begin(under_way, 1, 0, 2)
+    while under_way.next_s() <= stage_s:
+        under_way.advance(under_way.next_s())
+    assert under_way.awaits(1)
+    under_way.end(1, stage_s)
+    assert not under_way.awaits(1)
+    assert under_way.next_s() == math.inf
 
 
 def test_rates_are_max_min_fair():
