@@ -44,14 +44,16 @@ class LiveTimes:
 
 @dataclass(frozen=True, slots=True)
 class SharedRun:
-    """A live run on shared nodes: its topology, how tasks shared its nodes, its jobs, and how it went.
+    """A live run on shared nodes: its topology, how tasks shared its nodes, what it submitted, and how it went.
 
     `composition` is that of the run. Where Slurm chose the nodes, it is *normal*: Slurm takes the least loaded ones.
     """
 
+    manifest: Manifest
     topology: Topology
     sharing: TimeSharing
     composition: Composition
+    arrivals: list[Arrival]
     jobs: list[SharedNodeJob]
     live: LiveTimes
 
@@ -73,9 +75,17 @@ def shared_like_run(path: Path) -> SharedRun:
     interconnect = topology.interconnects.single_cluster
     if interconnect is None:
         raise InvalidInput(f"{path}: its topology {topology.name!r} states no interconnect, which shared nodes need.")
-    jobs = [_job(path, number, arrival, interconnect) for number, arrival in enumerate(arrivals_of(run), start=1)]
-    composition = _composition(run.manifest)
-    return SharedRun(topology, topology.time_sharing, composition, jobs, _live_times(path, run.jobs))
+    arrivals = arrivals_of(run)
+    jobs = [_job(path, number, arrival, interconnect) for number, arrival in enumerate(arrivals, start=1)]
+    return SharedRun(
+        run.manifest,
+        topology,
+        topology.time_sharing,
+        _composition(run.manifest),
+        arrivals,
+        jobs,
+        _live_times(path, run.jobs),
+    )
 
 
 def _composition(manifest: Manifest) -> Composition:

@@ -11,8 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
+from emulator.fidelity.background import BackgroundMeasures
 from emulator.fidelity.measures import RunMeasures
 from emulator.fidelity.verdict import Verdict, judge_run, judge_unfinished
 from emulator.model.job import JobState
@@ -49,6 +50,30 @@ class NamedJob(NamedTuple):
     arguments: str = ""
 
 
+class Ends(Protocol):
+    """What came of a simulation's jobs and background load: a `SimulationResult` that kept its jobs, for instance."""
+
+    @property
+    def finished(self) -> Sequence[FinishedJob]:
+        """The jobs that finished."""
+        ...
+
+    @property
+    def given_up(self) -> Sequence[GivenUpJob]:
+        """The jobs that were given up."""
+        ...
+
+    @property
+    def background(self) -> BackgroundMeasures | None:
+        """How a background load kept to its band; None without one."""
+        ...
+
+    @property
+    def background_changes(self) -> Sequence[BackgroundChange]:
+        """How it changed."""
+        ...
+
+
 @dataclass(frozen=True)
 class SimulatedRun:
     """A simulation that is to be recorded: what was simulated, and the result.
@@ -63,7 +88,7 @@ class SimulatedRun:
     queue: str
     seed: int
     jobs: Sequence[StreamJob]
-    result: SimulationResult
+    result: Ends
     workload: Mapping[str, Any] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
     named: Mapping[int, NamedJob] = field(default_factory=dict)
@@ -77,10 +102,11 @@ class SimulatedRun:
 
 def judged(jobs: int, result: SimulationResult) -> Verdict:
     """Judge a simulation of a number of `jobs` by the rule of live runs; there are no measurements to judge."""
-    finished = result.statistics.jobs_finished
-    measures = RunMeasures(
-        jobs_expected=jobs, jobs_failed=jobs - finished, jobs_cancelled=0, background=result.background
-    )
+    return _judged(jobs, result.statistics.jobs_finished, result.background)
+
+
+def _judged(jobs: int, finished: int, background: BackgroundMeasures | None) -> Verdict:
+    measures = RunMeasures(jobs_expected=jobs, jobs_failed=jobs - finished, jobs_cancelled=0, background=background)
     return judge_run(measures, [Verdict()] * finished)
 
 
@@ -90,7 +116,8 @@ def write_simulated_run(path: Path, run: SimulatedRun) -> None:
     Raises:
         InvalidInput: if `path` is taken.
     """
-    verdict, background = judged(len(run.jobs), run.result), run.result.background
+    background = run.result.background
+    verdict = _judged(len(run.jobs), len(run.result.finished), background)
     sources = run.workload.get("sources") or None
     policy = placement_policy(run.used_policy, sources)
     manifest = Manifest(

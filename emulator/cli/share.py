@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 DRAWN: Final = "drawn"
 NO_USERS: Final = "none"
 PERCENT: Final = 100.0
-_WITH_LIKE: Final = {"like", "jobs_out", "seed", "as_json"}
+_WITH_LIKE: Final = {"like", "jobs_out", "out", "seed", "as_json"}
 """The options that go with --like; the run says all else."""
 
 PolicyOption = Annotated[
@@ -59,6 +59,10 @@ ComponentsOption = Annotated[
 ]
 JobsOption = Annotated[int | None, typer.Option(help="Number of jobs of SIT and DIT.", show_default="90")]
 JobsOutOption = Annotated[Path | None, typer.Option(help="Where to write the outcome of each job (JSON lines).")]
+RunOutOption = Annotated[
+    Path | None,
+    typer.Option("--out", help="With --like: leave a run's directory here, new or empty, for `testbed compare`."),
+]
 LikeOption = Annotated[
     Path | None,
     typer.Option(
@@ -90,6 +94,7 @@ def share(
     jobs: JobsOption = None,
     jobs_out: JobsOutOption = None,
     like: LikeOption = None,
+    out: RunOutOption = None,
     seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:
@@ -101,35 +106,46 @@ def share(
         refused = given_options(context) - _WITH_LIKE
         if refused:
             raise InvalidInput(f"--like: the run says it all; leave out {', '.join(sorted(refused))}.")
-        _share_like(like, jobs_out, seed, as_json=as_json)
+        _share_like(like, jobs_out, out, seed, as_json=as_json)
         return
+    if out is not None:
+        raise InvalidInput("--out: goes with --like; --jobs-out writes a line for each job of any workload.")
     if workload is None:
         raise InvalidInput("State a workload: SIT, DIT or a list of jobs FILE.jsonl (or a live run with --like).")
     setting = _setting(topology, policy, rule, mpl, contract, local_users, seed)
     submitted = _jobs(workload, jobs, seed, interarrival_factor, estimate_factor, components)
-    row = _simulated(setting, submitted, jobs_out)
+    _, row = _simulated(setting, submitted, jobs_out)
     show_rows([row], as_json=as_json, title=f"{workload} under {setting.composition.name}, {setting.rule.name}")
 
 
-def _share_like(like: Path, jobs_out: Path | None, seed: int, *, as_json: bool) -> None:
+def _share_like(like: Path, jobs_out: Path | None, out: Path | None, seed: int, *, as_json: bool) -> None:
     """Simulate what a live run did under the node selection of its Slurm, and show both."""
     from emulator.campaigns.shared_like_run import shared_like_run
+    from emulator.campaigns.shared_simulated_run import write_shared_run
     from emulator.model.time_sharing.rules import rule_named
     from emulator.policies.nodes.limits import NodeLimits
     from emulator.policies.nodes.stated import stated_users
+    from emulator.runs.run_directory import check_free
     from emulator.simulator.time_shared.simulation import SharedSetting
 
+    if out is not None:
+        check_free(out)
     run = shared_like_run(like)
     composition, users = run.composition, stated_users(run.topology)
     limits, rule = NodeLimits(composition.most_jobs, run.sharing.contract), rule_named(run.sharing.rule)
     setting = SharedSetting(run.topology, users, composition, limits, rule, seed)
-    live, simulated = asdict(run.live), _simulated(setting, run.jobs, jobs_out)
+    result, simulated = _simulated(setting, run.jobs, jobs_out)
+    if out is not None:
+        write_shared_run(out, like, run, result, seed)
+    live = asdict(run.live)
     rows = [{"driver": "live", **live}, {"driver": "simulated", **{key: simulated[key] for key in live}}]
     show_rows(rows, as_json=as_json, title=f"{like.name} under {setting.composition.name}, {setting.rule.name}")
 
 
-def _simulated(setting: SharedSetting, jobs: list[SharedNodeJob], jobs_out: Path | None) -> dict[str, Any]:
-    """Simulate jobs, write their outcomes if a file is named, and return the row that describes the simulation."""
+def _simulated(
+    setting: SharedSetting, jobs: list[SharedNodeJob], jobs_out: Path | None
+) -> tuple[SharedResult, dict[str, Any]]:
+    """Simulate jobs, write their outcomes if a file is named, and return the result and the row that describes it."""
     compile_simulator()
     from emulator.simulator.time_shared.simulation import simulate_shared
 
@@ -138,7 +154,7 @@ def _simulated(setting: SharedSetting, jobs: list[SharedNodeJob], jobs_out: Path
     host_s = time.perf_counter() - began_s
     if jobs_out is not None:
         _write_outcomes(result, jobs_out)
-    return {**_row(result), "times_real_time": result.makespan_s / host_s}
+    return result, {**_row(result), "times_real_time": result.makespan_s / host_s}
 
 
 def _setting(

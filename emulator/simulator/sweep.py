@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 import logging
 import os
+import signal
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -81,17 +83,35 @@ class Workforce:
                 yield client
             return
         number = self.workers or len(os.sched_getaffinity(0))
-        with (
-            LocalCluster(  # type: ignore[no-untyped-call]
-                n_workers=number,
-                threads_per_worker=1,
-                processes=True,
-                dashboard_address="127.0.0.1:0",
-                silence_logs=logging.CRITICAL,
-            ) as cluster,
-            Client(cluster) as client,  # type: ignore[no-untyped-call]
-        ):
+        with ExitStack() as held:
+            with _deaf_to_interrupts():
+                cluster = held.enter_context(
+                    LocalCluster(  # type: ignore[no-untyped-call]
+                        n_workers=number,
+                        threads_per_worker=1,
+                        processes=True,
+                        dashboard_address="127.0.0.1:0",
+                        silence_logs=logging.CRITICAL,
+                    )
+                )
+                client = held.enter_context(Client(cluster))  # type: ignore[no-untyped-call]
             yield client
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Ignore interrupts for a moment; processes started meanwhile ignore them always.
+
+    A terminal sends Ctrl-C to all processes of a command. This one then ends its workers, which need not know why.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 class Sweep:

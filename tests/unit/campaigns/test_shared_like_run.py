@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from emulator.campaigns.shared_like_run import SharedRun, shared_like_run, steps_of_job
+from emulator.campaigns.shared_simulated_run import write_shared_run
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
 from emulator.model.job import JobSpecification
@@ -12,6 +13,8 @@ from emulator.model.project import PROJECT_ROOT
 from emulator.model.time_sharing.rules import rule_named
 from emulator.policies.nodes.limits import NodeLimits
 from emulator.policies.nodes.stated import stated_users
+from emulator.reports.compared_runs import compare
+from emulator.runs.run_directory import read_run
 from emulator.simulator.time_shared.simulation import SharedResult, SharedSetting, simulate_shared
 from workloads.campaign import campaign_named
 from workloads.parallel_programs import PROGRAMS, SIZES
@@ -69,6 +72,26 @@ def test_jobs_that_a_policy_placed_beside_local_users_do_so_too():
     assert result.execution_s == pytest.approx(run.live.execution_s, rel=0.07)
     assert result.makespan_s == pytest.approx(run.live.makespan_s, rel=0.1)
     assert result.latency_beside_s == pytest.approx(run.live.latency_beside_s, rel=0.25)
+
+
+def test_a_simulation_of_shared_nodes_is_compared_with_its_live_run_job_by_job(tmp_path):
+    like, out = RECORDED / "sit-dense-3dbf-light-30-jobs", tmp_path / "simulated"
+    run = shared_like_run(like)
+    limits, rule = NodeLimits(4, run.sharing.contract), rule_named(run.sharing.rule)
+    setting = SharedSetting(run.topology, stated_users(run.topology), run.composition, limits, rule, seed=5)
+    result = simulate_shared(setting, run.jobs)
+    write_shared_run(out, like, run, result, seed=5)
+    found = compare(read_run(like), read_run(out))
+    simulated = {(quantity.name, quantity.statistic): quantity.simulated for quantity in found.quantities}
+    assert simulated["execution", "mean"] == pytest.approx(result.execution_s)
+    assert simulated["wait", "mean"] == pytest.approx(result.wait_s)
+    assert simulated["makespan", ""] == pytest.approx(result.makespan_s)
+    assert [job.simulated.execution_time_s for job in found.jobs] == pytest.approx(
+        [job.execution_s for job in result.jobs]
+    )
+    assert found.simulated.manifest.simulated["like"] == like.name
+    with pytest.raises(InvalidInput, match="simulated"):
+        write_shared_run(out, like, run, result, seed=5)
 
 
 def test_a_run_whose_nodes_are_not_shared_is_refused():

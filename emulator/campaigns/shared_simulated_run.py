@@ -1,0 +1,86 @@
+"""A simulation of a live run on nodes that tasks share, as a run's directory: `testbed compare` takes both.
+
+A job claims its processors and starts when it is placed, since this simulation has no middleware.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from emulator.campaigns.shared_like_run import SharedRun
+from emulator.campaigns.simulated_run import NamedJob, SimulatedRun, write_simulated_run
+from emulator.fidelity.background import BackgroundMeasures
+from emulator.model.stream import StreamJob
+from emulator.model.topology import Topology
+from emulator.simulator.background import BackgroundChange
+from emulator.simulator.simulated_job import FinishedJob, GivenUpJob
+from emulator.simulator.time_shared.layout import first_nodes
+from emulator.simulator.time_shared.simulation import SharedJobOutcome, SharedResult
+
+PLACED_AT_ONCE: Final = 1
+"""The tries of a job: the simulation tells only when it was placed."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedEnds:
+    """The jobs of a simulation of shared nodes, all of which finish; there is no background load."""
+
+    finished: tuple[FinishedJob, ...]
+    given_up: tuple[GivenUpJob, ...] = ()
+    background: BackgroundMeasures | None = None
+    background_changes: tuple[BackgroundChange, ...] = ()
+
+
+def write_shared_run(path: Path, like: Path, run: SharedRun, result: SharedResult, seed: int) -> None:
+    """Write the directory of the simulation, with `seed`, of the live run in `like`.
+
+    Raises:
+        InvalidInput: if `path` is taken.
+    """
+    manifest = run.manifest
+    alone_s = {outcome.id: outcome.alone_s for outcome in result.jobs}
+    arrivals = list(enumerate(run.arrivals, start=1))
+    jobs = [
+        StreamJob(
+            number, arrival.arrival_s, alone_s[number], arrival.specification.request_in(run.topology), None,
+            arrival.specification.application,
+        )
+        for number, arrival in arrivals
+    ]  # fmt: skip
+    applications = {job.id: job.application for job in jobs}
+    ends = SharedEnds(tuple(_finished(outcome, run.topology, applications[outcome.id]) for outcome in result.jobs))
+    provenance = {
+        "like": like.resolve().name,
+        "composition": run.composition.name,
+        "rule": run.sharing.rule,
+        "seed_of_local_users": seed,
+    }
+    named = {
+        number: NamedJob(arrival.specification.name, json.dumps(arrival.specification.arguments))
+        for number, arrival in arrivals
+    }
+    simulated = SimulatedRun(
+        manifest.name, run.topology, manifest.policy, manifest.queue, manifest.seed, jobs, ends,
+        workload=manifest.workload, provenance=provenance, named=named,
+    )  # fmt: skip
+    write_simulated_run(path, simulated)
+
+
+def _finished(outcome: SharedJobOutcome, topology: Topology, application: str) -> FinishedJob:
+    tasks = Counter(_cluster_of(node, first_nodes(topology)) for node in outcome.nodes)
+    return FinishedJob(
+        outcome.id, outcome.arrival_s, placed_s=outcome.start_s, start_s=outcome.start_s, finish_s=outcome.finish_s,
+        service_s=outcome.alone_s, components=tuple(tasks.values()), clusters=tuple(tasks), queue=None,
+        application=application, tries=PLACED_AT_ONCE, claimed_s=outcome.start_s, claiming_tries=PLACED_AT_ONCE,
+        transfer_s=0.0, additional_s=0.0, released_s=outcome.finish_s,
+    )  # fmt: skip
+
+
+def _cluster_of(node: int, first: Sequence[int]) -> int:
+    """Return the cluster of a node, where `first` is the number of each cluster's first node."""
+    return max(cluster for cluster, number in enumerate(first) if number <= node)
