@@ -4,7 +4,8 @@ Execution times come from measured factors where they are given, else from the m
 remaining difference is then that of the schedulers. Everything else is read from the run's records. What other users
 did is repeated: their load, and the claims of jobs without files that failed because such users came first. Live a
 cluster takes a moment to release a job's processors, and a transfer to log in at its source and to check what came; so
-they do here.
+they do here: for as long as in the mean, or as drawn from what the run recorded. Draws show how much of a difference
+between a live run and its simulation is chance.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from emulator.campaigns.chance import Chance
 from emulator.campaigns.job_times import JobTimes, measured_times
 from emulator.campaigns.simulated_background import controlled_background
 from emulator.campaigns.simulated_run import NamedJob
@@ -50,11 +52,13 @@ AS_STATED: Final = "as the topology states"
 AS_RECORDED: Final = "the mean of the live run, whose topology states none"
 
 
-def like_run(path: Path, times: Times = Times.MODEL, factors: FactorTable | float | None = None) -> SimulatedWorkload:
+def like_run(
+    path: Path, times: Times = Times.MODEL, factors: FactorTable | float | None = None, draw: int | None = None
+) -> SimulatedWorkload:
     """Return what the live run in `path` did, ready to be simulated.
 
     With `factors` the time in one cluster is the model's, and the extension factors are these; for what a table lacks,
-    the model's. With `times` of the run, measured execution times go before both.
+    the model's. With `times` of the run, measured execution times go before both. `draw` is the seed of draws.
 
     Raises:
         InvalidInput: if there is no campaign's directory, it was cut short, or the times of its jobs are unknown.
@@ -71,8 +75,7 @@ def like_run(path: Path, times: Times = Times.MODEL, factors: FactorTable | floa
     files = {name: file for name, file in files.items() if name in names}
     background, background_from = _background(run, campaign)
     failed_claims = _failed_claims(run)
-    login_s, check_s = _around_transfers(run)
-    release_s = _release_s(run)
+    chance = Chance.of(run, draw)
     return SimulatedWorkload(
         run.manifest.name,
         [_job(number, arrival, topology, known) for number, arrival in enumerate(arrivals, start=1)],
@@ -87,8 +90,8 @@ def like_run(path: Path, times: Times = Times.MODEL, factors: FactorTable | floa
         background=background,
         claiming=campaign.claiming.divided(scale) if files or failed_claims else None,
         failed_claims=failed_claims,
-        transfers=Transfers.over(topology, login_s, check_s) if files else None,
-        release_s=release_s,
+        transfers=Transfers.over(topology, chance.logins_s, chance.checks_s) if files else None,
+        release_s=chance.releases_s,
         record=run.manifest.workload,
         seed=run.manifest.seed,
         sources=campaign.sources,
@@ -99,8 +102,8 @@ def like_run(path: Path, times: Times = Times.MODEL, factors: FactorTable | floa
             "middleware": AS_STATED if topology.middleware else AS_RECORDED,
             **({} if background is None else {"background": background_from}),
             **({"failed_claims": "as recorded"} if failed_claims else {}),
-            **({"login_s": login_s, "check_s": check_s} if files else {}),
-            "release_s": release_s,
+            **chance.record(files=bool(files)),
+            **({} if draw is None else {"draw": draw}),
         },
     )
 
@@ -177,39 +180,6 @@ def _failed_claims(run: RunRecords) -> dict[int, int]:
     }
 
 
-def _around_transfers(run: RunRecords) -> tuple[float, float]:
-    """Return what transfers took beside their bytes, in the mean: from placement to first byte, and from last to start.
-
-    The latter counts where the file came after the planned start, since other jobs start when they are planned to.
-    """
-    jobs = {job.job: job for job in run.jobs}
-    arrived_s: dict[int, float] = {}
-    logins_s: list[float] = []
-    for transfer in run.transfers:
-        job = jobs.get(transfer.job)
-        if job is not None and job.placed_s is not None:
-            logins_s.append(max(0.0, transfer.began_s - job.placed_s))
-            arrived_s[job.job] = max(transfer.arrived_s, arrived_s.get(job.job, transfer.arrived_s))
-    checks_s = [
-        max(0.0, started_s - came_s)
-        for job, came_s in ((jobs[number], came_s) for number, came_s in arrived_s.items())
-        if (started_s := job.started_s) is not None and came_s >= (job.planned_start_s or 0.0)
-    ]
-    return _mean_s(logins_s), _mean_s(checks_s)
-
-
-def _release_s(run: RunRecords) -> float:
-    """Return for how long after a job's end its processors were still held, in the mean."""
-    held_s = [
-        job.released_s - job.finished_s for job in run.jobs if job.released_s is not None and job.finished_s is not None
-    ]
-    return max(0.0, _mean_s(held_s))
-
-
-def _mean_s(times_s: Sequence[float]) -> float:
-    return statistics.fmean(times_s) if times_s else 0.0
-
-
 def _check_distinct(run: RunRecords, names: Sequence[str]) -> None:
     """Raise `InvalidInput` if two jobs have one name, since their measured times then cannot be told apart."""
     for name, times in Counter(names).items():
@@ -241,7 +211,7 @@ def _recorded_middleware(run: RunRecords) -> Middleware:
     overheads_s = [
         max(0.0, job.overhead_s - (job.estimated_transfer_s or 0.0)) for job in run.jobs if job.overhead_s is not None
     ]
-    return Middleware(base_s=_mean_s(overheads_s)) if overheads_s else NO_OVERHEAD
+    return Middleware(base_s=statistics.fmean(overheads_s)) if overheads_s else NO_OVERHEAD
 
 
 def _background(run: RunRecords, campaign: Campaign) -> tuple[OtherUsers | None, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -69,9 +69,9 @@ class SimulatedWorkload:
 
     `record` is what a manifest says of the workload: of a campaign everything that its file states. `claiming` is that
     of jobs with files, and of those in `failed_claims`, which says how many of a job's first claims fail. `transfers`
-    brings the files. Jobs hold their processors for `release_s` after their end. `seed` is that of the schedule, and
-    `sources` are the files of its policies; None leaves both to the options. `named` holds what the records say of each
-    job, and `provenance` what the manifest says of the simulation.
+    brings the files. Jobs hold their processors for `release_s`, or for such times in turn, after their end. `seed` is
+    that of the schedule, and `sources` are the files of its policies; None leaves both to the options. `named` holds
+    what the records say of each job, and `provenance` what the manifest says of the simulation.
     """
 
     name: str
@@ -88,7 +88,7 @@ class SimulatedWorkload:
     claiming: StatedClaiming | None = None
     failed_claims: Mapping[int, int] = field(default_factory=dict)
     transfers: Transfers | None = None
-    release_s: float = 0.0
+    release_s: float | Sequence[float] = 0.0
     remarks: tuple[Remark, ...] = field(default=())
     record: Mapping[str, Any] = field(default_factory=dict)
     seed: int | None = None

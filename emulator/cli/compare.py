@@ -21,6 +21,7 @@ from emulator.reports.comparison_tables import (
     placement_table,
     placements_in_words,
     quantity_table,
+    several_table,
     shown_jobs,
 )
 from emulator.reports.figures.drawing import write_figures
@@ -50,6 +51,8 @@ def compare_runs(
 ) -> None:
     """Compare a live run with simulations of the same schedule: times, utilization, and placements that differ.
 
+    With several simulations, the last table shows between which of their values those of the live run lie.
+
     Example: testbed compare runs/w1-live runs/w1-simulated --live runs/w1-live-2 --live runs/w1-live-3
     """
     first = read_run(live)
@@ -61,12 +64,14 @@ def compare_runs(
         say(f"Figures: {figures}", to_error=True)
     if as_json:
         print(json.dumps([comparison_object(comparison) for comparison in found], indent=2))
-    else:
-        for comparison, label in zip(found, labels[1:], strict=True):
-            _show(comparison, (labels[0], label), every_job=jobs)
+        return
+    for comparison, label in zip(found, labels[1:], strict=True):
+        _show(comparison, (labels[0], label), every_job=jobs, every_placement=len(found) == 1)
+    if len(found) > 1:
+        show_rows(several_table(found), as_json=False, title=f"{labels[0]} and {len(found)} runs")
 
 
-def _show(comparison: Comparison, labels: tuple[str, str], *, every_job: bool) -> None:
+def _show(comparison: Comparison, labels: tuple[str, str], *, every_job: bool, every_placement: bool) -> None:
     columns = columns_of(comparison, labels)
     show_rows(quantity_table(comparison, columns), as_json=False, title=" and ".join(labels))
     if left_out := left_out_in_words(comparison):
@@ -76,5 +81,5 @@ def _show(comparison: Comparison, labels: tuple[str, str], *, every_job: bool) -
         show_rows(shown_jobs(comparison), as_json=False, title=title)
     say(placements_in_words(comparison))
     different: Sequence[dict[str, str]] = placement_table(comparison, columns)
-    if different:
+    if different and every_placement:
         show_rows(different, as_json=False, title=f"Placements that differ, in the order of {labels[0]}")

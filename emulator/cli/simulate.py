@@ -11,7 +11,7 @@ import typer
 from emulator.cli.compiling import compile_simulator
 from emulator.cli.completion import policies, queues, runs, topologies, workloads
 from emulator.cli.matrix_options import given_options
-from emulator.cli.options import JsonOption, SeedOption
+from emulator.cli.options import JsonOption
 from emulator.cli.required_verdict import RequireOption, check_required
 from emulator.cli.simulation_options import (
     EstimateFactorOption,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from emulator.campaigns.simulated_workload import SimulatedWorkload, SimulationOptions
 
 LIKE_OPTIONS: Final = frozenset(
-    {"like", "times", "extension_factors", "grid", "estimate_factor", "warm_up"}
+    {"like", "times", "extension_factors", "grid", "estimate_factor", "warm_up", "seed"}
     | {"jobs_out", "out", "require", "as_json"}
 )
 """The options that mean something for a simulation like a run."""
@@ -81,6 +81,16 @@ TimesOption = Annotated[
 ]
 
 
+SeedOption = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        help="Seed of every random choice; with --like, of how long releases, logins and checks took, each in place of "
+        "its mean.",
+    ),
+]
+
+
 def register(app: typer.Typer) -> None:
     """Add the verb to `app`."""
     app.command("simulate")(simulate)
@@ -121,10 +131,12 @@ def simulate(
         check_policy_name(policy)
     if queue is not None:
         check_queue_name(queue)
+    draw = seed if "seed" in given_options(context) else None
     prepare = partial(
-        _prepared, workload, like, times, extension_factors, grid, topology=topology, clusters=clusters, policy=policy,
-        queue=queue, quota=quota, band=band, replicas=replicas, jobs=jobs, load=load, component_limit=component_limit,
-        warm_up_jobs=warm_up, seed=seed, middleware=middleware, estimate_factor=estimate_factor,
+        _prepared, workload, like, times, extension_factors, grid, draw, topology=topology, clusters=clusters,
+        policy=policy, queue=queue, quota=quota, band=band, replicas=replicas, jobs=jobs, load=load,
+        component_limit=component_limit, warm_up_jobs=warm_up, seed=seed, middleware=middleware,
+        estimate_factor=estimate_factor,
     )  # fmt: skip
     compile_simulator(prepare)
     from emulator.campaigns.simulated import simulate_prepared
@@ -154,6 +166,7 @@ def _prepared(
     times: Times | None,
     extension_factors: str | None,
     grid: int | None,
+    draw: int | None,
     **chosen: Any,
 ) -> tuple[SimulatedWorkload, SimulationOptions]:
     """Return what is to be simulated, and how.
@@ -170,4 +183,4 @@ def _prepared(
         return prepared(workload, options), options
     if like is None:
         raise InvalidInput("--like: name a live run's directory.")
-    return like_run(like, times or Times.MODEL, options.runtime), options
+    return like_run(like, times or Times.MODEL, options.runtime, draw), options

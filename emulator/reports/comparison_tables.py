@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import statistics
+from collections.abc import Sequence
 from typing import Any
 
 from emulator.model.counts import number_of
@@ -33,6 +35,27 @@ def quantity_table(comparison: Comparison, columns: tuple[str, str]) -> list[dic
         }
         for quantity in comparison.quantities
     ]
+
+
+def several_table(comparisons: Sequence[Comparison]) -> list[dict[str, str]]:
+    """Return a row per quantity of one live run and several others: their mean, least and most, and where it lies."""
+    by_key = [{(found.name, found.statistic): found for found in comparison.quantities} for comparison in comparisons]
+    shared = [key for key in by_key[0] if all(key in others for others in by_key)]
+    return [_several_row([others[key] for others in by_key]) for key in shared]
+
+
+def _several_row(several: Sequence[Quantity]) -> dict[str, str]:
+    first, values = several[0], [quantity.simulated for quantity in several]
+    mean = statistics.fmean(values)
+    return {
+        "quantity": f"{first.name} {first.statistic}".strip(),
+        "live": _number(first, first.live),
+        "mean of the others": _number(first, mean),
+        "error": f"{mean / first.live - 1:+.2%}" if first.live else "",
+        "least": _number(first, min(values)),
+        "most": _number(first, max(values)),
+        "live lies between": "yes" if min(values) <= first.live <= max(values) else "no",
+    }
 
 
 def job_table(comparison: Comparison) -> list[dict[str, Any]]:

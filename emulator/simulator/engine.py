@@ -102,7 +102,7 @@ class Engine:
         background: OtherUsers | None = None,
         claims: Claims | None = None,
         transfers: Transfers | None = None,
-        release_s: float = 0.0,
+        releases_s: Sequence[float] = (),
         together: int = 1,
         on_finished: Callable[[FinishedJob], None] | None = None,
         on_given_up: Callable[[GivenUpJob], None] | None = None,
@@ -125,7 +125,7 @@ class Engine:
         self._background = background
         self._claims = claims
         self._transfers = transfers
-        self._release_s: float = release_s
+        self._releases_s: list[float] = list(releases_s)
         self._together: int = together
         # Other users' jobs and promises change the idle processors without telling the index.
         indexed = len(free) >= INDEXED_FROM and background is None and claims is None
@@ -256,14 +256,17 @@ class Engine:
         number = self._observations.note_arrival(arrival_s)
         self._changed_s = arrival_s
         queue_index = NO_QUEUE if queue is None else queue
-        self._jobs[id] = SimulatedJob(number, id, arrival_s, coming.service_s, form, queue_index, coming.application)
+        job = SimulatedJob(number, id, arrival_s, coming.service_s, form, queue_index, coming.application)
+        if self._releases_s:
+            job.release_s = self._releases_s[id % len(self._releases_s)]
+        self._jobs[id] = job
         self._decide(Arrival(WaitingJob(id, form.request, queue)), arrival_s)
 
     def _depart(self) -> None:
         now_s, _, job = heappop(self._running)
         placement = job.placement
         finish_s = job.finish_s
-        if placement is None or now_s != finish_s + self._release_s:
+        if placement is None or now_s != finish_s + job.release_s:
             if placement is not None and self._claims is not None and self._claims.awaits(job.id):
                 self._claim(self._claims, job, placement, now_s)
             return
@@ -384,7 +387,7 @@ class Engine:
     def _begin(self, job: SimulatedJob, placement: Placement, start_s: float) -> None:
         job.start_s = start_s
         job.finish_s = start_s + job.execution_s
-        heappush(self._running, (job.finish_s + self._release_s, job.sequence, job))
+        heappush(self._running, (job.finish_s + job.release_s, job.sequence, job))
         if self._shared is not None:
             self._shared.begin(job.id, job.application, self._as_run(job, placement), job.service_s, start_s)
             self._move_ends()
@@ -448,7 +451,7 @@ class Engine:
             job = self._jobs[job_id]
             if finish_s != job.finish_s:
                 job.finish_s = finish_s
-                heappush(self._running, (finish_s + self._release_s, job.sequence, job))
+                heappush(self._running, (finish_s + job.release_s, job.sequence, job))
 
     def _note_running(self, job: SimulatedJob, placement: Placement, start_s: float) -> None:
         surroundings = self._surroundings
@@ -469,7 +472,7 @@ class Engine:
         observations.waiting_at_last_arrival = self._waiting()
         for end_s, _, job in self._running:
             finish_s = job.finish_s
-            if job.placement is None or end_s != finish_s + self._release_s or job.start_s >= time_s:
+            if job.placement is None or end_s != finish_s + job.release_s or job.start_s >= time_s:
                 continue
             execution_s = finish_s - job.start_s
             net_share = 1.0 if execution_s <= 0.0 else job.service_s / execution_s

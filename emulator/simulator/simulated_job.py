@@ -19,7 +19,7 @@ NEVER: Final = math.inf
 @mypyc_attr(acyclic=True, free_list_len=1)
 @final
 class SimulatedJob:
-    """A job between its arrival and its departure."""
+    """A job between its arrival and its departure; it holds its processors for `release_s` after its end."""
 
     __slots__ = (
         "additional_s",
@@ -35,6 +35,7 @@ class SimulatedJob:
         "placed_s",
         "placement",
         "queue",
+        "release_s",
         "sequence",
         "service_s",
         "start_s",
@@ -58,6 +59,7 @@ class SimulatedJob:
         self.claiming_tries: int = 1
         self.additional_s: float = 0.0
         self.execution_s: float = 0.0
+        self.release_s: float = 0.0
         self.start_s: float = 0.0
         self.finish_s: float = NEVER
         self.placement: Placement | None = None

@@ -101,7 +101,7 @@ def simulate(
     claiming: StatedClaiming | None = None,
     failed_claims: Mapping[int, int] | None = None,
     transfers: Transfers | None = None,
-    release_s: float = 0.0,
+    release_s: float | Sequence[float] = 0.0,
     quota: float | None = None,
     surroundings: Surroundings | None = None,
     log: Log | None = None,
@@ -128,7 +128,8 @@ def simulate(
         claiming: how a job whose file is under way claims its processors; by default it holds them from its placement.
         failed_claims: by a job's number, how many of its first claims fail whatever is idle; needs `claiming`.
         transfers: the transfers of input files over shared links; by default each takes as long as it was estimated.
-        release_s: for how long after its end a job still holds its processors; not at all by default.
+        release_s: for how long after its end a job still holds its processors, or such times, which jobs have in turn;
+            not at all by default.
         quota: share of each cluster that jobs may occupy, above 0 and at most 1; the whole cluster by default.
         surroundings: files, bandwidths and history for policies that need them.
         log: a function called with every decision.
@@ -150,7 +151,7 @@ def simulate(
         discipline_generator(seed), preparation=_preparation(middleware), shared=models.shared, of_jobs=models.of_jobs,
         surroundings=surroundings, occupied=occupied, background=background,
         claims=None if claiming is None else Claims(claiming, len(processors), failed_claims),
-        transfers=transfers, release_s=release_s, together=together,
+        transfers=transfers, releases_s=_releases(release_s), together=together,
         on_finished=_finished_observer(kept if keep_jobs else None, on_finished),
         on_given_up=given_up.append if keep_jobs else None, log=log,
     )  # fmt: skip
@@ -216,6 +217,12 @@ def _policy(policy: str | PlacementPolicy | None, queue: object, quota: float | 
 
 def _discipline(queue: str | Callable[[], QueueDiscipline], scanning: Scanning) -> QueueDiscipline:
     return discipline_scanned(queue, scanning) if isinstance(queue, str) else queue()
+
+
+def _releases(release_s: float | Sequence[float]) -> Sequence[float]:
+    if isinstance(release_s, int | float):
+        return (float(release_s),) if release_s else ()
+    return release_s
 
 
 def _preparation(middleware: Middleware | None) -> Preparation | None:

@@ -12,6 +12,7 @@ they do not slow transfers down.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -29,20 +30,32 @@ NEVER: Final = math.inf
 
 
 class Transfer:
-    """A transfer of `size_bytes` for a job from `began_s` on; `left_bytes` were left at the last change of its rate."""
+    """A transfer of `size_bytes` for a job from `began_s` on; a check of the file takes `check_s` after it.
+
+    `left_bytes` were left at the last change of its rate.
+    """
 
     __slots__ = (
-        "began_s", "ends_s", "job", "left_bytes", "looked_s", "rate_bytes_per_s", "size_bytes", "source", "target",
+        "began_s", "check_s", "ends_s", "job", "left_bytes", "looked_s", "rate_bytes_per_s", "size_bytes", "source",
+        "target",
     )  # fmt: skip
 
-    def __init__(self, job: int, source: int, target: int, size_bytes: float, began_s: float) -> None:
+    def __init__(
+        self, job: int, source: int, target: int, size_bytes: float, began_s: float, check_s: float = 0.0
+    ) -> None:
         self.job = job
         self.source = source
         self.target = target
         self.size_bytes = self.left_bytes = size_bytes
         self.began_s = self.looked_s = began_s
+        self.check_s = check_s
         self.rate_bytes_per_s: float = 0.0
         self.ends_s: float = NEVER
+
+    @property
+    def usable_s(self) -> float:
+        """The timestamp from which on the file can be used."""
+        return self.ends_s + self.check_s
 
     def go_on(self, rate_bytes_per_s: float, time_s: float) -> None:
         """Go on at another rate from `time_s` on; the end stays exact while the rate does not change."""
@@ -57,8 +70,8 @@ class Transfer:
 class Transfers:
     """The transfers under way between clusters whose access links carry `up` and `down` bytes of files per second.
 
-    `stated` are the rates that are forecast for a path before its first transfer. The first byte leaves `login_s` after
-    a job's placement, and a file can be used `check_s` after its last byte came.
+    `stated` are the rates that are forecast for a path before its first transfer. Transfers have `logins_s` in
+    turn from the job's placement to the first byte, and `checks_s` from the last byte until the file can be used.
 
     Raises:
         InvalidInput: if there are not as many uplinks as downlinks, or a rate is not positive and finite.
@@ -69,8 +82,8 @@ class Transfers:
         up: Sequence[float],
         down: Sequence[float],
         stated: Mapping[tuple[int, int], float],
-        login_s: float = 0.0,
-        check_s: float = 0.0,
+        logins_s: Sequence[float] = (0.0,),
+        checks_s: Sequence[float] = (0.0,),
     ) -> None:
         if len(up) != len(down) or not all(0.0 < rate < math.inf for rate in (*up, *down)):
             raise InvalidInput(f"transfers: each cluster needs a positive rate up and down, not {up} and {down}.")
@@ -79,8 +92,8 @@ class Transfers:
             **{("down", cluster): rate for cluster, rate in enumerate(down)},
         }
         self._forecasts = BandwidthForecast(len(up), stated)
-        self._login_s = login_s
-        self._check_s = check_s
+        self._logins_s = itertools.cycle(logins_s)
+        self._checks_s = itertools.cycle(checks_s)
         self._logging_in: list[Transfer] = []
         self._under_way: list[Transfer] = []
         self._being_checked: list[Transfer] = []
@@ -88,7 +101,9 @@ class Transfers:
         """The transfers that have ended, in order."""
 
     @classmethod
-    def over(cls, topology: Topology, login_s: float = 0.0, check_s: float = 0.0) -> Transfers:
+    def over(
+        cls, topology: Topology, logins_s: Sequence[float] = (0.0,), checks_s: Sequence[float] = (0.0,)
+    ) -> Transfers:
         """Return the transfers over the access links of `topology`; none is under way.
 
         Nothing is known of a real cluster's links; theirs are assumed as the forecasts assume them.
@@ -98,16 +113,18 @@ class Transfers:
         down = [
             ASSUMED_BYTES_PER_S if link is None else rate_bytes_per_s(link.down_mbit) * FILE_SHARE for link in links
         ]
-        return cls(up, down, stated_bytes_per_s(topology), login_s, check_s)
+        return cls(up, down, stated_bytes_per_s(topology), logins_s, checks_s)
 
     def begin(self, job: int, file: FileState, placement: Placement, time_s: float) -> None:
         """Begin the transfers of the input file of a job that was placed at `time_s`."""
         clusters = [component.cluster for component in placement.components]
         sources = dict(zip(clusters, placement.file_sites, strict=True))
         missing = [(source, target) for target, source in sources.items() if target not in file.sites]
-        began_s = time_s + self._login_s
-        self._logging_in += [Transfer(job, source, target, file.size_bytes, began_s) for source, target in missing]
-        if missing and began_s <= time_s:
+        for source, target in missing:
+            began_s = time_s + next(self._logins_s)
+            transfer = Transfer(job, source, target, file.size_bytes, began_s, next(self._checks_s))
+            self._logging_in.append(transfer)
+        if missing:
             self._let_begin(time_s)
 
     def end(self, job: int, time_s: float) -> None:
@@ -129,7 +146,7 @@ class Transfers:
         return min(
             min([transfer.began_s for transfer in self._logging_in], default=NEVER),
             min([transfer.ends_s for transfer in self._under_way], default=NEVER),
-            min([transfer.ends_s + self._check_s for transfer in self._being_checked], default=NEVER),
+            min([transfer.usable_s for transfer in self._being_checked], default=NEVER),
         )
 
     def advance(self, time_s: float) -> list[int]:
@@ -143,7 +160,7 @@ class Transfers:
                 self._forecasts.learn(transfer.source, transfer.target, measured)
         self._let_begin(time_s)
         self._being_checked += ended
-        checked = [transfer for transfer in self._being_checked if transfer.ends_s + self._check_s <= time_s]
+        checked = [transfer for transfer in self._being_checked if transfer.usable_s <= time_s]
         self._being_checked = [transfer for transfer in self._being_checked if transfer not in checked]
         return [job for job in dict.fromkeys(transfer.job for transfer in checked) if not self.awaits(job)]
 

@@ -44,9 +44,9 @@ def changed(path: Path, **changes: Any) -> None:
     replace_manifest(path, read_manifest(path).model_copy(update=changes))
 
 
-def again(live: Path, out: Path, times: Times = Times.MODEL, factors: Any = None) -> Any:
+def again(live: Path, out: Path, times: Times = Times.MODEL, factors: Any = None, draw: int | None = None) -> Any:
     """Simulate what the run did; the comparison of both."""
-    simulate_prepared(like_run(live, times, factors), SimulationOptions(), out=out)
+    simulate_prepared(like_run(live, times, factors, draw), SimulationOptions(), out=out)
     return compare(read_run(live), read_run(out))
 
 
@@ -98,6 +98,24 @@ def test_processors_are_held_after_the_end_for_as_long_as_they_were_live(tmp_pat
     assert found.manifest.simulated["release_s"] == pytest.approx(2.0)
     assert all(job.released_s - job.finished_s == pytest.approx(2.0) for job in found.jobs)
     assert all(part.released_s == found.jobs[part.job - 1].released_s for part in found.components)
+
+
+def test_releases_are_drawn_from_what_the_run_recorded(tmp_path):
+    live = live_run(tmp_path / "live", policy="wf", jobs=15)
+    rows = list(read_rows(live, JobRow))
+    held_s = {row.job: 1.0 + row.job % 3 for row in rows}
+    changed_rows = [row.model_copy(update={"released_s": row.finished_s + held_s[row.job]}) for row in rows]
+    replace_rows(live, JobRow, changed_rows)
+
+    def drawn(draw: int | None) -> list[float]:
+        out = tmp_path / f"again-{draw}-{len(list(tmp_path.iterdir()))}"
+        found = again(live, out, draw=draw).simulated
+        assert found.manifest.simulated.get("draw") == draw
+        return [round(job.released_s - job.finished_s, 6) for job in found.jobs]
+
+    assert set(drawn(None)) == {2.0}
+    assert set(drawn(1)) == {1.0, 2.0, 3.0}
+    assert drawn(2) != drawn(1)
 
 
 def test_a_transfer_logs_in_and_is_checked_for_as_long_as_it_was_live(tmp_path):

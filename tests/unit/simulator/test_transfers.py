@@ -28,7 +28,7 @@ CLUSTERS = 4
 STATED = {(source, target): RATE for source in range(CLUSTERS) for target in range(CLUSTERS)}
 
 
-def transfers(up=(RATE,) * CLUSTERS, down=(RATE,) * CLUSTERS, **around_s: float) -> Transfers:
+def transfers(up=(RATE,) * CLUSTERS, down=(RATE,) * CLUSTERS, **around_s) -> Transfers:
     return Transfers(up, down, STATED, **around_s)
 
 
@@ -73,7 +73,7 @@ def test_a_job_waits_for_the_last_of_its_clusters_and_those_with_a_replica_need_
 
 
 def test_a_login_comes_before_the_first_byte_and_a_check_after_the_last_and_neither_uses_the_links():
-    under_way = transfers(login_s=4.0, check_s=3.0)
+    under_way = transfers(logins_s=(4.0,), checks_s=(3.0,))
     begin(under_way, 1, 0, 2)
     begin(under_way, 2, 1, 2, time_s=10.0)
     # The first has the link from 4 s to 14 s, and the second logs in meanwhile.
@@ -82,9 +82,16 @@ def test_a_login_comes_before_the_first_byte_and_a_check_after_the_last_and_neit
     assert under_way.bytes_per_s()[0, 2] == RATE
 
 
+def test_transfers_have_the_given_logins_and_checks_in_turn():
+    under_way = transfers(logins_s=(1.0, 2.0), checks_s=(0.0, 5.0))
+    for job, target in enumerate((1, 2, 3), start=1):
+        begin(under_way, job, job - 1, target, time_s=100.0 * job)
+    assert ends(under_way) == {1: 111.0, 2: 217.0, 3: 311.0}
+
+
 @pytest.mark.parametrize("stage_s", [2.0, 8.0, 15.0])
 def test_a_job_that_ends_during_its_login_its_transfer_or_its_check_awaits_nothing(stage_s):
-    under_way = transfers(login_s=4.0, check_s=3.0)
+    under_way = transfers(logins_s=(4.0,), checks_s=(3.0,))
     begin(under_way, 1, 0, 2)
     while under_way.next_s() <= stage_s:
         under_way.advance(under_way.next_s())
