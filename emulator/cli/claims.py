@@ -43,7 +43,9 @@ def claims(
     out: Annotated[Path | None, typer.Option(help="Directory of the simulations; one used before is resumed.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Decide the published claims C29 to C40 by runs of W1, W2, W30 and W50, part by part.
+    """Decide the published claims C29 to C48 by runs of the published campaigns, part by part.
+
+    C29 to C40 are about W1, W2, W30 and W50, and C41 to C48 about SIT and DIT.
 
     Example: testbed claims runs/w1-* runs/w2-* --simulate 30
     """

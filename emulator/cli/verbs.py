@@ -66,7 +66,7 @@ VERBS: Final = {
         "Compare a live run with simulations of the same schedule: times, utilization, and placements that differ.",
         "sim",
     ),
-    "claims": Verb("Decide the published claims C29 to C40 by runs of W1, W2, W30 and W50, part by part.", "sim"),
+    "claims": Verb("Decide the published claims C29 to C48 by runs of the published campaigns, part by part.", "sim"),
     "page": Verb("Open a page in your browser: a running testbed as it works, or a recorded run at any speed.", "live"),
     "watch": Verb(
         "Watch a running testbed in the terminal: clusters, queue, jobs and verdict lights; q quits.", "live"

@@ -1,4 +1,4 @@
-"""Claims C29 to C40, of the papers on campaigns, decided by recorded runs.
+"""Claims C29 to C48, of the papers on campaigns and on non-dedicated clusters, decided by recorded runs.
 
 Live and simulated runs are never mixed: each claim is decided once for each kind of run.
 """
@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from emulator.model.cell_rows import ExtensionFactorRow
 from emulator.model.errors import InvalidInput
-from emulator.model.records import RunKind
+from emulator.model.records import Manifest, RunKind
 from emulator.runs.timelines import Timelines
 from emulator.studies.campaign_runs import CampaignRun
 from emulator.studies.claims import DecidedClaim, decide
 from emulator.studies.file_claims import W30, W50, file_claims
+from emulator.studies.live_shared_claims import cell_of, live_shared_claims
 from emulator.studies.placement_claims import W1, W2, placement_claims
+from emulator.studies.statements import Claim
 
 PUBLISHED: Final = frozenset((W1, W2, W30, W50))
 """The campaigns that the claims are about, by their names."""
@@ -37,9 +40,17 @@ def decided_claims(timelines: Iterable[Timelines]) -> list[DecidedClaim]:
     kinds = list(dict.fromkeys(run.manifest.kind for run in runs))
     for kind in [kind for kind in kinds if kind is not RunKind.MEASUREMENT] or kinds[:1]:
         of_kind = [run for run in runs if run.manifest.kind is kind]
-        found = (*placement_claims(of_kind, factors), *file_claims(of_kind))
+        found = _claims(of_kind, factors)
         decided += [decide(claim, at=kind.value) for claim in found]
     return sorted(decided, key=lambda claim: claim.claim.id)
+
+
+def _claims(runs: Sequence[CampaignRun], factors: Sequence[ExtensionFactorRow]) -> tuple[Claim, ...]:
+    """Return the claims stated on `runs`: without those on campaigns if only shared nodes are about."""
+    shared = live_shared_claims(runs)
+    if shared and not any(run.campaign in PUBLISHED for run in runs):
+        return shared
+    return (*placement_claims(runs, factors), *file_claims(runs), *shared)
 
 
 def unlike_runs(runs: Sequence[CampaignRun]) -> str | None:
@@ -47,18 +58,22 @@ def unlike_runs(runs: Sequence[CampaignRun]) -> str | None:
     seen: dict[tuple[object, ...], tuple[CampaignRun, object]] = {}
     for run in runs:
         manifest = run.manifest
-        if run.campaign not in PUBLISHED:
+        cell = cell_of(run)
+        if run.campaign not in PUBLISHED and cell is None:
             continue
         kind, band = manifest.kind, run.band
         is_further = run.is_heavy and run.campaign in (W30, W50)
         held = "none" if band is None else f"{band[0]:.0%} to {band[1]:.0%}"
         settings: dict[tuple[object, ...], object] = {
             (kind, "time scale"): f"{manifest.time_scale:g}",
-            (kind, run.campaign, "queue"): manifest.queue,
-            (kind, run.campaign, "topology"): manifest.topology.name,
             (kind, run.campaign, "number of jobs"): manifest.jobs,
-            **({} if is_further else {(kind, run.campaign, "background load"): held}),
+            (kind, run.campaign, "interarrival time"): _mean_interarrival(manifest),
         }
+        if cell is None:
+            settings[kind, run.campaign, "queue"] = manifest.queue
+            settings[kind, run.campaign, "topology"] = manifest.topology.name
+            if not is_further:
+                settings[kind, run.campaign, "background load"] = held
         for setting, value in settings.items():
             first, expected = seen.setdefault(setting, (run, value))
             if value != expected:
@@ -69,17 +84,24 @@ def unlike_runs(runs: Sequence[CampaignRun]) -> str | None:
     return None
 
 
+def _mean_interarrival(manifest: Manifest) -> str:
+    interarrival = manifest.workload.get("interarrival")
+    mean_s = interarrival.get("mean_s") if isinstance(interarrival, dict) else None
+    return "unknown" if mean_s is None else f"{mean_s:g} s"
+
+
 def repeated_case(runs: Sequence[CampaignRun]) -> str | None:
     """Return a sentence about two runs that are of one case of a published campaign and one seed; None without any."""
     seen: dict[tuple[object, ...], CampaignRun] = {}
     for run in runs:
         kind = run.manifest.kind
-        case = (kind, run.campaign, run.policy, run.replicas, run.band, run.seed)
+        cell = cell_of(run)
+        case = (kind, cell or (run.campaign, run.policy, run.replicas, run.band), run.seed)
         if case in seen:
             return (
                 f"{run.path}: is a run of the same campaign, policy and seed as "
                 f"{seen[case].path}: give one of them, or runs of other seeds."
             )
-        if run.campaign in PUBLISHED:
+        if run.campaign in PUBLISHED or cell is not None:
             seen[case] = run
     return None

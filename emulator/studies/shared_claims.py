@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from emulator.fidelity.intervals import mean
+from emulator.fidelity.intervals import Estimate, mean
 from emulator.policies.nodes.compositions import COMPOSITIONS
 from emulator.simulator.sweep import Outcome
 from emulator.studies.shared_cases import MOST_BESIDE, latency_key
@@ -51,23 +51,33 @@ def linux(workload: str, composition: str) -> WorkloadQueue:
 
 
 def shared_claims() -> Iterator[Claim]:
-    """State C41 to C47; C48 needs what was simulated (`latency_claim`)."""
+    """State C41 to C47; C48 needs what was simulated or measured (`latency_claim`)."""
     yield from _execution_claims()
     yield from _turnaround_claims()
     yield from _makespan_claims()
 
 
-def latency_claim(outcomes: Mapping[WorkloadQueue, Sequence[Outcome]]) -> Claim:
+def simulated_latency_claim(outcomes: Mapping[WorkloadQueue, Sequence[Outcome]]) -> Claim:
     """State C48 on simulated outcomes; a part is open if too few replications had bursts beside that number."""
+    latencies: dict[int, Estimate] = {}
+    for beside in range(1, MOST_BESIDE + 1):
+        found = [outcome[latency_key(beside)] for outcome in outcomes.get(LATENCY_CELL, ())]
+        values = [value for value in found if value is not None]
+        if len(values) > 1:
+            latencies[beside] = mean(values)
+    return latency_claim(latencies, "fewer than two replications had such bursts")
+
+
+def latency_claim(latencies: Mapping[int, Estimate], too_few: str) -> Claim:
+    """State C48 on mean delays of bursts, by the number of parallel tasks beside them; what is not there is open."""
     parts: list[ValuePart | OpenPart] = []
     for beside in range(1, MOST_BESIDE + 1):
         says = f"latency beside {beside} < {LATENCY_BELOW_S:g} s (3dbf-light/ccs, sit)"
-        found = [outcome[latency_key(beside)] for outcome in outcomes.get(LATENCY_CELL, ())]
-        values = [value for value in found if value is not None]
-        if len(values) < 2:
-            parts.append(OpenPart(says, "fewer than two replications had such bursts"))
+        latency = latencies.get(beside)
+        if latency is None:
+            parts.append(OpenPart(says, too_few))
         else:
-            parts.append(ValuePart(says, mean(values), Range(low=-1.0, high=LATENCY_BELOW_S)))
+            parts.append(ValuePart(says, latency, Range(low=-1.0, high=LATENCY_BELOW_S)))
     return Claim("C48", "3D Fig. 10", "SIT, 3DBF-Light: CCS keeps latency below 400 ms at MPL 1 to 4.", tuple(parts))
 
 

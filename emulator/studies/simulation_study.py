@@ -25,7 +25,7 @@ from emulator.studies.shared_cases import (
     interarrival_text,
     shared_case,
 )
-from emulator.studies.shared_claims import latency_claim
+from emulator.studies.shared_claims import simulated_latency_claim
 from emulator.studies.statements import Claim, ComparedCase, Quantity, WorkloadQueue
 
 LOAD_SHARES: Final = (0.85, 0.97, 1.03, 1.06)
@@ -194,7 +194,7 @@ def _conduct_shared(study: Study, scale: Scale, sweep: Sweep) -> StudyResult:
     decided: list[DecidedClaim] = []
     for factor in INTERARRIVAL_FACTORS:
         found = {cell: outcomes[*cell, factor] for cell in study.cells}
-        claims = (*claims_about(study.name), latency_claim(found))
+        claims = (*claims_about(study.name), simulated_latency_claim(found))
         decided += [_decided(claim, interarrival_text(factor), found) for claim in claims]
     decided.sort(key=lambda each: int(each.claim.id[1:]))
     return StudyResult(study, scale, interarrival_text(INTERARRIVAL_FACTORS[0]), tuple(rows), tuple(decided))

@@ -23,7 +23,7 @@ from emulator.studies.shared_cases import (
     latency_key,
     shared_case,
 )
-from emulator.studies.shared_claims import LATENCY_CELL, latency_claim, shared_claims
+from emulator.studies.shared_claims import LATENCY_CELL, shared_claims, simulated_latency_claim
 from emulator.studies.simulation_study import Scale, conduct, scale_of
 from emulator.studies.statements import RatioPart
 
@@ -118,7 +118,7 @@ def outcomes(latency_s: float | None) -> dict[tuple[str, str], list[Outcome]]:
     ],
 )
 def test_latency_is_decided_at_each_level(latency_s: float | None, verdict: ClaimOutcome) -> None:
-    decided = decide(latency_claim(outcomes(latency_s)))
+    decided = decide(simulated_latency_claim(outcomes(latency_s)))
     assert [part.verdict for part in decided.decisions] == [verdict] * 4
 
 

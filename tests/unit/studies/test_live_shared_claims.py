@@ -1,0 +1,101 @@
+"""C41 to C48 by recorded runs on shared nodes: SIT under two compositions, made from one recorded live run."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from emulator.model.errors import InvalidInput
+from emulator.model.project import PROJECT_ROOT
+from emulator.model.records import JobRow
+from emulator.runs.run_directory import read_manifest, read_rows, replace_manifest, replace_rows
+from emulator.runs.timelines import read_timelines
+from emulator.studies.campaign_claims import decided_claims
+from emulator.studies.claims import ClaimOutcome, Decision
+
+RECORDED = PROJECT_ROOT / "docs/results/shared-nodes/sit-dense-3dbf-light-30-jobs"
+CLAIMS = [f"C{number}" for number in range(41, 49)]
+
+
+def run_of(
+    path: Path, policy: str, queue: str, *, name: str = "sit", slower: float = 1.0, seed: int = 1, mean_s: float = 50.4
+) -> Path:
+    """Write a run whose jobs take `slower` times as long from their submission on as the recorded ones."""
+    shutil.copytree(RECORDED, path)
+    manifest = read_manifest(path)
+    workload = manifest.workload | {"interarrival": {"distribution": "exponential", "mean_s": mean_s}}
+    changes = {"name": name, "policy": policy, "queue": queue, "seed": seed, "workload": workload}
+    replace_manifest(path, manifest.model_copy(update=changes))
+    rows = [
+        row.model_copy(
+            update={
+                "finished_s": row.submitted_s + slower * (row.finished_s - row.submitted_s),
+                "response_time_s": slower * row.response_time_s,
+                "execution_time_s": slower * row.execution_time_s,
+            }
+        )
+        for row in read_rows(path, JobRow)
+    ]
+    replace_rows(path, JobRow, rows)
+    return path
+
+
+def decided(*paths: Path) -> dict[str, Decision]:
+    """Return the decisions on all parts, by what they say."""
+    claims = decided_claims(read_timelines(path) for path in paths)
+    assert [claim.claim.id for claim in claims] == CLAIMS
+    return {decision.says: decision for claim in claims for decision in claim.decisions}
+
+
+def test_claims_on_shared_nodes_are_decided_by_live_runs_of_their_cells(tmp_path):
+    basic = run_of(tmp_path / "basic", "normal-alone", "just-first", slower=1.5)
+    light = run_of(tmp_path / "light", "uniform-light", "backfill")
+    found = decided(basic, light)
+    part = found["turnaround: 3dbf-light/ccs < basic/ccs (sit)"]
+    assert part.value == pytest.approx(1 / 1.5)
+    assert part.verdict is ClaimOutcome.SHOWN
+    open_part = found["turnaround: normal/ccs < basic/ccs (sit): no run of sit under normal/ccs is given"]
+    assert open_part.verdict is ClaimOutcome.UNDECIDED
+
+
+def test_one_makespan_decides_nothing_and_those_of_two_seeds_do(tmp_path):
+    says = "makespan: 3dbf-light/ccs is 35% below basic/ccs (sit)"
+    paths = [
+        run_of(tmp_path / f"{policy}-{seed}", policy, queue, slower=slower, seed=seed)
+        for policy, queue, slower in (("normal-alone", "just-first", 1.5), ("uniform-light", "backfill", 1.0))
+        for seed in (1, 2)
+    ]
+    alone = decided(paths[0], paths[2])[says]
+    assert (alone.low, alone.verdict) == (None, ClaimOutcome.UNDECIDED)
+    both = decided(*paths)[says]
+    assert both.value == pytest.approx(alone.value)
+    assert both.low == pytest.approx(both.value)
+
+
+def test_latency_under_ccs_is_that_of_the_recorded_bursts(tmp_path):
+    found = decided(run_of(tmp_path / "light", "uniform-light", "backfill"))
+    part = found["latency beside 1 < 0.4 s (3dbf-light/ccs, sit)"]
+    assert part.verdict is ClaimOutcome.SHOWN
+    assert part.low < part.value < part.high < 0.4
+
+
+def test_runs_of_other_workloads_are_of_no_cell(tmp_path):
+    other = run_of(tmp_path / "other", "uniform-light", "backfill", name="mine")
+    claims = decided_claims([read_timelines(other)])
+    assert not {claim.claim.id for claim in claims} & set(CLAIMS)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"seed": 1}, "light: is a run of the same campaign, policy and seed as"),
+        ({"seed": 2, "mean_s": 12.6}, "light: has interarrival time 12.6 s, and .*basic has 50.4 s"),
+    ],
+)
+def test_a_run_that_counts_twice_or_of_another_load_is_refused(tmp_path, changes, sentence):
+    basic = run_of(tmp_path / "basic", "uniform-light", "backfill")
+    light = run_of(tmp_path / "light", "uniform-light", "backfill", **changes)
+    with pytest.raises(InvalidInput, match=sentence):
+        decided_claims(read_timelines(path) for path in (basic, light))
