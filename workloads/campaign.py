@@ -5,6 +5,7 @@ A `Campaign` is read from YAML (``workloads/campaigns/*.yaml``, or a user's file
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -150,6 +151,19 @@ class Campaign(StatedScheduling):
             return self.model_copy(update={"background": None})
         stated = {} if self.background is None else self.background.model_dump(exclude_unset=True)
         return self.changed(background={**stated, "band": parse_band(band)})
+
+    def spaced(self, factor: float | None) -> Campaign:
+        """Return this campaign with its mean interarrival time multiplied by `factor`.
+
+        Raises:
+            InvalidInput: if it is not positive and finite.
+        """
+        if factor is None:
+            return self
+        if not 0.0 < factor < math.inf:
+            raise InvalidInput(f"--interarrival-factor: must be positive and finite, not {factor:g}.")
+        mean_s = self.interarrival.mean_s * factor
+        return self.changed(interarrival={**self.interarrival.model_dump(), "mean_s": mean_s})
 
     def replicated(self, replicas: int | None) -> Campaign:
         """Return this campaign with that many replicas of every input file, at different sites.

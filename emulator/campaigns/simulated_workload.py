@@ -41,7 +41,8 @@ class SimulationOptions:
 
     `clusters` generates a topology (`equal_clusters`). `jobs` is the number of jobs of a campaign or a study's stream,
     `load` the gross utilization of the latter, `component_limit` splits the jobs of a log, and `band` is that of a
-    campaign's background load in percent, or none. `replicas` is the number of replicas of each of its files.
+    campaign's background load in percent, or none. `replicas` is the number of replicas of each of its files, and
+    `interarrival_factor` multiplies its mean interarrival time.
     `middleware` adds the topology's overhead to placement. With `estimate_factor` the users' estimates are drawn
     (`workloads.estimates`).
     """
@@ -53,6 +54,7 @@ class SimulationOptions:
     quota: float | None = None
     band: str | None = None
     replicas: int | None = None
+    interarrival_factor: float | None = None
     jobs: int | None = None
     load: float | None = None
     component_limit: int | None = None

@@ -135,14 +135,14 @@ def _topology(options: SimulationOptions, default: str) -> Topology:
 
 
 def _from_job_list(path: Path, options: SimulationOptions) -> SimulatedWorkload:
-    _refuse(options, "a job list", "band", "replicas", "jobs", "load", "component_limit")
+    _refuse(options, "a job list", "band", "replicas", "interarrival_factor", "jobs", "load", "component_limit")
     topology, queue = _topology(options, DEFAULT_TOPOLOGY), options.queue or DEFAULT_QUEUE
     jobs = read_job_list(path, _admission(topology, queue, options))
     return _of_file(path, jobs, topology, queue, options)
 
 
 def _from_log(path: Path, options: SimulationOptions) -> SimulatedWorkload:
-    _refuse(options, "a log", "band", "replicas", "jobs", "load")
+    _refuse(options, "a log", "band", "replicas", "interarrival_factor", "jobs", "load")
     topology, queue = _topology(options, DEFAULT_TOPOLOGY), options.queue or DEFAULT_QUEUE
     log = read_swf(path)
     found = swf_jobs(
@@ -184,7 +184,7 @@ def _from_campaign(source: str, options: SimulationOptions) -> SimulatedWorkload
     stated = options.topology or (None if options.clusters is None else topology.name)
     campaign = campaign.changed(jobs=options.jobs, topology=stated, quota=options.quota)
     campaign = campaign.scheduled(options.queue, options.policy).under_band(options.band)
-    campaign = campaign.replicated(options.replicas)
+    campaign = campaign.replicated(options.replicas).spaced(options.interarrival_factor)
     found = timed_jobs(campaign, topology, options.seed, options.runtime)
     overhead = NO_OVERHEAD if options.middleware is False else topology.middleware or NO_OVERHEAD
     overhead = overhead.divided(campaign.time_scale)
@@ -208,7 +208,7 @@ def _from_campaign(source: str, options: SimulationOptions) -> SimulatedWorkload
 
 
 def _from_study(workload: StudyWorkload, options: SimulationOptions) -> SimulatedWorkload:
-    _refuse(options, "the stream of a study", "band", "replicas", "component_limit")
+    _refuse(options, "the stream of a study", "band", "replicas", "interarrival_factor", "component_limit")
     if options.load is None or not 0 < options.load < math.inf:
         instead = "" if options.load is None else f", not {options.load:g}"
         needed = f"the stream {workload.name!r} needs a gross utilization, for instance --load 0.85"

@@ -17,6 +17,7 @@ from emulator.cli.campaign_options import (
     CampaignArgument,
     CampaignDilationOption,
     DecisionLimitOption,
+    InterarrivalFactorOption,
     JobsOption,
     LocustPageOption,
     NumericsOption,
@@ -68,6 +69,7 @@ def run(
     even_if_hopeless: EvenIfHopelessOption = False,
     band: BandOption = None,
     replicas: ReplicasOption = None,
+    interarrival_factor: InterarrivalFactorOption = None,
     numerics: NumericsOption = None,
     repeat_void: RepeatVoidOption = 0,
     locust_page: LocustPageOption = None,
@@ -90,7 +92,7 @@ def run(
         campaign, queue=queue, policy=policy, dilation=dilation, band=band, replicas=replicas, jobs=jobs,
         topology=topology, time_scale=time_scale, scan_interval_s=scan_interval, tries_threshold=tries_threshold,
         scans_at_departures=scan_at_departures, quota=quota, numerics=numerics,
-        decision_limit_cpu_s=decision_limit,
+        decision_limit_cpu_s=decision_limit, interarrival_factor=interarrival_factor,
     )  # fmt: skip
     chosen, path = carrying_sources(chosen), run_path(out, chosen.name)
     with testbed_named(name) as testbed, run_progress() as report_progress:

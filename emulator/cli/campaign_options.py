@@ -108,6 +108,10 @@ NumericsOption = Annotated[
         metavar="real|sampled", help="sampled: most iterations take their time without computing.", show_default="real"
     ),
 ]
+InterarrivalFactorOption = Annotated[
+    float | None,
+    typer.Option(metavar="F", help="Multiplies the mean interarrival time: 0.5 makes jobs come twice as often."),
+]
 JobsOption = Annotated[int | None, typer.Option(help="Number of jobs, instead of the campaign's.")]
 
 
@@ -119,6 +123,7 @@ def chosen_campaign(
     dilation: str | None,
     band: str | None,
     replicas: int | None,
+    interarrival_factor: float | None = None,
     **changes: object,
 ) -> tuple[Campaign, float | None]:
     """Return the campaign that the options choose, and the dilation that is stated; None if pilots are to find it.
@@ -134,6 +139,7 @@ def chosen_campaign(
     requested = None if dilation is None else parse_dilation(dilation)
     chosen = campaign_named(campaign).scheduled(queue, policy)
     chosen = chosen.changed(dilation=requested, **changes).under_band(band).replicated(replicas)
+    chosen = chosen.spaced(interarrival_factor)
     if dilation is None and chosen.states_dilation:
         requested = chosen.dilation
     return chosen, requested

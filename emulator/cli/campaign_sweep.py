@@ -15,6 +15,7 @@ from emulator.cli.campaign_options import (
     BandOption,
     CampaignArgument,
     CampaignDilationOption,
+    InterarrivalFactorOption,
     JobsOption,
     NumericsOption,
     QueueOption,
@@ -99,6 +100,7 @@ def sweep(
     even_if_hopeless: EvenIfHopelessOption = False,
     band: BandOption = None,
     replicas: ReplicasOption = None,
+    interarrival_factor: InterarrivalFactorOption = None,
     numerics: NumericsOption = None,
     repeat_void: RepeatVoidOption = 0,
     detached: DetachOption = False,
@@ -117,7 +119,7 @@ def sweep(
 
     chosen, requested = chosen_campaign(
         campaign, queue=queue, dilation=dilation, band=band, replicas=replicas, jobs=jobs, time_scale=time_scale,
-        topology=topology, quota=quota, numerics=numerics,
+        topology=topology, quota=quota, numerics=numerics, interarrival_factor=interarrival_factor,
     )  # fmt: skip
     policies = tuple(filter(None, (part.strip() for part in policy.split(","))))
     planned = sweeps.sweep_of(

@@ -60,6 +60,12 @@ ReplicasOption = Annotated[
     int | None,
     typer.Option(metavar="N", min=1, help="Replicas of every input file of a campaign, at different sites."),
 ]
+InterarrivalFactorOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="F", help="Multiplies a campaign's mean interarrival time: 0.5 makes jobs come twice as often."
+    ),
+]
 LoadOption = Annotated[float | None, typer.Option(help="Gross utilization of a study's stream.")]
 ComponentLimitOption = Annotated[int | None, typer.Option(help="Split the jobs of a log by this size.")]
 MiddlewareOption = Annotated[
@@ -111,6 +117,7 @@ def simulate(
     estimate_factor: EstimateFactorOption = None,
     band: BandOption = None,
     replicas: ReplicasOption = None,
+    interarrival_factor: InterarrivalFactorOption = None,
     jobs: JobsOption = None,
     load: LoadOption = None,
     component_limit: ComponentLimitOption = None,
@@ -135,6 +142,7 @@ def simulate(
     prepare = partial(
         _prepared, workload, like, times, extension_factors, grid, draw, topology=topology, clusters=clusters,
         policy=policy, queue=queue, quota=quota, band=band, replicas=replicas, jobs=jobs, load=load,
+        interarrival_factor=interarrival_factor,
         component_limit=component_limit, warm_up_jobs=warm_up, seed=seed, middleware=middleware,
         estimate_factor=estimate_factor,
     )  # fmt: skip

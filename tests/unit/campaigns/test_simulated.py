@@ -240,6 +240,15 @@ def test_a_band_is_that_of_a_campaign_only(tmp_path: Path) -> None:
         simulate_workload(job_list(tmp_path), SimulationOptions(band="10-20"))
 
 
+def test_jobs_of_a_campaign_come_more_often_by_a_factor() -> None:
+    usual, _ = simulate_workload("W1", SimulationOptions(jobs=40, band="none"))
+    often, result = simulate_workload("W1", SimulationOptions(jobs=40, band="none", interarrival_factor=0.25))
+    assert often.record["interarrival"]["mean_s"] == usual.record["interarrival"]["mean_s"] / 4
+    assert result.statistics.jobs_finished == 40
+    with pytest.raises(InvalidInput, match="--interarrival-factor: means nothing for the stream of a study"):
+        simulate_workload("50-25-25-0", SimulationOptions(load=0.5, jobs=10, interarrival_factor=0.5))
+
+
 @pytest.mark.parametrize(
     ("load", "options", "said"),
     [

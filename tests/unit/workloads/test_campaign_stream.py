@@ -65,6 +65,20 @@ def test_replicas_are_refused_where_jobs_read_no_files() -> None:
         campaign_named("W1").replicated(3)
 
 
+def test_w2_is_w1_with_jobs_twice_as_often() -> None:
+    w1, w2 = campaign_named("W1"), campaign_named("W2")
+    arrivals_s = [arrival.arrival_s for arrival in schedule(w1.spaced(0.5), seed=3)]
+    assert w1.spaced(0.5).interarrival == w2.interarrival
+    assert arrivals_s == [arrival.arrival_s for arrival in schedule(w2, seed=3)]
+    assert w1.spaced(None) is w1
+
+
+@pytest.mark.parametrize("factor", [0.0, -1.0, float("inf"), float("nan")])
+def test_an_interarrival_factor_that_cannot_be_is_refused(factor: float) -> None:
+    with pytest.raises(InvalidInput, match="--interarrival-factor: must be positive and finite, not "):
+        campaign_named("W1").spaced(factor)
+
+
 def test_a_time_scale_divides_execution_times_arrivals_and_files_alike() -> None:
     campaign = campaign_named("W30").changed(jobs=50)
     topology = topology_named(campaign.topology)
