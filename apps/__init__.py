@@ -15,8 +15,8 @@ processor would have needed. Where things are:
 - Failing: `failing` ends a whole job with one sentence.
 - Messages: `messaging` sends one rank's, paced to an `interconnect`, and wakes other ranks by `doorbells`. `exchange`
   moves the borders between neighbours, `collectives` is what all ranks do together.
-- Nodes that tasks share in time: `shared_pacing` paces a rank there, `arbiter` is the program that it asks, and
-  `local_bursts` prints what the arbiter tells of local users.
+- Nodes that tasks share in time: `shared_pacing` paces a rank there, `arbiter` is the program that it asks,
+  `local_bursts` prints what the arbiter tells of local users, and `interfaces` has the network interfaces of nodes.
 - Measuring: `setting` says how a job runs, `counters` what a rank counts, `phase_clock` closes the phases of a loop,
   `numerics` says which of them compute, and `wide_area_bytes` asks the kernel what the ranks' connections carried.
 - Results: `timeline` has the barriers and the events that rank 0 reports, `record` the result that is printed,

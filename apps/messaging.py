@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from apps.counters import MessageCount
 from apps.doorbells import open_doorbells
+from apps.interfaces import own_interface, shared_interface
 from emulator.model.units import NANOSECONDS_PER_SECOND, nanoseconds
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ class Messenger:
             open_doorbells(communicator),
             np.array(paced, dtype=np.uint8),
             *_host_costs_ns(setting),
+            shared_interface(setting.shared_nodes[self.rank]) if setting.shared_nodes else own_interface(),
             *_far_ns(setting, own_cluster, self.cluster_of),
             setting.profile is None,
             eager_bytes,

@@ -68,6 +68,10 @@ cdef extern from "doorbell.h" nogil:
     void doorbell_sleep(doorbell*, uint32_t, uint32_t, long long)
 
 
+cdef extern from "interface.h" nogil:
+    long long interface_take(long long* free_ns, long long ready_ns, long long duration_ns)
+
+
 cdef enum:
     SOCKETS = 256
     # Host times. A long sleep for messages that arrive without help, and a short one if MPI may have to help.
@@ -113,7 +117,8 @@ cdef class Post:
     `communicator_address` is that of the MPI handle. `doorbells` is memory shared by the ranks of this node, a line for
     each rank of the job, in which those of this node have made their mark. `find_sockets` calls `watch` again.
     `paced_ranks` has a true byte for each rank that the interconnect reaches; all zeros without an interconnect, whose
-    costs are in host nanoseconds. `far_delays_ns` holds for each rank of another cluster the delay of the wide area from
+    costs are in host nanoseconds. `interface` is the timestamp from which on this node's interface has nothing to do,
+    which the ranks that share a node share as well. `far_delays_ns` holds for each rank of another cluster the delay of the wide area from
     there, and `far_extras_ns` by how much longer than that its messages take, in host nanoseconds; 0 for other ranks.
     """
 
@@ -129,7 +134,8 @@ cdef class Post:
     cdef doorbell* bells
     cdef double latency_ns, message_ns, byte_ns
     cdef long long[::1] far_delays_ns, far_extras_ns
-    cdef long long out_free_ns, in_free_ns
+    cdef long long[::1] interface
+    cdef long long sent_ns, in_free_ns
     cdef readonly bint any_paced, any_unpaced_sends
     cdef bint in_host_time
     cdef Py_ssize_t eager_bytes
@@ -144,6 +150,7 @@ cdef class Post:
     def __init__(
         self, uintptr_t communicator_address, int rank, unsigned char[::1] doorbells not None,
         unsigned char[::1] paced_ranks not None, double latency_ns, double message_ns, double byte_ns,
+        long long[::1] interface not None,
         long long[::1] far_delays_ns not None, long long[::1] far_extras_ns not None, bint in_host_time,
         Py_ssize_t eager_bytes, find_sockets,
     ):
@@ -153,6 +160,7 @@ cdef class Post:
         self.bells = <doorbell*> &doorbells[0]
         self.paced_ranks = paced_ranks
         self.latency_ns, self.message_ns, self.byte_ns = latency_ns, message_ns, byte_ns
+        self.interface = interface
         self.far_delays_ns, self.far_extras_ns = far_delays_ns, far_extras_ns
         self.any_paced = any(paced_ranks)
         self.in_host_time = in_host_time
@@ -419,10 +427,10 @@ cdef class MessageSet:
         cdef long long stamp_ns = 0
         cdef Py_ssize_t index
         if message.paced:
-            post.out_free_ns = max(post.out_free_ns, post.timestamp_ns) + <long long> (
-                post.message_ns + message.values * <Py_ssize_t> sizeof(double) * post.byte_ns
+            stamp_ns = post.sent_ns = interface_take(
+                &post.interface[0], post.timestamp_ns,
+                <long long> (post.message_ns + message.values * <Py_ssize_t> sizeof(double) * post.byte_ns),
             )
-            stamp_ns = post.out_free_ns
         elif post.far_extras_ns[message.peer] > 0:
             stamp_ns = host_wall_now_ns()
         memcpy(message.buffer, &stamp_ns, sizeof(stamp_ns))
@@ -499,8 +507,8 @@ cdef class MessageSet:
         cdef long long now_ns
         cdef bint in_host_time = self.unpaced_receives or self.waited_to_send or not post.any_paced
         post.end_wait(in_host_time)
-        if self.n_sends > 0 and post.out_free_ns > timestamp_ns:
-            timestamp_ns = post.out_free_ns
+        if self.n_sends > 0 and post.sent_ns > timestamp_ns:
+            timestamp_ns = post.sent_ns
         if self.paced_receives:
             timestamp_ns = max(timestamp_ns, self.taken_in_ns())
         now_ns = host_now_ns()

@@ -18,6 +18,7 @@ from tests.live.test_campaign import ANYWAY, replayed_decisions
 NAME = "livetest-shared"
 TOPOLOGY = Path(__file__).with_name("shared.yaml")
 STEP_S = 0.05
+SENDING_STEP_S = 0.001 + 2 * 0.0101 + 0.0001
 CAMPAIGN = f"""
 name: sharing
 topology: {TOPOLOGY}
@@ -45,6 +46,12 @@ def computing(grid: Grid, tasks: int, steps: int, memory_mb: float = 0.0) -> int
     return grid.submit(tasks, application="synthetic", arguments=arguments, clusters=["east"], memory_mb=memory_mb)
 
 
+def sending(grid: Grid, steps: int) -> int:
+    """Submit a job of three tasks that do little but send."""
+    arguments = {"iterations": steps, "compute-s": 0.001, "pattern": "ring", "message-bytes": 112_500}
+    return grid.submit(3, application="synthetic", arguments=arguments, clusters=["east"])
+
+
 def nodes_of(grid: Grid, job: JobView) -> set[str]:
     (part,) = job.components
     return set(grid.at("east", f"scontrol show hostnames $(squeue -h -j {part.allocation} -o %N)").split())
@@ -63,6 +70,17 @@ def test_tasks_are_spread_over_the_nodes_and_those_of_two_jobs_share_them(grid: 
         # They begin at most some seconds apart, and share the rest.
         assert result["runtime_s"] > 1.3 * 160 * STEP_S
         assert result["processor_wait_s"]["mean"] == pytest.approx(result["runtime_s"] - 160 * STEP_S, abs=0.5)
+    grid.nothing_held_at("east")
+
+
+def test_tasks_on_a_node_share_its_network_interface(grid: Grid) -> None:
+    """Each step of a task sends two messages of 10.1 ms; those of two tasks leave their node one after another."""
+    alone = grid.finished(sending(grid, 100)).result
+    assert alone["runtime_s"] == pytest.approx(100 * SENDING_STEP_S, rel=0.05)
+    numbers = [sending(grid, 300), sending(grid, 300)]
+    for number in numbers:
+        # They begin at most some seconds apart, and share the rest.
+        assert grid.finished(number).result["runtime_s"] > 1.3 * 300 * SENDING_STEP_S
     grid.nothing_held_at("east")
 
 
