@@ -48,7 +48,7 @@ def computing(grid: Grid, tasks: int, steps: int, memory_mb: float = 0.0) -> int
 
 def sending(grid: Grid, steps: int) -> int:
     """Submit a job of three tasks that do little but send."""
-    arguments = {"iterations": steps, "compute-s": 0.001, "pattern": "ring", "message-bytes": 112_500}
+    arguments = {"iterations": steps, "compute-s": 0.001, "pattern": "ring", "message-bytes": 112_504}
     return grid.submit(3, application="synthetic", arguments=arguments, clusters=["east"])
 
 
