@@ -120,11 +120,12 @@ class Transfers:
         clusters = [component.cluster for component in placement.components]
         sources = dict(zip(clusters, placement.file_sites, strict=True))
         missing = [(source, target) for target, source in sources.items() if target not in file.sites]
-        for source, target in missing:
-            began_s = time_s + next(self._logins_s)
-            transfer = Transfer(job, source, target, file.size_bytes, began_s, next(self._checks_s))
-            self._logging_in.append(transfer)
-        if missing:
+        begun = [
+            Transfer(job, source, target, file.size_bytes, time_s + next(self._logins_s), next(self._checks_s))
+            for source, target in missing
+        ]
+        self._logging_in += begun
+        if any(transfer.began_s <= time_s for transfer in begun):
             self._let_begin(time_s)
 
     def end(self, job: int, time_s: float) -> None:

@@ -7,6 +7,7 @@ stays text. Names of records are never read as formulas.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -82,12 +83,18 @@ def few_ticks(axis: Axis, most: int, *, whole: bool = False) -> None:
 
 
 def few_ticks_of_ten(axis: Axes) -> None:
-    """Make the horizontal axis logarithmic, numbered at 1, 2 and 5 times powers of ten; at powers if they are small."""
-    from matplotlib.ticker import LogLocator, NullLocator
+    """Make the horizontal axis logarithmic, numbered at 1, 2 and 5 times powers of ten; at powers if they are small.
+
+    An axis so short that only one of these lies on it is numbered at equal distances.
+    """
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
     axis.set_xscale("log")
-    is_small = axis.get_xlim()[0] < 0.001
-    axis.xaxis.set_major_locator(LogLocator(subs=(1.0,) if is_small else (1.0, 2.0, 5.0)))
+    low, high = axis.get_xlim()
+    multiples = (1.0,) if low < 0.001 else (1.0, 2.0, 5.0)
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)))
+    numbered = sum(low <= multiple * 10.0**decade <= high for decade in decades for multiple in multiples)
+    axis.xaxis.set_major_locator(LogLocator(subs=multiples) if numbered > 1 else MaxNLocator(nbins=3))
     axis.xaxis.set_minor_locator(NullLocator())
     axis.xaxis.set_major_formatter("{x:g}")
 

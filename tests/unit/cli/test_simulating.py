@@ -138,7 +138,6 @@ def test_an_unknown_study_is_named(tmp_path: Path) -> None:
         (("first", "--like", "runs/none"), "Give either a workload to simulate, or a live run with --like RUN."),
         (("first", "--times", "run"), "--times: goes with --like RUN"),
         (("--like", "runs/none", "--policy", "fcm"), "--policy: a simulation like a run takes this from the run"),
-        (("--like", "runs/none", "--seed", "3"), "--seed: a simulation like a run takes this from the run"),
         (("--like", "runs/none"), "runs/none: is no run's directory"),
         (("first", "--clusters", "4x8", "--topology", "mini"), "--clusters: generates a topology"),
         (("first", "--clusters", "4x0"), "--clusters: must be such as 1024x32"),
