@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import socket
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -132,6 +133,12 @@ class Messenger:
     def sends_in_host_time(self) -> bool:
         """Whether this rank sends messages that are not paced, and so take as long as they take on the host."""
         return bool(self._post.any_unpaced_sends)
+
+    def begin_now(self) -> None:
+        """Let the emulated processor begin at the host's present time, with no lateness or standstill so far."""
+        self._post.timestamp_ns = time.monotonic_ns()
+        self.take_passed_lateness_ns()
+        self.take_standstills_ns()
 
     def take_passed_lateness_ns(self) -> int:
         """Return the largest lateness that real messages took along since the last call, in host nanoseconds."""

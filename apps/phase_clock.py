@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -80,15 +79,14 @@ class PhaseClock:
         self._host_lateness_s = 0.0
 
     def begin(self) -> None:
-        """Begin the loop. From here on no garbage is collected, because that would disturb a phase."""
-        gc.collect()
-        gc.disable()
-        self._pacer.host_lead_ns = self._processor.host_lead_ns
+        """Begin the loop now; by how much the rank left the start barrier too late is its first lateness."""
+        processor = self._processor
+        self._pacer.host_lead_ns = processor.host_lead_ns
         self._cpu_started_ns = time.process_time_ns()
         timestamp_ns = time.monotonic_ns()
-        self._processor.timestamp_ns = timestamp_ns
-        self._processor.take_passed_lateness_ns()
-        self._processor.take_standstills_ns()
+        processor.take_passed_lateness_ns()
+        self._host_lateness_s = seconds_from_nanoseconds(max(0, timestamp_ns - processor.timestamp_ns))
+        processor.timestamp_ns = timestamp_ns
         self._loop_started_ns = self._phase_started_ns = self._iteration_started_ns = timestamp_ns
 
     def begin_iteration(self) -> None:
@@ -161,7 +159,6 @@ class PhaseClock:
         times.standstills_ns = processor.take_standstills_ns()
         times.cpu_ns = time.process_time_ns() - self._cpu_started_ns
         times.kernel_cpu_ns *= self._kernels / max(1, self._samples)
-        gc.enable()
 
     def _carry_lateness(self) -> None:
         self._host_lateness_s += seconds_from_nanoseconds(self._processor.take_passed_lateness_ns())

@@ -6,6 +6,7 @@ wall clock, because the broker compares them with timestamps of its own.
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 import time
@@ -37,21 +38,25 @@ def pass_start_barrier(
     """Wait until every rank is ready and, if one is given, until a timestamp of rank 0's wall clock; report `started`.
 
     The ranks sleep until that timestamp and do not wait in MPI, which would keep the host's cores busy. Middleware that
-    is slower than its emulated overhead shows as `host_late_s`: how long after the timestamp the last rank was ready.
+    is slower than its emulated overhead, or a rank that stands still, shows as `host_late_s`: how long after the
+    timestamp the last rank was ready. No garbage is collected from here on, because that would disturb a phase.
     """
+    gc.collect()
+    gc.disable()
     job.collectives.barrier()
-    host_now_s = time.time()
-    host_late_s = 0.0 if host_start_at_s is None else max(0.0, host_now_s - host_start_at_s)
-    host_remaining_s = np.array([host_wait_s(host_start_at_s, host_start_within_s, host_now_s)])
-    job.collectives.broadcast(host_remaining_s)
-    time.sleep(host_remaining_s[0])
-    job.collectives.barrier()
+    start = np.array([host_start_at_s or 0.0, host_wait_s(host_start_at_s, host_start_within_s, time.time())])
+    job.collectives.broadcast(start)
+    time.sleep(host_wait_s(start[0], start[1], time.time()))
+    job.messenger.begin_now()
+    (host_ready_at_s,) = job.collectives.all_reduce(np.array([time.time()]), "max")
     if job.communicator.rank == 0:
+        host_late_s = 0.0 if host_start_at_s is None else max(0.0, float(host_ready_at_s) - host_start_at_s)
         report_event("started", host_moment_s=time.time(), host_late_s=host_late_s, processes=job.communicator.size)
 
 
 def pass_finish_barrier(job: JobContext) -> None:
     """Wait for every rank; report `finished` with the timestamp at which the last one arrived."""
+    gc.enable()
     (host_moment_s,) = job.collectives.all_reduce(np.array([time.time()]), "max")
     if job.communicator.rank == 0:
         report_event("finished", host_moment_s=float(host_moment_s))

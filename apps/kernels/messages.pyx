@@ -17,8 +17,9 @@ A job may have messages between clusters that take longer than the wide area its
 clock's time at which it left. Its receiver has it that much later than it came, and no earlier than the wide area's
 delay after it left, even if the receiver looked for it only then.
 
-Because every sleep has an end, a rank knows when it stood still: the clock is then far past that end. If the messages
-it waited for take the host's time, the time in which it stood still lengthens the run, and nothing else shows it.
+Because every sleep has an end, and what a rank does between two sleeps is short, a rank knows when it stood still: the
+clock is then far past that end. If the messages that it sent or waited for take the host's time, the time in which it
+stood still lengthens the run, and nothing else shows it.
 """
 
 from libc.stdlib cimport calloc, free
@@ -143,6 +144,8 @@ cdef class Post:
     cdef int n_sockets
     cdef unsigned int naps, far_waits
     cdef uint32_t heard
+    # When the rank was last known to be awake, in its present exchange.
+    cdef long long awake_ns
     # Pairs of host timestamps between which the rank stood still: in its present wait, and while it delayed the rank.
     cdef list standstills_now
     cdef readonly list standstills
@@ -210,10 +213,18 @@ cdef class Post:
         return self.note_sleep(began_ns, LONG_SLEEP_NS)
 
     cdef int note_sleep(self, long long began_ns, long long limit_ns) except -1:
-        """Note a standstill if a sleep of at most `limit_ns` took much longer; it bounds how long the rank stood."""
-        cdef long long now_ns = host_now_ns()
-        if now_ns - began_ns > limit_ns + STANDSTILL_NS:
-            self.standstills_now.append((began_ns, now_ns))
+        """Note a standstill if a sleep of at most `limit_ns`, or what went before it, took much longer."""
+        self.note_awake(began_ns)
+        self.awake_ns = host_now_ns()
+        if self.awake_ns - began_ns > limit_ns + STANDSTILL_NS:
+            self.standstills_now.append((began_ns, self.awake_ns))
+        return 0
+
+    cdef int note_awake(self, long long now_ns) except -1:
+        """Note that the rank is awake now, and a standstill if what it has done since it last was took very long."""
+        if now_ns - self.awake_ns > STANDSTILL_NS:
+            self.standstills_now.append((self.awake_ns, now_ns))
+        self.awake_ns = now_ns
         return 0
 
     cdef int end_wait(self, bint in_host_time) except -1:
@@ -388,6 +399,7 @@ cdef class MessageSet:
         cdef int index
         if self.unpaced_sends and not post.in_host_time:
             post.leave_in_time()
+        post.awake_ns = host_now_ns()
         while self.sent.test() > 0:
             post.nap()
         for index in range(self.n_receives, self.n_receives + self.n_sends):
@@ -399,10 +411,14 @@ cdef class MessageSet:
         start_requests(self.far)
         for index in range(self.n_to_ring):
             doorbell_ring(&post.bells[self.to_ring[index]])
+        post.note_awake(host_now_ns())
+        if self.unpaced_sends:
+            post.end_wait(True)
 
     cpdef wait(self):
         """Wait until all messages of this set have arrived in their views; after that, sent views may change."""
         cdef int index
+        self.post.awake_ns = host_now_ns()
         self.wait_near()
         self.wait_far()
         for index in range(self.n_receives):
@@ -504,14 +520,14 @@ cdef class MessageSet:
         """Move the processor's timestamp to the time at which it has sent and received all."""
         cdef Post post = self.post
         cdef long long timestamp_ns = post.timestamp_ns
-        cdef long long now_ns
+        cdef long long now_ns = host_now_ns()
         cdef bint in_host_time = self.unpaced_receives or self.waited_to_send or not post.any_paced
+        post.note_awake(now_ns)
         post.end_wait(in_host_time)
         if self.n_sends > 0 and post.sent_ns > timestamp_ns:
             timestamp_ns = post.sent_ns
         if self.paced_receives:
             timestamp_ns = max(timestamp_ns, self.taken_in_ns())
-        now_ns = host_now_ns()
         if self.lengthened_receives:
             timestamp_ns = max(timestamp_ns, self.crossed_ns(now_ns))
         if self.unpaced_receives and post.any_paced and not self.waited_for_far:

@@ -265,3 +265,26 @@ def test_a_rank_that_was_stopped_while_it_waited_knows_for_how_long(world: Resid
 def test_a_standstill_costs_nothing_where_the_message_says_when_it_arrived(world: ResidentWorld) -> None:
     ranks = run_on_ranks(world, 2, STOPPED, interconnect=INTERCONNECT)
     assert [rank["stood_s"] for rank in ranks] == [0, 0]
+
+
+STOPPED_BEFORE_THE_START = """
+import os, signal, subprocess
+from apps.timeline import pass_finish_barrier, pass_start_barrier
+process = communicator.bcast(os.getpid(), root=1)
+if rank == 0:
+    stopping = subprocess.Popen(["sh", "-c", f"sleep 0.3; kill -STOP {{process}}; sleep 1.2; kill -CONT {{process}}"])
+pass_start_barrier(job, communicator.bcast(time.time() + 0.6, root=0))
+if rank == 0:
+    stopping.wait()
+pass_finish_barrier(job)
+collectives.free()
+"""
+
+
+@pytest.mark.timed
+def test_a_rank_that_is_stopped_before_the_announced_start_makes_the_start_late(world: ResidentWorld) -> None:
+    program = (SETTING + STOPPED_BEFORE_THE_START).format(
+        dilation=1.0, clusters=1, components=(2,), interconnect="None", more={}
+    )
+    started = world.run_program(2, program).events["started"]
+    assert started["host_late_s"] == pytest.approx(0.9, abs=0.3)
