@@ -31,7 +31,8 @@ from workloads.shared_node_jobs import SharedNodeJob
 class LiveTimes:
     """The mean times of the jobs of a live run that finished, and the time from the first arrival to the last end.
 
-    `latency_beside_s` is the mean delay of local users' bursts beside parallel tasks; None if there were none.
+    `latency_beside_s` is the mean delay of local users' bursts beside parallel tasks; None if there were none. Jobs
+    started `starting_s` after they were placed, and their places on nodes were free `releasing_s` after they ended.
     """
 
     jobs: int
@@ -40,6 +41,8 @@ class LiveTimes:
     turnaround_s: float
     makespan_s: float
     latency_beside_s: float | None
+    starting_s: float
+    releasing_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,4 +148,6 @@ def _live_times(path: Path, jobs: Sequence[JobRow]) -> LiveTimes:
         statistics.fmean(end - arrival for end, arrival in zip(ends_s, arrivals_s, strict=True)),
         max(ends_s) - min(arrivals_s),
         statistics.fmean(delays_s) if delays_s else None,
+        starting_s=statistics.fmean(max(0.0, (job.started_s or 0.0) - (job.placed_s or 0.0)) for job in jobs),
+        releasing_s=statistics.fmean(max(0.0, (job.released_s or 0.0) - (job.finished_s or 0.0)) for job in jobs),
     )

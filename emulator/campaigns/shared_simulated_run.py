@@ -1,6 +1,6 @@
 """A simulation of a live run on nodes that tasks share, as a run's directory: `testbed compare` takes both.
 
-A job claims its processors and starts when it is placed, since this simulation has no middleware.
+A job claims its processors when it is placed. It starts, and releases them after its end, as late as live in the mean.
 """
 
 from __future__ import annotations
@@ -59,6 +59,8 @@ def write_shared_run(path: Path, like: Path, run: SharedRun, result: SharedResul
         "composition": run.composition.name,
         "rule": run.sharing.rule,
         "seed_of_local_users": seed,
+        "starting_s": run.live.starting_s,
+        "releasing_s": run.live.releasing_s,
     }
     named = {
         number: NamedJob(arrival.specification.name, json.dumps(arrival.specification.arguments))
@@ -74,10 +76,10 @@ def write_shared_run(path: Path, like: Path, run: SharedRun, result: SharedResul
 def _finished(outcome: SharedJobOutcome, topology: Topology, application: str) -> FinishedJob:
     tasks = Counter(_cluster_of(node, first_nodes(topology)) for node in outcome.nodes)
     return FinishedJob(
-        outcome.id, outcome.arrival_s, placed_s=outcome.start_s, start_s=outcome.start_s, finish_s=outcome.finish_s,
+        outcome.id, outcome.arrival_s, placed_s=outcome.placed_s, start_s=outcome.start_s, finish_s=outcome.finish_s,
         service_s=outcome.alone_s, components=tuple(tasks.values()), clusters=tuple(tasks), queue=None,
-        application=application, tries=PLACED_AT_ONCE, claimed_s=outcome.start_s, claiming_tries=PLACED_AT_ONCE,
-        transfer_s=0.0, additional_s=0.0, released_s=outcome.finish_s,
+        application=application, tries=PLACED_AT_ONCE, claimed_s=outcome.placed_s, claiming_tries=PLACED_AT_ONCE,
+        transfer_s=0.0, additional_s=0.0, released_s=outcome.released_s,
     )  # fmt: skip
 
 

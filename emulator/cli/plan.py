@@ -26,6 +26,7 @@ from emulator.model.catalogue import topology_named
 from emulator.model.clock import Dilation
 from emulator.model.documents import validate
 from emulator.model.errors import InvalidInput
+from emulator.model.topology import Topology
 from emulator.model.units import gigabytes
 from emulator.planning.plan import Plan, PlannedRun, floor_dilation, host_run_s, likely_dilation, plan
 from emulator.planning.planned_runs import available_resources, planned_campaign, planned_cells
@@ -69,6 +70,14 @@ def plan_run(
     dilation: Annotated[
         str, typer.Option(metavar="K|auto", help="Host seconds per emulated second; auto: what pilots likely find.")
     ] = AUTO,
+    hosts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|N",
+            help="Plan for the hosts of an inventory, or for N hosts like this one.",
+            show_default="this host",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Say whether this host can carry a run, from which dilation on, and about how long it takes.
@@ -79,7 +88,7 @@ def plan_run(
     if workload is not None:
         if given_options(context) & _MATRIX_OPTIONS:
             raise InvalidInput("--workload says which jobs there are: leave out what describes a measurement.")
-        run = _workload(
+        run, system = _workload(
             workload, seed, topology=topology, jobs=jobs, policy=policy, time_scale=time_scale, numerics=numerics
         )
     elif only_workloads := given_options(context) & _CAMPAIGN_OPTIONS:
@@ -87,24 +96,30 @@ def plan_run(
         raise InvalidInput(f"{named}: only a campaign has this (name it with --workload).")
     else:
         cells = described_cells(applications, grids, processors, clusters, iterations, settings)
-        run = _matrix(validate(cells, Matrix, source="plan"), topology)
+        run, system = _matrix(validate(cells, Matrix, source="plan"), topology)
     resources = available_resources()
+    if hosts is not None:
+        from emulator.planning.planned_hosts import spread
+
+        resources = spread(hosts, system, resources)
+        for host in resources.hosts:
+            say(f"{host.name}: {host.cores:g} cores, {', '.join(host.clusters) or 'no cluster'}", to_error=True)
     chosen = Dilation(likely_dilation(run, resources) if requested is None else requested)
     _show(run, plan(run, chosen, resources), floor_dilation(run, resources), as_json=as_json)
 
 
-def _workload(name: str, seed: int, **changes: object) -> PlannedRun:
+def _workload(name: str, seed: int, **changes: object) -> tuple[PlannedRun, Topology]:
     campaign = carrying_sources(campaign_named(name).changed(**changes))
     system = topology_named(campaign.topology)
-    return planned_campaign(campaign, arrivals_on(system, campaign, seed), seed, system).run
+    return planned_campaign(campaign, arrivals_on(system, campaign, seed), seed, system).run, system
 
 
-def _matrix(matrix: Matrix, topology: str | None) -> PlannedRun:
+def _matrix(matrix: Matrix, topology: str | None) -> tuple[PlannedRun, Topology]:
     system = topology_named(topology or "mini")
     layout = lay_out(matrix, system)
     for sentence in layout.left_out:
         say(f"left out: {sentence}", to_error=True)
-    return planned_cells(layout.cells, system, DEFAULT_REPEAT)
+    return planned_cells(layout.cells, system, DEFAULT_REPEAT), system
 
 
 def _show(run: PlannedRun, shown: Plan, floor: float, *, as_json: bool) -> None:

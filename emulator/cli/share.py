@@ -133,11 +133,12 @@ def _share_like(like: Path, jobs_out: Path | None, out: Path | None, seed: int, 
     run = shared_like_run(like)
     composition, users = run.composition, stated_users(run.topology)
     limits, rule = NodeLimits(composition.most_jobs, run.sharing.contract), rule_named(run.sharing.rule)
-    setting = SharedSetting(run.topology, users, composition, limits, rule, seed)
+    live = asdict(run.live)
+    delays = {key: live.pop(key) for key in ("starting_s", "releasing_s")}
+    setting = SharedSetting(run.topology, users, composition, limits, rule, seed, **delays)
     result, simulated = _simulated(setting, run.jobs, jobs_out)
     if out is not None:
         write_shared_run(out, like, run, result, seed)
-    live = asdict(run.live)
     rows = [{"driver": "live", **live}, {"driver": "simulated", **{key: simulated[key] for key in live}}]
     show_rows(rows, as_json=as_json, title=f"{like.name} under {setting.composition.name}, {setting.rule.name}")
 

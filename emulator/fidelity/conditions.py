@@ -2,30 +2,40 @@
 
 Evidence is counted from look to look, and looks are taken when a job starts and when it ends. A job is judged on all
 looks whose interval its execution overlaps. `processor_use` says who used the processors. A job is affected by the
-containers of its own clusters, the router's and the broker's, and by the links that it crossed.
+containers of its own clusters, the router's and the broker's, by the links that it crossed, and by the hosts of all of
+these. The first host is that on which the run's command, the router and the broker are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
+from typing import Final
 
 from emulator.fidelity.processor_use import TimeInterval, processor_use
-from emulator.model.evidence import HOST_PART, NO_CLUSTERS, EvidenceRow, EvidenceSummary, LinkFaultRow, concerns
+from emulator.model.evidence import (
+    HOST_PART,
+    NO_CLUSTERS,
+    EvidenceRow,
+    EvidenceSummary,
+    HostSize,
+    LinkFaultRow,
+    concerns,
+    host_part,
+    is_whole_host,
+)
 from emulator.model.topology import Topology
 
-
-@dataclass(frozen=True, slots=True)
-class HostSize:
-    """The host's processors (hardware threads) and memory."""
-
-    processors: int
-    memory_bytes: int
+NOWHERE: Final[Mapping[str, str]] = MappingProxyType({})
+"""The hosts of clusters where all are on the first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """The behaviour of the host and the links in `host_duration_s`; None: not known, or not to be held against a job.
+    """The behaviour of a host and the links in `host_duration_s`; None: not known, or not to be held against a job.
+
+    `host` names a host other than the first, of which nothing is said of containers and links.
 
     Pressures are shares of that time in which some task waited. CPU shares are those of `ProcessorUse`.
     `throttled_share` belongs to the container `throttled_part`, which a quota held longest; `stopped_share` to
@@ -63,6 +73,7 @@ class Conditions:
     unasked_drops: int | None = None
     changed_links: tuple[str, ...] = ()
     crosses: bool = False
+    host: str = ""
 
 
 def conditions_of_job(
@@ -72,25 +83,46 @@ def conditions_of_job(
     topology: Topology,
     clusters: Collection[str],
     execution: TimeInterval | None = None,
+    elsewhere: Mapping[str, str] = NOWHERE,
 ) -> Conditions | None:
     """Return the conditions of a job over `clusters`, from all looks that its `execution` overlaps; None without.
 
-    Without an execution, all time that the rows cover counts as the job's.
+    Without an execution, all time that the rows cover counts as the job's. `elsewhere` names the host of each cluster
+    that is not on the first.
     """
     crossed = [fault for fault in faults if concerns(fault.source, fault.target, clusters)]
     parts = {*NO_CLUSTERS, *clusters}
     crosses = len(set(clusters)) > 1
     exact = crosses and not _asks_for_loss(topology, clusters)
-    found = _conditions(rows, crossed, host, lambda part: part in parts, set(clusters) if exact else set(), execution)
+    exact_clusters = set(clusters) if exact else set[str]()
+    found = _conditions(rows, crossed, host, lambda part: part in parts, exact_clusters, execution, elsewhere)
     if found is None:
         return None
     return replace(found, crosses=crosses, unexplained_timeouts=_unexplained(found.timeouts, faults))
 
 
-def conditions_of_run(rows: Sequence[EvidenceRow], faults: Sequence[LinkFaultRow], host: HostSize) -> Conditions | None:
-    """Return the conditions of a whole run, over every part and link; None without a look."""
-    clusters = {row.part for row in rows} - NO_CLUSTERS
-    return _conditions(rows, faults, host, lambda part: True, clusters)
+def conditions_elsewhere(
+    rows: Sequence[EvidenceRow], name: str, size: HostSize, elsewhere: Mapping[str, str], execution: TimeInterval
+) -> Conditions | None:
+    """Return the conditions of the host called `name`, other than the first, during `execution`; None without a look.
+
+    `elsewhere` names the host of each cluster that is not on the first.
+    """
+    whole = [row.model_copy(update={"part": HOST_PART}) for row in rows if row.part == host_part(name)]
+    parts = [row for row in rows if elsewhere.get(row.part) == name]
+    found = _conditions([*whole, *parts], (), size, lambda part: False, (), execution)
+    return None if found is None else replace(found, host=name)
+
+
+def conditions_of_run(
+    rows: Sequence[EvidenceRow],
+    faults: Sequence[LinkFaultRow],
+    host: HostSize,
+    elsewhere: Mapping[str, str] = NOWHERE,
+) -> Conditions | None:
+    """Return the conditions of a whole run, over every part and link, and of the first host; None without a look."""
+    clusters = {row.part for row in rows if not is_whole_host(row.part)} - NO_CLUSTERS
+    return _conditions(rows, faults, host, lambda part: True, clusters, elsewhere=elsewhere)
 
 
 def summary(conditions: Conditions | None, looks: int, missing: Iterable[str]) -> EvidenceSummary:
@@ -110,12 +142,14 @@ def _conditions(
     of_interest: Callable[[str], bool],
     exact_clusters: Collection[str],
     execution: TimeInterval | None = None,
+    elsewhere: Mapping[str, str] = NOWHERE,
 ) -> Conditions | None:
     whole = [row for row in rows if row.part == HOST_PART]
     host_duration_s = sum(row.host_interval_s for row in whole)
     if host_duration_s <= 0:
         return None
-    parts = [row for row in rows if row.part != HOST_PART]
+    parts = [row for row in rows if not is_whole_host(row.part)]
+    here = [*whole, *(row for row in parts if row.part not in elsewhere)]
     concerned = [row for row in parts if of_interest(row.part)]
     throttled_s, throttled_part = _most(concerned, "host_throttled_s")
     stopped_s, stopped_part = _most(concerned, "host_stopped_s")
@@ -124,7 +158,7 @@ def _conditions(
     memory_bytes = [row.memory_available_bytes for row in whole if row.memory_available_bytes is not None]
     return Conditions(
         host_duration_s=host_duration_s,
-        **asdict(processor_use(rows, host.processors, execution)),
+        **asdict(processor_use(here, host.processors, execution)),
         memory_pressure=_share(_sum(whole, "host_memory_wait_s"), host_duration_s),
         io_pressure=_share(_sum(whole, "host_io_wait_s"), host_duration_s),
         # A group is held back on each processor by itself; no group stands still for longer than the whole time.

@@ -30,9 +30,9 @@ class JobMeasures:
     submission after the intended arrival, relative to the response time. `overhead_lateness_share` is the time by which
     the middleware exceeded its stated overhead, relative to the response time. `unpaced` is True if the processors
     computed at the host's own speed, `own_program` if it ran a program of the user's own. `conditions` are those during
-    its execution, `execution_s` long. `standstill_share` is the time in which some rank stood still while it waited for
-    real messages, relative to the runtime, which may be too long by it. `strangers` is what others sent over the job's
-    access links.
+    its execution, `execution_s` long, on each host that was looked at, the first host's first. `standstill_share` is
+    the time in which some rank stood still while it sent or awaited real messages, relative to the runtime, which may
+    be too long by it. `strangers` is what others sent over the job's access links.
     """
 
     late_phase_share: float | None = None
@@ -43,7 +43,7 @@ class JobMeasures:
     unpaced: bool = False
     own_program: bool = False
     execution_s: float | None = None
-    conditions: Conditions | None = None
+    conditions: tuple[Conditions, ...] = ()
     standstill_share: float | None = None
     strangers: StrangersTraffic | None = None
 
@@ -52,7 +52,7 @@ class JobMeasures:
         cls,
         job: JobView,
         dilation: Dilation,
-        conditions: Conditions | None = None,
+        conditions: tuple[Conditions, ...] = (),
         strangers: StrangersTraffic | None = None,
     ) -> JobMeasures:
         """Return the measures of a job: from its record, its application's result, and the evidence about it."""

@@ -96,17 +96,17 @@ def strains(measures: JobMeasures) -> dict[str, float]:
 
     If other work keeps the processors busy, tasks wait for them at any dilation, so that waiting is left out.
     """
-    conditions, found = measures.conditions, dict[str, float | None]()
+    found = dict[str, float | None]()
     found["lateness"] = _share(measures.lateness_share, SUSPECT_ERROR)
     found["middleware"] = _share(measures.overhead_lateness_share, SUSPECT_ERROR)
     if measures.lateness_adds_up:
         found["late phases"] = _share(measures.late_phase_share, SUSPECT_LATE_PHASES)
-    if conditions is not None:
-        if _taken_by_others(conditions) <= MARGIN * SUSPECT_OTHER_CPU:
-            found["cores"] = _share(conditions.cpu_pressure, SUSPECT_CPU_PRESSURE, PRESSURE_MARGIN)
-        lost = (conditions.unexplained_timeouts or 0) + (conditions.unasked_drops or 0)
-        if measures.execution_s:
-            found["packets"] = _share(lost * TIMEOUT_S / measures.execution_s, SUSPECT_ERROR)
+    own = [host for host in measures.conditions if _taken_by_others(host) <= MARGIN * SUSPECT_OTHER_CPU]
+    pressures = [host.cpu_pressure for host in own if host.cpu_pressure is not None]
+    found["cores"] = _share(max(pressures, default=None), SUSPECT_CPU_PRESSURE, PRESSURE_MARGIN)
+    if measures.conditions and measures.execution_s:
+        lost = sum((host.unexplained_timeouts or 0) + (host.unasked_drops or 0) for host in measures.conditions)
+        found["packets"] = _share(lost * TIMEOUT_S / measures.execution_s, SUSPECT_ERROR)
     return {name: share for name, share in found.items() if share is not None}
 
 

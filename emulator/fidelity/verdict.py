@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
@@ -82,7 +82,7 @@ def judge_job(measures: JobMeasures) -> Verdict:
             _suspect_if(measures.own_program, OWN_PROGRAM, NOTHING),
             _by_error(measures.standstill_share, "ranks stood still {} of the runtime", AGAIN),
             _judge_strangers(measures.strangers),
-            *(_judge_conditions(measures.conditions, measures) if measures.conditions else ()),
+            *(verdict for found in measures.conditions for verdict in _judge_host(found, measures)),
         ]
     )
 
@@ -93,6 +93,17 @@ def _judge_lateness(measures: JobMeasures) -> list[Verdict]:
         late = measures.late_phase_share
         verdicts.append(_suspect_above(late, SUSPECT_LATE_PHASES, "{} of compute phases late", LARGER))
     return verdicts
+
+
+def _judge_host(found: Conditions, measures: JobMeasures) -> list[Verdict]:
+    """Judge the conditions on a host; the reasons name it, unless it is the first."""
+    verdicts = _judge_conditions(found, measures)
+    if not found.host:
+        return verdicts
+    return [
+        replace(verdict, reasons=tuple(f"host {found.host}: {reason}" for reason in verdict.reasons))
+        for verdict in verdicts
+    ]
 
 
 def _judge_conditions(found: Conditions, measures: JobMeasures) -> list[Verdict]:

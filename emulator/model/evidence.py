@@ -17,12 +17,32 @@ from emulator.model.rows import Row
 HOST_PART: Final = "host"
 """The part that is the whole machine. The other parts are the clusters, by name, and those below."""
 
+_OTHER_HOST: Final = f"{HOST_PART}:"
+
 ROUTER_PART: Final = "wan"
 BROKER_PART: Final = "broker"
 COMMAND_PART: Final = "command"
 """What works for the testbed outside of its containers: the command that runs it, and the engine's storage."""
 
 NO_CLUSTERS: Final = frozenset({HOST_PART, ROUTER_PART, BROKER_PART, COMMAND_PART})
+
+
+def host_part(host: str) -> str:
+    """Return the part that is the whole of a host on which the run's command does not run."""
+    return f"{_OTHER_HOST}{host}"
+
+
+def is_whole_host(part: str) -> bool:
+    """Return whether a part is a whole machine."""
+    return part == HOST_PART or part.startswith(_OTHER_HOST)
+
+
+@dataclass(frozen=True, slots=True)
+class HostSize:
+    """A host's processors (hardware threads) and memory."""
+
+    processors: int
+    memory_bytes: int
 
 
 class EvidenceRow(Row):
@@ -120,6 +140,8 @@ class LinkCheck:
 
 class EvidenceSummary(DocumentModel):
     """A summary of all evidence of a run, as shares of the observed time, of the processors or of the memory.
+
+    What it says of processors and memory is of the host on which the run's command was.
 
     `testbed_cpu_share` is the share of all processors that the testbed used (its containers, and the command that ran
     it), `other_cpu_share` the share that everything else used, and `stolen_cpu_share` the share that a hypervisor took.

@@ -55,16 +55,28 @@ FULLEST: Final = 0.9
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedHost:
+    """One of several hosts: the cores and the memory that it offers, and the clusters that it carries."""
+
+    name: str
+    cores: float
+    memory_bytes: int
+    clusters: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Resources:
     """The host's processors, the memory available now, and free bytes where records are written.
 
-    `guest_router` tells whether a guest carries the packets between clusters, which takes much CPU for each.
+    `guest_router` tells whether a guest carries the packets between clusters, which takes much CPU for each. If the
+    testbed spreads over several `hosts`, their cores and memory count instead.
     """
 
     processors: int
     memory_bytes: int
     disk_bytes: int
     guest_router: bool = True
+    hosts: tuple[PlannedHost, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,15 +150,16 @@ class Plan:
 
 def plan(run: PlannedRun, dilation: Dilation, resources: Resources) -> Plan:
     """Return what `run` demands of the host at `dilation`."""
-    held = [job.processors * RANK_BYTES + job.grid_bytes for job in run.jobs]
+    held = [float(job.processors * RANK_BYTES + job.grid_bytes) for job in run.jobs]
     memory_bytes = round(run.clusters * CLUSTER_BYTES + run.most(held))
+    fullest, memory_share = _most_filled(run, held, resources)
     disk_bytes = run.repeat * len(run.jobs) * RECORD_BYTES
     disk_bytes += peak_bytes(run.files, dilation.emulated_duration_s(HOST_LEAD_S))
     constraints = [
         Constraint(name, least / dilation.factor, 1.0) for name, least in _least_dilations(run, resources).items()
     ]
     constraints += [
-        Constraint("memory", memory_bytes / max(1, resources.memory_bytes), FULLEST, 1.0),
+        Constraint(f"memory{fullest}", memory_share, FULLEST, 1.0),
         Constraint("disk", disk_bytes / max(1, resources.disk_bytes), FULLEST, 1.0),
     ]
     return Plan(dilation.factor, tuple(constraints), memory_bytes, disk_bytes, host_duration_s(run, dilation))
@@ -180,8 +193,9 @@ def _least_dilations(run: PlannedRun, resources: Resources) -> dict[str, float]:
     """Return for each resource of which a larger dilation leaves more the dilation at which it just suffices."""
     busy = [_host_work_s(job) / job.iteration_s if job.iteration_s else 0.0 for job in run.jobs]
     real = [HOST_OWN_TIME_S / job.iteration_s for job in run.jobs if job.clusters > 1 and job.iteration_s]
+    busiest, cores_share = _most_loaded(run, busy, resources)
     least = {
-        "cores": run.most(busy) / resources.processors / BUSIEST,
+        f"cores{busiest}": cores_share / BUSIEST,
         "own time": max(real, default=0.0) / most_own_time(in_a_campaign=run.in_a_campaign),
     }
     if run.full_link_mbit and resources.guest_router:
@@ -191,6 +205,31 @@ def _least_dilations(run: PlannedRun, resources: Resources) -> dict[str, float]:
         start_s = HOST_START_S + HOST_START_RANK_S * max(job.processors for job in run.jobs)
         least["middleware"] = start_s / run.overhead_s
     return {name: min(LARGEST_DILATION, factor) for name, factor in least.items()}
+
+
+def _most_loaded(run: PlannedRun, busy: Sequence[float], resources: Resources) -> tuple[str, float]:
+    """Return which host's cores are loaded most, in words, and the share of them that jobs keep busy at dilation 1."""
+    shares = [(_of(host), _on(run, busy, host) / host.cores) for host in resources.hosts]
+    return max(shares, key=lambda share: share[1], default=("", run.most(busy) / resources.processors))
+
+
+def _most_filled(run: PlannedRun, held: Sequence[float], resources: Resources) -> tuple[str, float]:
+    """Return which host's memory is filled most, in words, and the share of it that clusters and jobs hold."""
+    shares = [
+        (_of(host), (len(host.clusters) * CLUSTER_BYTES + _on(run, held, host)) / host.memory_bytes)
+        for host in resources.hosts
+    ]
+    whole = (run.clusters * CLUSTER_BYTES + run.most(held)) / max(1, resources.memory_bytes)
+    return max(shares, key=lambda share: share[1], default=("", whole))
+
+
+def _on(run: PlannedRun, costs: Sequence[float], host: PlannedHost) -> float:
+    """Return the most that jobs which run together cost `host`, where `costs` are those of each job."""
+    return run.most([cost * job.share_on(host.clusters) for cost, job in zip(costs, run.jobs, strict=True)])
+
+
+def _of(host: PlannedHost) -> str:
+    return f" of {host.name}"
 
 
 def _host_work_s(job: PlannedJob) -> float:

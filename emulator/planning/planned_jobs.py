@@ -6,7 +6,7 @@ All times are emulated seconds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -36,7 +36,8 @@ class PlannedJob:
     An iteration takes `iteration_s`, in which all ranks together really update `updates` grid points (in the mean, if
     not all iterations compute) and send `segments` packets over the wide area. Its messages are `real` where they take
     the host's time, between clusters or through shared memory. `grid_bytes` is what all ranks hold of the grid. What is
-    passed on once, before the first iteration and after the last, takes `once_s` together.
+    passed on once, before the first iteration and after the last, takes `once_s` together. `parts` are its clusters,
+    each with the number of ranks there.
     """
 
     name: str
@@ -49,6 +50,11 @@ class PlannedJob:
     real: bool
     grid_bytes: int
     once_s: float = 0.0
+    parts: tuple[Part, ...] = ()
+
+    def share_on(self, clusters: Collection[str]) -> float:
+        """Return the share of the ranks that is in `clusters`."""
+        return sum(size for cluster, size in self.parts if cluster in clusters) / self.processors
 
     @property
     def runtime_s(self) -> float:
@@ -94,6 +100,7 @@ def planned_job(specification: JobSpecification, parts: Sequence[Part], topology
         real=len(clusters) > 1 or interconnect is None,
         grid_bytes=max(side_points**2, ranks * work.points) * form.arrays * BYTES_PER_POINT,
         once_s=passed_on_once_s(topology, job),
+        parts=tuple(parts),
     )
 
 

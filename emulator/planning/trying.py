@@ -267,7 +267,7 @@ def _measures(jobs: Sequence[EndedJob]) -> list[JobMeasures]:
 
 
 def _cpu_pressure(measures: JobMeasures) -> float:
-    return 0.0 if measures.conditions is None else measures.conditions.cpu_pressure or 0.0
+    return max((host.cpu_pressure or 0.0 for host in measures.conditions), default=0.0)
 
 
 def _short(specification: JobSpecification, iteration_s: float, dilation: Dilation) -> JobSpecification:

@@ -16,11 +16,17 @@ from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
 from emulator.containers.telemetry.counters import Counters
-from emulator.fidelity.conditions import Conditions, HostSize, conditions_of_job, conditions_of_run, summary
+from emulator.fidelity.conditions import (
+    Conditions,
+    conditions_elsewhere,
+    conditions_of_job,
+    conditions_of_run,
+    summary,
+)
 from emulator.fidelity.processor_use import TimeInterval
 from emulator.fidelity.strangers import Carried
 from emulator.model.clock import EmulatedClock, host_clock_step_s, host_steady_now_s
-from emulator.model.evidence import HOST_PART, EvidenceRow, EvidenceSummary, LinkFaultRow
+from emulator.model.evidence import HOST_PART, EvidenceRow, EvidenceSummary, HostSize, LinkFaultRow
 from emulator.model.rows import Row
 from emulator.model.topology import Topology
 from emulator.runs.run_directory import RunDirectory, read_rows
@@ -123,16 +129,28 @@ class Gathering:
             if self._is_due(self._host_links_timestamp_s, timestamp_s):
                 self._look_at_links()
 
-    def conditions(self, began_s: float, ended_s: float, clusters: Collection[str]) -> Conditions | None:
-        """Return the conditions between two emulated timestamps for a job over `clusters`; None without a look."""
+    def conditions(self, began_s: float, ended_s: float, clusters: Collection[str]) -> tuple[Conditions, ...]:
+        """Return the conditions between two emulated timestamps for a job over `clusters`; none without a look.
+
+        Those of the first host come first, then those of the clusters' other hosts that were looked at.
+        """
         with self._lock:
             if self._clock is None:
-                return None
+                return ()
             host_began_s, host_ended_s = map(self._clock.host_steady_s, (began_s, ended_s))
             rows = self._evidence.during(host_began_s, host_ended_s)
             faults = self._faults.during(host_began_s, host_ended_s)
             execution = TimeInterval(began_s, ended_s, self._clock.dilation)
-        return conditions_of_job(rows, faults, self._host, self._topology, clusters, execution)
+        hosts, sizes = self._telemetry.hosts, self._telemetry.sizes
+        found = [
+            conditions_of_job(rows, faults, self._host, self._topology, clusters, execution, hosts),
+            *(
+                conditions_elsewhere(rows, name, sizes[name], hosts, execution)
+                for name in self.hosts_of(clusters)
+                if name in sizes
+            ),
+        ]
+        return tuple(conditions for conditions in found if conditions is not None)
 
     def carried_since(self, began_s: float, clusters: Collection[str]) -> tuple[dict[str, Carried], float]:
         """Look, and return what crossed the access links of `clusters` since an emulated timestamp, where counted.
@@ -152,10 +170,10 @@ class Gathering:
         with self._lock:
             return dict(self._carried), self._host_duration_s
 
-    def unwatched_hosts(self, clusters: Collection[str]) -> list[str]:
-        """Return the hosts of `clusters` that are not looked at."""
-        unwatched = self._telemetry.unwatched
-        return sorted({unwatched[cluster] for cluster in clusters if cluster in unwatched})
+    def hosts_of(self, clusters: Collection[str]) -> list[str]:
+        """Return the hosts of `clusters` other than the first."""
+        hosts = self._telemetry.hosts
+        return sorted({hosts[cluster] for cluster in clusters if cluster in hosts})
 
     def forget_before(self, timestamp_s: float) -> None:
         """Drop evidence from before this emulated timestamp, so that a long run takes no more memory."""
@@ -169,7 +187,7 @@ class Gathering:
         with self._lock:
             rows = read_rows(self._directory.path, EvidenceRow)
             faults = read_rows(self._directory.path, LinkFaultRow)
-        found = conditions_of_run(rows, faults, self._host)
+        found = conditions_of_run(rows, faults, self._host, self._telemetry.hosts)
         return summary(found, sum(row.part == HOST_PART for row in rows), self._telemetry.missing)
 
     def _is_due(self, host_last_s: float, timestamp_s: float) -> bool:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from emulator.fidelity.background import BackgroundMeasures
+from emulator.fidelity.conditions import Conditions
 from emulator.fidelity.measures import JobMeasures
 from emulator.fidelity.strangers import TRAFFIC_ERROR, Carried, StrangersTraffic, strangers_traffic
 from emulator.fidelity.verdict import (
@@ -211,7 +212,8 @@ class Recorder:
     def _measures(self, job: JobView) -> JobMeasures:
         """Return what the record of a job and the evidence of its time say; older evidence is not needed any more."""
         clusters = {part.cluster for part in job.components}
-        conditions = strangers = None
+        conditions: tuple[Conditions, ...] = ()
+        strangers = None
         if self.evidence is not None and job.started_s is not None and job.finished_s is not None:
             self.evidence.look_after(job.finished_s)
             self.evidence.look_at_links_after(job.finished_s)
@@ -257,7 +259,8 @@ class Recorder:
     def _judged(self, job: JobView, measures: JobMeasures) -> Verdict:
         clusters = {part.cluster for part in job.components}
         real = clusters & {cluster.name for cluster in self.topology.real_clusters}
-        unwatched = self.evidence.unwatched_hosts(clusters) if self.evidence is not None else []
+        watched = {found.host for found in measures.conditions}
+        unwatched = set(self.evidence.hosts_of(clusters)) - watched if self.evidence is not None else set()
         links, whole = judge_links(self.link_checks, clusters), judge_job(measures)
         return Verdict.worst_of([links, judge_real(real), judge_unwatched(unwatched), whole])
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
-from emulator.fidelity.conditions import HostSize
+from emulator.model.evidence import HostSize
 
 _RECORDED_PACKAGES = ("multicluster-testbed", "docker", "httpx", "locust", "numpy", "pydantic")
 

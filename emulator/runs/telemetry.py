@@ -9,6 +9,7 @@ from typing import Protocol
 
 from emulator.containers.telemetry.counters import Counters
 from emulator.containers.telemetry.link_counts import LinkCount
+from emulator.model.evidence import HostSize
 
 
 class Telemetry(Protocol):
@@ -19,11 +20,15 @@ class Telemetry(Protocol):
         """What the host does not report, a phrase each."""
 
     @property
-    def unwatched(self) -> Mapping[str, str]:
-        """The clusters whose host is not looked at, each with that host."""
+    def hosts(self) -> Mapping[str, str]:
+        """The host of each cluster that is on another machine than this command."""
+
+    @property
+    def sizes(self) -> Mapping[str, HostSize]:
+        """The size of each of those hosts that could be looked at."""
 
     def look(self) -> Mapping[str, Counters]:
-        """Return the current counters of the host and of every part of the testbed."""
+        """Return the current counters of all hosts and of every part of the testbed."""
 
     def links(self) -> Sequence[LinkCount]:
         """Return the current counts of every link."""
@@ -41,7 +46,8 @@ class NullTelemetry:
     """Telemetry of a testbed whose host cannot be observed: it sees nothing, and says so."""
 
     missing: tuple[str, ...] = ("anything: nobody looked at this testbed",)
-    unwatched: Mapping[str, str] = field(default_factory=dict)
+    hosts: Mapping[str, str] = field(default_factory=dict)
+    sizes: Mapping[str, HostSize] = field(default_factory=dict)
 
     def look(self) -> Mapping[str, Counters]:
         """Return nothing."""

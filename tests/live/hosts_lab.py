@@ -32,6 +32,13 @@ from tests.live.grid import until
 UNDERLAY_MTU = 1600
 DAEMON_WITHIN_HOST_S = 60.0
 LONGEST_HOST_S = 600.0
+SSH_PORT = 2222
+
+_SSH_SERVER = f"""
+mkdir -p /run/sshd /root/.ssh && chmod 700 /root/.ssh && echo "$KEY" >/root/.ssh/authorized_keys
+ssh-keygen -q -t ed25519 -N "" -f /tmp/host_key
+exec /usr/sbin/sshd -D -e -f /dev/null -p {SSH_PORT} -h /tmp/host_key -o PermitRootLogin=prohibit-password
+"""
 
 
 @dataclass
@@ -95,9 +102,13 @@ class Lab:
     folder: Path
     hosts: list[LabHost] = field(default_factory=list)
 
-    def inventory(self, hosts: Sequence[LabHost] = ()) -> str:
+    def inventory(self, hosts: Sequence[LabHost] = (), over_ssh: Sequence[LabHost] = ()) -> str:
         """Write the inventory of the hosts, by default of all, and return its file."""
-        stated = [{"name": host.name, "engine": host.engine, "address": host.address} for host in hosts or self.hosts]
+        engines = {host.name: host.engine for host in hosts or self.hosts}
+        engines |= {host.name: f"ssh://root@{host.address}:{SSH_PORT}" for host in over_ssh}
+        stated = [
+            {"name": host.name, "engine": engines[host.name], "address": host.address} for host in hosts or self.hosts
+        ]
         file = self.folder / "hosts.yaml"
         file.write_text(yaml.safe_dump({"hosts": stated}))
         return str(file)
@@ -107,6 +118,7 @@ class Lab:
         command = ["nsenter", f"--net=/run/netns/{self.hosts[0].namespace}", str(TESTBED), *arguments]
         environment = {
             **os.environ,
+            "PATH": f"{self.folder}/bin:{os.environ['PATH']}",
             "TESTBED_NAME": self.testbed,
             "COLUMNS": "200",
             "XDG_STATE_HOME": str(self.folder / "state"),
@@ -122,6 +134,30 @@ class Lab:
         outcome = self(*arguments)
         assert outcome.exit_code == 0, outcome.errors
         return outcome
+
+    def let_in_by_ssh(self, host: LabHost, image: str) -> None:
+        """Start an SSH server at a host that has `image`, and let `testbed` log in there and find the host's engine."""
+        key, ssh = self.folder / "key", self.folder / "bin" / "ssh"
+        run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key))
+        ssh.parent.mkdir()
+        options = f"-i {key} -o StrictHostKeyChecking=no -o UserKnownHostsFile={self.folder}/known_hosts"
+        ssh.write_text(f'#!/bin/sh\nexec {shutil.which("ssh")} {options} "$@"\n')
+        ssh.chmod(0o755)
+        host.client.containers.run(
+            image,
+            [_SSH_SERVER],
+            entrypoint=["sh", "-c"],
+            environment={"KEY": key.with_suffix(".pub").read_text().strip()},
+            network_mode="host",
+            volumes={host.engine.removeprefix("unix://"): {"bind": "/var/run/docker.sock", "mode": "rw"}},
+            detach=True,
+        )
+        until(lambda: self._answers_ssh(host))
+
+    def _answers_ssh(self, host: LabHost) -> bool:
+        inside = ["nsenter", f"--net=/run/netns/{self.hosts[0].namespace}", str(self.folder / "bin" / "ssh")]
+        asked = [*inside, "-o", "BatchMode=yes", "-p", str(SSH_PORT), f"root@{host.address}", "true"]
+        return subprocess.run(asked, capture_output=True, check=False).returncode == 0
 
     def left_over(self) -> list[str]:
         """List what any host holds of the testbed."""

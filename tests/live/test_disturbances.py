@@ -17,7 +17,7 @@ import pytest
 
 from emulator.containers import engine
 from emulator.containers.state import testbed_state
-from emulator.containers.telemetry.container_telemetry import container_telemetry
+from emulator.containers.telemetry import container_telemetry
 from emulator.measurement.extension import measure
 from emulator.model.clock import Dilation
 from emulator.model.evidence import LinkFaultRow
@@ -114,7 +114,7 @@ def test_each_disturbance_is_held_against_the_job_that_it_met_and_no_other(
 def test_telemetry_sees_every_link_and_leaves_nothing_behind(two_sites: CommandLine):
     state = testbed_state(two_sites.name)
     client = engine.connect()
-    with container_telemetry(client, state.names, tuple(state.topology.cluster_names)) as telemetry:
+    with container_telemetry.container_telemetry(client, state.names, tuple(state.topology.cluster_names)) as telemetry:
         for _ in range(3):
             assert len(telemetry.links()) == 2 * 2 + 2 * 1
     host_deadline_s = time.monotonic() + 10
@@ -123,6 +123,27 @@ def test_telemetry_sees_every_link_and_leaves_nothing_behind(two_sites: CommandL
     while running := [row[-1] for part in containers for row in part.top()["Processes"] if "tc monitor" in row[-1]]:
         assert time.monotonic() < host_deadline_s, running
         time.sleep(0.2)
+
+
+def test_another_host_is_read_through_its_containers_as_this_one_is(two_sites: CommandLine, monkeypatch):
+    """This machine stands for the other host: the second cluster is said to be elsewhere, and no boot is the same."""
+    state = testbed_state(two_sites.name)
+    first, second = state.topology.cluster_names
+    elsewhere = {state.names.cluster(second): "right"}
+    monkeypatch.setattr(container_telemetry, "unseen_host", lambda client, name: elsewhere.get(name, ""))
+    monkeypatch.setattr(container_telemetry, "BOOT", "/proc/sys/kernel/random/uuid")
+    client = engine.connect()
+    with container_telemetry.container_telemetry(client, state.names, (first, second)) as telemetry:
+        assert (telemetry.hosts, telemetry.sizes["right"].processors) == ({second: "right"}, os.cpu_count())
+        before = telemetry.look()
+        two_sites.succeed("shell", second, "--", "python3", "-c", "for _ in range(10**7): pass")
+        two_sites.succeed("shell", first, "--", "true")
+        after = telemetry.look()
+    used_s = {part: (after[part].host_cpu_s or 0.0) - (before[part].host_cpu_s or 0.0) for part in after}
+    assert used_s["host:right"] == pytest.approx(used_s["host"], rel=0.2)
+    assert used_s[second] > 2 * used_s[first]
+    assert after[second].received_bytes is not None
+    assert telemetry.missing == ()
 
 
 @pytest.mark.long

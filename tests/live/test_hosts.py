@@ -12,9 +12,11 @@ from collections.abc import Iterator
 import pytest
 
 from emulator.model.catalogue import topology_named
+from emulator.model.evidence import EvidenceRow
 from emulator.model.job import JobState
+from emulator.runs.run_directory import read_rows, read_run
 from tests.live.grid import ENDED, until
-from tests.live.hosts_lab import Lab, lab
+from tests.live.hosts_lab import LONGEST_HOST_S, Lab, lab
 
 NAME = "livetest-hosts"
 CAN_MAKE_HOSTS = os.geteuid() == 0 and all(map(shutil.which, ("ip", "nsenter", "dockerd", "docker")))
@@ -105,6 +107,36 @@ def test_up_mends_a_cluster_on_another_host_in_its_place(spread: Lab) -> None:
     assert {each["state"] for each in spread.succeed("status", "--json").as_json()} == {"running"}
 
 
+def submitted(three: Lab, cluster: str, iterations: int) -> int:
+    """Submit a job of four ranks in `cluster`, and return its number."""
+    file = three.folder / "job.yaml"
+    arguments = f"{{grid: 100, iterations: {iterations}, tolerance: 0}}"
+    file.write_text(
+        f"application: poisson\narguments: {arguments}\ncomponents: [4]\nrequest: fixed\nclusters: [{cluster}]\n"
+    )
+    (row,) = three.succeed("submit", str(file), "--json").as_json()
+    number: int = row["id"]
+    return number
+
+
+def test_a_job_on_a_host_whose_daemon_ends_fails_with_a_reason_and_up_mends_it_once_it_is_back(spread: Lab) -> None:
+    placed = {row["name"]: row["host"] for row in spread.succeed("status", "--json").as_json()}
+    there = next(name for name, host in placed.items() if host == "host2")
+    elsewhere = next(name for name, host in placed.items() if host == "host1")
+    lost = submitted(spread, there, 1_000_000)
+    until(lambda: spread.succeed("jobs", str(lost), "--json").as_json()["state"] == "running")
+    spread.hosts[1].stop()
+    failed = finished(spread, lost)
+    assert failed["state"] == "failed"
+    assert failed["reason"]
+    assert finished(spread, submitted(spread, elsewhere, 20))["state"] == "finished"
+    spread.hosts[1].start()
+    until(lambda: spread.hosts[1].client.info()["Swarm"]["LocalNodeState"] == "active")
+    until(lambda: spread("up", "--topology", "mini").exit_code == 0, LONGEST_HOST_S)
+    assert {row["state"] for row in spread.succeed("status", "--json").as_json()} == {"running"}
+    assert finished(spread, submitted(spread, there, 20))["state"] == "finished"
+
+
 def test_a_host_that_is_not_reached_does_not_block_down_and_is_swept_when_it_returns(spread: Lab) -> None:
     lost = spread.hosts[2]
     carried = [row["container"] for row in spread("status", "--json").as_json() if row["host"] == lost.name]
@@ -123,3 +155,26 @@ def test_a_host_that_is_not_reached_does_not_block_down_and_is_swept_when_it_ret
     assert {*carried} <= {*lost.parts(NAME)}
     until(lambda: spread("down").exit_code == 0)
     assert spread.left_over() == []
+
+
+def test_an_engine_is_reached_over_ssh_and_what_runs_there_is_watched(three: Lab) -> None:
+    """The last one: host3 has the node image by now, whose SSH server leads to its engine."""
+    third = three.hosts[2]
+    (image,) = {tag for each in third.client.images.list() for tag in each.tags if "/node:" in tag}
+    three.let_in_by_ssh(third, image)
+    inventory = three.inventory(over_ssh=[third])
+    three.succeed("up", "--topology", "mini", "--hosts", inventory)
+    placed = {row["name"]: row["host"] for row in three.succeed("status", "--json").as_json()}
+    assert set(placed.values()) == {"host1", "host2", "host3"}
+    there = next(name for name, host in placed.items() if host == "host3")
+    assert three.succeed("shell", there, "--", "hostname").output.strip() == there
+    out = three.folder / "measured"
+    three.succeed(
+        "measure", "--app", "poisson", "--grid", "400", "--processors", "16", "--clusters", "4", "--repeat", "1",
+        "--iterations", "50", "--dilation", "16", "--out", str(out),
+    )  # fmt: skip
+    (job,) = read_run(out).jobs
+    assert "nobody watched" not in job.verdict_reasons
+    assert {row.part for row in read_rows(out, EvidenceRow)} >= {"host", *placed}
+    three.succeed("down")
+    assert three.left_over() == []

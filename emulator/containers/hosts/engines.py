@@ -200,7 +200,7 @@ def unreached_parts(client: Client) -> dict[str, str]:
 
 
 def unseen_host(client: Client, container: str) -> str:
-    """Return the host of a container if its own counters are not read here; empty where they are."""
+    """Return the host of a container if it has another engine than the first; empty where it has not."""
     if not isinstance(client, HostEngines):
         return ""
     host = client.places.get(container, client.central)

@@ -81,12 +81,16 @@ def layout_of(inventory: HostInventory, known: dict[str, Known], topology: Topol
         raise InvalidInput(
             f"All clusters of {topology.name!r} are real, so nothing spreads over hosts (leave --hosts out)."
         )
-    capacities = [
+    return lay_out(demands, capacities_of(inventory, known), central)
+
+
+def capacities_of(inventory: HostInventory, known: dict[str, Known]) -> list[HostCapacity]:
+    """Return what the hosts that answer offer to a testbed."""
+    return [
         HostCapacity(host.name, host.share * facts.cores, int(host.share * facts.memory_bytes))
         for host in inventory.hosts
         if isinstance(facts := known[host.name], HostFacts)
     ]
-    return lay_out(demands, capacities, central)
 
 
 def described(layout: Layout, host: str) -> str:

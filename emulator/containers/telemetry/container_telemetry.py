@@ -1,7 +1,8 @@
 """The telemetry of a running testbed: counters of the host, of its containers and of its links.
 
-Reading counters takes a millisecond or two, because they are files of the host. Reading links takes a short command in
-each container and in the router's guest, so links are read less often.
+Reading counters takes a millisecond or two, because they are files of the host; another host's are read through a
+console there. Reading links takes a short command in each container and in the router's guest, so links are read less
+often.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 import docker
@@ -20,13 +23,14 @@ from emulator.containers.hosts.engines import unseen_host
 from emulator.containers.names import PartNames
 from emulator.containers.telemetry.consoles import Console
 from emulator.containers.telemetry.control_groups import ControlGroups
-from emulator.containers.telemetry.counters import Counters, host_counters, missing_counters
+from emulator.containers.telemetry.counters import Counters, host_counters, lines_of, missing_counters
 from emulator.containers.telemetry.link_counts import LinkCount, Queue, delay_links, edge_links, parsed_queues
+from emulator.containers.telemetry.other_hosts import BOOT, RemoteContainer
 from emulator.containers.telemetry.own_processes import OwnProcesses
 from emulator.containers.telemetry.standstills import Standstills, listening
 from emulator.containers.wan.router import RUN
 from emulator.model.errors import TestbedNotUp
-from emulator.model.evidence import BROKER_PART, COMMAND_PART, HOST_PART, ROUTER_PART
+from emulator.model.evidence import BROKER_PART, COMMAND_PART, HOST_PART, ROUTER_PART, HostSize, host_part
 
 QUEUES: Final = "tc -s -j qdisc show"
 _ATTEMPTS: Final = 2
@@ -56,8 +60,8 @@ class ContainerTelemetry:
     standstills: Standstills
     own_processes: OwnProcesses
     groups: dict[str, ControlGroups] = field(default_factory=dict)
+    others: dict[str, RemoteContainer] = field(default_factory=dict)
     untold: dict[str, None] = field(default_factory=dict)
-    unwatched: Mapping[str, str] = field(default_factory=dict)
     _consoles: dict[str, Console] = field(default_factory=dict)
     _host_looked_s: float = field(default_factory=time.monotonic)
     _host_router_stopped_s: float = 0.0
@@ -67,10 +71,31 @@ class ContainerTelemetry:
         """What this host does not report, or did not at some time, a phrase each."""
         return tuple(self.untold)
 
+    @property
+    def hosts(self) -> dict[str, str]:
+        """The host of each cluster that is not on this one."""
+        return {cluster: container.host for cluster, container in self.others.items()}
+
+    @property
+    def sizes(self) -> dict[str, HostSize]:
+        """The size of each other host that was read."""
+        return {each.host: size for each in self.others.values() if (size := each.size) is not None}
+
     def look(self) -> dict[str, Counters]:
-        """Return the present counters of the host and of every part."""
+        """Return the present counters of all hosts and of every part that could be read."""
+        asked = [container for container in self.others.values() if container.ask()]
         found = {HOST_PART: host_counters(), COMMAND_PART: Counters(host_cpu_s=self.own_processes.used_s())}
         found |= {part: self._of(part, groups) for part, groups in self.groups.items()}
+        read = [container for container in asked if container.receive()]
+        for container in read:
+            host_stopped_s = self.standstills.host_stopped_s(container.container)
+            found[container.cluster] = replace(container.counters(), host_stopped_s=host_stopped_s)
+            found[host_part(container.host)] = container.host_counters()
+        self.untold |= dict.fromkeys(
+            f"the counters of {container.cluster} on host {container.host}, at some time"
+            for container in self.others.values()
+            if container not in read
+        )
         return found
 
     def links(self) -> list[LinkCount]:
@@ -91,6 +116,8 @@ class ContainerTelemetry:
             with suppress(OSError):
                 console.close()
         self._consoles.clear()
+        for container in self.others.values():
+            container.close()
 
     def _of(self, part: str, groups: ControlGroups) -> Counters:
         host_stopped_s = self.standstills.host_stopped_s(self.containers[part])
@@ -153,24 +180,42 @@ def container_telemetry(
     """Open the telemetry of the testbed of `names`, its `clusters` in the topology's order."""
     containers = {cluster: names.cluster(cluster) for cluster in clusters}
     containers |= {ROUTER_PART: names.router, BROKER_PART: names.broker}
-    with listening(client, containers.values()) as standstills:
-        unwatched = {cluster: host for cluster in clusters if (host := unseen_host(client, containers[cluster]))}
+    with listening(client, containers.values()) as standstills, TemporaryDirectory() as folder:
         own = OwnProcesses.of(_file_systems(client, containers.values()))
-        telemetry = ContainerTelemetry(client, clusters, containers, standstills, own, unwatched=unwatched)
+        others = _on_other_machines(client, names, clusters, Path(folder))
+        telemetry = ContainerTelemetry(client, clusters, containers, standstills, own, others=others)
         for part, container in containers.items():
-            network = names.site_network(part) if part in clusters else None
-            groups = _groups(client, container, network)
+            if part in others:
+                continue
+            groups = _groups(client, container, names.site_network(part) if part in clusters else None)
             if groups is None:
                 telemetry.untold["the containers' counters: this host does not show their processes"] = None
             else:
                 telemetry.groups[part] = groups
         telemetry.untold |= dict.fromkeys(missing_counters(telemetry.look()))
-        unseen = sorted(set(unwatched.values()))
-        telemetry.untold |= dict.fromkeys(f"the pressure and the processors of host {name}" for name in unseen)
         try:
             yield telemetry
         finally:
             telemetry.close()
+
+
+def _on_other_machines(
+    client: docker.DockerClient, names: PartNames, clusters: Iterable[str], folder: Path
+) -> dict[str, RemoteContainer]:
+    """Return the containers of clusters on other machines than this one; several engines may be on one machine."""
+    here, found = lines_of(Path(BOOT)), dict[str, RemoteContainer]()
+    for cluster in clusters:
+        name = names.cluster(cluster)
+        host = unseen_host(client, name)
+        if not host:
+            continue
+        address = _address(client, name, names.site_network(cluster))
+        container = RemoteContainer(client, name, cluster, host, folder / cluster, address)
+        if container.ask() and container.receive() and container.boot == here:
+            container.close()
+        else:
+            found[cluster] = container
+    return found
 
 
 def _file_systems(client: docker.DockerClient, names: Iterable[str]) -> Iterator[str]:
@@ -194,6 +239,13 @@ def _groups(client: docker.DockerClient, name: str, network: str | None) -> Cont
         container = client.containers.get(name)
     except docker.errors.DockerException:
         return None
-    joined = container.attrs["NetworkSettings"]["Networks"].get(network) or {}
-    address = f"{joined['IPAddress']}/{joined['IPPrefixLen']}" if joined.get("IPAddress") else None
+    address = None if network is None else _address(client, name, network)
     return ControlGroups.of(int(container.attrs["State"]["Pid"]), str(container.id), address=address)
+
+
+def _address(client: docker.DockerClient, name: str, network: str) -> str | None:
+    """Return a container's address on `network`, with the length of the network's prefix."""
+    with suppress(docker.errors.DockerException):
+        joined = client.containers.get(name).attrs["NetworkSettings"]["Networks"].get(network) or {}
+        return f"{joined['IPAddress']}/{joined['IPPrefixLen']}" if joined.get("IPAddress") else None
+    return None

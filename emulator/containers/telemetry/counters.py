@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from emulator.model.evidence import COMMAND_PART, HOST_PART, EvidenceRow
+from emulator.model.evidence import COMMAND_PART, HOST_PART, EvidenceRow, is_whole_host
 from emulator.model.units import MICROSECONDS_PER_SECOND
 
 _BYTES_PER_KB: Final = 1024
@@ -57,9 +57,11 @@ def _since(name: str, before: float | None, after: float | None) -> float | None
     return max(after - before, 0)
 
 
-def host_counters(proc: Path = Path("/proc")) -> Counters:
-    """Read the counters of the whole machine."""
-    times_s, pages, memory = _processor_times_s(proc / "stat"), _numbers(proc / "vmstat"), _numbers(proc / "meminfo")
+def host_counters(proc: Path = Path("/proc"), host_now_s: float | None = None) -> Counters:
+    """Read the counters of the whole machine; `host_now_s` is its time since it was booted, if it is another one."""
+    host_now_s = time.monotonic() if host_now_s is None else host_now_s
+    times_s = _processor_times_s(proc / "stat", host_now_s)
+    pages, memory = _numbers(proc / "vmstat"), _numbers(proc / "meminfo")
     available_kb = memory.get("MemAvailable:")
     return Counters(
         host_cpu_s=None if times_s is None else times_s[0],
@@ -89,14 +91,14 @@ def lines_of(path: Path) -> list[str]:
         return []
 
 
-def _processor_times_s(stat: Path) -> tuple[float, float] | None:
+def _processor_times_s(stat: Path, host_now_s: float) -> tuple[float, float] | None:
     """Read the seconds that all processors together were busy, and those that a hypervisor withheld; both cumulative.
 
     The kernel measures idle time, but samples by its ticks what processors are used for: bursts in step with the ticks,
     such as those of paced ranks, would count many times over or not at all.
     """
     lines = [line.split() for line in lines_of(stat) if line.startswith("cpu")]
-    host_now_s, per_second = time.monotonic(), os.sysconf("SC_CLK_TCK")
+    per_second = os.sysconf("SC_CLK_TCK")
     if not lines or len(lines[0]) <= 1 + _STOLEN:
         return None
     whole, processors = [int(ticks) / per_second for ticks in lines[0][1:]], len(lines) - 1
@@ -112,7 +114,7 @@ def _numbers(path: Path) -> dict[str, int]:
 
 def missing_counters(looks: Mapping[str, Counters]) -> list[str]:
     """Return what a reading of the host and the containers did not find, a phrase each."""
-    parts = [counters for part, counters in looks.items() if part not in (HOST_PART, COMMAND_PART)]
+    parts = [counters for part, counters in looks.items() if not is_whole_host(part) and part != COMMAND_PART]
     whole = looks.get(HOST_PART, Counters())
     phrases = (
         (whole.host_cpu_s is None, "the use of the host's processors"),

@@ -1,9 +1,9 @@
 """The engine: the events of all nodes in order of their timestamps.
 
-An event is something that a processor does by itself, a message that arrives, a local user who asks for a burst, or the
-arrival of a job; events with equal timestamps come in this order, and those of one kind in the order in which they
-became known. Before anything happens to a node, its processor is advanced to that timestamp. The engine starts jobs
-where it is told to and reports their ends; it decides nothing.
+An event is something that a processor does by itself, a message that arrives, a local user who asks for a burst, or a
+call that was asked for, such as the arrival of a job; events with equal timestamps come in this order, and those of one
+kind in the order in which they became known. Before anything happens to a node, its processor is advanced to that
+timestamp. The engine starts jobs where it is told to and reports their ends; it decides nothing.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ NEVER: Final = math.inf
 PROCESSOR: Final = 0
 MESSAGE: Final = 1
 BURST: Final = 2
-ARRIVAL: Final = 3
+CALL: Final = 3
 
 LEAST_SHARE: Final = 0.01
 """The least share that a job is assumed to get of a node with local users, even if the contract gives it nothing."""
 
 Event = tuple[float, int, int, int, int]
-OnArrival = Callable[[int, float], None]
+OnCall = Callable[[int, int, float], None]
+"""Called with the kind and the subject of a call, and its timestamp."""
 OnFinished = Callable[[JobRun, float], None]
 OnBurst = Callable[[int, float], None]
 """Called with the number of parallel jobs beside a local user's burst, and how long it was delayed."""
@@ -48,7 +49,7 @@ class SharedNodes:
         network: SharedNetwork,
         local_shares: list[float],
         balances: bool,
-        on_arrival: OnArrival,
+        on_call: OnCall,
         on_finished: OnFinished,
         on_burst: OnBurst,
     ) -> None:
@@ -56,7 +57,7 @@ class SharedNodes:
         self._network = network
         self._local_shares = local_shares
         self._balances = balances
-        self._on_arrival = on_arrival
+        self._on_call = on_call
         self._on_finished = on_finished
         self._on_burst = on_burst
         self._events: list[Event] = []
@@ -68,7 +69,7 @@ class SharedNodes:
         self._running: dict[int, JobRun] = {}
         self._on_node: list[int] = [0] * len(processors)
         self._ended: list[JobRun] = []
-        self._arrivals_left: int = 0
+        self._calls_left: int = 0
         self.events: int = 0
 
     @property
@@ -83,10 +84,10 @@ class SharedNodes:
         self._processors[node].add(user.id, local=True)
         self._expect(user.draw_think_s(), BURST, user.id, 0)
 
-    def add_arrival(self, index: int, arrival_s: float) -> None:
-        """Let `on_arrival` be called with `index` at `arrival_s`."""
-        self._arrivals_left += 1
-        self._expect(arrival_s, ARRIVAL, index, 0)
+    def call_at(self, time_s: float, kind: int, subject: int) -> None:
+        """Let `on_call` be called with `kind` and `subject` at `time_s`."""
+        self._calls_left += 1
+        self._expect(time_s, CALL, subject, kind)
 
     def start(self, job: JobRun, nodes: Sequence[int], now_s: float) -> None:
         """Start a job at `now_s`, a task on each of `nodes` in order of rank."""
@@ -104,8 +105,8 @@ class SharedNodes:
         self._balance()
 
     def run(self) -> None:
-        """Simulate until all jobs have arrived and no job runs."""
-        while self._events and (self._arrivals_left > 0 or self._running):
+        """Simulate until all calls have been made and no job runs."""
+        while self._events and (self._calls_left > 0 or self._running):
             now_s, kind, _, subject, other = heappop(self._events)
             if kind == PROCESSOR:
                 if self._due_s[subject] != now_s:
@@ -118,8 +119,8 @@ class SharedNodes:
             elif kind == BURST:
                 self._ask(self._users[subject], now_s)
             else:
-                self._arrivals_left -= 1
-                self._on_arrival(subject, now_s)
+                self._calls_left -= 1
+                self._on_call(other, subject, now_s)
             self.events += 1
             while self._ended:
                 self._finish(self._ended.pop(0), now_s)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from apps.partners import partners, pattern_period
 from emulator.model.errors import ImpossibleRequest
@@ -25,10 +26,17 @@ from emulator.simulator.time_shared.tasks import JobRun
 from workloads.distributions import stream
 from workloads.shared_node_jobs import SharedNodeJob
 
+ARRIVES: Final = 0
+STARTS: Final = 1
+RELEASES: Final = 2
+
 
 @dataclass(frozen=True, slots=True)
 class SharedSetting:
-    """A simulation without its jobs: clusters, local users, composition, limits of nodes, and time-sharing rule."""
+    """A simulation without its jobs: clusters, local users, composition, limits of nodes, and time-sharing rule.
+
+    A job starts `starting_s` after it is placed, and its places on nodes are free `releasing_s` after its end.
+    """
 
     topology: Topology
     users: tuple[LocalUser, ...] = ()
@@ -36,6 +44,8 @@ class SharedSetting:
     limits: NodeLimits = field(default_factory=NodeLimits)
     rule: SharingRule = RULES["linux"]
     seed: int = 0
+    starting_s: float = 0.0
+    releasing_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +59,10 @@ class SharedJobOutcome:
     name: str
     tasks: int
     arrival_s: float
+    placed_s: float
     start_s: float
     finish_s: float
+    released_s: float
     nodes: tuple[int, ...]
     clusters: int
     alone_s: float
@@ -167,11 +179,11 @@ class _Simulation:
             network_of(topology, setting.users),
             [contract.parallel_share if node.has_local_users else 1.0 for of_cluster in nodes for node in of_cluster],
             rule.balances_jobs,
-            self._arrived,
+            self._called,
             self._finished,
             self._served,
         )
-        self._placements: dict[int, Placement] = {}
+        self._placements: dict[int, tuple[float, Placement]] = {}
         self._expected_s: dict[int, float | None] = {}
         self._outcomes: list[SharedJobOutcome] = []
         self._latencies_s: dict[int, list[float]] = {}
@@ -183,7 +195,7 @@ class _Simulation:
             node = self._first[user.cluster] + user.node
             self._engine.add_user(node, profile.burst_s, profile.think_s, numbers)
         for index, job in enumerate(self._jobs):
-            self._engine.add_arrival(index, job.arrival_s)
+            self._engine.call_at(job.arrival_s, ARRIVES, index)
         self._engine.run()
         if self._scheduler.waiting:
             raise ImpossibleRequest(
@@ -193,19 +205,27 @@ class _Simulation:
         latencies = {beside: tuple(each) for beside, each in sorted(self._latencies_s.items())}
         return SharedResult(tuple(sorted(self._outcomes, key=_order)), latencies, self._engine.events)
 
-    def _arrived(self, index: int, now_s: float) -> None:
-        self._start(self._scheduler.arrive(self._jobs[index], now_s), now_s)
+    def _called(self, kind: int, subject: int, now_s: float) -> None:
+        if kind == ARRIVES:
+            self._place(self._scheduler.arrive(self._jobs[subject], now_s), now_s)
+        elif kind == STARTS:
+            self._start(self._by_id[subject], now_s)
+        else:
+            self._place(self._scheduler.depart(subject, now_s), now_s)
 
     def _finished(self, run: JobRun, now_s: float) -> None:
-        job, placement = self._by_id[run.id], self._placements.pop(run.id)
+        job, (placed_s, placement) = self._by_id[run.id], self._placements.pop(run.id)
+        released_s = now_s + self._setting.releasing_s
         self._outcomes.append(
             SharedJobOutcome(
                 job.id,
                 job.name,
                 job.tasks,
                 job.arrival_s,
+                placed_s,
                 run.start_s,
                 now_s,
+                released_s,
                 self._nodes_of(placement),
                 len(placement.clusters()),
                 job.steps.execution_s,
@@ -213,18 +233,29 @@ class _Simulation:
                 self._expected_s.pop(job.id),
             )
         )
-        self._start(self._scheduler.depart(run.id, now_s), now_s)
+        if released_s > now_s:
+            self._engine.call_at(released_s, RELEASES, run.id)
+        else:
+            self._called(RELEASES, run.id, now_s)
 
     def _served(self, beside: int, delay_s: float) -> None:
         self._latencies_s.setdefault(beside, []).append(delay_s)
 
-    def _start(self, starts: Sequence[Start], now_s: float) -> None:
+    def _place(self, starts: Sequence[Start], now_s: float) -> None:
+        start_s = now_s + self._setting.starting_s
         for start in starts:
             job = self._by_id[start.job_id]
-            self._placements[job.id] = start.placement
+            self._placements[job.id] = (now_s, start.placement)
             has_estimate = job.request.estimate_s is not None
-            self._expected_s[job.id] = self._scheduler.expected_end_s(job.id, now_s) if has_estimate else None
-            self._engine.start(self._job_run(job, now_s), self._nodes_of(start.placement), now_s)
+            self._expected_s[job.id] = self._scheduler.expected_end_s(job.id, start_s) if has_estimate else None
+            if start_s > now_s:
+                self._engine.call_at(start_s, STARTS, job.id)
+            else:
+                self._start(job, now_s)
+
+    def _start(self, job: SharedNodeJob, now_s: float) -> None:
+        _, placement = self._placements[job.id]
+        self._engine.start(self._job_run(job, now_s), self._nodes_of(placement), now_s)
 
     def _nodes_of(self, placement: Placement) -> tuple[int, ...]:
         return tuple(

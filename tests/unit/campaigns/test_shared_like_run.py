@@ -42,10 +42,11 @@ def test_the_campaigns_have_the_jobs_that_are_simulated(name):
         assert choice.time_alone_s == pytest.approx(steps.execution_s, rel=1e-3)
 
 
-def simulated(run: SharedRun) -> SharedResult:
-    limits = NodeLimits(4)
-    rule = rule_named(run.sharing.rule)
-    return simulate_shared(SharedSetting(run.topology, (), run.composition, limits, rule), run.jobs)
+def simulated(run: SharedRun, seed: int = 0) -> SharedResult:
+    limits, rule = NodeLimits(4, run.sharing.contract), rule_named(run.sharing.rule)
+    users, live = stated_users(run.topology), run.live
+    setting = SharedSetting(run.topology, users, run.composition, limits, rule, seed, live.starting_s, live.releasing_s)
+    return simulate_shared(setting, run.jobs)
 
 
 def test_jobs_that_hardly_meet_execute_as_long_in_the_simulation_as_live():
@@ -66,9 +67,7 @@ def test_jobs_that_a_policy_placed_beside_local_users_do_so_too():
     run = shared_like_run(RECORDED / "sit-dense-3dbf-light-30-jobs")
     assert (run.composition.nodes, run.composition.jobs) == ("uniform-light", "backfill")
     assert (run.sharing.rule, run.jobs[0].request.estimate_s is not None) == ("ccs", True)
-    limits, rule = NodeLimits(4, run.sharing.contract), rule_named(run.sharing.rule)
-    users = stated_users(run.topology)
-    result = simulate_shared(SharedSetting(run.topology, users, run.composition, limits, rule), run.jobs)
+    result = simulated(run)
     assert result.execution_s == pytest.approx(run.live.execution_s, rel=0.07)
     assert result.makespan_s == pytest.approx(run.live.makespan_s, rel=0.1)
     assert result.latency_beside_s == pytest.approx(run.live.latency_beside_s, rel=0.25)
@@ -77,19 +76,19 @@ def test_jobs_that_a_policy_placed_beside_local_users_do_so_too():
 def test_a_simulation_of_shared_nodes_is_compared_with_its_live_run_job_by_job(tmp_path):
     like, out = RECORDED / "sit-dense-3dbf-light-30-jobs", tmp_path / "simulated"
     run = shared_like_run(like)
-    limits, rule = NodeLimits(4, run.sharing.contract), rule_named(run.sharing.rule)
-    setting = SharedSetting(run.topology, stated_users(run.topology), run.composition, limits, rule, seed=5)
-    result = simulate_shared(setting, run.jobs)
+    result = simulated(run, seed=5)
     write_shared_run(out, like, run, result, seed=5)
     found = compare(read_run(like), read_run(out))
-    simulated = {(quantity.name, quantity.statistic): quantity.simulated for quantity in found.quantities}
-    assert simulated["execution", "mean"] == pytest.approx(result.execution_s)
-    assert simulated["wait", "mean"] == pytest.approx(result.wait_s)
-    assert simulated["makespan", ""] == pytest.approx(result.makespan_s)
+    found_by_simulation = {(quantity.name, quantity.statistic): quantity.simulated for quantity in found.quantities}
+    assert found_by_simulation["execution", "mean"] == pytest.approx(result.execution_s)
+    assert found_by_simulation["wait", "mean"] == pytest.approx(result.wait_s)
+    assert found_by_simulation["makespan", ""] == pytest.approx(result.makespan_s)
     assert [job.simulated.execution_time_s for job in found.jobs] == pytest.approx(
         [job.execution_s for job in result.jobs]
     )
     assert found.simulated.manifest.simulated["like"] == like.name
+    assert found.simulated.manifest.simulated["starting_s"] == pytest.approx(0.09, abs=0.05)
+    assert all(job.simulated.started_s > job.simulated.placed_s for job in found.jobs)
     with pytest.raises(InvalidInput, match="simulated"):
         write_shared_run(out, like, run, result, seed=5)
 

@@ -57,6 +57,20 @@ def test_a_workload_is_planned_as_it_will_be_run(call):
     assert sampled["constraints"]["cores"] < shorter["constraints"]["cores"]
 
 
+def test_more_hosts_share_the_cores_until_something_else_binds(call):
+    stated = ("--workload", "W1", "--jobs", "12", "--topology", "das2", "--dilation", "8", "--json", "--hosts")
+    planned = {number: as_json(call(*stated, number)) for number in ("1", "2", "4")}
+    cores = [
+        next(share for name, share in found["constraints"].items() if name.startswith("cores of host"))
+        for found in planned.values()
+    ]
+    assert cores[0] > cores[1] > cores[2]
+    assert cores[0] < 4.5 * cores[2]
+    packets = [found["constraints"]["packets"] for found in planned.values()]
+    assert packets[0] == packets[1] == packets[2]
+    assert "host2: " in call("--topology", "mini", "--hosts", "2").stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "sentence"),
     [
@@ -68,6 +82,8 @@ def test_a_workload_is_planned_as_it_will_be_run(call):
         (("--workload", "nosuch"), UnknownName, "There is no campaign 'nosuch'"),
         (("--topology", "nosuch"), UnknownName, "There is no topology 'nosuch'"),
         (("--app", "nosuch"), UnknownName, "There is no application 'nosuch'"),
+        (("--hosts", "0"), InvalidInput, "--hosts: from 1 to 64 hosts like this one, not 0"),
+        (("--hosts", "nosuch.yaml"), InvalidInput, "nosuch.yaml"),
     ],
 )
 def test_what_cannot_be_planned_is_one_sentence(call, arguments, error, sentence):

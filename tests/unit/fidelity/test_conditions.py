@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.fidelity.conditions import HostSize, conditions_of_job, conditions_of_run, summary
+from emulator.fidelity.conditions import conditions_elsewhere, conditions_of_job, conditions_of_run, summary
 from emulator.fidelity.processor_use import TimeInterval
 from emulator.model.catalogue import topology_named
 from emulator.model.clock import Dilation
-from emulator.model.evidence import EvidenceRow, EvidenceSummary, LinkFaultRow
+from emulator.model.evidence import EvidenceRow, EvidenceSummary, HostSize, LinkFaultRow
 from emulator.model.topology import Topology
 
 HOST = HostSize(processors=2, memory_bytes=1000)
@@ -134,6 +134,29 @@ def test_the_least_memory_and_the_slowest_write_count():
     rows = [row(memory_available_bytes=500, host_write_s=0.2), row(memory_available_bytes=30), row(swapped_pages=7)]
     found = of_job(rows)
     assert (found.least_memory_share, found.host_write_max_s, found.swapped_pages) == (0.03, 0.2, 7)
+
+
+def test_each_host_is_held_against_a_job_by_its_own_counts():
+    """The second host has four processors, on which others used 1.5 of 2 s; on the first the testbed was alone."""
+    size, elsewhere, execution = HostSize(4, 2000), {"delft": "right"}, TimeInterval(0.0, 1.0, Dilation(1.0))
+    rows = [
+        row(host_cpu_s=0.5, host_cpu_wait_s=0.0, memory_available_bytes=500),
+        row("host:right", host_cpu_s=2.0, host_cpu_wait_s=0.4, memory_available_bytes=200),
+        row("amsterdam", host_cpu_s=0.5),
+        row("delft", host_cpu_s=0.5, host_throttled_s=0.1),
+    ]
+    here = conditions_of_job(rows, (), HOST, MINI, TWO, execution, elsewhere)
+    there = conditions_elsewhere(rows, "right", size, elsewhere, execution)
+    assert here is not None
+    assert there is not None
+    assert (here.host, here.testbed_cpu_share, here.other_cpu_share, here.least_memory_share) == ("", 0.25, 0.0, 0.5)
+    assert (here.throttled_part, here.throttled_share) == ("delft", pytest.approx(0.1))
+    assert (there.host, there.testbed_cpu_share, there.other_cpu_share) == ("right", 0.125, 0.375)
+    assert (there.cpu_pressure, there.least_memory_share, there.crosses) == (0.4, 0.1, False)
+    assert conditions_elsewhere(rows, "left", size, elsewhere, execution) is None
+    whole = conditions_of_run(rows, (), HOST, elsewhere)
+    assert whole is not None
+    assert whole.other_cpu_share == 0.0
 
 
 def test_without_a_look_there_are_no_conditions_and_the_summary_says_what_was_missing():

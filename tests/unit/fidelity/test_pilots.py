@@ -134,5 +134,5 @@ def test_a_pilot_may_reach_half_of_a_verdict_s_thresholds():
 def test_waiting_for_processors_counts_only_where_others_leave_them_alone():
     quiet = Conditions(2.0, cpu_pressure=0.6, contending_cpu_share=0.01)
     busy = Conditions(2.0, cpu_pressure=0.6, contending_cpu_share=0.3)
-    assert strains(JobMeasures(conditions=quiet))["cores"] > 1.0
-    assert "cores" not in strains(JobMeasures(conditions=busy))
+    assert strains(JobMeasures(conditions=(quiet,)))["cores"] > 1.0
+    assert "cores" not in strains(JobMeasures(conditions=(busy,)))

@@ -36,7 +36,7 @@ def topics(verdict: Verdict) -> list[Topic]:
 
 def test_a_busy_host():
     for unpaced in (True, False):
-        found = topics(judge_job(JobMeasures(conditions=HOST, unpaced=unpaced)))
+        found = topics(judge_job(JobMeasures(conditions=(HOST,), unpaced=unpaced)))
         assert found.count(Topic.HOST) == 12
         assert found.count(Topic.PHASES) == (1 if unpaced else 0)
         assert len(found) == 12 + unpaced
@@ -60,7 +60,7 @@ def test_late_phases_middleware_and_arrivals():
 
 
 def test_links():
-    assert topics(judge_job(JobMeasures(conditions=WIRES, execution_s=1.0))) == [Topic.LINKS] * 4
+    assert topics(judge_job(JobMeasures(conditions=(WIRES,), execution_s=1.0))) == [Topic.LINKS] * 4
     assert topics(judge_links([LinkCheck("before", (FAULT,)), LinkCheck("after", carried=False)])) == [Topic.LINKS] * 2
     assert topics(judge_real({"delft"})) == [Topic.LINKS]
     strangers = StrangersTraffic(0.5, "delft up")

@@ -73,9 +73,17 @@ QUIET = {
 }
 
 
+def test_a_reason_names_the_host_that_it_is_about_unless_it_is_the_first():
+    busy = {**QUIET, "contending_cpu_share": 0.3}
+    first, second = Conditions(10, **QUIET), Conditions(10, **busy, host="right")
+    found = judge_job(JobMeasures(execution_s=10, conditions=(first, second)))
+    assert found.judgement is Judgement.SUSPECT
+    assert found.reasons == ("host right: other work took 30.0% of the host's processors",)
+
+
 def judged_under(*, unpaced: bool = False, **disturbance: object) -> Verdict:
     conditions = Conditions(host_duration_s=10, **{**QUIET, **disturbance})  # type: ignore[arg-type]
-    return judge_job(JobMeasures(execution_s=10, conditions=conditions, unpaced=unpaced))
+    return judge_job(JobMeasures(execution_s=10, conditions=(conditions,), unpaced=unpaced))
 
 
 def test_a_quiet_host_spoils_nothing() -> None:

@@ -9,8 +9,11 @@ import pytest
 from emulator.fidelity.pilots import LARGEST_DILATION, SMALLEST_DILATION
 from emulator.model.clock import Dilation
 from emulator.planning.plan import (
+    CLUSTER_BYTES,
     HOST_START_RANK_S,
     HOST_START_S,
+    RANK_BYTES,
+    PlannedHost,
     PlannedRun,
     Resources,
     floor_dilation,
@@ -49,6 +52,19 @@ def test_jobs_that_run_at_once_share_the_cores():
     alone = run_of(replace(JOB, clusters=1, iteration_s=0.001), replace(JOB, clusters=1, iteration_s=0.001))
     beside = replace(alone, beside={0: ((1, 1.0),), 1: ((0, 1.0),)})
     assert floor_dilation(beside, ROOM) == 2 * floor_dilation(alone, ROOM)
+
+
+def test_over_hosts_the_one_with_the_most_work_for_a_core_binds():
+    """Twelve ranks are on one core of `small`, four on the two of `large`: six times as many for each core."""
+    hosts = (PlannedHost("small", 1.0, 10**9, ("delft",)), PlannedHost("large", 2.0, 10**10, ("leiden", "utrecht")))
+    run = run_of(replace(JOB, iteration_s=0.001, parts=(("delft", 12), ("leiden", 4))))
+    here, spread = plan(run, Dilation(1), ROOM), plan(run, Dilation(1), replace(ROOM, hosts=hosts))
+    cores = {constraint.name: constraint.share for constraint in (*here.constraints, *spread.constraints)}
+    assert cores["cores of small"] == pytest.approx(0.75 * 2 * cores["cores"])
+    assert cores["memory of small"] == pytest.approx((CLUSTER_BYTES + 0.75 * (16 * RANK_BYTES + 10**6)) / 10**9)
+    assert spread.memory_bytes == here.memory_bytes
+    more = plan(run, Dilation(1), replace(ROOM, hosts=(replace(hosts[0], cores=8.0), hosts[1])))
+    assert "cores of large" in [constraint.name for constraint in more.constraints]
 
 
 def test_a_guest_needs_slower_links_than_the_host_s_own_kernel():

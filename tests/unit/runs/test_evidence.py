@@ -10,11 +10,10 @@ import pytest
 
 from emulator.containers.telemetry.counters import Counters
 from emulator.containers.telemetry.link_counts import LinkCount
-from emulator.fidelity.conditions import HostSize
 from emulator.measurement.extension import measure
 from emulator.model import clock
 from emulator.model.clock import REAL_TIME, Dilation, EmulatedClock
-from emulator.model.evidence import EvidenceRow, LinkFaultRow
+from emulator.model.evidence import EvidenceRow, HostSize, LinkFaultRow
 from emulator.model.units import rate_bytes_per_s
 from emulator.runs.evidence import HOST_LEAST_INTERVAL_S, Gathering
 from emulator.runs.matrix import Matrix
@@ -31,7 +30,8 @@ class Scripted:
     """A host whose counters grow as told from one look to the next."""
 
     missing: tuple[str, ...] = ("swapping",)
-    unwatched: dict[str, str] = field(default_factory=dict)
+    hosts: dict[str, str] = field(default_factory=dict)
+    sizes: dict[str, HostSize] = field(default_factory=dict)
     grows_by: Counters = field(default_factory=lambda: Counters(host_cpu_s=0.2, killed_processes=0))
     delay: str = "0.016"
     now: Counters = field(default_factory=lambda: Counters(host_cpu_s=0.0, killed_processes=0))
@@ -42,7 +42,8 @@ class Scripted:
                  for name in ("host_cpu_s", "killed_processes")}  # fmt: skip
         self.now = Counters(**grown)
         cluster = Counters(host_cpu_s=0.0, sent_bytes=self.sent_bytes, received_bytes=self.sent_bytes)
-        return {"host": self.now, "amsterdam": cluster, "delft": cluster}
+        others = {f"host:{name}": Counters(host_cpu_s=0.0, killed_processes=0) for name in self.sizes}
+        return {"host": self.now, "amsterdam": cluster, "delft": cluster, **others}
 
     def links(self):
         return [LinkCount("amsterdam", "delft", {"netem delay": self.delay}, 10, 0)]
@@ -189,7 +190,25 @@ def test_a_job_is_judged_on_the_looks_of_its_own_time(testbed, scripted):
         scripted.grows_by = Counters(host_cpu_s=0.1, killed_processes=0)
         intervals.append((began_s + 0.001, ended_s))
     found = [run.gathering.conditions(*interval, TWO) for interval in intervals]
-    assert [evidence and evidence.killed_processes for evidence in found] == [0, 3, 0]
+    assert [evidence.killed_processes for (evidence,) in found] == [0, 3, 0]
+
+
+def test_a_job_has_the_conditions_of_every_host_of_its_clusters_that_was_looked_at(testbed, scripted):
+    scripted.hosts, scripted.sizes = {"amsterdam": "left", "delft": "right"}, {"right": HostSize(4, 1000)}
+    run = Run(testbed, scripted, Rows())
+    time.sleep(HOST_LEAST_INTERVAL_S + 0.01)
+    ended_s = run.now_s()
+    run.gathering.look_after(ended_s)
+    assert [found.host for found in run.gathering.conditions(0.0, ended_s, TWO)] == ["", "right"]
+    assert [found.host for found in run.gathering.conditions(0.0, ended_s, ("amsterdam",))] == [""]
+    assert run.gathering.hosts_of(TWO) == ["left", "right"]
+
+
+def test_a_job_on_a_host_that_nobody_looked_at_is_suspect(observed, scripted, tmp_path):
+    scripted.hosts, scripted.sizes = {"delft": "right"}, {}
+    measure(observed, MATRIX, tmp_path / "run", silent)
+    reasons = {job.clusters: job.verdict_reasons for job in read_run(tmp_path / "run").jobs}
+    assert "nobody watched what disturbed it on right" in reasons[2]
 
 
 def test_what_no_job_under_way_can_ask_for_is_forgotten_and_stays_in_the_files(testbed, scripted):
@@ -200,14 +219,12 @@ def test_what_no_job_under_way_can_ask_for_is_forgotten_and_stays_in_the_files(t
         time.sleep(HOST_LEAST_INTERVAL_S + 0.01)
         ends.append(run.now_s())
         run.gathering.look_after(ends[-1])
-    whole = run.gathering.conditions(0.0, ends[-1], TWO)
+    (whole,) = run.gathering.conditions(0.0, ends[-1], TWO)
     run.gathering.forget_before(ends[1])
-    rest = run.gathering.conditions(0.0, ends[-1], TWO)
-    assert whole is not None
-    assert rest is not None
+    (rest,) = run.gathering.conditions(0.0, ends[-1], TWO)
     assert rest.host_duration_s < whole.host_duration_s
     last = (ends[1] + 0.05, ends[-1])
-    assert run.gathering.conditions(*last, TWO) is not None
+    assert len(run.gathering.conditions(*last, TWO)) == 1
     assert sum(1 for row in directory.rows if row.part == "host") == 3
 
 
@@ -225,7 +242,7 @@ def test_before_the_run_began_and_after_it_ended_nothing_is_seen(testbed, script
     directory = Rows()
     gathering = Gathering(scripted, directory, testbed.topology, HostSize(2, 1000))
     gathering.look_after(0.0)
-    assert gathering.conditions(0.0, 1.0, TWO) is None
+    assert gathering.conditions(0.0, 1.0, TWO) == ()
     gathering.begin(EmulatedClock(REAL_TIME, time.time()))
     gathering.end()
     rows = len(directory.rows)
@@ -246,8 +263,7 @@ def test_a_wall_clock_that_is_set_stands_in_the_evidence_and_moves_no_look(testb
     (row,) = [row for row in directory.rows if row.part == "host"]
     assert row.host_clock_step_s == pytest.approx(step_s, abs=60)
     assert 0 < row.host_interval_s < 60
-    found = run.gathering.conditions(0.0, HOST_LEAST_INTERVAL_S, TWO)
-    assert found is not None
+    (found,) = run.gathering.conditions(0.0, HOST_LEAST_INTERVAL_S, TWO)
     assert found.host_clock_step_s == row.host_clock_step_s
 
 

@@ -102,6 +102,17 @@ def test_without_sharing_the_second_waits():
     assert second.turnaround_s == pytest.approx(17.0, abs=0.02)
 
 
+def test_a_job_starts_after_it_is_placed_and_holds_its_places_until_they_are_released():
+    """The first ends at 11 and is gone at 11.5; the second, placed then, starts at 12.5 and runs for 10 s."""
+    setting = replace(ALONE, topology=small(2), starting_s=1.0, releasing_s=0.5)
+    first, second = simulate_shared(setting, [job(1, 2), job(2, 2, arrival_s=3.0)]).jobs
+    assert (first.placed_s, first.start_s, first.finish_s, first.released_s) == pytest.approx(
+        (0, 1, 11, 11.5), abs=0.01
+    )
+    assert (second.placed_s, second.start_s, second.finish_s) == pytest.approx((11.5, 12.5, 22.5), abs=0.02)
+    assert second.wait_s == pytest.approx(9.5, abs=0.01)
+
+
 def test_waiting_for_messages_leaves_the_processor_to_others():
     """Two jobs that compute for half of the time disturb each other less than two that always do."""
     setting = replace(SHARED, topology=small(2))
