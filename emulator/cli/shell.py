@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
-from typing import Annotated
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from emulator.cli.options import DEFAULT_NAME, NameOption
 from emulator.model.errors import EngineUnavailable, InvalidInput
+
+if TYPE_CHECKING:
+    from emulator.hosts.inventory import Host
 
 
 def register(app: typer.Typer) -> None:
@@ -40,7 +45,21 @@ def shell(
     terminal = ["--tty"] if sys.stdin.isatty() and sys.stdout.isatty() else []
     home = f"/home/{USER}"
     place = ["--user", USER, "--workdir", home, "--env", f"HOME={home}", state.names.cluster(head.name)]
-    hosts = state.record.hosts
-    there = ["--host", hosts.inventory.host(hosts.host_of(head.name)).engine] if hosts else []
     words = ["exec", "--interactive", *terminal, *place, *(command or ["bash", "-l"])]
-    os.execv(docker_command, ["docker", *there, *words])
+    hosts = state.record.hosts
+    host = hosts.inventory.host(hosts.host_of(head.name)) if hosts else None
+    if host is not None and not host.is_local:
+        raise typer.Exit(_through_tunnel(docker_command, host, words))
+    os.execv(docker_command, ["docker", *(["--host", host.engine] if host else []), *words])
+
+
+def _through_tunnel(docker_command: str, host: Host, words: list[str]) -> int:
+    """Run Docker's command at the engine of a host over SSH, which needs none there; return its exit code."""
+    from emulator.containers.hosts.tunnels import open_tunnel
+
+    running = subprocess.Popen([docker_command, "--host", open_tunnel(host), *words])
+    while running.poll() is None:
+        # An interrupt from the keyboard is the command's, not this process's.
+        with suppress(KeyboardInterrupt):
+            running.wait()
+    return running.returncode

@@ -6,6 +6,7 @@ a folder here and read like this host's own.
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +39,9 @@ FILES: Final = (
 READ: Final = f"grep -sH '' {' '.join(FILES)}"
 """Prints each line of all files after its file's name, in one process."""
 
+HOST_LEFT_ALONE_S: Final = 30.0
+"""How long a container that did not answer is not asked again, in host seconds."""
+
 _BYTES_PER_KB: Final = 1024
 
 
@@ -55,15 +59,20 @@ class RemoteContainer:
     folder: Path
     address: str | None = None
     _console: Console | None = None
+    _host_ask_again_s: float = 0.0
 
     def ask(self) -> bool:
-        """Ask for all counters without waiting for them; return whether the container could be asked."""
+        """Ask for all counters without waiting for them; return whether the container could be asked.
+
+        One that was lost is left alone for a while: a host that is not reached lets each try wait for long.
+        """
+        if time.monotonic() < self._host_ask_again_s:
+            return False
         with suppress(TestbedNotUp):
             self._console = self._console or self._opened()
             self._console.ask()
             return True
-        self.close()
-        return False
+        return self._lost()
 
     def receive(self) -> bool:
         """Copy the counters that were asked for; return whether they came."""
@@ -71,8 +80,7 @@ class RemoteContainer:
             answer = "" if self._console is None else self._console.answer()
             self._copy(answer)
             return bool(answer)
-        self.close()
-        return False
+        return self._lost()
 
     @property
     def boot(self) -> list[str]:
@@ -105,6 +113,11 @@ class RemoteContainer:
             with suppress(OSError):
                 self._console.close()
         self._console = None
+
+    def _lost(self) -> bool:
+        self.close()
+        self._host_ask_again_s = time.monotonic() + HOST_LEFT_ALONE_S
+        return False
 
     def _opened(self) -> Console:
         try:

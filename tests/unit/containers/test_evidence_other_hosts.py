@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
-from emulator.containers.telemetry.other_hosts import BOOT, FILES, READ, RemoteContainer
+from emulator.containers.telemetry.other_hosts import BOOT, FILES, HOST_LEFT_ALONE_S, READ, RemoteContainer
 from emulator.model.errors import TestbedNotUp
 from emulator.model.evidence import HostSize
 
@@ -72,13 +74,16 @@ def test_both_versions_of_control_groups_tell_what_the_container_used(remote, gr
     assert (found.host_cpu_s, found.host_throttled_s, found.timeouts) == (1.5, 0.25, 3)
 
 
-def test_a_container_that_is_lost_is_asked_again_and_keeps_its_last_counters(remote):
+def test_a_container_that_is_lost_is_asked_again_later_and_keeps_its_last_counters(remote, monkeypatch):
     assert remote.size is None
     assert remote.ask()
     assert remote.receive()
     remote._console.files = None
     assert not remote.ask()
     assert remote.size == HostSize(2, 102400)
+    assert not remote.ask()
+    later_s = time.monotonic() + HOST_LEFT_ALONE_S
+    monkeypatch.setattr("time.monotonic", lambda: later_s)
     assert remote.ask()
     assert remote.receive()
 
