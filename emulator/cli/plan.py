@@ -28,7 +28,7 @@ from emulator.model.documents import validate
 from emulator.model.errors import InvalidInput
 from emulator.model.topology import Topology
 from emulator.model.units import gigabytes
-from emulator.planning.plan import Plan, PlannedRun, floor_dilation, host_run_s, likely_dilation, plan
+from emulator.planning.plan import Plan, PlannedRun, Resources, floor_dilation, host_run_s, likely_dilation, plan
 from emulator.planning.planned_runs import available_resources, planned_campaign, planned_cells
 from emulator.runs.matrix import DEFAULT_REPEAT, Matrix, lay_out
 from workloads.campaign import campaign_named
@@ -37,6 +37,16 @@ from workloads.custom_sources import carrying_sources
 _MOST_JOBS = 24
 _MATRIX_OPTIONS = {"applications", "grids", "processors", "clusters", "iterations", "settings"}
 _CAMPAIGN_OPTIONS = {"jobs", "policy", "time_scale", "numerics"}
+
+
+HostsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE|N",
+        help="Plan for the hosts of an inventory, or for N hosts like this one.",
+        show_default="this host",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -70,14 +80,7 @@ def plan_run(
     dilation: Annotated[
         str, typer.Option(metavar="K|auto", help="Host seconds per emulated second; auto: what pilots likely find.")
     ] = AUTO,
-    hosts: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE|N",
-            help="Plan for the hosts of an inventory, or for N hosts like this one.",
-            show_default="this host",
-        ),
-    ] = None,
+    hosts: HostsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Say whether this host can carry a run, from which dilation on, and about how long it takes.
@@ -97,15 +100,19 @@ def plan_run(
     else:
         cells = described_cells(applications, grids, processors, clusters, iterations, settings)
         run, system = _matrix(validate(cells, Matrix, source="plan"), topology)
-    resources = available_resources()
-    if hosts is not None:
-        from emulator.planning.planned_hosts import spread
-
-        resources = spread(hosts, system, resources)
-        for host in resources.hosts:
-            say(f"{host.name}: {host.cores:g} cores, {', '.join(host.clusters) or 'no cluster'}", to_error=True)
+    resources = available_resources() if hosts is None else _spread(hosts, system)
     chosen = Dilation(likely_dilation(run, resources) if requested is None else requested)
     _show(run, plan(run, chosen, resources), floor_dilation(run, resources), as_json=as_json)
+
+
+def _spread(hosts: str, system: Topology) -> Resources:
+    """Return the resources of several hosts, and say what each of them carries."""
+    from emulator.planning.planned_hosts import spread
+
+    resources = spread(hosts, system, available_resources())
+    for host in resources.hosts:
+        say(f"{host.name}: {host.cores:g} cores, {', '.join(host.clusters or ()) or 'no cluster'}", to_error=True)
+    return resources
 
 
 def _workload(name: str, seed: int, **changes: object) -> tuple[PlannedRun, Topology]:

@@ -8,7 +8,7 @@ run, beyond the second it cannot hold it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -56,12 +56,12 @@ FULLEST: Final = 0.9
 
 @dataclass(frozen=True, slots=True)
 class PlannedHost:
-    """One of several hosts: the cores and the memory that it offers, and the clusters that it carries."""
+    """One of several hosts: the cores and the memory that it offers, and the clusters that it carries (None: all)."""
 
     name: str
     cores: float
     memory_bytes: int
-    clusters: tuple[str, ...]
+    clusters: tuple[str, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,12 @@ class Resources:
     disk_bytes: int
     guest_router: bool = True
     hosts: tuple[PlannedHost, ...] = ()
+
+    def most_asked(self, share: Callable[[PlannedHost], float]) -> tuple[str, float]:
+        """Return the host of which `share` is largest, as words that follow a constraint's name, and that share."""
+        here = PlannedHost("", self.processors, self.memory_bytes, None)
+        asked = [(f" of {host.name}" if host.name else "", share(host)) for host in self.hosts or (here,)]
+        return max(asked, key=lambda found: found[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +158,7 @@ def plan(run: PlannedRun, dilation: Dilation, resources: Resources) -> Plan:
     """Return what `run` demands of the host at `dilation`."""
     held = [float(job.processors * RANK_BYTES + job.grid_bytes) for job in run.jobs]
     memory_bytes = round(run.clusters * CLUSTER_BYTES + run.most(held))
-    fullest, memory_share = _most_filled(run, held, resources)
+    fullest, memory_share = resources.most_asked(lambda host: _held_bytes(run, held, host) / max(1, host.memory_bytes))
     disk_bytes = run.repeat * len(run.jobs) * RECORD_BYTES
     disk_bytes += peak_bytes(run.files, dilation.emulated_duration_s(HOST_LEAD_S))
     constraints = [
@@ -193,7 +199,7 @@ def _least_dilations(run: PlannedRun, resources: Resources) -> dict[str, float]:
     """Return for each resource of which a larger dilation leaves more the dilation at which it just suffices."""
     busy = [_host_work_s(job) / job.iteration_s if job.iteration_s else 0.0 for job in run.jobs]
     real = [HOST_OWN_TIME_S / job.iteration_s for job in run.jobs if job.clusters > 1 and job.iteration_s]
-    busiest, cores_share = _most_loaded(run, busy, resources)
+    busiest, cores_share = resources.most_asked(lambda host: _on(run, busy, host) / host.cores)
     least = {
         f"cores{busiest}": cores_share / BUSIEST,
         "own time": max(real, default=0.0) / most_own_time(in_a_campaign=run.in_a_campaign),
@@ -207,29 +213,15 @@ def _least_dilations(run: PlannedRun, resources: Resources) -> dict[str, float]:
     return {name: min(LARGEST_DILATION, factor) for name, factor in least.items()}
 
 
-def _most_loaded(run: PlannedRun, busy: Sequence[float], resources: Resources) -> tuple[str, float]:
-    """Return which host's cores are loaded most, in words, and the share of them that jobs keep busy at dilation 1."""
-    shares = [(_of(host), _on(run, busy, host) / host.cores) for host in resources.hosts]
-    return max(shares, key=lambda share: share[1], default=("", run.most(busy) / resources.processors))
-
-
-def _most_filled(run: PlannedRun, held: Sequence[float], resources: Resources) -> tuple[str, float]:
-    """Return which host's memory is filled most, in words, and the share of it that clusters and jobs hold."""
-    shares = [
-        (_of(host), (len(host.clusters) * CLUSTER_BYTES + _on(run, held, host)) / host.memory_bytes)
-        for host in resources.hosts
-    ]
-    whole = (run.clusters * CLUSTER_BYTES + run.most(held)) / max(1, resources.memory_bytes)
-    return max(shares, key=lambda share: share[1], default=("", whole))
+def _held_bytes(run: PlannedRun, held: Sequence[float], host: PlannedHost) -> float:
+    """Return the most memory that clusters and jobs hold on `host`, where `held` are the bytes of each job."""
+    clusters = run.clusters if host.clusters is None else len(host.clusters)
+    return clusters * CLUSTER_BYTES + _on(run, held, host)
 
 
 def _on(run: PlannedRun, costs: Sequence[float], host: PlannedHost) -> float:
     """Return the most that jobs which run together cost `host`, where `costs` are those of each job."""
     return run.most([cost * job.share_on(host.clusters) for cost, job in zip(costs, run.jobs, strict=True)])
-
-
-def _of(host: PlannedHost) -> str:
-    return f" of {host.name}"
 
 
 def _host_work_s(job: PlannedJob) -> float:

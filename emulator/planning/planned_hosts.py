@@ -29,6 +29,8 @@ def spread(hosts: str, topology: Topology, resources: Resources) -> Resources:
     """
     if hosts.isdigit():
         return on_hosts(resources, *_alike(int(hosts), topology, resources))
+    if not Path(hosts).exists():
+        raise InvalidInput(f"--hosts: a number of hosts or the file of an inventory; there is no file {hosts!r}.")
     inventory = read_document(Path(hosts), HostInventory)
     engines, known, _ = examine_hosts(open_engines(inventory), inventory)
     engines.require_all()

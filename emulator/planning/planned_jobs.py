@@ -52,8 +52,10 @@ class PlannedJob:
     once_s: float = 0.0
     parts: tuple[Part, ...] = ()
 
-    def share_on(self, clusters: Collection[str]) -> float:
-        """Return the share of the ranks that is in `clusters`."""
+    def share_on(self, clusters: Collection[str] | None) -> float:
+        """Return the share of the ranks that is in `clusters` (None: in all)."""
+        if clusters is None:
+            return 1.0
         return sum(size for cluster, size in self.parts if cluster in clusters) / self.processors
 
     @property

@@ -18,6 +18,7 @@ from typing import Final
 
 import docker
 import docker.errors
+from docker.models.containers import Container
 
 from emulator.containers.hosts.engines import unseen_host
 from emulator.containers.names import PartNames
@@ -209,7 +210,9 @@ def _on_other_machines(
         host = unseen_host(client, name)
         if not host:
             continue
-        address = _address(client, name, names.site_network(cluster))
+        address = None
+        with suppress(docker.errors.DockerException):
+            address = _address(client.containers.get(name), names.site_network(cluster))
         container = RemoteContainer(client, name, cluster, host, folder / cluster, address)
         if container.ask() and container.receive() and container.boot == here:
             container.close()
@@ -239,13 +242,11 @@ def _groups(client: docker.DockerClient, name: str, network: str | None) -> Cont
         container = client.containers.get(name)
     except docker.errors.DockerException:
         return None
-    address = None if network is None else _address(client, name, network)
+    address = None if network is None else _address(container, network)
     return ControlGroups.of(int(container.attrs["State"]["Pid"]), str(container.id), address=address)
 
 
-def _address(client: docker.DockerClient, name: str, network: str) -> str | None:
+def _address(container: Container, network: str) -> str | None:
     """Return a container's address on `network`, with the length of the network's prefix."""
-    with suppress(docker.errors.DockerException):
-        joined = client.containers.get(name).attrs["NetworkSettings"]["Networks"].get(network) or {}
-        return f"{joined['IPAddress']}/{joined['IPPrefixLen']}" if joined.get("IPAddress") else None
-    return None
+    joined = container.attrs["NetworkSettings"]["Networks"].get(network) or {}
+    return f"{joined['IPAddress']}/{joined['IPPrefixLen']}" if joined.get("IPAddress") else None
