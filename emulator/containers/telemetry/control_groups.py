@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from emulator.containers.telemetry.counters import Counters, lines_of, waited_s
+from emulator.containers.telemetry.link_counts import DOWNLINK_DEVICE
 from emulator.model.units import MICROSECONDS_PER_SECOND, NANOSECONDS_PER_SECOND
 
 UNIFIED: Final = ""
@@ -187,10 +188,17 @@ def device_of(address: str, routes: Path) -> str | None:
 
 
 def _device_bytes(path: Path, device: str | None) -> tuple[int | None, int | None]:
-    """Read the bytes of frames that a device sent and received."""
-    for line in lines_of(path):
-        name, _, numbers = line.partition(":")
-        if device is not None and name.strip() == device:
-            counted = numbers.split()
-            return int(counted[_BYTES_SENT]), int(counted[_BYTES_RECEIVED])
-    return None, None
+    """Read the bytes of frames that a device sent and received.
+
+    What arrives waits in the queue of the downlink's own device, where there is one, and is counted behind it: a frame
+    that the queue drops has not crossed the link.
+    """
+    counted = {
+        name.strip(): [int(number) for number in numbers.split()]
+        for name, colon, numbers in (line.partition(":") for line in lines_of(path))
+        if colon
+    }
+    if device not in counted:
+        return None, None
+    arrived = counted.get(DOWNLINK_DEVICE, counted[device])
+    return counted[device][_BYTES_SENT], arrived[_BYTES_RECEIVED]

@@ -24,12 +24,10 @@ link=$(ip -o -4 addr show to {program.address} | awk '{{print $2; exit}}')
 [ -n "$link" ] || {{ echo "no interface has the address {program.address}"; exit 1; }}
 [ -n "$TESTBED_HAS_REAL_CLUSTERS" ] || ip route del default 2>/dev/null || true
 ip link set dev "$link" gso_max_segs 1
-ip link show dev ifb0 >/dev/null 2>&1 || ip link add ifb0 type ifb
-ip link set dev ifb0 up
 tc qdisc del dev "$link" root 2>/dev/null || true
 tc qdisc del dev "$link" ingress 2>/dev/null || true
 tc qdisc del dev ifb0 root 2>/dev/null || true
-{_shaping(program) if program.shared else ""}
+{_shaping(program) if program.shared else "ip link del dev ifb0 2>/dev/null || true"}
 ip route replace {program.all_sites} via {program.gateway} dev "$link" rto_min {program.host_least_timeout_s:.3f}s
 {pinned_neighbours([(program.gateway, "$link")])}"""
 
@@ -129,7 +127,9 @@ def shaper_arguments(shaper: Shaper) -> str:
 
 
 def _shaping(program: EdgeProgram) -> str:
-    return f"""tc qdisc add dev "$link" root handle 1: {shaper_arguments(program.up)}
+    return f"""ip link show dev ifb0 >/dev/null 2>&1 || ip link add ifb0 type ifb
+ip link set dev ifb0 up
+tc qdisc add dev "$link" root handle 1: {shaper_arguments(program.up)}
 tc qdisc add dev ifb0 root handle 1: {shaper_arguments(program.down)}
 tc qdisc add dev "$link" handle ffff: ingress
 tc filter add dev "$link" parent ffff: protocol ip prio 1 u32 match u32 0 0 action mirred egress redirect dev ifb0"""

@@ -118,6 +118,19 @@ def test_what_crosses_the_access_link_is_counted_at_the_device_of_its_network(ho
     assert [counted(address) for address in ("10.1.2.7/24", "10.1.2.19/28", None)] == [(None, None)] * 3
 
 
+def test_a_frame_that_the_downlinks_queue_drops_has_not_crossed_the_link(host):
+    host.has_unified_groups()
+    routes = ROUTES.format(
+        network=as_in_the_table("10.1.2.0"), mask=as_in_the_table("255.255.255.240"),
+        other=as_in_the_table("10.1.2.16"), gateway=as_in_the_table("10.1.2.1"),
+    )  # fmt: skip
+    host.write(f"proc/{PROCESS}/net/route", routes)
+    host.write(f"proc/{PROCESS}/net/dev", DEVICES + "  ifb0: 4600000 31 0 0 0 0 0 0 4600000 31 0 0 0 0 0 0\n")
+    groups = ControlGroups.of(PROCESS, CONTAINER, host.proc, "10.1.2.7/28")
+    assert groups is not None
+    assert (groups.counters().sent_bytes, groups.counters().received_bytes) == (7_000_000, 4_600_000)
+
+
 def test_pressure_is_the_containers_own_where_the_kernel_counts_it_so(host):
     host.has_unified_groups()
     assert counters(host).host_cpu_wait_s == 3.0
