@@ -36,6 +36,7 @@ TESTBED_ARGUMENTS: Final = frozenset(
         "memory",
         "per-node",
         "collectives",
+        "clocks-ahead-s",
         "far-delays-s",
         "far-stretch",
         "numerics",

@@ -83,12 +83,14 @@ def _add_common_arguments(parser: argparse.ArgumentParser) -> None:
         help="sampled: most iterations are paced and communicate, but do not compute (%(default)s)")  # fmt: skip
     add("--shared-nodes", metavar="NODE,NODE,..",
         help="the node of each rank, where tasks share nodes in time (default: a processor for each rank)")  # fmt: skip
+    add("--clocks-ahead-s", default="", metavar="S,S,..",
+        help="how far the clock in each cluster is ahead of that which the start is stated by (0)")  # fmt: skip
     add("--interconnect", metavar="NAME:latency_s:rate_mbit:message_s",
         help="pace messages inside clusters to this interconnect (default: shared memory, unpaced)")  # fmt: skip
     add("--collectives", choices=PATTERNS, default="tree", help="the pattern of collectives (%(default)s)")
     add("--far-stretch", type=float, default=1.0, metavar="X",
         help="how many times the wide area's delay a message between clusters takes (1)")  # fmt: skip
-    add("--far-delays-s", metavar="S,S,..",
+    add("--far-delays-s", default="", metavar="S,S,..",
         help="with --far-stretch: the delays between clusters: 1 to 2, 1 to 3, .., 2 to 1, 2 to 3, ..")  # fmt: skip
 
 
@@ -120,10 +122,11 @@ def read_setting(arguments: argparse.Namespace, processes: int) -> JobSetting:
         None if arguments.interconnect is None else Interconnect.parse(arguments.interconnect),
         _sizes("--per-node", arguments.per_node),
         arguments.collectives,
-        () if arguments.far_delays_s is None else _seconds("--far-delays-s", arguments.far_delays_s),
+        _seconds("--far-delays-s", arguments.far_delays_s),
         arguments.far_stretch,
         sampled=arguments.numerics == SAMPLED,
         shared_nodes=() if arguments.shared_nodes is None else tuple(arguments.shared_nodes.split(",")),
+        clocks_ahead_s=_seconds("--clocks-ahead-s", arguments.clocks_ahead_s),
     )
 
 
@@ -136,7 +139,7 @@ def _sizes(option: str, text: str) -> tuple[int, ...]:
 
 def _seconds(option: str, text: str) -> tuple[float, ...]:
     try:
-        return tuple(float(each_s) for each_s in text.split(","))
+        return tuple(float(each_s) for each_s in text.split(",")) if text else ()
     except ValueError:
         raise InvalidInput(f"{option} must be seconds such as 0.002,0.003, not {text!r}.") from None
 

@@ -25,12 +25,13 @@ class JobSetting:
     Collectives follow `pattern`. A message between clusters takes `far_stretch` times as long as the wide area's delay;
     `far_delays_s` holds the delays if that is more than once, for each ordered pair of clusters, as `permutations` has
     them. With `sampled` numerics most iterations do not compute. `shared_nodes` names the node of each rank where tasks
-    share nodes in time; empty elsewhere.
+    share nodes in time; empty elsewhere. `clocks_ahead_s` says for each cluster how far the clock there is ahead of the
+    one by which a start is stated; empty if none is.
 
     Raises:
         InvalidInput: if the weight or the ranks of a node are not positive, a delay or the stretch cannot be, there are
-            not as many numbers of ranks as components or not as many nodes as ranks, or unpaced processors are shared
-            or sample their numerics.
+            not as many numbers of ranks as components, not as many nodes as ranks or not as many clocks as clusters,
+            or unpaced processors are shared or sample their numerics.
     """
 
     dilation: Dilation
@@ -45,6 +46,7 @@ class JobSetting:
     far_stretch: float = 1.0
     sampled: bool = False
     shared_nodes: tuple[str, ...] = ()
+    clocks_ahead_s: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0.0 < self.weight < math.inf:
@@ -62,6 +64,10 @@ class JobSetting:
                 "--numerics sampled needs paced processors: native ones take the time of their numerics."
             )
         self._check_shared_nodes()
+        if len(self.clocks_ahead_s) not in (0, self.clusters) or not all(map(math.isfinite, self.clocks_ahead_s)):
+            raise InvalidInput(
+                f"--clocks-ahead-s has seconds for each of {self.clusters} clusters, not {list(self.clocks_ahead_s)}."
+            )
 
     def _check_shared_nodes(self) -> None:
         if not self.shared_nodes:
@@ -112,6 +118,10 @@ class JobSetting:
         """Return the cluster of each rank: components fill one cluster after another; any left over share the last."""
         last = self.clusters - 1
         return tuple(min(index, last) for index, size in enumerate(self.components) for _ in range(size))
+
+    def clock_ahead_s(self, rank: int) -> float:
+        """Return by how many host seconds the clock of `rank` is ahead of that by which a start is stated."""
+        return self.clocks_ahead_s[self.cluster_of_ranks()[rank]] if self.clocks_ahead_s else 0.0
 
     def nodes_beside(self, rank: int) -> set[str]:
         """Return the shared nodes of all ranks that are in the cluster of `rank`."""

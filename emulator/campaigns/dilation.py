@@ -55,8 +55,8 @@ def chosen_dilation(
         TestbedBusy: if another run holds the testbed.
         RunFailed: if the testbed was lost.
     """
-    if any(arrival.specification.command for arrival in arrivals):
-        # Nothing is known of programs of users' own.
+    if testbed.topology.real_clusters or any(arrival.specification.command for arrival in arrivals):
+        # Nothing is known of clusters and links that are not emulated, nor of programs of users' own.
         return CampaignDilation(campaign.dilation, "as stated")
     planned = planned_campaign(campaign, arrivals, seed, testbed.topology)
     if not even_if_hopeless:

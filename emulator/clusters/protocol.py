@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol
+
+CONNECTION_LOST: Final = -1
+"""The exit code of a program whose end nobody reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,7 @@ class RunningProgram(Protocol):
         ...
 
     def exit_code(self) -> int:
-        """Wait for its end and return its exit code."""
+        """Wait for its end and return its exit code; `CONNECTION_LOST` if there is none."""
         ...
 
     def close(self) -> None:

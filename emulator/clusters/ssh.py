@@ -18,6 +18,7 @@ import paramiko
 
 from emulator.clusters.agent import agent_key
 from emulator.clusters.hops import CONNECT_TIMEOUT_HOST_S, Connection, Keys, Login
+from emulator.clusters.protocol import CONNECTION_LOST
 from emulator.model.errors import ClusterUnreachable
 from emulator.model.real_head import Hop
 from emulator.model.settings import BrokerSettings, Head
@@ -69,7 +70,7 @@ class Program:
         return self._error.decode(errors="replace")
 
     def exit_code(self) -> int:
-        """Return the exit code; -1 if the connection was lost before there was one."""
+        """Return the exit code; `CONNECTION_LOST` if there is none."""
         code = self._channel.recv_exit_status()
         self._drain.join(timeout=1.0)
         return code
@@ -126,7 +127,7 @@ class SecureShell:
             raise ClusterUnreachable(f"Cluster {self._head.cluster!r} stopped answering ({problem}).") from problem
         finally:
             channel.close()
-        if code == -1:
+        if code == CONNECTION_LOST:
             raise ClusterUnreachable(f"Cluster {self._head.cluster!r} closed the connection during a command.")
         return Completed(output_bytes.decode(errors="replace"), error_bytes.decode(errors="replace"), code)
 

@@ -18,6 +18,7 @@ from typing import Final
 
 from emulator.clusters.file_server import Fetched, StoredFile
 from emulator.clusters.passes import Admissions
+from emulator.clusters.protocol import CONNECTION_LOST
 from emulator.clusters.ssh import Program, SecureShell
 from emulator.model.errors import ClusterUnreachable, TransferFailed
 from emulator.model.real_head import SSH_PORT
@@ -146,7 +147,7 @@ class SshTransfer:
             host_arrived_s, last_line_host_s = float(host_moment_s) if kind == "arrived" else None, time.monotonic()
             on_progress(int(size_bytes))
         code = self._program.exit_code()
-        if code == -1:
+        if code == CONNECTION_LOST:
             raise ClusterUnreachable(f"Cluster {self._site!r} was lost while file {self._file.name!r} came there.")
         if code != 0 or host_began_s is None or host_arrived_s is None:
             reason = _first_line(self._program.error_text())
@@ -200,7 +201,7 @@ class SshFileServer:
         program = self._shell.open_program(make_command(self._testbed, name, size_bytes, seed), script=None)
         words = [line.split()[0] for line in program.lines()]
         code = program.exit_code()
-        if code == -1:
+        if code == CONNECTION_LOST:
             raise ClusterUnreachable(f"Cluster {self.site!r} was lost while file {name!r} was made there.")
         if code != 0 or len(words) != 1:
             reason = _first_line(program.error_text())

@@ -19,6 +19,7 @@ import docker.errors
 from emulator.containers import engine, state
 from emulator.containers.concurrency import run_concurrently
 from emulator.containers.hosts.starting import create_containers, refill_keys
+from emulator.containers.hosts.underlay_reader import with_underlays
 from emulator.containers.images import current_references, ensure_images
 from emulator.containers.mending import Action, Remedy, RenderedPart, actions_for_all, touch_wide_area, tried_after
 from emulator.containers.mounted_files import renewed_routes, restore_files, write_rendered
@@ -28,8 +29,12 @@ from emulator.containers.readiness import await_testbed_broker, held_dilation, l
 from emulator.containers.slurm_nodes import ask_nodes, resume
 from emulator.containers.state import ClusterRecord, TestbedSpec, TestbedState
 from emulator.containers.wan.handle import WanHandle, wan_handle
-from emulator.containers.wan.wide_area import forget_neighbours, program_wide_area, programmed_wide_area
-from emulator.model.clock import REAL_TIME
+from emulator.containers.wan.wide_area import (
+    forget_neighbours,
+    program_wide_area,
+    programmed_wide_area,
+    resting_dilation,
+)
 from emulator.model.documents import document_text
 from emulator.model.errors import TestbedAlreadyUp, TestbedNotUp, WideAreaUnfaithful
 from emulator.model.topology import Topology
@@ -261,17 +266,18 @@ def _program_links(
         return False
     handle, held = wan_handle(client, testbed), held_dilation(testbed)
     # Links that a run has programmed are left alone, unless a part was mended.
-    if not touch_wide_area(done) and (held is not None or _is_programmed(handle, emulated)):
+    if not touch_wide_area(done) and (held is not None or _is_at_rest(handle, emulated)):
         return False
     observe(ProgressStep(_STAGE, "programming the wide area again"))
     forget_neighbours(handle)
-    program_wide_area(handle, emulated, held or REAL_TIME)
+    handle = wan_handle(client, with_underlays(client, testbed, observe))
+    program_wide_area(handle, emulated, held or resting_dilation(handle, emulated))
     return True
 
 
-def _is_programmed(handle: WanHandle, topology: Topology) -> bool:
+def _is_at_rest(handle: WanHandle, topology: Topology) -> bool:
     try:
-        return programmed_wide_area(handle, topology).is_for(REAL_TIME)
+        return programmed_wide_area(handle, topology).is_for(resting_dilation(handle, topology))
     except WideAreaUnfaithful:
         return False
 

@@ -17,9 +17,9 @@ import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from pydantic import Field, ValidationError
 
@@ -31,6 +31,7 @@ from emulator.model.errors import InvalidInput, TestbedBusy, TestbedNotUp
 from emulator.model.process_lock import ProcessLock
 from emulator.model.real_head import AgentSocket, Hop
 from emulator.model.topology import Topology
+from emulator.model.underlay import Underlay
 
 RECORD_FILE: Final = "testbed.json"
 TOKEN_FILE: Final = "token"
@@ -51,11 +52,15 @@ class ClusterRecord(DocumentModel):
 
 
 class HostRecord(DocumentModel):
-    """A host of a testbed that spreads over several: how it is reached, and the memory that the testbed may use."""
+    """A host of a testbed that spreads over several: how it is reached, and the memory that the testbed may use.
+
+    `underlay` is what lies between it and the central host; None for that host itself, and where nothing was measured.
+    """
 
     host: Host
     memory_bytes: int
     clusters: tuple[str, ...] = ()
+    underlay: Underlay | None = None
 
 
 class HostsRecord(DocumentModel):
@@ -72,6 +77,15 @@ class HostsRecord(DocumentModel):
     def host_of(self, cluster: str) -> str:
         """Return the host that carries a cluster."""
         return next(record.host.name for record in self.hosts if cluster in record.clusters)
+
+    def underlay_of(self, cluster: str) -> Underlay | None:
+        """Return what lies between the host of a cluster and the central one; None for a cluster on that host."""
+        return next(record.underlay for record in self.hosts if cluster in record.clusters)
+
+    def with_underlays(self, found: Mapping[str, Underlay]) -> Self:
+        """Return the same hosts with what was measured between each of those named and the central one."""
+        hosts = (each.model_copy(update={"underlay": found.get(each.host.name, each.underlay)}) for each in self.hosts)
+        return self.model_copy(update={"hosts": tuple(hosts)})
 
 
 class TestbedRecord(DocumentModel):
@@ -282,6 +296,16 @@ def remember(record: TestbedRecord, topology_text: str) -> TestbedState:
 def write_record(record: TestbedRecord) -> None:
     """Write the decisions made about a testbed, replacing earlier ones."""
     (state_folder(record.name) / RECORD_FILE).write_text(record.model_dump_json(indent=2) + "\n")
+
+
+def note_underlays(testbed: TestbedState, found: Mapping[str, Underlay]) -> TestbedState:
+    """Write what was measured between the hosts of a testbed, and return its state with that."""
+    hosts = testbed.record.hosts
+    if hosts is None or not found:
+        return testbed
+    record = testbed.record.model_copy(update={"hosts": hosts.with_underlays(found)})
+    write_record(record)
+    return replace(testbed, record=record)
 
 
 def write_token(folder: Path) -> None:

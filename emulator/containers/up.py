@@ -23,6 +23,7 @@ from emulator.containers.hosts.engines import Client, HostEngines
 from emulator.containers.hosts.left_behind import require_nothing_left, sweep
 from emulator.containers.hosts.preparing import Prepared, prepare
 from emulator.containers.hosts.starting import start_containers
+from emulator.containers.hosts.underlay_reader import with_underlays
 from emulator.containers.mounted_files import write_rendered
 from emulator.containers.names import USER, PartNames
 from emulator.containers.progress import Observer, ProgressStep, ignore
@@ -39,7 +40,7 @@ from emulator.containers.wan.handle import wan_handle
 from emulator.containers.wan.measurements import WideAreaReport
 from emulator.containers.wan.verification import Verification
 from emulator.containers.wan.verify import begin_check, check_patiently
-from emulator.model.clock import REAL_TIME
+from emulator.containers.wan.wide_area import resting_dilation
 from emulator.model.documents import document_text, read_document
 from emulator.model.errors import InvalidInput
 from emulator.model.topology import Topology
@@ -90,8 +91,9 @@ def bring_up(spec: TestbedSpec, observe: Observer = ignore) -> UpResult:
             # What was restored or replaced meanwhile is read again.
             testbed = state.testbed_state(spec.name)
             return UpResult(testbed, None, time.monotonic() - began_host_s, existed=True, was_mended=was_mended)
-        testbed, report = _create(client, spec, topology, names, observe)
-    return UpResult(testbed, report, time.monotonic() - began_host_s)
+        report = _create(client, spec, topology, names, observe)
+    # What was measured between hosts meanwhile is in the state.
+    return UpResult(state.testbed_state(spec.name), report, time.monotonic() - began_host_s)
 
 
 def _check_carried(topology: Topology) -> None:
@@ -131,7 +133,7 @@ def _checked_names(spec: TestbedSpec, topology: Topology) -> PartNames:
 
 def _create(
     client: Client, spec: TestbedSpec, topology: Topology, names: PartNames, observe: Observer
-) -> tuple[TestbedState, WideAreaReport | None]:
+) -> WideAreaReport | None:
     prepared = prepare(client, topology, observe)
     try:
         with state.exclusive(state.CHOOSING_ADDRESSES, wait=True):
@@ -149,7 +151,7 @@ def _create(
     except BaseException:
         _clean_up(client, spec.name, observe)
         raise
-    return testbed, report
+    return report
 
 
 def _clean_up(client: Client, name: str, observe: Observer) -> None:
@@ -213,7 +215,9 @@ def _make_ready(client: Client, testbed: TestbedState, observe: Observer) -> Ver
         if (emulated := testbed.topology.emulated) is None:
             return None
         await_file(client, testbed.names.router, ROUTER_READY)
-        return begin_check(wan_handle(client, testbed), emulated, REAL_TIME)
+        measured = with_underlays(client, testbed, observe)
+        handle = wan_handle(client, measured)
+        return begin_check(handle, emulated, resting_dilation(handle, emulated))
 
     def ready(name: str, wait: Callable[[], None]) -> None:
         wait()

@@ -32,6 +32,7 @@ _PATTERNS: Final = (
     (Topic.PHASES, r"^processors unpaced|^a program of one's own"),
     (Topic.HOST, r"waited for|processors stolen|CPU time stolen|other work took|throttled|stood still|host's memory"),
     (Topic.HOST, r"pages swapped|process(es)? killed|to reach the disk|host's clock was set|nobody watched"),
+    (Topic.HOST, r"^the clock of host "),
 )
 _TOPICS: Final = tuple((topic, re.compile(pattern)) for topic, pattern in _PATTERNS)
 

@@ -226,6 +226,29 @@ def judge_unwatched(hosts: Collection[str]) -> Verdict:
     return _suspect_if(bool(hosts), f"nobody watched what disturbed it on {', '.join(sorted(hosts))}", NOTHING)
 
 
+def judge_clocks(checks: Iterable[LinkCheck], hosts: Collection[str], host_execution_s: float) -> Verdict:
+    """Judge a job that ran on other `hosts` than the central one by what the timestamps of their clocks may be wrong.
+
+    The difference that was measured before the run is corrected. What is left is its uncertainty, and the drift since.
+    """
+    errors_s: dict[str, float] = {}
+    before: dict[str, float] = {}
+    for check in checks:
+        for host in sorted(check.underlays.keys() & set(hosts)):
+            found = check.underlays[host]
+            drift_s = abs(found.host_clock_ahead_s - before.setdefault(host, found.host_clock_ahead_s))
+            errors_s[host] = max(errors_s.get(host, 0.0), drift_s + found.host_clock_bound_s)
+    return Verdict.worst_of(
+        _by_error(
+            min(1.0, error_s / host_execution_s),
+            f"the clock of host {host} is known to {1e3 * error_s:.1f} ms, {{}} of the execution time",
+            LARGER,
+        )
+        for host, error_s in errors_s.items()
+        if host_execution_s > 0
+    )
+
+
 def _judge_check(check: LinkCheck, clusters: Collection[str] | None) -> Verdict:
     if not check.carried and (clusters is None or len(set(clusters)) > 1):
         reason = f"the router does not carry the links at this dilation ({check.moment} the run)"

@@ -7,12 +7,13 @@ before or after the run found. Values that a host does not offer are missing; th
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from emulator.model.documents import DocumentModel
 from emulator.model.rows import Row
+from emulator.model.underlay import Underlay
 
 HOST_PART: Final = "host"
 """The part that is the whole machine. The other parts are the clusters, by name, and those below."""
@@ -125,12 +126,14 @@ def concerns(source: str | None, target: str | None, clusters: Collection[str]) 
 class LinkCheck:
     """A check of the wide area: when it was made, and the values that it found outside their tolerance.
 
-    `carried` is False if the router could not carry full links at the dilation in force.
+    `carried` is False if the router could not carry full links at the dilation in force. `underlays` is what was
+    measured between each other host and the central one; nothing on one host.
     """
 
     moment: str
     faults: tuple[LinkFault, ...] = ()
     carried: bool = True
+    underlays: Mapping[str, Underlay] = field(default_factory=dict)
 
     def worst(self, clusters: Collection[str] | None = None) -> LinkFault | None:
         """Return the fault with the largest error; with `clusters`, only of those that concern a job over them."""

@@ -40,6 +40,8 @@ class RunRequest(StatedScheduling):
 
     Scheduling decisions depend only on `policy`, `quota`, `queue`, `rules`, `seed` and the keys for scanning. A policy
     or queue that is a class in a file (``mypolicy.py:Mine``) is loaded from the text of that file in `sources`.
+    `host_clocks_ahead_s` says of clusters on other hosts by how many host seconds the clock there is ahead of the
+    broker's: timestamps that are taken there are corrected by it.
     """
 
     name: JobName
@@ -52,6 +54,7 @@ class RunRequest(StatedScheduling):
     claiming: StatedClaiming = StatedClaiming()
     time_scale: TimeScale = 1.0
     sources: Sources = Field(default_factory=dict)
+    host_clocks_ahead_s: dict[str, Real] = Field(default_factory=dict)
 
 
 DEFAULT_RUN_REQUEST = RunRequest(name="standing", policy="by-kind")

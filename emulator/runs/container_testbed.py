@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,12 +13,13 @@ from typing import Final
 from emulator.client import BrokerClient
 from emulator.containers import engine
 from emulator.containers.hosts.connecting import engine_named, engine_of
+from emulator.containers.hosts.underlay_reader import measure_underlay
 from emulator.containers.image_contents import image_records
 from emulator.containers.local_bursts import local_bursts_told
 from emulator.containers.local_users import ContainerLocalUsers
 from emulator.containers.progress import Observer, ProgressStep, ignore
 from emulator.containers.readiness import RUNNING
-from emulator.containers.state import state_folder, testbed_state
+from emulator.containers.state import HostsRecord, state_folder, testbed_state
 from emulator.containers.telemetry.container_telemetry import container_telemetry
 from emulator.containers.wan.controls import Control
 from emulator.containers.wan.handle import WanHandle, wan_handle
@@ -26,14 +27,16 @@ from emulator.containers.wan.measurements import LinkMeasurement, Quantity, Wide
 from emulator.containers.wan.router import Backend, Router
 from emulator.containers.wan.traffic import TrafficLoad, carrying
 from emulator.containers.wan.verify import check_patiently, check_wide_area, verify_wide_area
-from emulator.containers.wan.wide_area import program_wide_area, programmed_wide_area
-from emulator.model.clock import REAL_TIME, Dilation
+from emulator.containers.wan.wide_area import program_wide_area, programmed_wide_area, resting_dilation
+from emulator.fidelity.underlay import underlay_faults
+from emulator.model.clock import Dilation
 from emulator.model.documents import validate
-from emulator.model.errors import InvalidInput, TestbedBusy, WideAreaUnfaithful
+from emulator.model.errors import EngineUnavailable, InvalidInput, TestbedBusy, WideAreaUnfaithful
 from emulator.model.evidence import LinkCheck, LinkFault
 from emulator.model.records import LinkRow
 from emulator.model.topology import Topology
 from emulator.model.traffic import Flow
+from emulator.model.underlay import Underlay
 from emulator.model.views import RunRequest
 from emulator.runs.holding import Testbed, held
 
@@ -46,10 +49,15 @@ WHOLLY_WRONG: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class ContainerWideArea:
-    """The wide area between the clusters' containers, or what a control leaves of it."""
+    """The wide area between the clusters' containers, or what a control leaves of it.
+
+    Over several `hosts`, `underlays` measures what lies between them.
+    """
 
     handle: WanHandle
     topology: Topology
+    hosts: HostsRecord | None = None
+    underlays: Callable[[], Mapping[str, Underlay]] = dict
     control: Control = Control.AS_ASKED
 
     def under(self, control: Control) -> ContainerWideArea:
@@ -65,6 +73,17 @@ class ContainerWideArea:
         topology, shared = self.control.of(self.topology, dilation), self.control.shared
         return program_wide_area(self.handle, topology, dilation, shared=shared).shown
 
+    def host_clocks_ahead_s(self) -> dict[str, float]:
+        """Measure by how many host seconds the clock of clusters on other hosts is ahead of the central one's."""
+        if self.hosts is None:
+            return {}
+        found, clusters = self.underlays(), {each.host.name: each.clusters for each in self.hosts.hosts}
+        return {name: found[host].host_clock_ahead_s for host in found for name in clusters[host]}
+
+    def rest(self) -> None:
+        """Set every link as it is while no run holds the testbed."""
+        self.program(resting_dilation(self.handle, self.topology))
+
     def carrying(self, flows: Sequence[Flow], dilation: Dilation) -> AbstractContextManager[TrafficLoad]:
         """Send background traffic at `dilation` inside the context."""
         return carrying(self.handle, self.topology, flows, dilation)
@@ -75,14 +94,23 @@ class ContainerWideArea:
         try:
             programmed = programmed_wide_area(self.handle, topology, shared=shared)
             report = check_wide_area(self.handle, topology, dilation, shared=shared)
-        except WideAreaUnfaithful as failure:
+            underlays = self.underlays()
+        except (WideAreaUnfaithful, EngineUnavailable) as failure:
             # What was measured so far is kept; its verdict says that the state of the links is unknown.
             return LinkCheck(moment, (LinkFault(f"the check itself ({str(failure).rstrip('.')})", WHOLLY_WRONG),)), []
         rows = [link_row(measurement, dilation, moment) for measurement in report.measurements]
         if programmed.is_for(dilation):
-            return link_check(report, moment), rows
+            faults = (*link_faults(report), *self._between_hosts(dilation, underlays))
+            return LinkCheck(moment, faults, report.carries_asked, underlays), rows
         first = next(iter(programmed.differences), f"not at dilation {dilation.factor:g}")
         return LinkCheck(moment, (LinkFault(f"the program of the links ({first.rstrip('.')})", WHOLLY_WRONG),)), rows
+
+    def _between_hosts(self, dilation: Dilation, now: Mapping[str, Underlay]) -> tuple[LinkFault, ...]:
+        if self.hosts is None:
+            return ()
+        programmed = {each.host.name: each.underlay for each in self.hosts.hosts if each.underlay is not None}
+        clusters = {each.host.name: each.clusters for each in self.hosts.hosts}
+        return underlay_faults(self.topology, dilation, clusters, programmed, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +134,13 @@ class UnshapedWideArea:
     def program(self, dilation: Dilation) -> str:
         """Do nothing: there is no router."""
         return "none: all links are real"
+
+    def host_clocks_ahead_s(self) -> dict[str, float]:
+        """Return nothing: no cluster is on another host."""
+        return {}
+
+    def rest(self) -> None:
+        """Do nothing: there is no router."""
 
     def carrying(self, flows: Sequence[Flow], dilation: Dilation) -> AbstractContextManager[TrafficLoad]:
         """Do nothing: there are no `flows` between real clusters (`flows_of`)."""
@@ -141,7 +176,10 @@ def testbed_named(name: str) -> Iterator[Testbed]:
                 name, client, state.topology, unshaped, stopped_containers, images=images, holder_file=holder_file
             )
             return
-        wide_area = ContainerWideArea(wan_handle(docker_client, state), emulated)
+        handle, hosts = wan_handle(docker_client, state), state.record.hosts
+        wide_area = ContainerWideArea(
+            handle, emulated, hosts, partial(measure_underlay, docker_client, state, rates=False)
+        )
         observed = partial(container_telemetry, docker_client, state.names, tuple(emulated.cluster_names))
         local_users = ContainerLocalUsers(docker_client, state)
         yield Testbed(
@@ -178,7 +216,7 @@ def verify(name: str, factor: float, observe: Observer = ignore) -> WideAreaRepo
 
 
 def check_if_free(name: str) -> WideAreaReport | None:
-    """Hold the testbed called `name`, and check every link shortly at dilation 1.
+    """Hold the testbed called `name`, and check every link shortly as it is while no run holds the testbed.
 
     Return None if a run holds the testbed, if jobs are unfinished, or if no link is emulated.
 
@@ -195,7 +233,8 @@ def check_if_free(name: str) -> WideAreaReport | None:
                 stack.enter_context(held(testbed, request))
             except TestbedBusy:
                 return None
-            return check_patiently(wan_handle(engine_named(name), testbed_state(name)), emulated, REAL_TIME)
+            handle = wan_handle(engine_named(name), testbed_state(name))
+            return check_patiently(handle, emulated, resting_dilation(handle, emulated))
 
 
 def link_row(measurement: LinkMeasurement, dilation: Dilation, moment: str) -> LinkRow:
@@ -216,10 +255,9 @@ def link_row(measurement: LinkMeasurement, dilation: Dilation, moment: str) -> L
     )
 
 
-def link_check(report: WideAreaReport, moment: str) -> LinkCheck:
+def link_faults(report: WideAreaReport) -> tuple[LinkFault, ...]:
     """Return the faults that a check found, as the verdict needs them."""
-    faults = tuple(fault for failure in report.failures for fault in _faults(failure))
-    return LinkCheck(moment, faults, report.carries_asked)
+    return tuple(fault for failure in report.failures for fault in _faults(failure))
 
 
 def _faults(failure: LinkMeasurement) -> list[LinkFault]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from emulator.client import BrokerClient
 from emulator.containers.wan.controls import Control
-from emulator.model.clock import REAL_TIME, Dilation
+from emulator.model.clock import Dilation
 from emulator.model.errors import TestbedError
 from emulator.model.evidence import LinkCheck
 from emulator.model.process_lock import ProcessLock, is_left
@@ -44,6 +44,12 @@ class WideArea(Protocol):
 
     def program(self, dilation: Dilation) -> str:
         """Set every link to `dilation`, and return the kind of router that carries the links."""
+
+    def host_clocks_ahead_s(self) -> dict[str, float]:
+        """Return by how many host seconds the clock of clusters on other hosts is ahead of the central one's."""
+
+    def rest(self) -> None:
+        """Set every link as it is while no run holds the testbed."""
 
     def carrying(self, flows: Sequence[Flow], dilation: Dilation) -> AbstractContextManager[TrafficLoad]:
         """Send background traffic at `dilation` inside the context."""
@@ -86,7 +92,8 @@ def held(testbed: Testbed, request: RunRequest, *, more_follow: bool = False) ->
         TestbedBusy: if another run holds it.
         WideAreaUnfaithful: if the links cannot be programmed.
     """
-    run = testbed.client.take_run(request)
+    ahead_s = testbed.wide_area.host_clocks_ahead_s()
+    run = testbed.client.take_run(request.model_copy(update={"host_clocks_ahead_s": ahead_s}) if ahead_s else request)
     try:
         with _noted(testbed.holder_file, run):
             yield run
@@ -125,7 +132,7 @@ def real_time_if_failed(testbed: Testbed) -> Iterator[None]:
     except BaseException:
         with uninterrupted(), suppress(TestbedError):
             if testbed.client.current_run() is None:
-                testbed.wide_area.program(REAL_TIME)
+                testbed.wide_area.rest()
         raise
 
 
@@ -133,7 +140,7 @@ def give_back(testbed: Testbed, run: RunView) -> list[TestbedError]:
     """End the run and restore real time, each even if the other fails; return what failed."""
     steps: tuple[Callable[[], object], ...] = (
         lambda: testbed.client.end_run(run.id),
-        lambda: testbed.wide_area.program(REAL_TIME),
+        testbed.wide_area.rest,
     )
     failures: list[TestbedError] = []
     with uninterrupted():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -20,6 +20,7 @@ from emulator.fidelity.strangers import TRAFFIC_ERROR, Carried, StrangersTraffic
 from emulator.fidelity.verdict import (
     Judgement,
     Verdict,
+    judge_clocks,
     judge_job,
     judge_links,
     judge_real,
@@ -262,7 +263,15 @@ class Recorder:
         watched = {found.host for found in measures.conditions}
         unwatched = set(self.evidence.hosts_of(clusters)) - watched if self.evidence is not None else set()
         links, whole = judge_links(self.link_checks, clusters), judge_job(measures)
-        return Verdict.worst_of([links, judge_real(real), judge_unwatched(unwatched), whole])
+        return Verdict.worst_of(
+            [links, judge_real(real), judge_unwatched(unwatched), self._judged_clocks(job, clusters), whole]
+        )
+
+    def _judged_clocks(self, job: JobView, clusters: Collection[str]) -> Verdict:
+        if self.evidence is None or job.started_s is None or job.finished_s is None:
+            return Verdict()
+        host_execution_s = self.dilation.host_duration_s(job.finished_s - job.started_s)
+        return judge_clocks(self.link_checks, self.evidence.hosts_of(clusters), host_execution_s)
 
     def _write_usage(self, time_s: float) -> None:
         """Write a row for each cluster whose use changed.

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import docker
+import pytest
 import yaml
 
 from emulator.containers import engine
@@ -29,6 +30,10 @@ from emulator.containers.progress import ignore
 from tests.live.command_line import TESTBED, Outcome
 from tests.live.grid import until
 
+can_make_hosts = pytest.mark.skipif(
+    os.geteuid() != 0 or not all(map(shutil.which, ("ip", "nsenter", "dockerd", "docker"))),
+    reason="network namespaces need root, iproute2, nsenter and dockerd",
+)
 UNDERLAY_MTU = 1600
 DAEMON_WITHIN_HOST_S = 60.0
 LONGEST_HOST_S = 600.0
@@ -50,6 +55,11 @@ class LabHost:
     address: str
     folder: Path
     daemon: subprocess.Popen[bytes] | None = None
+
+    @property
+    def cable(self) -> str:
+        """The switch's end of its link to the underlay."""
+        return f"v{self.name}"
 
     @property
     def engine(self) -> str:
@@ -101,6 +111,16 @@ class Lab:
     testbed: str
     folder: Path
     hosts: list[LabHost] = field(default_factory=list)
+    underlay_mtu: str = str(UNDERLAY_MTU)
+
+    @contextmanager
+    def cut_off(self, host: LabHost) -> Iterator[None]:
+        """Cut the link between a host and the underlay, inside the context."""
+        run("ip", "-n", f"{self.testbed}-sw", "link", "set", host.cable, "down")
+        try:
+            yield
+        finally:
+            run("ip", "-n", f"{self.testbed}-sw", "link", "set", host.cable, "up")
 
     def inventory(self, hosts: Sequence[LabHost] = (), over_ssh: Sequence[LabHost] = ()) -> str:
         """Write the inventory of the hosts, by default of all, and return its file."""
@@ -210,13 +230,13 @@ def storage_driver() -> str:
 
 def _host(testbed: str, index: int, folder: Path) -> LabHost:
     """Make the namespace of a host and its link to the switch."""
-    namespace, outside = f"{testbed}-{index}", f"vh{index}"
+    namespace = f"{testbed}-{index}"
     host = LabHost(f"host{index}", namespace, f"10.77.0.{index}", folder / f"host{index}")
     host.folder.mkdir()
     run("ip", "netns", "add", namespace)
     link = ["type", "veth", "peer", "name", "eth0", "netns", namespace]
-    run("ip", "-n", f"{testbed}-sw", "link", "add", outside, "mtu", str(UNDERLAY_MTU), *link)
-    run("ip", "-n", f"{testbed}-sw", "link", "set", outside, "master", "sw0", "up")
+    run("ip", "-n", f"{testbed}-sw", "link", "add", host.cable, "mtu", str(UNDERLAY_MTU), *link)
+    run("ip", "-n", f"{testbed}-sw", "link", "set", host.cable, "master", "sw0", "up")
     run("ip", "-n", namespace, "link", "set", "lo", "up")
     run("ip", "-n", namespace, "link", "set", "eth0", "mtu", str(UNDERLAY_MTU), "up")
     run("ip", "-n", namespace, "addr", "add", f"{host.address}/24", "dev", "eth0")

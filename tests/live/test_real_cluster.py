@@ -14,6 +14,7 @@ import pytest
 from emulator.client import BrokerClient
 from emulator.containers.state import testbed_state
 from emulator.model.job import JobState
+from emulator.runs.run_directory import read_run
 from tests.live.command_line import CommandLine
 from tests.live.grid import SHORT, Grid, until
 from tests.live.separate_cluster import SeparateCluster, separate_cluster
@@ -34,6 +35,17 @@ clusters:
       partition: science
       sbatch: [--time=30, "--comment=a testbed's, see $HOME"]
       network: {network}
+"""
+
+CAMPAIGN = """
+name: half-real
+topology: half-real
+jobs: 2
+interarrival: {distribution: exponential, mean_s: 1}
+application: poisson
+arguments: {grid: 100, iterations: 5, tolerance: 0}
+component_counts: [2]
+component_sizes: [2]
 """
 
 
@@ -134,6 +146,19 @@ def test_only_the_emulated_links_are_programmed_and_status_says_so(half_real: Ha
 
 
 @pytest.mark.long
+def test_a_campaign_over_the_real_cluster_runs_at_its_dilation_and_no_job_of_it_is_valid(
+    half_real: HalfReal, tmp_path: Path
+) -> None:
+    file, out = tmp_path / "campaign.yaml", tmp_path / "run"
+    file.write_text(CAMPAIGN)
+    half_real.grid.testbed.succeed("campaign", "run", str(file), "--require", "suspect", "--out", str(out))
+    run = read_run(out)
+    assert [job.state for job in run.jobs] == [JobState.FINISHED] * 2
+    assert {name for job in run.jobs for name in job.execution_clusters} >= {"das"}
+    assert all("processors and links of das are real" in job.verdict_reasons for job in run.jobs)
+    half_real.nothing_is_held()
+
+
 def test_where_all_clusters_are_real_the_broker_is_the_only_container(das: SeparateCluster, tmp_path: Path) -> None:
     file = topology_of(das, tmp_path)
     file.write_text("".join(line for line in file.read_text().splitlines(keepends=True) if "north" not in line))

@@ -22,7 +22,7 @@ from emulator.client import BrokerClient
 from emulator.containers.wan.controls import Control
 from emulator.containers.wan.traffic import TrafficLoad
 from emulator.model.catalogue import topology_named
-from emulator.model.clock import Dilation
+from emulator.model.clock import REAL_TIME, Dilation
 from emulator.model.evidence import LinkCheck
 from emulator.model.files import FileRegistration, FileView, ReplicaView
 from emulator.model.job import JobState
@@ -214,6 +214,12 @@ class WideAreaDouble:
     def carrying(self, flows: Sequence[Flow], dilation: Dilation) -> AbstractContextManager[TrafficLoad]:
         self.traffic.append((tuple(flows), dilation.factor))
         return nullcontext(TrafficLoad(self.missing_share))
+
+    def host_clocks_ahead_s(self) -> dict[str, float]:
+        return {}
+
+    def rest(self) -> None:
+        self.program(REAL_TIME)
 
     def program(self, dilation: Dilation) -> str:
         self.programmed.append(dilation.factor)

@@ -31,13 +31,17 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ReplicaRequest:
-    """A job that waits for a file from `source` at a site; `on_arrived` is called with the transfer."""
+    """A job that waits for a file from `source` at a site; `on_arrived` is called with the transfer.
+
+    The clock at that site is ahead of the broker's by `host_clock_ahead_s`.
+    """
 
     job: int
     source: str
     dilation: Dilation
     delivery: Delivery
     on_arrived: Callable[[FileArrived], None]
+    host_clock_ahead_s: float = 0.0
 
 
 @dataclass(slots=True)
@@ -164,7 +168,7 @@ class ReplicaOperations:
             self._catalogue.add_replica(name, site, {request.job for request in operation.requests})
             self._learn(place, operation, ended.fetched)
             for request in operation.requests:
-                request.delivery.arrived(site, ended.fetched.host_arrived_s)
+                request.delivery.arrived(site, ended.fetched.host_arrived_s - request.host_clock_ahead_s)
         elif operation.transfer is not None and operation.transfer.cancelled and operation.requests:
             self._transfer(place, operation.requests)
         else:
@@ -184,7 +188,8 @@ class ReplicaOperations:
             # The file is there; only a later broker does not learn how fast it came.
             log.warning("the rate of a transfer from %r to %r is not kept: %s", source, target, error)
         self._bandwidths.learn(self._topology.index(source), self._topology.index(target), bytes_per_s)
-        timestamps = (fetched.host_began_s, fetched.host_arrived_s)
+        ahead_s = first.host_clock_ahead_s
+        timestamps = (fetched.host_began_s - ahead_s, fetched.host_arrived_s - ahead_s)
         first.on_arrived(FileArrived(name, source, target, fetched.size_bytes, *timestamps, bytes_per_s))
 
     def _remove(self, place: Place) -> None:

@@ -89,10 +89,12 @@ class Replicas:
         sources: Mapping[str, str],
         dilation: Dilation,
         on_arrived: Callable[[FileArrived], None] = lambda arrived: None,
+        host_clocks_ahead_s: Mapping[str, float] | None = None,
     ) -> Delivery:
         """Bring the file called `name` to the sites where `job` runs; `sources` maps each such site to a source.
 
-        If jobs share a transfer, `on_arrived` is called for the one that waited first.
+        If jobs share a transfer, `on_arrived` is called for the one that waited first. `host_clocks_ahead_s` says of
+        sites how far the clock there is ahead.
 
         Raises:
             UnknownName: if there is no such file.
@@ -105,7 +107,9 @@ class Replicas:
         self.catalogue.use(name, sorted({*sources, *sources.values()} & set(entry.replicas)), job)
         delivery = self._deliveries[job] = Delivery(set(missing))
         for site in missing:
-            self.operations.request((name, site), ReplicaRequest(job, sources[site], dilation, delivery, on_arrived))
+            ahead_s = (host_clocks_ahead_s or {}).get(site, 0.0)
+            request = ReplicaRequest(job, sources[site], dilation, delivery, on_arrived, ahead_s)
+            self.operations.request((name, site), request)
         return delivery
 
     def release_job(self, job: int) -> None:

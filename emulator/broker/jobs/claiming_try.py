@@ -40,7 +40,8 @@ class ClaimingTry:
 
     The watchers' threads note events; the job's thread waits for them. `serve` makes the claim in a cluster when the
     cluster's head has its turn for it. `ranks` says how many processes run in each cluster, if not one on each
-    processor of the placement, and `memory_mb` what each of them needs.
+    processor of the placement, and `memory_mb` what each of them needs. `clocks_ahead_s` says of clusters by how many
+    host seconds the clock there is ahead of the broker's.
     """
 
     def __init__(
@@ -53,8 +54,10 @@ class ClaimingTry:
         serve: Callable[[str, Callable[[], None]], None] = lambda cluster, claim: claim(),
         ranks: Mapping[int, int] | None = None,
         memory_mb: float = 0.0,
+        clocks_ahead_s: Mapping[str, float] | None = None,
     ) -> None:
         self._serve = serve
+        self._clocks_ahead_s = clocks_ahead_s or {}
         self._memory_mb = memory_mb
         held = placement.by_cluster()
         sizes = {
@@ -155,7 +158,8 @@ class ClaimingTry:
             if self._is_over:
                 return False
             timestamps = self._claimed_host_s if event.kind is AllocationEventKind.CLAIMED else self._ended_host_s
-            timestamps.setdefault((event.claim, event.allocation), event.host_moment_s)
+            ahead_s = self._clocks_ahead_s.get(self._managers[event.claim].cluster, 0.0)
+            timestamps.setdefault((event.claim, event.allocation), event.host_moment_s - ahead_s)
             self._changed.notify_all()
         return True
 

@@ -76,8 +76,9 @@ class LaunchSpec:
 
     `overhead_s` is the middleware's overhead from the successful claiming try to the start; None if it is not paced.
     `ranks` says how many processes run in each cluster, in the order of the placement, if not one on each processor
-    that is held, and `memory_mb` what each of them needs. With a `submission` the claims pass the heads' gatekeepers,
-    and the overhead begins when the last one has served. If not all processes have begun `host_start_limit_s` after
+    that is held, and `memory_mb` what each of them needs. `clocks_ahead_s` says of clusters how far the clock there is
+    ahead. With a `submission` the claims pass the heads' gatekeepers, and the overhead begins when the last one has
+    served. If not all processes have begun `host_start_limit_s` after
     their planned start, the job fails: MPI waits for ever for a rank that cannot be reached.
     """
 
@@ -94,6 +95,7 @@ class LaunchSpec:
     submission: JobSubmission | None = None
     ranks: Mapping[int, int] | None = None
     memory_mb: float = 0.0
+    clocks_ahead_s: Mapping[str, float] = field(default_factory=dict)
 
     def start_s(self, procedure: ClaimingProcedure, host_arrived_s: float | None = None) -> float | None:
         """Return when the processes begin if the try of `procedure` succeeds; None means as soon as they can.
@@ -238,7 +240,7 @@ class JobExecution:
         spec = self._spec
         of_try = partial(
             ClaimingTry, spec.label, procedure.number, spec.placement, self._managers, self._releases, ranks=spec.ranks,
-            memory_mb=spec.memory_mb,
+            memory_mb=spec.memory_mb, clocks_ahead_s=spec.clocks_ahead_s,
         )  # fmt: skip
         return of_try() if spec.submission is None else of_try(spec.submission.serve)
 

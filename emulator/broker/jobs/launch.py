@@ -18,7 +18,7 @@ from emulator.broker.jobs.mpi_runner import MpiRunner
 from emulator.broker.jobs.outputs import Outputs
 from emulator.broker.jobs.own_program import OwnProgram
 from emulator.broker.jobs.plain_runner import PlainRunner
-from emulator.broker.jobs.rank_command import command_line, shared_nodes
+from emulator.broker.jobs.rank_command import clocks_ahead, command_line, shared_nodes
 from emulator.broker.jobs.ranks import ApplicationRanks, OwnRanks, Ranks
 from emulator.broker.jobs.runner import Runner
 from emulator.broker.state.jobs import LiveJob
@@ -80,6 +80,7 @@ class LaunchSpecBuilder:
             preparation=self._preparation(run, job, placement),
             submission=self._submission(run, run.clock, placement),
             memory_mb=job.specification.memory_mb,
+            clocks_ahead_s=run.request.host_clocks_ahead_s,
             ranks=ranked(job.request, placement, self._topology.processors_taken_together).by_cluster(),
         )
 
@@ -93,7 +94,8 @@ class LaunchSpecBuilder:
         sites = zip(clusters, placement.file_sites or clusters, strict=True)
         sources = {names[cluster]: names[site] for cluster, site in sites}
         on_arrived = partial(self._on_file_arrived, run, job)
-        return self._replicas.deliver(job.id, job.request.file, sources, run.dilation, on_arrived)
+        ahead_s = run.request.host_clocks_ahead_s
+        return self._replicas.deliver(job.id, job.request.file, sources, run.dilation, on_arrived, ahead_s)
 
     def _runner(self, run: Run, job: LiveJob, label: str) -> Runner:
         output = self._outputs.open(job.id)
@@ -131,4 +133,5 @@ class LaunchSpecBuilder:
         clusters = [self._topology.cluster_names[index] for index in placed]
         sizes = [part.processors for part in parts]
         words = command_line(job.specification, sizes, self._topology, run.dilation, clusters)
+        words += clocks_ahead(clusters, run.request.host_clocks_ahead_s)
         return [*words, *shared_nodes(parts)] if self._topology.time_sharing else words

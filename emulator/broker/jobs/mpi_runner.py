@@ -11,9 +11,9 @@ from emulator.broker.jobs.mpirun_script import leading_part, real_parts_of, star
 from emulator.broker.jobs.outputs import JobOutput
 from emulator.broker.jobs.ranks import Ranks
 from emulator.broker.jobs.reports import Ended, Started
-from emulator.broker.jobs.runner import EARLY_END_HOST_S, early_end_reason
+from emulator.broker.jobs.runner import EARLY_END_HOST_S, early_end_reason, lost_reason
 from emulator.clusters.passes import passing
-from emulator.clusters.protocol import Part, RunningProgram
+from emulator.clusters.protocol import CONNECTION_LOST, Part, RunningProgram
 from emulator.model.job import JobState
 from emulator.model.settings import BrokerSettings
 
@@ -53,7 +53,10 @@ class MpiRunner:
         if error:
             self.output.error.write_line(error.rstrip("\n"))
         finished = self.ranks.finished() if code == 0 else None
-        return finished or Ended(JobState.FAILED, self._failure_reason(claims, code, error), code)
+        if finished is not None:
+            return finished
+        leading = claims.managers()[first].cluster
+        return Ended(JobState.FAILED, self._failure_reason(claims, leading, code, error), code)
 
     def close(self) -> None:
         """Stop listening."""
@@ -61,11 +64,13 @@ class MpiRunner:
         if self._program is not None:
             self._program.close()
 
-    def _failure_reason(self, claims: ClaimingTry, code: int, error: str) -> str:
+    def _failure_reason(self, claims: ClaimingTry, cluster: str, code: int, error: str) -> str:
         said = self.ranks.failure()
         if said:
             return said
         ended = claims.await_early_end(EARLY_END_HOST_S)
         if ended:
             return early_end_reason(ended, code)
+        if code == CONNECTION_LOST:
+            return lost_reason(cluster)
         return self.ranks.failure_with(code, error)

@@ -12,8 +12,8 @@ from emulator.broker.jobs.claiming_try import ClaimingTry
 from emulator.broker.jobs.outputs import JobOutput
 from emulator.broker.jobs.own_program import OwnProgram, ProcessReports
 from emulator.broker.jobs.reports import Ended, Started
-from emulator.broker.jobs.runner import EARLY_END_HOST_S, early_end_reason, first_line
-from emulator.clusters.protocol import LocalResourceManager, Part, RunningProgram
+from emulator.broker.jobs.runner import EARLY_END_HOST_S, early_end_reason, first_line, lost_reason
+from emulator.clusters.protocol import CONNECTION_LOST, LocalResourceManager, Part, RunningProgram
 from emulator.model.job import JobState
 
 
@@ -73,5 +73,7 @@ class PlainRunner:
         ended = claims.await_early_end(EARLY_END_HOST_S)
         if ended:
             return Ended(JobState.FAILED, early_end_reason(ended, code), code)
+        if code == CONNECTION_LOST:
+            return Ended(JobState.FAILED, lost_reason(cluster), code)
         reason = f"The program ended with exit code {code} in cluster {cluster!r}: {first_line(error)}"
         return Ended(JobState.FAILED, reason, code)

@@ -52,6 +52,13 @@ def shared_nodes(parts: Sequence[Part]) -> list[str]:
     return ["--shared-nodes", ",".join(nodes)]
 
 
+def clocks_ahead(clusters: Sequence[str], ahead_s: Mapping[str, float]) -> list[str]:
+    """Return the option that says how far the clock in each cluster is ahead, if one is."""
+    stated = [ahead_s.get(cluster, 0.0) for cluster in clusters]
+    # In one word: the first of them may begin with a minus.
+    return [f"--clocks-ahead-s={','.join(map(repr, stated))}"] if any(stated) else []
+
+
 def _processor(processor: Processor, specification: JobSpecification) -> dict[str, Value]:
     costs = processor.costs
     if costs is None:

@@ -37,6 +37,11 @@ def early_end_reason(cluster: str, code: int) -> str:
     return f"The allocation in cluster {cluster!r} ended while the job ran (exit code {code})."
 
 
+def lost_reason(cluster: str) -> str:
+    """Return the reason of a failure where the head did not say how the processes ended."""
+    return f"The connection to cluster {cluster!r} was lost while the job ran, or what ran there was killed."
+
+
 def first_line(error: str) -> str:
     """Return the first line of an error output that has words."""
     return next((line for line in error.splitlines() if line.strip(" -*")), "no error output")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import docker
 from docker.errors import APIError, NotFound
@@ -13,7 +13,7 @@ from emulator.containers.addresses import AddressPlan
 from emulator.containers.engine import READ_ATTEMPTS
 from emulator.containers.names import PartNames
 from emulator.containers.readiness import is_running
-from emulator.containers.state import TestbedState
+from emulator.containers.state import TestbedRecord, TestbedState
 from emulator.model.errors import TestbedNotUp, WideAreaUnfaithful
 
 
@@ -21,7 +21,8 @@ from emulator.model.errors import TestbedNotUp, WideAreaUnfaithful
 class WanHandle:
     """The handle of a running testbed's wide area.
 
-    `cluster_containers` are in the topology's order.
+    `cluster_containers` are in the topology's order. Over several hosts `host_underlay_s` says, in that order, what the
+    network between a cluster's host and the router's delays one way, in host seconds; it is empty on one host.
     """
 
     client: docker.DockerClient
@@ -29,6 +30,7 @@ class WanHandle:
     cluster_containers: tuple[str, ...]
     router_container: str
     addresses: AddressPlan
+    host_underlay_s: tuple[float, ...] = ()
 
     @classmethod
     def of(
@@ -93,7 +95,16 @@ class WanHandle:
 def wan_handle(client: docker.DockerClient, testbed: TestbedState) -> WanHandle:
     """Return the handle of a testbed's wide area, which joins its emulated clusters."""
     clusters = [cluster.name for cluster in testbed.record.clusters]
-    return WanHandle.of(client, testbed.names, clusters, testbed.addresses)
+    handle = WanHandle.of(client, testbed.names, clusters, testbed.addresses)
+    return replace(handle, host_underlay_s=host_underlay_s(testbed.record))
+
+
+def host_underlay_s(record: TestbedRecord) -> tuple[float, ...]:
+    """Return what the network between each cluster's host and the central one delays one way; empty on one host."""
+    if record.hosts is None:
+        return ()
+    found = [record.hosts.underlay_of(cluster.name) for cluster in record.clusters]
+    return tuple(0.0 if underlay is None else underlay.host_delay_s for underlay in found)
 
 
 def last_line(output: str) -> str:

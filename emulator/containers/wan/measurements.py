@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from emulator.containers.wan.program import HOST_DELAY_TOLERANCE_S
 from emulator.containers.wan.router import Backend
 from emulator.containers.wan.schedule import Arrival
 from emulator.model.clock import Dilation
 from emulator.model.topology import Path
 
 RELATIVE_TOLERANCE: Final = 0.03
-HOST_DELAY_TOLERANCE_S: Final = 0.00025
 JITTER_SHARE: Final = 0.3
 """The median of a few dozen delays that jitter by J is right to about this share of J."""
 
@@ -26,7 +26,7 @@ class Quantity(Enum):
     """A measured quantity; the value names its unit."""
 
     DELAY = "delay_s"
-    """Median one-way delay, less the path's own with no delay set."""
+    """Median one-way delay, less the path's own with no delay set, but with what it takes between hosts."""
     RATE = "rate_mbit"
     """Layer-2 rate while the opposite direction is as busy."""
     SHARED_RATE = "shared_rate_mbit"
@@ -95,12 +95,22 @@ class WideAreaReport:
 
 
 def delay_measurement(
-    source: str, target: str, path: Path, host_delay_s: float | None, host_own_s: float | None, dilation: Dilation
+    source: str,
+    target: str,
+    path: Path,
+    host_delay_s: float | None,
+    host_own_s: float | None,
+    dilation: Dilation,
+    host_between_s: float = 0.0,
 ) -> LinkMeasurement:
-    """Return the delay of a path from two medians on the host: with the delay set, and without."""
+    """Return the delay of a path from two medians on the host: with the delay set, and without.
+
+    Of the latter, `host_between_s` is the way between two hosts, which is a part of the delay. A difference between the
+    hosts' clocks is in both medians.
+    """
     measured_s = math.nan
     if host_delay_s is not None and host_own_s is not None:
-        measured_s = dilation.emulated_duration_s(host_delay_s - host_own_s)
+        measured_s = dilation.emulated_duration_s(host_delay_s - host_own_s + host_between_s)
     tolerance_s = max(RELATIVE_TOLERANCE * path.delay_s, dilation.emulated_duration_s(HOST_DELAY_TOLERANCE_S))
     return LinkMeasurement(
         source, target, Quantity.DELAY, path.delay_s, measured_s, tolerance_s + JITTER_SHARE * path.jitter_s

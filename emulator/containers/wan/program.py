@@ -7,17 +7,22 @@ link. This is not a second limit, but is needed all the same: after a pause, a t
 more at once, so a shorter message would otherwise cross its link in no time. The host's kernel and the guest's take the
 very same commands, because the router names its interfaces after the sites (``site0`` is the first cluster's).
 
+Over several hosts a packet also takes its time between them. That is subtracted: a delay line adds what is left.
+
 Queues hold at least twice the bandwidth-delay product, which no dilation changes: rates shrink as delays grow.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from emulator.containers.addresses import AddressPlan
 from emulator.model.clock import Dilation
+from emulator.model.errors import WideAreaUnfaithful
 from emulator.model.topology import Topology
 from emulator.model.units import rate_bytes_per_s
 
@@ -38,6 +43,9 @@ CONGESTION_CONTROL: Final = "reno"
 """TCP's congestion control in the clusters: the default of Linux in the years of DAS-2; every container may use it."""
 
 MIN_TCP_BUFFER_BYTES: Final = 4 * 1024**2
+
+HOST_DELAY_TOLERANCE_S: Final = 0.00025
+"""By how much a delay may differ from the one asked for, however short that is."""
 
 LEAST_TIMEOUT_S: Final = 0.2
 """TCP retransmits what was not acknowledged for a round trip and this long: the minimum of Linux."""
@@ -114,13 +122,26 @@ class WideAreaProgram:
 
 
 def wide_area_program(
-    topology: Topology, dilation: Dilation, addresses: AddressPlan, *, with_delays: bool = True, shared: bool = True
+    topology: Topology,
+    dilation: Dilation,
+    addresses: AddressPlan,
+    *,
+    host_underlay_s: Sequence[float] = (),
+    with_delays: bool = True,
+    shared: bool = True,
 ) -> WideAreaProgram:
-    """Return the program of `topology` at `dilation`, its access links `shared` by all traffic or not."""
+    """Return the program of `topology` at `dilation`, its access links `shared` by all traffic or not.
+
+    `host_underlay_s` are the delays between the clusters' hosts and the router's; none are stated on one host.
+
+    Raises:
+        WideAreaUnfaithful: if they take longer than a link's delay.
+    """
+    program = partial(router_program, topology, dilation, addresses, host_underlay_s=host_underlay_s)
     return WideAreaProgram(
         dilation,
         tuple(edge_program(topology, name, dilation, addresses, shared=shared) for name in topology.cluster_names),
-        router_program(topology, dilation, addresses, with_delays=with_delays, shared=shared),
+        program(with_delays=with_delays, shared=shared),
     )
 
 
@@ -144,9 +165,19 @@ def edge_program(
 
 
 def router_program(
-    topology: Topology, dilation: Dilation, addresses: AddressPlan, *, with_delays: bool = True, shared: bool = True
+    topology: Topology,
+    dilation: Dilation,
+    addresses: AddressPlan,
+    *,
+    host_underlay_s: Sequence[float] = (),
+    with_delays: bool = True,
+    shared: bool = True,
 ) -> RouterProgram:
-    """Return the router's delay lines; without delays (and jitter and loss), the path's own delay can be measured."""
+    """Return the router's delay lines; without delays (and jitter and loss), the path's own delay can be measured.
+
+    Raises:
+        WideAreaUnfaithful: if the network between the hosts takes longer than a link's delay.
+    """
     lines: list[DelayLine] = []
     for target_index, target in enumerate(topology.cluster_names):
         for source_index, source in enumerate(topology.cluster_names):
@@ -158,7 +189,7 @@ def router_program(
                     source_index=source_index,
                     target_index=target_index,
                     source_network=addresses.site_network(source_index),
-                    host_delay_s=dilation.host_duration_s(path.delay_s) if with_delays else 0.0,
+                    host_delay_s=_left_s(topology, source, target, dilation, host_underlay_s) if with_delays else 0.0,
                     host_jitter_s=dilation.host_duration_s(path.jitter_s) if with_delays else 0.0,
                     loss=path.loss if with_delays else 0.0,
                     host_rate_mbit=dilation.host_rate_mbit(topology.path_rate_mbit(source, target)),
@@ -167,6 +198,48 @@ def router_program(
             )
     sites = tuple(addresses.site_address(index) for index in range(len(topology.clusters)))
     return RouterProgram(sites, tuple(lines), shared)
+
+
+def between_hosts_s(topology: Topology, source: str, target: str, host_underlay_s: Sequence[float]) -> float:
+    """Return the host seconds that packets from `source` to `target` take between hosts, by way of the router's."""
+    return sum(host_underlay_s[topology.index(name)] for name in (source, target)) if host_underlay_s else 0.0
+
+
+def least_dilation(topology: Topology, host_underlay_s: Sequence[float]) -> float:
+    """Return the dilation from which on every link is longer than the way between the hosts; 0 on one host.
+
+    Links without a delay do not count: no dilation lengthens them.
+    """
+    return max(
+        (
+            between_hosts_s(topology, source, target, host_underlay_s) / topology.path(source, target).delay_s
+            for source, target in topology.ordered_pairs
+            if topology.path(source, target).delay_s > 0
+        ),
+        default=0.0,
+    )
+
+
+def _left_s(
+    topology: Topology, source: str, target: str, dilation: Dilation, host_underlay_s: Sequence[float]
+) -> float:
+    """Return the delay to program, in host seconds: what the way between the hosts leaves of the path's.
+
+    Raises:
+        WideAreaUnfaithful: if that way takes longer, beyond what a check of the links tolerates.
+    """
+    delay_s = topology.path(source, target).delay_s
+    host_delay_s = dilation.host_duration_s(delay_s)
+    between_s = between_hosts_s(topology, source, target, host_underlay_s)
+    if between_s > host_delay_s + HOST_DELAY_TOLERANCE_S:
+        least = least_dilation(topology, host_underlay_s)
+        remedy = f"dilate by {least:.2g} or more, or put" if delay_s > 0 else "put"
+        raise WideAreaUnfaithful(
+            f"Between their hosts packets from {source} to {target} take {1e3 * between_s:.3g} ms, and their link of "
+            f"{1e3 * delay_s:g} ms takes {1e3 * host_delay_s:.3g} ms at dilation {dilation.factor:g} ({remedy} both on "
+            "one host by `on:` in the topology)."
+        )
+    return max(0.0, host_delay_s - between_s)
 
 
 def kernel_settings(topology: Topology) -> dict[str, str]:

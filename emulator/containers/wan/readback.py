@@ -14,6 +14,7 @@ from emulator.containers.wan.commands import band_of, connections_handle
 from emulator.containers.wan.program import DelayLine, EdgeProgram, wide_area_program
 from emulator.containers.wan.unshared import CONNECTIONS
 from emulator.model.clock import Dilation
+from emulator.model.errors import WideAreaUnfaithful
 from emulator.model.topology import Topology
 from emulator.model.units import rate_bytes_per_s, rate_mbit
 
@@ -31,6 +32,7 @@ def dilation_of(
     router: Iterable[Queue],
     addresses: AddressPlan,
     *,
+    host_underlay_s: Sequence[float] = (),
     shared: bool = True,
 ) -> tuple[Dilation | None, list[str]]:
     """Return the dilation that the queues of the clusters (in order) and of the router were programmed for.
@@ -43,7 +45,10 @@ def dilation_of(
     dilation = _dilation_of_first_link(topology, listed[0]) if shared else _dilation_of_first_line(topology, programmed)
     if dilation is None:
         return None, [f"the access link of {topology.cluster_names[0]} has no rate"]
-    program = wide_area_program(topology, dilation, addresses, shared=shared)
+    try:
+        program = wide_area_program(topology, dilation, addresses, host_underlay_s=host_underlay_s, shared=shared)
+    except WideAreaUnfaithful as error:
+        return dilation, [str(error).rstrip(".")]
     differences = [
         difference
         for edge, queues in zip(program.edges, listed, strict=True)

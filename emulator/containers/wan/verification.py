@@ -24,7 +24,7 @@ from emulator.containers.wan.measurements import (
     rate_measurement,
     wait_measurement,
 )
-from emulator.containers.wan.program import router_program
+from emulator.containers.wan.program import between_hosts_s, router_program
 from emulator.containers.wan.rounds import (
     DilatedTopology,
     Pair,
@@ -93,8 +93,14 @@ class Verification:
                 again=before is not None,
             )
         elif before[1] != with_delays:
-            addresses = self.handle.addresses
-            program = router_program(self.topology, dilation, addresses, with_delays=with_delays, shared=self.shared)
+            program = router_program(
+                self.topology,
+                dilation,
+                self.handle.addresses,
+                host_underlay_s=self.handle.host_underlay_s,
+                with_delays=with_delays,
+                shared=self.shared,
+            )
             router = Router(self.handle)
             (router.change if self.shared else router.apply)(program)
         self.programmed = (dilation, with_delays)
@@ -129,11 +135,17 @@ class Verification:
             self._report(f"measuring the delay of {len(pairs)} paths")
             delayed = self._carry_out(dilated, delay_streams(self.topology, pairs, packets))
             return [
-                [delay_measurement(a, b, self.topology.path(a, b), set_.host_delay_s, bare.host_delay_s, self.dilation)]
-                for (a, b), set_, bare in zip(pairs, delayed, own, strict=True)
+                [self._delay(pair, set_.host_delay_s, bare.host_delay_s)]
+                for pair, set_, bare in zip(pairs, delayed, own, strict=True)
             ]
 
         return self._repeated(self.topology.ordered_pairs, measure)
+
+    def _delay(self, pair: Pair, host_delay_s: float | None, host_own_s: float | None) -> LinkMeasurement:
+        source, target = pair
+        path = self.topology.path(source, target)
+        between_s = between_hosts_s(self.topology, source, target, self.handle.host_underlay_s)
+        return delay_measurement(source, target, path, host_delay_s, host_own_s, self.dilation, between_s)
 
     def _own_delays(self, pairs: Sequence[Pair], packets: int) -> list[Arrival]:
         """Return what packets took on `pairs` without delays: as found with the links, measured again in a repeat."""

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from emulator.containers.wan.commands import FORGET_NEIGHBOURS
 from emulator.containers.wan.edges import apply_edges, edge_queues
 from emulator.containers.wan.handle import WanHandle
-from emulator.containers.wan.program import wide_area_program
+from emulator.containers.wan.measurements import power_of_two_not_below
+from emulator.containers.wan.program import least_dilation, wide_area_program
 from emulator.containers.wan.readback import dilation_of
 from emulator.containers.wan.router import Backend, Router
-from emulator.model.clock import Dilation
+from emulator.model.clock import REAL_TIME, Dilation
 from emulator.model.topology import Topology
 
 
@@ -55,10 +56,18 @@ def program_wide_area(
 
     Raises:
         TestbedNotUp: if a container does not run.
-        WideAreaUnfaithful: if a kernel refuses a command, or the router does not answer.
+        WideAreaUnfaithful: if a kernel refuses a command, the router does not answer, or the network between the hosts
+            takes longer than a link's delay.
     """
     handle.require_running()
-    program = wide_area_program(topology, dilation, handle.addresses, with_delays=with_delays, shared=shared)
+    program = wide_area_program(
+        topology,
+        dilation,
+        handle.addresses,
+        host_underlay_s=handle.host_underlay_s,
+        with_delays=with_delays,
+        shared=shared,
+    )
     router = Router(handle)
     with ThreadPoolExecutor(max_workers=3) as pool:
         edges = pool.submit(apply_edges, handle, program.edges)
@@ -66,6 +75,12 @@ def program_wide_area(
         (router.change if again and shared else router.apply)(program.router)
         edges.result()
         return backend.result()
+
+
+def resting_dilation(handle: WanHandle, topology: Topology) -> Dilation:
+    """Return the dilation of the links while no run holds them: real time, unless the way between hosts is too long."""
+    least = least_dilation(topology, handle.host_underlay_s)
+    return REAL_TIME if least <= REAL_TIME.factor else power_of_two_not_below(Dilation(least))
 
 
 def forget_neighbours(handle: WanHandle) -> None:
@@ -94,5 +109,7 @@ def programmed_wide_area(handle: WanHandle, topology: Topology, *, shared: bool 
     with ThreadPoolExecutor(max_workers=len(handle.cluster_containers) + 1) as pool:
         router = pool.submit(Router(handle).queues)
         edges = list(pool.map(lambda container: edge_queues(handle, container), handle.cluster_containers))
-        dilation, differences = dilation_of(topology, edges, router.result(), handle.addresses, shared=shared)
+        dilation, differences = dilation_of(
+            topology, edges, router.result(), handle.addresses, host_underlay_s=handle.host_underlay_s, shared=shared
+        )
     return Programmed(dilation, tuple(differences))

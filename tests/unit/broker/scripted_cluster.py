@@ -67,7 +67,7 @@ class ScriptedCluster:
     calls of `release_all` raise the errors in `sweeps_failing`, and the next `releases_failing` releases and
     `listings_failing` listings of allocations fail. Between `hang` and `answer` no reading ends. `on_claim` is called
     at each claim. The release of an allocation ends the programs inside it, and no program starts in a released
-    allocation.
+    allocation. Its clock is ahead by `clock_ahead_s`.
     """
 
     def __init__(self, cluster: str, processors: int) -> None:
@@ -78,6 +78,7 @@ class ScriptedCluster:
         self.steps: dict[str, ScriptedProgram] = {}
         self.others = 0
         self.holds_back = self.refuses = self.silent = False
+        self.clock_ahead_s = 0.0
         self.others_quicker = 0
         self.releases_failing = self.listings_failing = 0
         self.malformed_events = 0
@@ -217,7 +218,7 @@ class ScriptedCluster:
         self._report(kind, claim, allocation)
 
     def _report(self, kind: AllocationEventKind, claim: str, allocation: str) -> None:
-        self._on_event(AllocationEvent(kind, claim, allocation, time.time()))
+        self._on_event(AllocationEvent(kind, claim, allocation, time.time() + self.clock_ahead_s))
 
     def _check_speaking(self) -> None:
         if self.silent:

@@ -56,6 +56,17 @@ def test_a_claim_that_others_were_quicker_for_is_released_everywhere_and_tried_a
     assert [part.claimed_s > first.time_s for part in view.components] == [True, True]
 
 
+def test_a_clock_that_is_known_to_be_ahead_does_not_move_the_claims_that_it_times(setup):
+    setup.west.clock_ahead_s = -3600.0
+    request = RunRequest(name="fast", paced_middleware=False, host_clocks_ahead_s={"west": -3600.0})
+    run = setup.broker.begin_run(request).id
+    setup.broker.start_run(run)
+    job = setup.submit(6, 6, run=run)
+    setup.until_state(job, JobState.STARTING)
+    east, west = setup.broker.job(job).components
+    assert east.claimed_s == pytest.approx(west.claimed_s, abs=60.0)
+
+
 def test_the_job_keeps_its_placement_and_is_claimed_at_the_times_of_the_procedure(setup):
     run = begun_run(setup)
     setup.east.others_quicker = 1

@@ -90,3 +90,12 @@ def test_a_job_that_its_real_head_cannot_let_in_does_not_start(runner, claims):
     with pytest.raises(ClusterUnreachable, match="'das' stopped answering"):
         runner.run(claims, lambda: None, lambda started: None)
     assert claims.east.programs == []
+
+
+def test_a_job_whose_connection_is_lost_names_the_cluster_that_says_no_more(runner, claims):
+    thread, ends = begun(runner, claims)
+    claims.east.programs[0].end(-1)
+    thread.join(WITHIN_HOST_S)
+    (ended,) = ends
+    assert (ended.state, ended.exit_code) == (JobState.FAILED, -1)
+    assert ended.reason.startswith("The connection to cluster 'east' was lost while the job ran")

@@ -7,7 +7,7 @@ import pytest
 from apps.grid import ProcessGrid, block_of
 from apps.registry import APPLICATIONS, check_program
 from apps.run import make_parser, read_setting
-from emulator.broker.jobs.rank_command import command_line, shared_nodes
+from emulator.broker.jobs.rank_command import clocks_ahead, command_line, shared_nodes
 from emulator.clusters.protocol import NodeShare, Part
 from emulator.fidelity.iteration.predicted import ModelJob, computed_s
 from emulator.model.catalogue import topology_named
@@ -212,3 +212,14 @@ def test_sampled_numerics_are_passed_and_real_ones_are_the_ranks_default():
     assert "--numerics" not in words()
     specification = JobSpecification(application="poisson", components=(8,), numerics="sampled")
     assert value(command_line(specification, (8,), MINI, Dilation(8), None), "--numerics") == "sampled"
+
+
+def test_ranks_learn_how_far_the_clock_of_their_cluster_is_ahead_if_one_is():
+    assert clocks_ahead(["amsterdam", "delft"], {}) == clocks_ahead(["amsterdam"], {"delft": 0.5}) == []
+    line = [*words(parts=(4, 4), grid=8, iterations=1), *clocks_ahead(["delft", "leiden"], {"delft": -0.25})]
+    setting = read_setting(make_parser("poisson").parse_args(line[1:]), 8)
+    assert [setting.clock_ahead_s(rank) for rank in (0, 3, 4, 7)] == [-0.25, -0.25, 0.0, 0.0]
+    assert (
+        read_setting(make_parser("poisson").parse_args(words(parts=(8,), grid=8, iterations=1)[1:]), 8).clock_ahead_s(7)
+        == 0
+    )

@@ -15,12 +15,14 @@ from emulator.containers.wan.program import (
     SMALLEST_FRAME_BYTES,
     edge_program,
     kernel_settings,
+    least_dilation,
     router_program,
     wide_area_program,
 )
 from emulator.containers.wan.router import Backend, Router
 from emulator.model.clock import REAL_TIME, Dilation
 from emulator.model.documents import parse_document, read_document
+from emulator.model.errors import WideAreaUnfaithful
 from emulator.model.project import PROJECT_ROOT
 from emulator.model.topology import Topology
 from emulator.model.units import rate_bytes_per_s
@@ -175,3 +177,42 @@ def test_the_scripts_are_shell(mini: Topology) -> None:
         subprocess.run(["sh", "-n"], input=script, text=True, check=True)
     for file in sorted(Path(PROJECT_ROOT / "images" / "wan").glob("*.sh")):
         subprocess.run(["sh", "-n", str(file)], check=True)
+
+
+def delays_s(
+    topology: Topology, dilation: Dilation, host_underlay_s: tuple[float, ...]
+) -> dict[tuple[int, int], float]:
+    program = router_program(topology, dilation, ADDRESSES, host_underlay_s=host_underlay_s)
+    return {(line.source_index, line.target_index): line.host_delay_s for line in program.lines}
+
+
+def test_over_several_hosts_a_delay_line_adds_what_the_way_between_them_leaves(mini: Topology) -> None:
+    asked_s, left_s = delays_s(mini, Dilation(2), ()), delays_s(mini, Dilation(2), (0.0, 0.0003, 0.0, 0.0005))
+    taken_s = {pair: asked_s[pair] - left_s[pair] for pair in asked_s}
+    assert taken_s[0, 2] == 0.0
+    assert taken_s[0, 1] == taken_s[2, 1] == taken_s[1, 0] == pytest.approx(0.0003)
+    assert taken_s[1, 3] == taken_s[3, 1] == pytest.approx(0.0008)
+
+
+def test_without_delays_nothing_is_taken_away(mini: Topology) -> None:
+    program = router_program(mini, REAL_TIME, ADDRESSES, host_underlay_s=(9.0,) * 4, with_delays=False)
+    assert {line.host_delay_s for line in program.lines} == {0.0}
+
+
+def test_a_link_that_is_shorter_than_the_way_between_its_hosts_is_refused_with_the_dilation_that_helps(
+    mini: Topology,
+) -> None:
+    shortest_s = min(mini.path(*pair).delay_s for pair in mini.ordered_pairs if mini.cluster_names[1] in pair)
+    slow = (0.0, 3 * shortest_s, 0.0, 0.0)
+    assert least_dilation(mini, slow) == pytest.approx(3.0)
+    with pytest.raises(WideAreaUnfaithful, match=r"dilate by 3 or more, or put both on one host by `on:`"):
+        delays_s(mini, REAL_TIME, slow)
+    assert min(delays_s(mini, Dilation(3), slow).values()) == pytest.approx(0.0)
+    assert least_dilation(mini, ()) == 0.0
+
+
+def test_no_dilation_helps_a_link_without_a_delay() -> None:
+    topology = many_clusters(3)
+    assert min(delays_s(topology, REAL_TIME, (0.0, 0.0, 0.0002)).values()) == 0.0
+    with pytest.raises(WideAreaUnfaithful, match=r"\(put both on one host"):
+        delays_s(topology, Dilation(100), (0.0, 0.0, 0.002))

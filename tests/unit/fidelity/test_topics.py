@@ -7,6 +7,7 @@ from emulator.fidelity.strangers import StrangersTraffic
 from emulator.fidelity.topics import Topic, reasons_by_topic
 from emulator.fidelity.verdict import (
     Verdict,
+    judge_clocks,
     judge_job,
     judge_links,
     judge_real,
@@ -15,6 +16,7 @@ from emulator.fidelity.verdict import (
     judge_unwatched,
 )
 from emulator.model.evidence import LinkCheck, LinkFault
+from emulator.model.underlay import Underlay
 
 HOST = Conditions(
     host_duration_s=1.0, contending_cpu_share=1.0, cpu_pressure=1.0, stolen_cpu_share=1.0, stolen_wanted_share=1.0,
@@ -45,6 +47,11 @@ def test_a_busy_host():
 def test_ranks_that_stood_still_and_hosts_that_nobody_watched():
     assert topics(judge_job(JobMeasures(standstill_share=1.0))) == [Topic.HOST]
     assert topics(judge_unwatched({"second"})) == [Topic.HOST]
+
+
+def test_a_clock_that_is_off():
+    underlay = Underlay(host_delay_s=0.0, host_jitter_s=0.0, host_clock_ahead_s=0.0, host_clock_bound_s=0.5)
+    assert topics(judge_clocks([LinkCheck("before", underlays={"two": underlay})], {"two"}, 1.0)) == [Topic.HOST]
 
 
 def test_a_program_of_one_s_own():
