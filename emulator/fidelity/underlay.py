@@ -7,18 +7,12 @@ programmed is known; a later change lengthens or shortens the links without any 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Final
 
 from emulator.model.clock import Dilation
-from emulator.model.evidence import LinkFault
+from emulator.model.evidence import HOST_DELAY_TOLERANCE_S, RELATIVE_TOLERANCE, LinkFault
 from emulator.model.topology import Topology
 from emulator.model.underlay import Underlay
-
-RELATIVE_TOLERANCE: Final = 0.03
-HOST_TOLERANCE_S: Final = 0.00025
-"""A change of the delay by less than the larger of these belongs to what every check of the links tolerates."""
-
-MS_PER_S: Final = 1e3
+from emulator.model.units import MILLISECONDS_PER_SECOND
 
 
 def underlay_faults(
@@ -61,10 +55,10 @@ def _delay_faults(
     for name in clusters:
         delays_s = [topology.path(name, other).delay_s for other in topology.cluster_names if other != name]
         host_shortest_s = dilation.host_duration_s(min(delays_s, default=0.0))
-        if change_s > max(RELATIVE_TOLERANCE * host_shortest_s, HOST_TOLERANCE_S):
+        if change_s > max(RELATIVE_TOLERANCE * host_shortest_s, HOST_DELAY_TOLERANCE_S):
             what = (
-                f"the network to host {host} ({MS_PER_S * now.host_delay_s:.2f} ms one way, and "
-                f"{MS_PER_S * before.host_delay_s:.2f} ms when its links were programmed)"
+                f"the network to host {host} ({MILLISECONDS_PER_SECOND * now.host_delay_s:.2f} ms one way, and "
+                f"{MILLISECONDS_PER_SECOND * before.host_delay_s:.2f} ms when its links were programmed)"
             )
             yield from _at_either_end(what, min(1.0, change_s / host_shortest_s) if host_shortest_s else 1.0, [name])
 

@@ -99,6 +99,13 @@ class LinkFaultRow(Row):
     unasked_drops: int | None = None
 
 
+RELATIVE_TOLERANCE: Final = 0.03
+"""By which share of it a delay or a rate of a link may differ from what it should be, and is no fault."""
+
+HOST_DELAY_TOLERANCE_S: Final = 0.00025
+"""By how much a delay may differ on the host, however short it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class LinkFault:
     """A value outside its tolerance that a check of the wide area found, and its relative error.

@@ -12,6 +12,7 @@ BYTES_PER_MEGABYTE = 1_000_000
 BYTES_PER_GIGABYTE = 1_000_000_000
 NANOSECONDS_PER_SECOND = 1_000_000_000
 MICROSECONDS_PER_SECOND = 1_000_000
+MILLISECONDS_PER_SECOND = 1_000
 BYTES_PER_POINT = 8
 """Bytes per grid point of a working set, as in the measurement study on DAS-2 (Bucur and Epema)."""
 

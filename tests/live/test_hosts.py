@@ -116,12 +116,22 @@ def submitted(three: Lab, cluster: str, iterations: int, ranks: int = 4) -> int:
     return number
 
 
+def cluster_on(three: Lab, host: str) -> str:
+    """Return the first cluster that a host carries."""
+    rows = three.succeed("status", "--json").as_json()
+    return next(str(row["name"]) for row in rows if row["host"] == host)
+
+
+def running_job(three: Lab, cluster: str) -> int:
+    """Return the number of a job that runs in `cluster`, and would for hours."""
+    number = submitted(three, cluster, 1_000_000)
+    until(lambda: three.succeed("jobs", str(number), "--json").as_json()["state"] == "running")
+    return number
+
+
 def test_a_job_on_a_host_whose_daemon_ends_fails_with_a_reason_and_up_mends_it_once_it_is_back(spread: Lab) -> None:
-    placed = {row["name"]: row["host"] for row in spread.succeed("status", "--json").as_json()}
-    there = next(name for name, host in placed.items() if host == "host2")
-    elsewhere = next(name for name, host in placed.items() if host == "host1")
-    lost = submitted(spread, there, 1_000_000)
-    until(lambda: spread.succeed("jobs", str(lost), "--json").as_json()["state"] == "running")
+    there, elsewhere = cluster_on(spread, "host2"), cluster_on(spread, "host1")
+    lost = running_job(spread, there)
     spread.hosts[1].stop()
     failed = finished(spread, lost)
     assert failed["state"] == "failed"
@@ -135,11 +145,8 @@ def test_a_job_on_a_host_whose_daemon_ends_fails_with_a_reason_and_up_mends_it_o
 
 
 def test_a_job_on_a_host_that_is_cut_off_fails_alone_and_up_mends_once_the_host_is_back(spread: Lab) -> None:
-    placed = {row["name"]: row["host"] for row in spread.succeed("status", "--json").as_json()}
-    there = next(name for name, host in placed.items() if host == "host2")
-    elsewhere = next(name for name, host in placed.items() if host == "host1")
-    lost = submitted(spread, there, 1_000_000)
-    until(lambda: spread.succeed("jobs", str(lost), "--json").as_json()["state"] == "running")
+    there, elsewhere = cluster_on(spread, "host2"), cluster_on(spread, "host1")
+    lost = running_job(spread, there)
     with spread.cut_off(spread.hosts[1]):
         failed = finished(spread, lost)
         assert failed["state"] == "failed"
@@ -151,9 +158,8 @@ def test_a_job_on_a_host_that_is_cut_off_fails_alone_and_up_mends_once_the_host_
 
 
 def test_without_its_manager_the_testbed_stands_still_and_goes_on_once_it_is_back(spread: Lab) -> None:
-    there = next(row["name"] for row in spread.succeed("status", "--json").as_json() if row["host"] == "host2")
-    held = submitted(spread, there, 1_000_000)
-    until(lambda: spread.succeed("jobs", str(held), "--json").as_json()["state"] == "running")
+    there = cluster_on(spread, "host2")
+    held = running_job(spread, there)
     spread.hosts[0].stop()
     refused = spread("status")
     assert refused.exit_code == 1

@@ -18,13 +18,12 @@ from emulator.containers.progress import Observer, ProgressStep
 from emulator.containers.state import TestbedState, note_underlays
 from emulator.model.errors import EngineUnavailable
 from emulator.model.underlay import Exchange, Underlay, underlay_of
-from emulator.model.units import NANOSECONDS_PER_SECOND, rate_mbit
+from emulator.model.units import MILLISECONDS_PER_SECOND, NANOSECONDS_PER_SECOND, rate_mbit
 
 PROBE: Final = Path(__file__).with_name("underlay_probe.py")
 PORT: Final = 20_999
 """The UDP and TCP port of the answering end."""
 
-MS_PER_S: Final = 1e3
 EXCHANGES: Final = 101
 HOST_STREAM_S: Final = 0.3
 HOST_IDLE_S: Final = 5.0
@@ -63,7 +62,8 @@ def with_underlays(client: Client, testbed: TestbedState, observe: Observer) -> 
     for host, each in found.items():
         to_mbit, from_mbit = each.host_rate_to_central_mbit or 0.0, each.host_rate_from_central_mbit or 0.0
         rates = f"{to_mbit:.0f} and {from_mbit:.0f} Mbit/s"
-        delay_ms, ahead_ms = MS_PER_S * each.host_delay_s, MS_PER_S * each.host_clock_ahead_s
+        delay_ms = MILLISECONDS_PER_SECOND * each.host_delay_s
+        ahead_ms = MILLISECONDS_PER_SECOND * each.host_clock_ahead_s
         observe(ProgressStep("hosts", f"{host}: {delay_ms:.2f} ms one way, {rates}, its clock {ahead_ms:+.1f} ms"))
     return note_underlays(testbed, found)
 

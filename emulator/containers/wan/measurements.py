@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from emulator.containers.wan.program import HOST_DELAY_TOLERANCE_S
 from emulator.containers.wan.router import Backend
 from emulator.containers.wan.schedule import Arrival
 from emulator.model.clock import Dilation
+from emulator.model.evidence import HOST_DELAY_TOLERANCE_S, RELATIVE_TOLERANCE
 from emulator.model.topology import Path
 
-RELATIVE_TOLERANCE: Final = 0.03
 JITTER_SHARE: Final = 0.3
 """The median of a few dozen delays that jitter by J is right to about this share of J."""
 

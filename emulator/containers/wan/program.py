@@ -23,6 +23,7 @@ from typing import Final
 from emulator.containers.addresses import AddressPlan
 from emulator.model.clock import Dilation
 from emulator.model.errors import WideAreaUnfaithful
+from emulator.model.evidence import HOST_DELAY_TOLERANCE_S
 from emulator.model.topology import Topology
 from emulator.model.units import rate_bytes_per_s
 
@@ -43,9 +44,6 @@ CONGESTION_CONTROL: Final = "reno"
 """TCP's congestion control in the clusters: the default of Linux in the years of DAS-2; every container may use it."""
 
 MIN_TCP_BUFFER_BYTES: Final = 4 * 1024**2
-
-HOST_DELAY_TOLERANCE_S: Final = 0.00025
-"""By how much a delay may differ from the one asked for, however short that is."""
 
 LEAST_TIMEOUT_S: Final = 0.2
 """TCP retransmits what was not acknowledged for a round trip and this long: the minimum of Linux."""

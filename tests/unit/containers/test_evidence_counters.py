@@ -98,37 +98,31 @@ def as_in_the_table(address: str) -> str:
     return f"{int.from_bytes(ipaddress.ip_address(address).packed, sys.byteorder):08X}"
 
 
-def test_what_crosses_the_access_link_is_counted_at_the_device_of_its_network(host):
+def crossed(host, devices: str, address: str | None) -> tuple[int | None, int | None]:
+    """The bytes sent and received over the access link of the container with `address`."""
     host.has_unified_groups()
     routes = ROUTES.format(
         network=as_in_the_table("10.1.2.0"), mask=as_in_the_table("255.255.255.240"),
         other=as_in_the_table("10.1.2.16"), gateway=as_in_the_table("10.1.2.1"),
     )  # fmt: skip
     host.write(f"proc/{PROCESS}/net/route", routes)
-    host.write(f"proc/{PROCESS}/net/dev", DEVICES)
+    host.write(f"proc/{PROCESS}/net/dev", devices)
+    groups = ControlGroups.of(PROCESS, CONTAINER, host.proc, address)
+    assert groups is not None
+    found = groups.counters()
+    return found.sent_bytes, found.received_bytes
 
-    def counted(address: str | None) -> tuple[int | None, int | None]:
-        groups = ControlGroups.of(PROCESS, CONTAINER, host.proc, address)
-        assert groups is not None
-        found = groups.counters()
-        return found.sent_bytes, found.received_bytes
 
-    assert counted("10.1.2.7/28") == (7_000_000, 5_000_000)
+def test_what_crosses_the_access_link_is_counted_at_the_device_of_its_network(host):
+    assert crossed(host, DEVICES, "10.1.2.7/28") == (7_000_000, 5_000_000)
     # Another site's network is reached through the device, too, but by way of the router.
-    assert [counted(address) for address in ("10.1.2.7/24", "10.1.2.19/28", None)] == [(None, None)] * 3
+    others = ("10.1.2.7/24", "10.1.2.19/28", None)
+    assert [crossed(host, DEVICES, address) for address in others] == [(None, None)] * 3
 
 
 def test_a_frame_that_the_downlinks_queue_drops_has_not_crossed_the_link(host):
-    host.has_unified_groups()
-    routes = ROUTES.format(
-        network=as_in_the_table("10.1.2.0"), mask=as_in_the_table("255.255.255.240"),
-        other=as_in_the_table("10.1.2.16"), gateway=as_in_the_table("10.1.2.1"),
-    )  # fmt: skip
-    host.write(f"proc/{PROCESS}/net/route", routes)
-    host.write(f"proc/{PROCESS}/net/dev", DEVICES + "  ifb0: 4600000 31 0 0 0 0 0 0 4600000 31 0 0 0 0 0 0\n")
-    groups = ControlGroups.of(PROCESS, CONTAINER, host.proc, "10.1.2.7/28")
-    assert groups is not None
-    assert (groups.counters().sent_bytes, groups.counters().received_bytes) == (7_000_000, 4_600_000)
+    devices = DEVICES + "  ifb0: 4600000 31 0 0 0 0 0 0 4600000 31 0 0 0 0 0 0\n"
+    assert crossed(host, devices, "10.1.2.7/28") == (7_000_000, 4_600_000)
 
 
 def test_pressure_is_the_containers_own_where_the_kernel_counts_it_so(host):
