@@ -21,6 +21,7 @@ from emulator.policies.factory import discipline_scanned
 from emulator.policies.protocols import PlacementPolicy, QueueDiscipline
 from emulator.policies.registry import placement_policy
 from emulator.runs.run_directory import check_free
+from emulator.simulator.shared_links import SharedLinks
 from emulator.simulator.simulated_job import FinishedJob
 from emulator.simulator.simulation import SINGLE_CLUSTER, SimulationResult, simulate
 from workloads.estimates import with_estimates
@@ -66,6 +67,7 @@ def simulate_prepared(
             policy=_policy(subject),
             quota=subject.quota,
             runtime=subject.runtime,
+            contention=None if options.jobs_per_link is None else SharedLinks(options.jobs_per_link),
             seed=seed,
             warm_up_jobs=options.warm_up_jobs,
             on_finished=None if lines is None else _recorder(lines),
@@ -80,7 +82,7 @@ def simulate_prepared(
             release_s=subject.release_s,
         )
     if out is not None:
-        _write(out, subject, seed, result)
+        _write(out, subject, options, seed, result)
     return result
 
 
@@ -100,11 +102,15 @@ def check_warm_up(jobs: Iterable[StreamJob], options: SimulationOptions) -> None
         raise InvalidInput(f"--warm-up: must be less than the {number_of(number, 'job')}, not {options.warm_up_jobs}.")
 
 
-def _write(out: Path, subject: SimulatedWorkload, seed: int, result: SimulationResult) -> None:
+def _write(
+    out: Path, subject: SimulatedWorkload, options: SimulationOptions, seed: int, result: SimulationResult
+) -> None:
     times = subject.times
     provenance = dict(subject.provenance)
     if times is not None:
         provenance["jobs_by_source"] = times.jobs_by_source()
+    if options.jobs_per_link is not None:
+        provenance["jobs_per_link"] = options.jobs_per_link
     run = SimulatedRun(
         subject.name,
         subject.topology,

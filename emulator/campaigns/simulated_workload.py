@@ -44,7 +44,8 @@ class SimulationOptions:
     campaign's background load in percent, or none. `replicas` is the number of replicas of each of its files, and
     `interarrival_factor` multiplies its mean interarrival time.
     `middleware` adds the topology's overhead to placement. With `estimate_factor` the users' estimates are drawn
-    (`workloads.estimates`).
+    (`workloads.estimates`). With `jobs_per_link` co-allocated jobs slow each other down if more of them share an access
+    link (`emulator.simulator.shared_links`).
     """
 
     topology: str | None = None
@@ -63,6 +64,7 @@ class SimulationOptions:
     middleware: bool | None = None
     runtime: FactorTable | float | None = None
     estimate_factor: float | None = None
+    jobs_per_link: int | None = None
 
 
 @dataclass(frozen=True)

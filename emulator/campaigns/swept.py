@@ -72,6 +72,7 @@ class SweepRequest:
     grid: int | None = None
     warm_up_jobs: int = 0
     estimate_factor: float | None = None
+    jobs_per_link: int | None = None
 
     def __post_init__(self) -> None:
         if self.seeds < 1:
@@ -115,7 +116,7 @@ class SweepRequest:
     def _case(self, policy: str | None, queue: str | None, load: float | None, seed: int, inputs: str) -> WorkloadCase:
         return WorkloadCase(
             self.workload, policy, queue, load, seed, self.topology, self.clusters, self.jobs, self.quota, self.band,
-            self.factors, self.grid, self.warm_up_jobs, self.estimate_factor, inputs,
+            self.factors, self.grid, self.warm_up_jobs, self.estimate_factor, self.jobs_per_link, inputs,
         )  # fmt: skip
 
 
@@ -137,6 +138,7 @@ class WorkloadCase:
     grid: int | None
     warm_up_jobs: int
     estimate_factor: float | None
+    jobs_per_link: int | None
     inputs: str
 
     @property
@@ -152,6 +154,7 @@ class WorkloadCase:
             topology=self.topology, clusters=self.clusters, policy=self.policy, queue=self.queue, quota=self.quota,
             band=self.band, jobs=self.jobs, load=self.load if is_stream else None, warm_up_jobs=self.warm_up_jobs,
             seed=self.seed, runtime=_factors(self.factors, self.grid), estimate_factor=self.estimate_factor,
+            jobs_per_link=self.jobs_per_link,
         )  # fmt: skip
         subject = prepared(self.workload, options)
         if self.load is not None and not is_stream:

@@ -18,6 +18,7 @@ from emulator.cli.simulation_options import (
     FactorsOption,
     GeneratedOption,
     JobsOption,
+    JobsPerLinkOption,
     WarmUpOption,
 )
 from emulator.fidelity.judgement import Judgement
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from emulator.campaigns.simulated_workload import SimulatedWorkload, SimulationOptions
 
 LIKE_OPTIONS: Final = frozenset(
-    {"like", "times", "extension_factors", "grid", "estimate_factor", "warm_up", "seed"}
+    {"like", "times", "extension_factors", "grid", "estimate_factor", "jobs_per_link", "warm_up", "seed"}
     | {"jobs_out", "out", "require", "as_json"}
 )
 """The options that mean something for a simulation like a run."""
@@ -115,6 +116,7 @@ def simulate(
     extension_factors: FactorsOption = None,
     grid: GridOption = None,
     estimate_factor: EstimateFactorOption = None,
+    jobs_per_link: JobsPerLinkOption = None,
     band: BandOption = None,
     replicas: ReplicasOption = None,
     interarrival_factor: InterarrivalFactorOption = None,
@@ -144,7 +146,7 @@ def simulate(
         policy=policy, queue=queue, quota=quota, band=band, replicas=replicas, jobs=jobs, load=load,
         interarrival_factor=interarrival_factor,
         component_limit=component_limit, warm_up_jobs=warm_up, seed=seed, middleware=middleware,
-        estimate_factor=estimate_factor,
+        estimate_factor=estimate_factor, jobs_per_link=jobs_per_link,
     )  # fmt: skip
     compile_simulator(prepare)
     from emulator.campaigns.simulated import simulate_prepared

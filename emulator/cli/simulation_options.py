@@ -21,5 +21,14 @@ EstimateFactorOption = Annotated[
         help="Draw the users' estimates: the execution time times 1 to this factor.", show_default="those of the jobs"
     ),
 ]
+JobsPerLinkOption = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        help="Let co-allocated jobs slow each other down if more than N of them share an access link.",
+        show_default="no job slows another down",
+    ),
+]
 JobsOption = Annotated[int | None, typer.Option(help="Number of jobs of a campaign or of a study's stream.")]
 WarmUpOption = Annotated[int, typer.Option(help="First arrivals that are simulated but not counted.")]

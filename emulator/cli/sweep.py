@@ -21,6 +21,7 @@ from emulator.cli.simulation_options import (
     FactorsOption,
     GeneratedOption,
     JobsOption,
+    JobsPerLinkOption,
     WarmUpOption,
 )
 from emulator.cli.tables import show_rows
@@ -83,6 +84,7 @@ def sweep(
     extension_factors: FactorsOption = None,
     grid: GridOption = None,
     estimate_factor: EstimateFactorOption = None,
+    jobs_per_link: JobsPerLinkOption = None,
     warm_up: WarmUpOption = 0,
     workers: WorkersOption = None,
     scheduler: SchedulerOption = None,
@@ -97,7 +99,7 @@ def sweep(
     prepare = partial(
         _prepared, loads, workload=workload, policies=named, queues=queued, seeds=seeds, topology=topology,
         clusters=clusters, jobs=jobs, quota=quota, band=band, factors=extension_factors, grid=grid,
-        warm_up_jobs=warm_up, estimate_factor=estimate_factor,
+        warm_up_jobs=warm_up, estimate_factor=estimate_factor, jobs_per_link=jobs_per_link,
     )  # fmt: skip
     compile_simulator(prepare)
     from emulator.campaigns.swept import sweep_workload

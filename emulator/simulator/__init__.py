@@ -5,7 +5,7 @@ simulated_job   a job from arrival to departure, and the next one of a stream
 possible_jobs   which jobs the simulated system could ever run
 runtime         how long a job runs, depending on its placement
 runtime_tables  extension factors from files
-shared_links    a runtime model in which co-allocated jobs share access links
+shared_links    contention of co-allocated jobs for access links
 statistics      sums and batches over finished jobs, in constant memory
 estimates       intervals, utilization and saturation from the statistics
 simulation      `simulate`, which combines the modules above

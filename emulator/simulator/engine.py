@@ -11,8 +11,9 @@ arrivals, and a discipline's scans are multiples of its interval. Timestamps the
 A job holds its processors from placement to departure; the `Preparation` lies between placement and start. A departure
 comes a stated time after the job's end, if its processors are released only then. With `Claims` a job whose file is
 under way holds them only from its claim on. Claims are events like departures, and come after those of the same
-timestamp. With `Transfers` a job whose file comes later than its planned start begins when the file is there. Under a
-`SharedRuntime` the end of a running job may move; its old end stays in the event list and is skipped.
+timestamp. With `Transfers` a job whose file comes later than its planned start begins when the file is there. Under
+`Contention` starts and ends of jobs are events, too, and may move the end of a running job; its old end stays in the
+event list and is skipped.
 
 Under a background load other users' jobs take and give back idle processors, after departures and before arrivals of
 the same timestamp. Disciplines that are not scanned are told of processors that they gave back, as live.
@@ -52,7 +53,7 @@ from emulator.policies.state import RunningJob, Surroundings, SystemState
 from emulator.simulator.background import OtherUsers
 from emulator.simulator.claiming import Claims
 from emulator.simulator.possible_jobs import Admission
-from emulator.simulator.runtime import OneFactor, Preparation, RuntimeModel, RuntimeOfJobs, SharedRuntime
+from emulator.simulator.runtime import Contention, OneFactor, Preparation, RuntimeModel, RuntimeOfJobs
 from emulator.simulator.simulated_job import (
     NEVER,
     NO_QUEUE,
@@ -95,7 +96,7 @@ class Engine:
         rng: Generator,
         *,
         preparation: Preparation | None = None,
-        shared: SharedRuntime | None = None,
+        contention: Contention | None = None,
         of_jobs: RuntimeOfJobs | None = None,
         surroundings: Surroundings | None = None,
         occupied: Sequence[int] = (),
@@ -119,7 +120,7 @@ class Engine:
         self._observations = observations
         self._rng = rng
         self._preparation = preparation
-        self._shared = shared
+        self._contention = contention
         self._of_jobs = of_jobs
         self._surroundings = surroundings or Surroundings()
         self._background = background
@@ -266,9 +267,10 @@ class Engine:
         now_s, _, job = heappop(self._running)
         placement = job.placement
         finish_s = job.finish_s
-        if placement is None or now_s != finish_s + job.release_s:
-            if placement is not None and self._claims is not None and self._claims.awaits(job.id):
-                self._claim(self._claims, job, placement, now_s)
+        if placement is None:
+            return
+        if now_s != finish_s + job.release_s:
+            self._go_on(job, placement, now_s)
             return
         job.placement = None
         for component in placement.components:
@@ -286,9 +288,8 @@ class Engine:
         observations.note_finished(job.number, job.arrival_s, job.start_s, finish_s, form.multicomponent, job.queue)
         if self._on_finished is not None:
             self._on_finished(finished_job(job, placement, now_s))
-        if self._shared is not None:
-            self._shared.end(job.id, now_s)
-            self._move_ends()
+        if self._contention is not None:
+            self._contend(self._contention, job, placement, now_s)
         if self._shows_running:
             self._forget_running(job.id)
         self._changed_s = now_s
@@ -296,6 +297,30 @@ class Engine:
             self._background.start_local_jobs(now_s, self._idle)
         self._decide(Departure(job.id, placement), now_s)
         self._tend_background(now_s)
+
+    def _go_on(self, job: SimulatedJob, placement: Placement, now_s: float) -> None:
+        """Let a placed job claim its processors, or begin or end to communicate, if that is due."""
+        if self._claims is not None and self._claims.awaits(job.id):
+            self._claim(self._claims, job, placement, now_s)
+        elif self._contention is not None:
+            self._contend(self._contention, job, placement, now_s)
+
+    def _contend(self, contention: Contention, job: SimulatedJob, placement: Placement, now_s: float) -> None:
+        """Begin or end a job's part in the contention, and move the ends of the jobs that this disturbs."""
+        if now_s >= job.finish_s:
+            contention.end(job.id, now_s)
+        elif now_s == job.start_s:
+            contention.begin(job.id, self._as_run(job, placement), job.service_s, job.execution_s, now_s)
+        for job_id, finish_s in contention.moved():
+            moved = self._jobs[job_id]
+            if finish_s != moved.finish_s:
+                moved.finish_s = finish_s
+                self._expect_end(moved)
+
+    def _expect_end(self, job: SimulatedJob) -> None:
+        heappush(self._running, (job.finish_s + job.release_s, job.sequence, job))
+        if self._contention is not None and job.release_s > 0.0:
+            heappush(self._running, (job.finish_s, job.sequence, job))
 
     def _scan_queue(self, scan_s: float, arrival_s: float) -> None:
         """Scan the queue; `arrival_s` is the next arrival, infinite if there is none."""
@@ -387,10 +412,9 @@ class Engine:
     def _begin(self, job: SimulatedJob, placement: Placement, start_s: float) -> None:
         job.start_s = start_s
         job.finish_s = start_s + job.execution_s
-        heappush(self._running, (job.finish_s + job.release_s, job.sequence, job))
-        if self._shared is not None:
-            self._shared.begin(job.id, job.application, self._as_run(job, placement), job.service_s, start_s)
-            self._move_ends()
+        self._expect_end(job)
+        if self._contention is not None:
+            heappush(self._running, (start_s, job.sequence, job))
 
     def _as_run(self, job: SimulatedJob, placement: Placement) -> Placement:
         """Return a job's placement with its processes, where they are fewer than the processors that it holds."""
@@ -443,15 +467,6 @@ class Engine:
         if self._on_given_up is not None:
             self._on_given_up(GivenUpJob(job.id, time_s, "its processors could not be claimed", job.tries))
         self._decide(Departure(job.id, placement), time_s)
-
-    def _move_ends(self) -> None:
-        if self._shared is None:
-            return
-        for job_id, finish_s in self._shared.moved():
-            job = self._jobs[job_id]
-            if finish_s != job.finish_s:
-                job.finish_s = finish_s
-                heappush(self._running, (finish_s + job.release_s, job.sequence, job))
 
     def _note_running(self, job: SimulatedJob, placement: Placement, start_s: float) -> None:
         surroundings = self._surroundings

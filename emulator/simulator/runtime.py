@@ -7,8 +7,8 @@ placement (gross). Only the number of clusters counts: a job with all components
     FactorTable      a factor by application, processors and clusters, measured or published (MB, Tables 4 and 5)
     Preparation      the middleware overhead and the file transfer, between placement and start
 
-A model in which jobs slow each other down is a `SharedRuntime`; ``shared_links`` contains one. A model that must know
-each job's problem is a `RuntimeOfJobs`.
+A model that must know each job's problem is a `RuntimeOfJobs`. How jobs slow each other down is said by a `Contention`,
+beside any of these models; ``shared_links`` contains one.
 """
 
 from __future__ import annotations
@@ -33,11 +33,14 @@ class RuntimeModel(Protocol):
         ...
 
 
-class SharedRuntime(RuntimeModel, Protocol):
-    """The interface of runtime models in which each start and end of a job may move the ends of other jobs."""
+class Contention(Protocol):
+    """The interface of models in which each start and end of a job may move the ends of other jobs."""
 
-    def begin(self, job: int, application: str, placement: Placement, service_s: float, time_s: float) -> None:
-        """Start job number `job` at the emulated timestamp `time_s`."""
+    def begin(self, job: int, placement: Placement, service_s: float, execution_s: float, time_s: float) -> None:
+        """Start job number `job` at the emulated timestamp `time_s`.
+
+        It takes `service_s` in a single cluster, and `execution_s` at its placement if nobody disturbs it.
+        """
         ...
 
     def end(self, job: int, time_s: float) -> None:

@@ -1,10 +1,13 @@
-"""A network-aware runtime model, in which co-allocated jobs share access links.
+"""Contention of co-allocated jobs for access links.
 
 Each cluster has one access link, and the communication of a job over several clusters crosses the links of all of them.
 Alone, such a job takes its extended time; the part beyond its service time is communication. With other jobs, that part
 grows with the number of co-allocated jobs on its busiest link, divided by the number that the link carries without
 slowdown. Links are shared fairly, and computation is not disturbed. A job progresses at a rate that changes only when
 another co-allocated job starts or ends. Its expected end is exact until then.
+
+All communication is taken to be limited by the rate of the links. Messages that wait for the delay of a path do not
+slow each other down, so for a job with many small messages this is an upper bound.
 """
 
 from __future__ import annotations
@@ -13,7 +16,6 @@ from collections.abc import Sequence
 
 from emulator.model.errors import InvalidInput
 from emulator.model.placement import Placement
-from emulator.simulator.runtime import RuntimeModel
 
 
 class Crossing:
@@ -48,32 +50,30 @@ class Crossing:
 
 
 class SharedLinks:
-    """The runtime model `alone`, with jobs slowed down if more than `jobs_per_link` of them share an access link.
+    """Access links on which jobs slow each other down if more than `jobs_per_link` co-allocated ones share one.
 
     Raises:
         InvalidInput: if `jobs_per_link` is below 1.
     """
 
-    def __init__(self, alone: RuntimeModel, jobs_per_link: int = 1) -> None:
+    def __init__(self, jobs_per_link: int = 1) -> None:
         if jobs_per_link < 1:
             raise InvalidInput(f"jobs_per_link: a link carries at least one job, not {jobs_per_link}.")
-        self._alone = alone
         self._jobs_per_link = jobs_per_link
         self._crossing: dict[int, Crossing] = {}
         self._on_link: dict[int, int] = {}
         self._moved: list[tuple[int, float]] = []
 
-    def execution_s(self, application: str, placement: Placement, service_s: float) -> float:
-        """Return the seconds that the job takes if it is alone."""
-        return self._alone.execution_s(application, placement, service_s)
+    def begin(self, job: int, placement: Placement, service_s: float, execution_s: float, time_s: float) -> None:
+        """Start job number `job`; if it is co-allocated, it is added to its links.
 
-    def begin(self, job: int, application: str, placement: Placement, service_s: float, time_s: float) -> None:
-        """Start job number `job`; if it is co-allocated, it is added to its links."""
+        A job that is not extended is taken not to communicate.
+        """
         clusters = placement.clusters()
         if len(clusters) == 1:
             return
-        execution_s = self.execution_s(application, placement, service_s)
-        self._crossing[job] = Crossing(clusters, service_s, execution_s - service_s, time_s)
+        computing_s = min(service_s, execution_s)
+        self._crossing[job] = Crossing(clusters, computing_s, execution_s - computing_s, time_s)
         self._occupy(clusters, 1, time_s)
 
     def end(self, job: int, time_s: float) -> None:

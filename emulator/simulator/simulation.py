@@ -32,7 +32,7 @@ from emulator.simulator.claiming import Claims
 from emulator.simulator.engine import Engine, Log
 from emulator.simulator.estimates import Statistics, evaluate
 from emulator.simulator.possible_jobs import Admission
-from emulator.simulator.runtime import OneFactor, Preparation, RuntimeModel, RuntimeOfJobs, SharedRuntime
+from emulator.simulator.runtime import Contention, OneFactor, Preparation, RuntimeModel, RuntimeOfJobs
 from emulator.simulator.simulated_job import FinishedJob, GivenUpJob
 from emulator.simulator.statistics import Observations
 from emulator.simulator.transfers import Transfers
@@ -88,6 +88,7 @@ def simulate(
     queue: str | Callable[[], QueueDiscipline] = "placement",
     policy: str | PlacementPolicy | None = None,
     runtime: RuntimeModel | RuntimeOfJobs | float = 1.0,
+    contention: Contention | None = None,
     seed: int = 0,
     warm_up_jobs: int = 0,
     keep_jobs: bool = False,
@@ -115,6 +116,7 @@ def simulate(
         queue: the name of a discipline, or a function that makes one.
         policy: a placement policy, or its name; by default `wf` under the placement queue, else `wf-distinct`.
         runtime: a runtime model, one that knows each job, or one extension factor for all jobs over several clusters.
+        contention: how jobs slow each other down, such as `SharedLinks`; by default they do not.
         seed: the seed of the discipline's random numbers.
         warm_up_jobs: the number of first arrivals that are simulated but not counted.
         keep_jobs: whether to keep the jobs that end; memory then grows with their number.
@@ -148,7 +150,7 @@ def simulate(
     given_up: list[GivenUpJob] = []
     engine = Engine(
         processors, _discipline(queue, scanning), chosen, checked, models.of_all, observations,
-        discipline_generator(seed), preparation=_preparation(middleware), shared=models.shared, of_jobs=models.of_jobs,
+        discipline_generator(seed), preparation=_preparation(middleware), contention=contention, of_jobs=models.of_jobs,
         surroundings=surroundings, occupied=occupied, background=background,
         claims=None if claiming is None else Claims(claiming, len(processors), failed_claims),
         transfers=transfers, releases_s=_releases(release_s), together=together,
@@ -232,10 +234,9 @@ def _preparation(middleware: Middleware | None) -> Preparation | None:
 
 
 class _RuntimeModels(NamedTuple):
-    """The runtime model of a simulation; `shared` and `of_jobs` are set if the model has that protocol too."""
+    """The runtime model of a simulation: `of_all` jobs alike, unless `of_jobs` is set."""
 
     of_all: RuntimeModel
-    shared: SharedRuntime | None = None
     of_jobs: RuntimeOfJobs | None = None
 
 
@@ -245,7 +246,7 @@ def _runtime_models(runtime: RuntimeModel | RuntimeOfJobs | float) -> _RuntimeMo
     given: Any = runtime
     if hasattr(given, "execution_of_s"):
         return _RuntimeModels(OneFactor(1.0), of_jobs=given)
-    return _RuntimeModels(given, given if hasattr(given, "moved") else None)
+    return _RuntimeModels(given)
 
 
 def _finished_observer(

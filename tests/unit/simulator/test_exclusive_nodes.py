@@ -91,10 +91,10 @@ def test_utilization_counts_what_is_held():
 
 def test_execution_times_are_those_of_the_processes_that_run():
     table = FactorTable({("poisson", 7, 2): MeasuredTime(3.0, 1.0)})
-    for runtime in (table, SharedLinks(table)):
+    for contention in (None, SharedLinks()):
         result = simulate(
             [job(1, 0, 10, 7, kind="flexible")], clusters=exclusive(nodes=2, clusters=2), queue="gs", policy="fcm",
-            runtime=runtime, keep_jobs=True,
+            runtime=table, contention=contention, keep_jobs=True,
         )  # fmt: skip
         (found,) = result.finished
         assert (found.components, found.finish_s) == ((4, 4), 30)

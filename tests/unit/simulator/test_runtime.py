@@ -1,4 +1,4 @@
-"""Runtime models: factors from tables, what is refused in them, and jobs that share access links."""
+"""Runtime models: factors from tables, and what is refused in them."""
 
 from pathlib import Path
 
@@ -8,10 +8,8 @@ from emulator.model.errors import InvalidInput, UnknownName
 from emulator.model.placement import Component, Placement
 from emulator.model.request import JobRequest, RequestKind
 from emulator.model.stream import StreamJob
-from emulator.simulator import simulate
 from emulator.simulator.runtime import OneFactor
 from emulator.simulator.runtime_tables import read_factors
-from emulator.simulator.shared_links import SharedLinks
 
 PUBLISHED = Path(__file__).parents[3] / "workloads" / "reference" / "das2_execution_times_for_simulation.csv"
 MEASURED_HEADER = "application,grid,processors,components,clusters,extension_factor,verdict\n"
@@ -96,36 +94,6 @@ def test_a_broken_table_is_refused_by_file_line_and_field(tmp_path, text, senten
 def test_a_factor_must_be_one():
     with pytest.raises(InvalidInput, match="extension factor"):
         OneFactor(0)
-
-
-def finishes(jobs, runtime):
-    return {
-        finished_job.id: finished_job.finish_s
-        for finished_job in simulate(jobs, clusters=[32] * 4, queue="gs", runtime=runtime, keep_jobs=True).finished
-    }
-
-
-def test_a_coallocated_job_alone_on_its_links_is_extended_by_its_factor():
-    assert finishes([job(1, 0, 100, 8, 8)], SharedLinks(OneFactor(1.25))) == {1: 125}
-
-
-def test_coallocated_jobs_on_the_same_links_slow_each_other_while_both_run():
-    """Communication takes a fifth of the time alone, and twice that in company: 150 instead of 125 in all."""
-    together = finishes([job(1, 0, 100, 20, 20, 20), job(2, 0, 100, 10, 10)], SharedLinks(OneFactor(1.25)))
-    assert together == pytest.approx({1: 150, 2: 150})
-    # At 60 the first has done 48 of 100 and takes 78 for the rest; then the second has 48 left, alone.
-    staggered = finishes([job(1, 0, 100, 20, 20, 20), job(2, 60, 100, 10, 10)], SharedLinks(OneFactor(1.25)))
-    assert staggered == pytest.approx({1: 60 + 52 * 1.5, 2: 60 + 52 * 1.5 + 48 * 1.25})
-
-
-def test_jobs_on_other_links_and_in_single_clusters_are_not_slowed():
-    jobs = [job(1, 0, 100, 20, 20), job(2, 0, 100, 20, 20), job(3, 0, 100, 5)]
-    assert finishes(jobs, SharedLinks(OneFactor(1.25))) == {1: 125, 2: 125, 3: 100}
-
-
-def test_links_that_carry_several_jobs_slow_only_those_beyond():
-    jobs = [job(1, 0, 100, 20, 20, 20), job(2, 0, 100, 10, 10)]
-    assert finishes(jobs, SharedLinks(OneFactor(1.25), jobs_per_link=2)) == {1: 125, 2: 125}
 
 
 def test_equal_parts_go_before_unequal_ones_over_as_many_clusters(tmp_path):

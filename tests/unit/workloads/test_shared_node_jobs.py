@@ -9,6 +9,9 @@ import pytest
 
 from emulator.model.errors import InvalidInput, UnknownName
 from emulator.model.local_users import PROFILES
+from emulator.model.project import PROJECT_ROOT
+from emulator.model.records import JobRow
+from emulator.runs.run_directory import read_rows
 from workloads.local_users import drawn_users, named_users
 from workloads.parallel_programs import (
     PROGRAMS,
@@ -39,6 +42,19 @@ def test_the_published_streams():
     many = published_jobs("sit", 4, jobs=4000)
     assert many[-1].arrival_s / 4000 == pytest.approx(MEAN_EXECUTION_S / 2, rel=0.08)
     assert sum(job.steps.execution_s for job in many) / 4000 == pytest.approx(MEAN_EXECUTION_S, rel=0.08)
+
+
+@pytest.mark.parametrize("tasks", SIZES)
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=lambda program: program.name)
+def test_recorded_live_jobs_use_the_published_share_of_a_processor_unless_users_disturb_them(program, tasks):
+    """Under Basic and 2DBF a job shares its nodes with local users only, who make the share smaller."""
+    shares = []
+    for policy in ("basic", "2dbf"):
+        for job in read_rows(PROJECT_ROOT / f"docs/results/shared-nodes/sit-dense-{policy}-90-jobs", JobRow):
+            stated = json.loads(job.arguments)
+            if (stated["pattern"], job.processors) == (program.pattern, tasks):
+                shares.append(100 * stated["iterations"] * stated["compute-s"] / job.runtime_s)
+    assert max(shares) == pytest.approx(program.processor_percent.of(tasks), rel=1e-3)
 
 
 def test_one_choice_changes_nothing_else():
