@@ -36,8 +36,8 @@ class SharedEnds:
     background_changes: tuple[BackgroundChange, ...] = ()
 
 
-def write_shared_run(path: Path, like: Path, run: SharedRun, result: SharedResult, seed: int) -> None:
-    """Write the directory of the simulation, with `seed`, of the live run in `like`.
+def write_shared_run(path: Path, like: Path, run: SharedRun, result: SharedResult, seed: int | None) -> None:
+    """Write the directory of the simulation of the live run in `like`, whose local users were drawn if from a `seed`.
 
     Raises:
         InvalidInput: if `path` is taken.
@@ -58,9 +58,10 @@ def write_shared_run(path: Path, like: Path, run: SharedRun, result: SharedResul
         "like": like.resolve().name,
         "composition": run.composition.name,
         "rule": run.sharing.rule,
+        "bursts_of_local_users": "drawn" if seed is not None or not any(run.bursts) else "recorded",
         "seed_of_local_users": seed,
-        "starting_s": run.live.starting_s,
-        "releasing_s": run.live.releasing_s,
+        "starting_s": run.starting_s,
+        "releasing_s": run.releasing_s,
     }
     named = {
         number: NamedJob(arrival.specification.name, json.dumps(arrival.specification.arguments))

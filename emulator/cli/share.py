@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -18,6 +20,7 @@ from emulator.cli.tables import show_rows
 from emulator.model.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from emulator.campaigns.shared_like_run import SharedRun
     from emulator.simulator.time_shared.simulation import SharedResult, SharedSetting
     from workloads.shared_node_jobs import SharedNodeJob
 
@@ -71,7 +74,12 @@ LikeOption = Annotated[
         autocompletion=runs,
     ),
 ]
-SeedOption = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]
+SeedOption = Annotated[
+    int,
+    typer.Option(
+        min=0, help="Seed of every random choice; with --like, of what local users ask for, in place of the recorded."
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -106,48 +114,59 @@ def share(
         refused = given_options(context) - _WITH_LIKE
         if refused:
             raise InvalidInput(f"--like: the run says it all; leave out {', '.join(sorted(refused))}.")
-        _share_like(like, jobs_out, out, seed, as_json=as_json)
+        _share_like(like, jobs_out, out, seed if "seed" in given_options(context) else None, as_json=as_json)
         return
     if out is not None:
         raise InvalidInput("--out: goes with --like; --jobs-out writes a line for each job of any workload.")
     if workload is None:
         raise InvalidInput("State a workload: SIT, DIT or a list of jobs FILE.jsonl (or a live run with --like).")
-    setting = _setting(topology, policy, rule, mpl, contract, local_users, seed)
-    submitted = _jobs(workload, jobs, seed, interarrival_factor, estimate_factor, components)
-    _, row = _simulated(setting, submitted, jobs_out)
+    settings = partial(_setting, topology, policy, rule, mpl, contract, local_users, seed)
+    submitted = partial(_jobs, workload, jobs, seed, interarrival_factor, estimate_factor, components)
+    compile_simulator(partial(_prepare, settings, submitted))
+    setting = settings()
+    _, row = _simulated(setting, submitted(), jobs_out)
     show_rows([row], as_json=as_json, title=f"{workload} under {setting.composition.name}, {setting.rule.name}")
 
 
-def _share_like(like: Path, jobs_out: Path | None, out: Path | None, seed: int, *, as_json: bool) -> None:
-    """Simulate what a live run did under the node selection of its Slurm, and show both."""
-    from emulator.campaigns.shared_like_run import shared_like_run
-    from emulator.campaigns.shared_simulated_run import write_shared_run
-    from emulator.model.time_sharing.rules import rule_named
-    from emulator.policies.nodes.limits import NodeLimits
-    from emulator.policies.nodes.stated import stated_users
-    from emulator.runs.run_directory import check_free
-    from emulator.simulator.time_shared.simulation import SharedSetting
+def _share_like(like: Path, jobs_out: Path | None, out: Path | None, seed: int | None, *, as_json: bool) -> None:
+    """Simulate what a live run did under the node selection of its Slurm, and show both.
 
-    if out is not None:
-        check_free(out)
-    run = shared_like_run(like)
-    composition, users = run.composition, stated_users(run.topology)
-    limits, rule = NodeLimits(composition.most_jobs, run.sharing.contract), rule_named(run.sharing.rule)
-    live = asdict(run.live)
-    delays = {key: live.pop(key) for key in ("starting_s", "releasing_s")}
-    setting = SharedSetting(run.topology, users, composition, limits, rule, seed, **delays)
+    With a `seed` what its local users ask for is drawn; else it is what they asked for in the run.
+    """
+    read = partial(_read_run, like, out)
+    compile_simulator(read)
+    from emulator.campaigns.shared_simulated_run import write_shared_run
+
+    run = read()
+    setting = run.setting(seed)
     result, simulated = _simulated(setting, run.jobs, jobs_out)
     if out is not None:
         write_shared_run(out, like, run, result, seed)
+    live = asdict(run.live)
     rows = [{"driver": "live", **live}, {"driver": "simulated", **{key: simulated[key] for key in live}}]
     show_rows(rows, as_json=as_json, title=f"{like.name} under {setting.composition.name}, {setting.rule.name}")
+
+
+def _prepare(settings: Callable[[], SharedSetting], submitted: Callable[[], list[SharedNodeJob]]) -> None:
+    """Raise what is wrong with the user's input."""
+    settings()
+    submitted()
+
+
+def _read_run(like: Path, out: Path | None) -> SharedRun:
+    """Read the live run; the directory of its simulation must be free."""
+    from emulator.campaigns.shared_like_run import shared_like_run
+    from emulator.runs.run_directory import check_free
+
+    if out is not None:
+        check_free(out)
+    return shared_like_run(like)
 
 
 def _simulated(
     setting: SharedSetting, jobs: list[SharedNodeJob], jobs_out: Path | None
 ) -> tuple[SharedResult, dict[str, Any]]:
     """Simulate jobs, write their outcomes if a file is named, and return the result and the row that describes it."""
-    compile_simulator()
     from emulator.simulator.time_shared.simulation import simulate_shared
 
     began_s = time.perf_counter()

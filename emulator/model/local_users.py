@@ -9,7 +9,7 @@ a burst is delayed beyond its own processor time.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from emulator.model.errors import UnknownName
 
@@ -56,6 +56,13 @@ def profile_named(name: str) -> UserProfile:
     if name not in PROFILES:
         raise UnknownName.among("local user's profile", name, list(PROFILES))
     return PROFILES[name]
+
+
+class AskedBurst(NamedTuple):
+    """A burst of `processor_s` that a local user asks for at the timestamp `asked_s`."""
+
+    asked_s: float
+    processor_s: float
 
 
 @dataclass(frozen=True, slots=True)

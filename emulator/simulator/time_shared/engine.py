@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from typing import Final, final
 
+from emulator.model.local_users import AskedBurst
 from emulator.model.time_sharing.processor import NOBODY, SharedProcessor
 from emulator.simulator.time_shared.network import SharedNetwork
 from emulator.simulator.time_shared.tasks import JobRun, TaskRun, UserRun
@@ -77,12 +78,14 @@ class SharedNodes:
         """The number of running jobs."""
         return len(self._running)
 
-    def add_user(self, node: int, burst_s: float, think_s: float, numbers: object) -> None:
-        """Let a local user work at `node` from the first thought on."""
-        user = UserRun(self._new_id(), node, burst_s, think_s, numbers)
+    def add_user(
+        self, node: int, burst_s: float, think_s: float, numbers: object, recorded: Sequence[AskedBurst] = ()
+    ) -> None:
+        """Let a local user work at `node`: first the `recorded` bursts, then bursts and thoughts of these means."""
+        user = UserRun(self._new_id(), node, burst_s, think_s, numbers, recorded)
         self._users[user.id] = user
         self._processors[node].add(user.id, local=True)
-        self._expect(user.draw_think_s(), BURST, user.id, 0)
+        self._expect(user.next_s(0.0), BURST, user.id, 0)
 
     def call_at(self, time_s: float, kind: int, subject: int) -> None:
         """Let `on_call` be called with `kind` and `subject` at `time_s`."""
@@ -209,7 +212,7 @@ class SharedNodes:
     def _ask(self, user: UserRun, now_s: float) -> None:
         self._bring(user.node, now_s)
         user.asked_s = now_s
-        user.wanted_s = user.draw_burst_s()
+        user.wanted_s = user.take_burst_s()
         user.beside = self._on_node[user.node]
         self._processors[user.node].compute(user.id, user.wanted_s)
         self._note_due(user.node)
@@ -217,7 +220,7 @@ class SharedNodes:
     def _rest(self, processor: SharedProcessor, user: UserRun, now_s: float) -> None:
         processor.wait(user.id)
         self._on_burst(user.beside, max(0.0, now_s - user.asked_s - user.wanted_s))
-        self._expect(now_s + user.draw_think_s(), BURST, user.id, 0)
+        self._expect(user.next_s(now_s), BURST, user.id, 0)
 
     def _finish(self, job: JobRun, now_s: float) -> None:
         for task in job.tasks:

@@ -9,7 +9,7 @@ from typing import Final
 
 from apps.partners import partners, pattern_period
 from emulator.model.errors import ImpossibleRequest
-from emulator.model.local_users import LocalUser
+from emulator.model.local_users import AskedBurst, LocalUser
 from emulator.model.placement import Placement
 from emulator.model.time_sharing.processor import SharedProcessor
 from emulator.model.time_sharing.rules import RULES, SharingRule
@@ -35,7 +35,8 @@ RELEASES: Final = 2
 class SharedSetting:
     """A simulation without its jobs: clusters, local users, composition, limits of nodes, and time-sharing rule.
 
-    A job starts `starting_s` after it is placed, and its places on nodes are free `releasing_s` after its end.
+    What each of the `users` asks for is drawn, after what `bursts` holds for each, in their order. A job starts
+    `starting_s` after it is placed, and its places on nodes are free `releasing_s` after its end.
     """
 
     topology: Topology
@@ -44,6 +45,7 @@ class SharedSetting:
     limits: NodeLimits = field(default_factory=NodeLimits)
     rule: SharingRule = RULES["linux"]
     seed: int = 0
+    bursts: tuple[tuple[AskedBurst, ...], ...] = ()
     starting_s: float = 0.0
     releasing_s: float = 0.0
 
@@ -193,7 +195,8 @@ class _Simulation:
             profile = user.profile
             numbers = stream(self._setting.seed, f"local user {index}")
             node = self._first[user.cluster] + user.node
-            self._engine.add_user(node, profile.burst_s, profile.think_s, numbers)
+            recorded = self._setting.bursts[index] if self._setting.bursts else ()
+            self._engine.add_user(node, profile.burst_s, profile.think_s, numbers, recorded)
         for index, job in enumerate(self._jobs):
             self._engine.call_at(job.arrival_s, ARRIVES, index)
         self._engine.run()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, final
+
+from emulator.model.local_users import AskedBurst
 
 Ranks = tuple[int, ...]
 
@@ -68,24 +71,35 @@ class TaskRun:
 
 @final
 class UserRun:
-    """A local user: the mean of bursts and of thinking, and the burst that is asked for."""
+    """A local user: the mean of bursts and of thinking, and the burst that is asked for.
 
-    __slots__ = ("asked_s", "beside", "burst_s", "id", "node", "numbers", "think_s", "wanted_s")
+    The bursts in `recorded` come first, each when it was asked for, or when the one before it ends if that is later.
+    All others are drawn.
+    """
 
-    def __init__(self, id: int, node: int, burst_s: float, think_s: float, numbers: Any) -> None:
+    __slots__ = ("asked_s", "beside", "burst_s", "id", "node", "numbers", "recorded", "think_s", "wanted_s")
+
+    def __init__(
+        self, id: int, node: int, burst_s: float, think_s: float, numbers: Any, recorded: Sequence[AskedBurst]
+    ) -> None:
         self.id = id
         self.node = node
         self.burst_s = burst_s
         self.think_s = think_s
         self.numbers = numbers
+        self.recorded: list[AskedBurst] = list(reversed(recorded))
         self.asked_s: float = 0.0
         self.wanted_s: float = 0.0
         self.beside: int = 0
 
-    def draw_burst_s(self) -> float:
-        """Draw the processor time of the next burst."""
-        return float(self.burst_s * self.numbers.standard_exponential())
+    def next_s(self, now_s: float) -> float:
+        """Return when the next burst is asked for."""
+        if self.recorded:
+            return max(now_s, self.recorded[-1].asked_s)
+        return now_s + float(self.think_s * self.numbers.standard_exponential())
 
-    def draw_think_s(self) -> float:
-        """Draw the time until the next burst."""
-        return float(self.think_s * self.numbers.standard_exponential())
+    def take_burst_s(self) -> float:
+        """Return the processor time of the burst that is asked for now."""
+        if self.recorded:
+            return self.recorded.pop().processor_s
+        return float(self.burst_s * self.numbers.standard_exponential())

@@ -10,12 +10,9 @@ from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
 from emulator.model.job import JobSpecification
 from emulator.model.project import PROJECT_ROOT
-from emulator.model.time_sharing.rules import rule_named
-from emulator.policies.nodes.limits import NodeLimits
-from emulator.policies.nodes.stated import stated_users
 from emulator.reports.compared_runs import compare
 from emulator.runs.run_directory import read_run
-from emulator.simulator.time_shared.simulation import SharedResult, SharedSetting, simulate_shared
+from emulator.simulator.time_shared.simulation import SharedResult, simulate_shared
 from workloads.campaign import campaign_named
 from workloads.parallel_programs import PROGRAMS, SIZES
 from workloads.shared_node_jobs import INTERARRIVAL_S
@@ -42,11 +39,8 @@ def test_the_campaigns_have_the_jobs_that_are_simulated(name):
         assert choice.time_alone_s == pytest.approx(steps.execution_s, rel=1e-3)
 
 
-def simulated(run: SharedRun, seed: int = 0) -> SharedResult:
-    limits, rule = NodeLimits(4, run.sharing.contract), rule_named(run.sharing.rule)
-    users, live = stated_users(run.topology), run.live
-    setting = SharedSetting(run.topology, users, run.composition, limits, rule, seed, live.starting_s, live.releasing_s)
-    return simulate_shared(setting, run.jobs)
+def simulated(run: SharedRun, seed: int | None = None) -> SharedResult:
+    return simulate_shared(run.setting(seed), run.jobs)
 
 
 def test_jobs_that_hardly_meet_execute_as_long_in_the_simulation_as_live():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from apps.partners import PATTERNS
 from emulator.model.documents import read_document
 from emulator.model.errors import ImpossibleRequest, InvalidInput
-from emulator.model.local_users import PROFILES, LocalUser
+from emulator.model.local_users import PROFILES, AskedBurst, LocalUser
 from emulator.model.project import TOPOLOGIES
 from emulator.model.request import JobRequest, RequestKind
 from emulator.model.time_sharing.rules import RULES, SocialContract
@@ -162,6 +162,22 @@ def test_the_jobs_of_a_seed_give_the_same_result_again():
     jobs = published_jobs("sit", 5, jobs=3)
     setting = replace(SHARED, users=drawn_users(5, [16]), composition=COMPOSITIONS["3dbf-hard"], rule=RULES["ccs"])
     assert simulate_shared(setting, jobs) == simulate_shared(setting, jobs)
+
+
+def test_recorded_bursts_come_when_they_were_asked_for_and_never_before_the_last_one_ends():
+    """The task computes for 10 s; the user asks for 0.5 s at 2, and for 0.25 s as soon as that is done."""
+    recorded = (AskedBurst(2.0, 0.5), AskedBurst(2.1, 0.25), AskedBurst(1000.0, 1.0))
+    setting = replace(ALONE, topology=small(1), users=(LocalUser(0, PROFILES["xwindows"]),), bursts=(recorded,))
+    result = simulate_shared(setting, [job(1, 1)])
+    assert [found.execution_s for found in result.jobs] == [pytest.approx(10.75)]
+    assert [len(of_bursts) for of_bursts in result.latencies_s.values()] == [2]
+
+
+def test_after_what_was_recorded_bursts_are_drawn():
+    users = (LocalUser(0, PROFILES["internet"]),)
+    setting = replace(ALONE, topology=small(1), users=users, bursts=((AskedBurst(0.0, 1.0),),))
+    (found,) = simulate_shared(setting, [job(1, 1, 200.0)]).jobs
+    assert found.execution_s == pytest.approx(200 / (1 - PROFILES["internet"].processor_share), rel=0.2)
 
 
 streams = st.lists(
