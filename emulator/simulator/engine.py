@@ -485,9 +485,11 @@ class Engine:
     def _close_window(self, time_s: float) -> None:
         observations = self._observations
         observations.waiting_at_last_arrival = self._waiting()
-        for end_s, _, job in self._running:
+        # A job whose end moved, and moved back, is twice in the event list.
+        ending = {job.id: job for end_s, _, job in self._running if end_s == job.finish_s + job.release_s}
+        for job in ending.values():
             finish_s = job.finish_s
-            if job.placement is None or end_s != finish_s + job.release_s or job.start_s >= time_s:
+            if job.placement is None or job.start_s >= time_s:
                 continue
             execution_s = finish_s - job.start_s
             net_share = 1.0 if execution_s <= 0.0 else job.service_s / execution_s

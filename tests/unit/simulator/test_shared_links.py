@@ -70,6 +70,17 @@ def test_a_job_that_only_holds_its_processors_disturbs_nobody():
     assert finishes(jobs, release_s=100.0) == {1: 125, 2: 255}
 
 
+def test_a_job_whose_end_moves_and_moves_back_counts_once_in_the_utilization():
+    """When the second job ends the third starts, so that the first goes on as before.
+
+    With twice the communication the second takes 150 s, and the first 300 s. At the last arrival, at 200, the first has
+    held 60 processors for 200 s; the second has held 36 for 150 s, and the third as many for 50 s.
+    """
+    jobs = [job(1, 0, 200, 20, 20, 20), job(2, 0, 100, 12, 12, 12), job(3, 10, 100, 12, 12, 12), job(4, 200, 1, 1)]
+    result = simulate(jobs, clusters=[32] * 3, queue="gs", runtime=FACTOR, contention=SharedLinks())
+    assert result.statistics.gross_utilization == pytest.approx((60 * 200 + 36 * 150 + 36 * 50) / (96 * 200))
+
+
 @given(
     jobs=st.lists(
         st.tuples(st.integers(0, 400), st.integers(1, 300), st.lists(st.integers(1, 12), min_size=1, max_size=4)),
