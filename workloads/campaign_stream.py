@@ -55,11 +55,14 @@ def campaign_jobs(campaign: Campaign, topology: Topology, seed: int) -> Campaign
     queues = home_queues(len(arrivals), len(topology.clusters), seed)
     may_come = admitted(campaign, [arrival.specification for arrival in arrivals], topology)
     jobs: list[StreamJob] = []
+    # Jobs that ask for the same share one request, so that the simulator checks it once.
+    requests: dict[JobRequest, JobRequest] = {}
     drawn = zip(arrivals, services_s, queues, may_come, strict=True)
     for number, (arrival, service_s, queue, comes) in enumerate(drawn, start=1):
         if not comes:
             continue
-        request: JobRequest = arrival.specification.request_in(topology)
+        asked: JobRequest = arrival.specification.request_in(topology)
+        request = requests.setdefault(asked, asked)
         jobs.append(StreamJob(number, arrival.arrival_s, service_s, request, queue, arrival.specification.application))
     return CampaignJobs(tuple(jobs), campaign_files(campaign, topology, seed))
 

@@ -84,11 +84,14 @@ def sweep_of(
     policies: Sequence[str],
     seeds: Sequence[int],
     *,
+    repeats: int = 1,
     dilation: float | None = None,
     repeat_void: int = 0,
     even_if_hopeless: bool = False,
 ) -> Sweep:
     """Return the sweep of `campaign` over all `policies` with each of the `seeds`; without policies over its own.
+
+    Each run is made `repeats` times with its seed, which shows the spread of live runs.
 
     Raises:
         InvalidInput: if a policy cannot be read, or there are no seeds, or the same one twice.
@@ -102,11 +105,13 @@ def sweep_of(
     variants = {policy: carrying_sources(campaign.scheduled(None, policy)) for policy in policies}
     runs = tuple(
         SweepRun(
-            folder=f"{_slug(policy if is_composition(policy) else variant.policy)}-{seed}", campaign=variant, seed=seed
+            folder=f"{_slug(policy if is_composition(policy) else variant.policy)}-{seed}{_repeat(number)}",
+            campaign=variant, seed=seed,
         )
         for seed in seeds
         for policy, variant in variants.items()
-    )
+        for number in range(1, repeats + 1)
+    )  # fmt: skip
     if len({run.folder for run in runs}) != len(runs):
         raise InvalidInput("--policy: two of them have the same file and class; rename one.")
     if len(runs) > MOST_RUNS:
@@ -307,6 +312,11 @@ def _moved_aside(paths: Sequence[Path]) -> Iterator[None]:
 def _slug(policy: str) -> str:
     """Return the name of a policy as part of a folder's name."""
     return policy.replace(".py:", "-").lower()
+
+
+def _repeat(number: int) -> str:
+    """Return the end of the name of a run's folder that tells its repeats apart."""
+    return "" if number == 1 else f"-repeat-{number}"
 
 
 def _write(path: Path, sweep: Sweep) -> None:

@@ -52,6 +52,10 @@ PoliciesOption = Annotated[
     ),
 ]
 SeedsOption = Annotated[str, typer.Option(help="Seeds, such as 1-3 or 1,5.")]
+RepeatsOption = Annotated[
+    int,
+    typer.Option("--repeats", metavar="N", min=1, help="Make each run N times with the same seed: their spread shows."),
+]
 DetachOption = Annotated[bool, typer.Option("--detach", help="Run it in a process of its own, and return at once.")]
 DetachRestOption = Annotated[
     bool, typer.Option("--detach", help="Go on with a sweep in a process of its own, and return at once.")
@@ -91,6 +95,7 @@ def sweep(
     campaign: CampaignArgument,
     policy: PoliciesOption = "",
     seeds: SeedsOption = "1",
+    repeats: RepeatsOption = 1,
     topology: TopologyOption = None,
     queue: QueueOption = None,
     quota: QuotaOption = None,
@@ -123,7 +128,7 @@ def sweep(
     )  # fmt: skip
     policies = tuple(filter(None, (part.strip() for part in policy.split(","))))
     planned = sweeps.sweep_of(
-        chosen, policies, parse_seeds(seeds), dilation=requested, repeat_void=repeat_void,
+        chosen, policies, parse_seeds(seeds), repeats=repeats, dilation=requested, repeat_void=repeat_void,
         even_if_hopeless=even_if_hopeless,
     )  # fmt: skip
     with testbed_named(name) as testbed:

@@ -17,6 +17,7 @@ from emulator.cli.progress import sweep_progress
 from emulator.cli.tables import show_rows
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
+from emulator.runs.folders import runs_in
 
 
 def register(app: typer.Typer) -> None:
@@ -26,7 +27,8 @@ def register(app: typer.Typer) -> None:
 
 def claims(
     directories: Annotated[
-        list[Path] | None, typer.Argument(help="Run directories.", metavar="[RUN...]", autocompletion=runs)
+        list[Path] | None,
+        typer.Argument(help="Run directories, or folders of runs.", metavar="[RUN...]", autocompletion=runs),
     ] = None,
     simulate: Annotated[
         int | None,
@@ -49,7 +51,7 @@ def claims(
 
     Example: testbed claims runs/w1-* runs/w2-* --simulate 30
     """
-    recorded = list(directories or ())
+    recorded = [run for path in directories or () for run in runs_in(path)]
     if not recorded and simulate is None:
         raise InvalidInput("claims: give run directories, or --simulate SEEDS, or both.")
     if simulate is not None:

@@ -1,9 +1,9 @@
-"""The verb ``compare``: a live run beside simulations of it."""
+"""The verb ``compare``: live runs beside simulations of them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -13,10 +13,14 @@ from emulator.cli.completion import runs
 from emulator.cli.foreign_text import say
 from emulator.cli.options import JsonOption
 from emulator.cli.tables import show_rows
+from emulator.model.errors import InvalidInput
 from emulator.reports.compared_runs import Comparison, compare
 from emulator.reports.comparison_tables import (
     columns_of,
+    compared_runs_table,
     comparison_object,
+    errors_table,
+    folders_object,
     left_out_in_words,
     placement_table,
     placements_in_words,
@@ -24,9 +28,11 @@ from emulator.reports.comparison_tables import (
     several_table,
     shown_jobs,
 )
+from emulator.reports.errors_over_seeds import compare_folders
 from emulator.reports.figures.drawing import write_figures
 from emulator.reports.figures.overlaid import overlaid
 from emulator.reports.figures.reported_run import labels_of
+from emulator.runs.folders import is_folder_of_runs
 from emulator.runs.run_directory import read_run
 
 
@@ -36,9 +42,16 @@ def register(app: typer.Typer) -> None:
 
 
 def compare_runs(
-    live: Annotated[Path, typer.Argument(help="The live run.", metavar="LIVE", autocompletion=runs)],
+    live: Annotated[
+        Path, typer.Argument(help="The live run, or a folder of live runs.", metavar="LIVE", autocompletion=runs)
+    ],
     simulated: Annotated[
-        list[Path], typer.Argument(help="Runs to compare with it.", metavar="SIMULATED...", autocompletion=runs)
+        list[Path],
+        typer.Argument(
+            help="Runs to compare with it, or the folder of their simulations.",
+            metavar="SIMULATED...",
+            autocompletion=runs,
+        ),
     ],
     repeats: Annotated[
         list[Path] | None, typer.Option("--live", help="Another live run of the same seed; may be repeated.")
@@ -51,10 +64,15 @@ def compare_runs(
 ) -> None:
     """Compare a live run with simulations of the same schedule: times, utilization, and placements that differ.
 
-    With several simulations, the last table shows between which of their values those of the live run lie.
+    With several simulations, the last table shows between which of their values those of the live run lie. The runs of
+    two folders are compared by name, and their errors put together over seeds.
 
     Example: testbed compare runs/w1-live runs/w1-simulated --live runs/w1-live-2 --live runs/w1-live-3
     """
+    if is_folder_of_runs(live):
+        _compare_folders(live, simulated, only_of_runs={"--live": repeats, "--figures": figures, "--jobs": jobs},
+                         as_json=as_json)  # fmt: skip
+        return
     first = read_run(live)
     again = [read_run(path) for path in repeats or ()]
     found = [compare(first, read_run(path), again) for path in simulated]
@@ -69,6 +87,25 @@ def compare_runs(
         _show(comparison, (labels[0], label), every_job=jobs, every_placement=len(found) == 1)
     if len(found) > 1:
         show_rows(several_table(found), as_json=False, title=f"{labels[0]} and {len(found)} runs")
+
+
+def _compare_folders(
+    live: Path, simulated: Sequence[Path], *, only_of_runs: Mapping[str, object], as_json: bool
+) -> None:
+    """Show the errors of the simulations in one folder, over the seeds of the live runs in another."""
+    if len(simulated) != 1:
+        raise InvalidInput(f"{live} is a folder of runs: name one folder with their simulations, not {len(simulated)}.")
+    for option, value in only_of_runs.items():
+        if value:
+            raise InvalidInput(f"{option}: goes with single runs, and {live} is a folder of runs; leave it out.")
+    found = compare_folders(live, simulated[0])
+    if as_json:
+        print(json.dumps(folders_object(found), indent=2))
+        return
+    show_rows(compared_runs_table(found.campaigns), as_json=False, title="Errors of each simulation")
+    show_rows(errors_table(found.campaigns), as_json=False, title="Errors over seeds")
+    if found.left_out:
+        say(f"Left out: {', '.join(found.left_out)}.", to_error=True)
 
 
 def _show(comparison: Comparison, labels: tuple[str, str], *, every_job: bool, every_placement: bool) -> None:

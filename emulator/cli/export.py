@@ -22,7 +22,6 @@ from emulator.model.counts import number_of
 from emulator.model.errors import ImpossibleRequest
 from emulator.model.interconnects import Interconnect, WhichInterconnect
 from emulator.model.names import named_among
-from emulator.model.records import MANIFEST_FILE
 from emulator.model.topology import Topology
 from emulator.reports.exports.batsim import batsim_files
 from emulator.reports.exports.coallocation_trace import coallocation_trace
@@ -31,6 +30,7 @@ from emulator.reports.exports.gwf import gwf_lines
 from emulator.reports.exports.poisson_skeleton import SkeletonJob
 from emulator.reports.exports.simgrid import COMMANDS_FILE, commands, simgrid_files
 from emulator.reports.exports.swf import component_lines, swf_log
+from emulator.runs.folders import runs_in
 from emulator.runs.run_directory import check_free, read_manifest, read_run
 from workloads.swf import write_swf
 from workloads.whole_files import written_whole
@@ -143,12 +143,6 @@ def _topology_of(source: str) -> Topology:
     return read_manifest(Path(source)).topology if Path(source).is_dir() else topology_named(source)
 
 
-def _runs_in(path: Path) -> list[Path]:
-    """Return the directories of the runs in `path`; of none, or if it is a run's itself, only `path`."""
-    found = [] if (path / MANIFEST_FILE).exists() else sorted(path.glob(f"*/{MANIFEST_FILE}"))
-    return [each.parent for each in found] or [path]
-
-
 def _export_simgrid(source: str, stated: _Stated, out: Path | None, as_json: bool) -> None:
     topology = _topology_of(source)
     job = stated.job.on_topology(topology)
@@ -190,7 +184,7 @@ def _export_batsim(source: str, stated: _Stated, out: Path | None, as_json: bool
 
 def _export_trace(source: str, stated: _Stated, out: Path | None, as_json: bool) -> None:
     path = Path(source)
-    files = trace_files(coallocation_trace([read_run(each) for each in _runs_in(path)]), stated.license_name)
+    files = trace_files(coallocation_trace([read_run(each) for each in runs_in(path)]), stated.license_name)
     folder = _folder(out, f"trace-{path.resolve().name}")
     _write(folder, files)
     _show(folder, list(files), as_json)

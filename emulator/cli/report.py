@@ -20,6 +20,7 @@ from emulator.reports.attribution_figure import write_attribution
 from emulator.reports.communication_tables import COMMUNICATION_TITLE, communication_table
 from emulator.reports.summary import Summary, summarize
 from emulator.reports.tables import factor_table, measured_factor_table, run_object, summary_table
+from emulator.runs.folders import runs_in
 from emulator.runs.run_directory import read_run
 
 if TYPE_CHECKING:
@@ -38,7 +39,9 @@ def register(app: typer.Typer) -> None:
 def report(
     directories: Annotated[
         list[Path],
-        typer.Argument(help="Run directories, or folders of studies.", metavar="RUN...", autocompletion=runs),
+        typer.Argument(
+            help="Run directories, folders of runs, or folders of studies.", metavar="RUN...", autocompletion=runs
+        ),
     ],
     html: Annotated[
         bool,
@@ -65,7 +68,7 @@ def report(
     from emulator.reports.study_folders import is_study_folder, read_studies
 
     paths, page = _sources_and_page(directories, html=html)
-    run_paths = [path for path in paths if not is_study_folder(path)]
+    run_paths = [run for path in paths if not is_study_folder(path) for run in runs_in(path)]
     found = [reported_run(path, name) for path, name in zip(run_paths, labels_of(run_paths), strict=True)]
     studies = [study for path in paths if is_study_folder(path) for study in read_studies(path)]
     if figures is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -10,6 +11,7 @@ import typer
 
 from emulator.cli.compiling import compile_simulator
 from emulator.cli.completion import policies, queues, runs, topologies, workloads
+from emulator.cli.foreign_text import say
 from emulator.cli.matrix_options import given_options
 from emulator.cli.options import JsonOption
 from emulator.cli.required_verdict import RequireOption, check_required
@@ -28,6 +30,8 @@ from emulator.policies.names import POLICY_CHOICES, QUEUE_CHOICES, check_policy_
 
 if TYPE_CHECKING:
     from emulator.campaigns.simulated_workload import SimulatedWorkload, SimulationOptions
+
+    Preparing = Callable[[Path | None], tuple[SimulatedWorkload, SimulationOptions]]
 
 LIKE_OPTIONS: Final = frozenset(
     {"like", "times", "extension_factors", "grid", "estimate_factor", "jobs_per_link", "warm_up", "seed"}
@@ -78,7 +82,11 @@ RunOutOption = Annotated[
 ]
 LikeOption = Annotated[
     Path | None,
-    typer.Option(metavar="RUN", help="Simulate what this live run did, instead of a workload.", autocompletion=runs),
+    typer.Option(
+        metavar="RUN",
+        help="Simulate what this live run did, or each of the live runs in a folder, instead of a workload.",
+        autocompletion=runs,
+    ),
 ]
 TimesOption = Annotated[
     Times | None,
@@ -135,6 +143,8 @@ def simulate(
 
     Example: testbed simulate jobs.jsonl --queue ls-do --topology four-by-32 --jobs-out outcomes.jsonl
     """
+    from emulator.runs.folders import is_folder_of_runs
+
     _check_subject(context, workload, like)
     if policy is not None:
         check_policy_name(policy)
@@ -142,19 +152,53 @@ def simulate(
         check_queue_name(queue)
     draw = seed if "seed" in given_options(context) else None
     prepare = partial(
-        _prepared, workload, like, times, extension_factors, grid, draw, topology=topology, clusters=clusters,
+        _prepared, workload, times, extension_factors, grid, draw, topology=topology, clusters=clusters,
         policy=policy, queue=queue, quota=quota, band=band, replicas=replicas, jobs=jobs, load=load,
         interarrival_factor=interarrival_factor,
         component_limit=component_limit, warm_up_jobs=warm_up, seed=seed, middleware=middleware,
         estimate_factor=estimate_factor, jobs_per_link=jobs_per_link,
     )  # fmt: skip
-    compile_simulator(prepare)
+    if like is not None and is_folder_of_runs(like):
+        check_required(require, _simulate_folder(like, prepare, jobs_out, out, as_json=as_json))
+        return
+    compile_simulator(partial(prepare, like))
     from emulator.campaigns.simulated import simulate_prepared
     from emulator.cli.simulation_tables import show_simulation
 
-    subject, options = prepare()
+    subject, options = prepare(like)
     result = simulate_prepared(subject, options, jobs_out, out)
     check_required(require, [show_simulation(subject, result, as_json=as_json)])
+
+
+def _simulate_folder(
+    folder: Path, prepare: Preparing, jobs_out: Path | None, out: Path | None, *, as_json: bool
+) -> list[Judgement]:
+    """Simulate what each live run in `folder` did, each into a folder of the same name in `out`; return the verdicts.
+
+    Raises:
+        InvalidInput: if no folder is named for them, or the one that is named is not empty.
+    """
+    from emulator.runs.folders import live_runs_in
+    from emulator.runs.run_directory import check_free
+
+    if out is None or jobs_out is not None:
+        raise InvalidInput(
+            f"{folder} is a folder of runs: name a folder for their simulations with --out, and only it."
+        )
+    found = live_runs_in(folder)
+    check_free(out)
+    compile_simulator(partial(prepare, found.runs[0]))
+    from emulator.campaigns.simulated import simulate_prepared
+    from emulator.cli.simulation_tables import show_simulations
+
+    simulated = {}
+    for run in found.runs:
+        subject, options = prepare(run)
+        simulated[run.name] = subject, simulate_prepared(subject, options, None, out / run.name)
+    verdicts = show_simulations(simulated, as_json=as_json)
+    if found.left_out:
+        say(f"Left out: {', '.join(found.left_out)}.", to_error=True)
+    return verdicts
 
 
 def _check_subject(context: typer.Context, workload: str | None, like: Path | None) -> None:
@@ -172,11 +216,11 @@ def _check_subject(context: typer.Context, workload: str | None, like: Path | No
 
 def _prepared(
     workload: str | None,
-    like: Path | None,
     times: Times | None,
     extension_factors: str | None,
     grid: int | None,
     draw: int | None,
+    like: Path | None,
     **chosen: Any,
 ) -> tuple[SimulatedWorkload, SimulationOptions]:
     """Return what is to be simulated, and how.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -32,6 +32,33 @@ def show_simulation(subject: SimulatedWorkload, result: SimulationResult, *, as_
     else:
         show_rows(statistics_rows(subject, result), as_json=False, title=f"Simulation of {subject.name}")
     return judged(result.statistics.jobs_arrived, result).judgement
+
+
+def show_simulations(
+    simulated: Mapping[str, tuple[SimulatedWorkload, SimulationResult]], *, as_json: bool
+) -> list[Judgement]:
+    """Print a row for each simulation like a run, under the name of that run; return the verdicts on them."""
+    verdicts = {name: judged(result.statistics.jobs_arrived, result) for name, (_, result) in simulated.items()}
+    if as_json:
+        objects = [{"run": name, **statistics_object(*simulation)} for name, simulation in simulated.items()]
+        print(json.dumps(objects, indent=2, allow_nan=False))
+    else:
+        rows = [
+            {
+                "run": name,
+                "campaign": f"{subject.name} {subject.policy or default_policy(subject.queue)}",
+                "seed": subject.seed,
+                "jobs finished": f"{result.statistics.jobs_finished} of {result.statistics.jobs_arrived}",
+                "wait (s)": result.statistics.total.wait_s,
+                "execution (s)": result.statistics.total.execution_s,
+                "response (s)": result.statistics.total.response_s,
+                "makespan (s)": result.statistics.makespan_s,
+                "verdict": "; ".join([verdicts[name].judgement.value, *verdicts[name].reasons]),
+            }
+            for name, (subject, result) in simulated.items()
+        ]
+        show_rows(rows, as_json=False, title="Simulations of live runs")
+    return [verdict.judgement for verdict in verdicts.values()]
 
 
 def _say_where_times_come_from(subject: SimulatedWorkload) -> None:

@@ -35,13 +35,16 @@ class Host(DocumentModel):
 
     `engine` is ``unix:///var/run/docker.sock`` for the host at which the command runs, or ``ssh://user@host[:port]``.
     `address` is the one of the network under the testbed (the underlay) by which hosts reach one another. Of its cores
-    and memory the testbed may use `share`.
+    and memory the testbed may use `share`. `delay_s` (one way, to the central host) and `rate_mbit` say what its user
+    knows of that network: a plan reckons with them, and `up` measures them.
     """
 
     name: Name
     engine: Annotated[str, Field(max_length=300)]
     address: Annotated[str, AfterValidator(_underlay_address)]
     share: Annotated[float, Field(gt=0, le=1)] = 1.0
+    delay_s: Annotated[float | None, Field(ge=0, le=1)] = None
+    rate_mbit: Annotated[float | None, Field(gt=0)] = None
 
     @field_validator("engine")
     @classmethod

@@ -69,7 +69,8 @@ class Resources:
     """The host's processors, the memory available now, and free bytes where records are written.
 
     `guest_router` tells whether a guest carries the packets between clusters, which takes much CPU for each. If the
-    testbed spreads over several `hosts`, their cores and memory count instead.
+    testbed spreads over several `hosts`, their cores and memory count instead, and `between_hosts` holds the least
+    dilations that the network between them allows, by what limits it there.
     """
 
     processors: int
@@ -77,6 +78,7 @@ class Resources:
     disk_bytes: int
     guest_router: bool = True
     hosts: tuple[PlannedHost, ...] = ()
+    between_hosts: Mapping[str, float] = field(default_factory=dict)
 
     def most_asked(self, share: Callable[[PlannedHost], float]) -> tuple[str, float]:
         """Return the host of which `share` is largest, as words that follow a constraint's name, and that share."""
@@ -179,8 +181,8 @@ def floor_dilation(run: PlannedRun, resources: Resources) -> float:
 def likely_dilation(run: PlannedRun, resources: Resources) -> float:
     """Return the dilation that pilots will probably choose, for estimates before they do."""
     least = _least_dilations(run, resources)
-    packets = least.pop("packets", SMALLEST_DILATION)
-    return least_dilation(max(packets, TYPICALLY * max(least.values(), default=SMALLEST_DILATION)))
+    known = [least.pop(name) for name in ("packets", *resources.between_hosts) if name in least]
+    return least_dilation(max([*known, TYPICALLY * max(least.values(), default=SMALLEST_DILATION)]))
 
 
 def host_run_s(job: PlannedJob, dilation: Dilation) -> float:
@@ -210,6 +212,7 @@ def _least_dilations(run: PlannedRun, resources: Resources) -> dict[str, float]:
     if run.overhead_s:
         start_s = HOST_START_S + HOST_START_RANK_S * max(job.processors for job in run.jobs)
         least["middleware"] = start_s / run.overhead_s
+    least |= resources.between_hosts
     return {name: min(LARGEST_DILATION, factor) for name, factor in least.items()}
 
 

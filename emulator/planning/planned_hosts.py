@@ -1,4 +1,7 @@
-"""The hosts over which a testbed is to spread, as a plan needs them: their cores and memory, and who carries what."""
+"""The hosts over which a testbed is to spread, as a plan needs them.
+
+These are their cores and memory, which host carries what, and what the network between them allows.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Final
 
 from emulator.containers.hosts.engines import open_engines
 from emulator.containers.hosts.preparing import capacities_of, examine_hosts
+from emulator.containers.wan.program import least_dilation
 from emulator.hosts.inventory import MAX_HOSTS, HostInventory
 from emulator.hosts.layout import HostCapacity, Layout, demands_of, lay_out
 from emulator.model.documents import read_document
@@ -35,13 +39,34 @@ def spread(hosts: str, topology: Topology, resources: Resources) -> Resources:
     engines, known, _ = examine_hosts(open_engines(inventory), inventory)
     engines.require_all()
     capacities = capacities_of(inventory, known)
-    return on_hosts(resources, capacities, lay_out(demands_of(topology), capacities, engines.central))
+    layout = lay_out(demands_of(topology), capacities, engines.central)
+    return replace(on_hosts(resources, capacities, layout), between_hosts=between_hosts(topology, inventory, layout))
 
 
 def on_hosts(resources: Resources, capacities: Sequence[HostCapacity], layout: Layout) -> Resources:
     """Return `resources` where hosts of these capacities carry the clusters of a layout."""
     hosts = (PlannedHost(each.name, each.cores, each.memory_bytes, tuple(layout.on(each.name))) for each in capacities)
     return replace(resources, hosts=tuple(hosts))
+
+
+def between_hosts(topology: Topology, inventory: HostInventory, layout: Layout) -> dict[str, float]:
+    """Return the least dilations that the network between the hosts allows, as far as the inventory says what it is.
+
+    Its delay must fit into that of each link, and it must carry what the links of a host's clusters carry together. All
+    of that crosses the central host's network, too.
+    """
+    elsewhere = [name for name, host in layout.clusters.items() if host != layout.central]
+    delays_s = {name: inventory.host(layout.clusters[name]).delay_s or 0.0 for name in elsewhere}
+    found = {
+        "delay between hosts": least_dilation(topology, [delays_s.get(name, 0.0) for name in topology.cluster_names])
+    }
+    for host in inventory.hosts:
+        crossing = elsewhere if host.name == layout.central else layout.on(host.name)
+        links = [topology.cluster(name).access_link for name in crossing]
+        if host.rate_mbit is not None and links:
+            most_mbit = max(sum(link.up_mbit for link in links), sum(link.down_mbit for link in links))
+            found[f"network of {host.name}"] = most_mbit / host.rate_mbit
+    return {name: least for name, least in found.items() if least > 0}
 
 
 def _alike(number: int, topology: Topology, resources: Resources) -> tuple[list[HostCapacity], Layout]:

@@ -1,16 +1,21 @@
-"""A live run beside simulations of it, as tables and as one object for programs."""
+"""Live runs beside simulations of them, as tables and as one object for programs."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from emulator.model.counts import number_of
 from emulator.model.records import RunKind
-from emulator.reports.compared_runs import TIMES, UTILIZATION, Comparison, Quantity
+from emulator.reports.compared_runs import MAKESPAN, TIMES, UTILIZATION, Comparison, Quantity
+from emulator.reports.errors_over_seeds import ComparedCampaign, ComparedFolders, ErrorOverSeeds
 from emulator.reports.placement_differences import Parts
+from emulator.reports.text import with_interval
 from emulator.runs.run_directory import RunRecords
+
+_IN_ERRORS: Final = frozenset({"wait", "execution", "response", MAKESPAN, UTILIZATION})
+"""The quantities that a table of errors over seeds shows; starts say little, since they add up over a run."""
 
 
 def columns_of(comparison: Comparison, labels: tuple[str, str]) -> tuple[str, str]:
@@ -149,7 +154,81 @@ def comparison_object(comparison: Comparison) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _number(quantity: Quantity, value: float) -> str:
+def errors_table(campaigns: Sequence[ComparedCampaign]) -> list[dict[str, str]]:
+    """Return a row per campaign and quantity: the means over seeds, their error, and the live runs' spread."""
+    return [
+        {
+            "campaign": campaign.label,
+            "seeds": str(campaign.seeds),
+            "quantity": f"{error.name} {error.statistic}".strip(),
+            "live": _number(error, error.live),
+            "simulated": _number(error, error.simulated),
+            "error [95% interval]": _error_in_words(error),
+            "largest of a seed": "" if error.largest is None else f"{error.largest:+.2%}",
+            "live runs' spread": "" if error.spread is None else f"{error.spread:.2%}",
+        }
+        for campaign in campaigns
+        for error in campaign.errors
+        if error.name in _IN_ERRORS
+    ]
+
+
+def _error_in_words(error: ErrorOverSeeds) -> str:
+    ratio = error.ratio
+    if ratio is None:
+        return ""
+    low, high = (None if end is None else end - 1 for end in (ratio.low, ratio.high))
+    return with_interval(ratio.value - 1, low, high, "+.2%")
+
+
+def compared_runs_table(campaigns: Sequence[ComparedCampaign]) -> list[dict[str, str]]:
+    """Return a row per live run: its verdict, the errors of its simulation, and how many placements differ."""
+    return [_compared_run(campaign.label, comparison) for campaign in campaigns for comparison in campaign.runs]
+
+
+def _compared_run(label: str, comparison: Comparison) -> dict[str, str]:
+    errors = {(quantity.name, quantity.statistic): quantity.error for quantity in comparison.quantities}
+    shown = {"makespan": errors.get((MAKESPAN, ""))}
+    shown |= {name: errors.get((name, "mean")) for name in TIMES.values() if name in _IN_ERRORS}
+    placements = comparison.placements
+    return {
+        "run": comparison.live.path.name,
+        "campaign": label,
+        "seed": str(comparison.live.manifest.seed),
+        "verdict": comparison.live.manifest.verdict,
+        **{name: "" if error is None else f"{error:+.2%}" for name, error in shown.items()},
+        "placements that differ": f"{len(placements.different)} of {placements.placed}",
+    }
+
+
+def folders_object(folders: ComparedFolders) -> dict[str, Any]:
+    """Return everything that a comparison of two folders of runs says, for programs."""
+    return {
+        "campaigns": [
+            {
+                "campaign": campaign.label,
+                "seeds": campaign.seeds,
+                "quantities": [_error_object(error) for error in campaign.errors],
+                "runs": [comparison_object(comparison) for comparison in campaign.runs],
+            }
+            for campaign in folders.campaigns
+        ],
+        "left_out": list(folders.left_out),
+    }
+
+
+def _error_object(error: ErrorOverSeeds) -> dict[str, Any]:
+    ratio = error.ratio
+    return {
+        "quantity": error.name, "statistic": error.statistic, "live": error.live, "simulated": error.simulated,
+        "error": None if ratio is None else ratio.value - 1,
+        "error_low": None if ratio is None or ratio.low is None else ratio.low - 1,
+        "error_high": None if ratio is None or ratio.high is None else ratio.high - 1,
+        "largest_error_of_a_seed": error.largest, "live_spread": error.spread,
+    }  # fmt: skip
+
+
+def _number(quantity: Quantity | ErrorOverSeeds, value: float) -> str:
     return f"{value:.2%}" if quantity.name == UTILIZATION else f"{value:.4g} s"
 
 

@@ -61,7 +61,7 @@ class SharedLinks:
             raise InvalidInput(f"jobs_per_link: a link carries at least one job, not {jobs_per_link}.")
         self._jobs_per_link = jobs_per_link
         self._crossing: dict[int, Crossing] = {}
-        self._on_link: dict[int, int] = {}
+        self._on_link: dict[int, set[int]] = {}
         self._moved: list[tuple[int, float]] = []
 
     def begin(self, job: int, placement: Placement, service_s: float, execution_s: float, time_s: float) -> None:
@@ -74,25 +74,32 @@ class SharedLinks:
             return
         computing_s = min(service_s, execution_s)
         self._crossing[job] = Crossing(clusters, computing_s, execution_s - computing_s, time_s)
-        self._occupy(clusters, 1, time_s)
+        for cluster in clusters:
+            self._on_link.setdefault(cluster, set()).add(job)
+        self._share(clusters, time_s)
 
     def end(self, job: int, time_s: float) -> None:
         """End job number `job`; if it was co-allocated, it is removed from its links."""
         crossing = self._crossing.pop(job, None)
         if crossing is not None:
-            self._occupy(crossing.clusters, -1, time_s)
+            for cluster in crossing.clusters:
+                self._on_link[cluster].remove(job)
+            self._share(crossing.clusters, time_s)
 
     def moved(self) -> Sequence[tuple[int, float]]:
         """Return the jobs whose end has moved since the last call, each with its new end."""
         moved, self._moved = self._moved, []
         return moved
 
-    def _occupy(self, clusters: list[int], jobs: int, time_s: float) -> None:
-        for cluster in clusters:
-            self._on_link[cluster] = self._on_link.get(cluster, 0) + jobs
-        for number, crossing in self._crossing.items():
-            busiest = max(self._on_link[cluster] for cluster in crossing.clusters)
+    def _share(self, changed: list[int], time_s: float) -> None:
+        """Share the links of the `changed` clusters anew. No other job's company changes."""
+        jobs: set[int] = set()
+        for cluster in changed:
+            jobs |= self._on_link[cluster]
+        for job in sorted(jobs):
+            crossing = self._crossing[job]
+            busiest = max([len(self._on_link[cluster]) for cluster in crossing.clusters])
             company = max(1.0, busiest / self._jobs_per_link)
             if company != crossing.company:
                 crossing.share_with(company, time_s)
-                self._moved.append((number, crossing.finish_s))
+                self._moved.append((job, crossing.finish_s))

@@ -66,10 +66,12 @@ class WaitingGroups:
     """The waiting jobs of a placement queue, and the tries of all of them.
 
     `passes` counts the tries of the whole queue. `conditions` numbers all that the policy's answers depend on beside
-    the idle processors: the policy itself, the surroundings and, unless the policy ignores it, the time.
+    the idle processors: the policy itself, the surroundings and, unless the policy ignores it, the time. A group is
+    found by the identity of its own request, which it keeps, and else by that request's size and value.
     """
 
     __slots__ = (
+        "_by_identity",
         "_by_processors",
         "_conditions",
         "_ignores_time",
@@ -87,6 +89,7 @@ class WaitingGroups:
         self.jobs: dict[int, QueuedJob] = {}
         self.passes: int = 0
         self._by_processors: dict[int, dict[JobRequest, RequestGroup]] = {}
+        self._by_identity: dict[int, RequestGroup] = {}
         self._offsets: int = 0
         self._sequence: int = 0
         self._conditions: int = 0
@@ -107,21 +110,25 @@ class WaitingGroups:
 
     def add(self, job: WaitingJob, tries: int) -> QueuedJob:
         """Add a job at the tail that has been tried `tries` times."""
-        request = job.request
-        of_size = self._by_processors.get(request.processors)
-        if of_size is None:
-            of_size = {}
-            self._by_processors[request.processors] = of_size
-        group = of_size.get(request)
+        group = self._by_identity.get(id(job.request))
         if group is None:
-            group = RequestGroup(request)
-            of_size[request] = group
+            group = self._group_of(job.request)
         queued = QueuedJob(job, self._sequence, tries - self.passes, group)
         self._sequence += 1
         self._offsets += queued.tries_offset
         self.jobs[job.id] = queued
         group.jobs.append(queued)
         return queued
+
+    def _group_of(self, request: JobRequest) -> RequestGroup:
+        """Return the group of all requests that equal `request`; most jobs share the very object, and need no look."""
+        of_size = self._by_processors.setdefault(request.processors, {})
+        group = of_size.get(request)
+        if group is None:
+            group = RequestGroup(request)
+            of_size[request] = group
+            self._by_identity[id(request)] = group
+        return group
 
     def remove(self, job_id: int) -> None:
         """Remove a job, if it waits."""
@@ -133,6 +140,7 @@ class WaitingGroups:
         del group.jobs[group.place_after(queued.sequence) - 1]
         if not group.jobs:
             del self._by_processors[group.processors][group.request]
+            del self._by_identity[id(group.request)]
 
     def try_one(self, queued: QueuedJob, state: SystemState, policy: PlacementPolicy) -> Placement | None:
         """Return the placement of a waiting job in `state`, or None."""

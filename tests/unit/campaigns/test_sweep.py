@@ -70,6 +70,12 @@ def test_the_policies_of_a_sweep_take_turns_with_each_seed():
     assert [(run.campaign.policy, run.seed) for run in runs] == [("wf", 1), ("cm", 1), ("wf", 2), ("cm", 2)]
 
 
+def test_the_repeats_of_a_run_have_folders_of_their_own():
+    runs = sweep_of(CAMPAIGN, ["wf", "cm"], [4], repeats=3).runs
+    assert [run.folder for run in runs[:4]] == ["wf-4", "wf-4-repeat-2", "wf-4-repeat-3", "cm-4"]
+    assert {run.seed for run in runs} == {4}
+
+
 def test_an_interrupted_sweep_runs_what_is_left_and_keeps_what_was_interrupted(testbed, broker, tmp_path):
     path = tmp_path / "sweep"
     sweep = begin_sweep(path, sweep_of(CAMPAIGN, ["wf", "cm"], [1], dilation=0.01))

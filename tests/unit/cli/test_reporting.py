@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from shutil import rmtree
+from shutil import copytree, rmtree
 
 import pytest
 
+from emulator.model.project import PROJECT_ROOT
 from tests.unit.reports.simulated_runs import simulated_run
+
+CAMPAIGN_RECORDS = PROJECT_ROOT / "docs" / "results" / "campaigns"
 
 
 @pytest.fixture
@@ -43,6 +46,14 @@ def test_runs_in_folders_of_one_name_stand_in_columns_of_their_own(call, runs):
     assert len(json.loads(printed)) == 2
 
 
+def test_a_folder_of_runs_stands_for_all_of_them(call, tmp_path):
+    for policy in ("wf", "cm"):
+        simulated_run(tmp_path / "sweep" / policy, policy=policy, jobs=5)
+    assert call("report", "sweep")[1] == call("report", "sweep/cm", "sweep/wf")[1]
+    assert call("claims", "sweep")[1] == call("claims", "sweep/cm", "sweep/wf")[1]
+    assert call("report", "sweep", "--html")[2] == "Report: sweep/report.html\n"
+
+
 def test_bad_pages_are_refused_in_a_sentence(call, runs):
     sentence = "testbed: --html: give the runs to report on, and at most one FILE.html to write.\n"
     assert call("report", "page.html", "--html") == (1, "", sentence)
@@ -72,6 +83,43 @@ def test_runs_of_two_seeds_are_not_compared(call, tmp_path):
     one, two = (str(simulated_run(tmp_path / f"run-{seed}", jobs=5, seed=seed)) for seed in (1, 2))
     code, _, said = call("compare", one, two)
     assert (code, said) == (1, f"testbed: {two}: has seed 2, and {one} has 1: compare runs of one seed.\n")
+
+
+def test_the_live_runs_in_a_folder_are_simulated_and_compared_over_seeds(call, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    for name in ("w1-fcm-6-jobs", "w1-wf-20-jobs"):
+        copytree(CAMPAIGN_RECORDS / name, tmp_path / "live" / name)
+    code, shown, _ = call("simulate", "--like", "live", "--out", "again", "--require", "void")
+    assert code == 0
+    assert "Simulations of live runs" in shown
+    assert sorted(folder.name for folder in (tmp_path / "again").iterdir()) == ["w1-fcm-6-jobs", "w1-wf-20-jobs"]
+    code, shown, _ = call("compare", "live", "again")
+    assert code == 0
+    assert "Errors over seeds" in shown
+    found = json.loads(call("compare", "live", "again", "--json")[1])
+    assert [(campaign["campaign"], campaign["seeds"]) for campaign in found["campaigns"]] == [
+        ("w1 fcm", 1),
+        ("w1 wf", 1),
+    ]
+    single = json.loads(call("compare", "live/w1-fcm-6-jobs", "again/w1-fcm-6-jobs", "--json")[1])
+    assert found["campaigns"][0]["runs"][0]["quantities"] == single[0]["quantities"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("compare", "live", "a", "b"), "live is a folder of runs: name one folder with their simulations, not 2."),
+        (("compare", "live", "a", "--jobs"), "--jobs: goes with single runs, and live is a folder of runs"),
+        (("compare", "live", "a"), "a: has no simulation 'run' of that run in live"),
+        (("simulate", "--like", "live"), "live is a folder of runs: name a folder for their simulations with --out"),
+        (("simulate", "--like", "live", "--out", "live"), "live: is not empty, and no run is written over another"),
+    ],
+)
+def test_folders_of_runs_that_cannot_be_compared_or_simulated_are_refused(call, tmp_path, arguments, sentence):
+    simulated_run(tmp_path / "live" / "run", jobs=5)
+    code, shown, said = call(*arguments)
+    assert (code, shown) == (1, "")
+    assert said.startswith(f"testbed: {sentence}")
 
 
 def test_claims_are_decided_by_runs(call, runs):

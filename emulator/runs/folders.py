@@ -1,0 +1,53 @@
+"""Folders of runs, such as the folder of a sweep: one directory for each run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from emulator.fidelity.judgement import Judgement
+from emulator.model.errors import InvalidInput
+from emulator.model.records import MANIFEST_FILE, RunKind, RunProgress
+from emulator.runs.run_directory import attempts, read_manifest
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRuns:
+    """The live campaigns in a folder that can be compared with simulations, and why each other run cannot."""
+
+    runs: tuple[Path, ...]
+    left_out: tuple[str, ...]
+
+
+def is_folder_of_runs(path: Path) -> bool:
+    """Return whether `path` holds directories of runs, and is no run's directory itself."""
+    return not (path / MANIFEST_FILE).exists() and any(path.glob(f"*/{MANIFEST_FILE}"))
+
+
+def runs_in(path: Path) -> list[Path]:
+    """Return the directories of the runs in the folder `path` by name; only `path` if it is no folder of runs."""
+    return sorted(file.parent for file in path.glob(f"*/{MANIFEST_FILE}")) if is_folder_of_runs(path) else [path]
+
+
+def live_runs_in(folder: Path) -> LiveRuns:
+    """Return the live campaigns in `folder` that are whole and not void.
+
+    Raises:
+        InvalidInput: if there is none, or a run's manifest holds what it should not.
+    """
+    reasons = {run: _why_left_out(run) for run in runs_in(folder)}
+    left_out = tuple(f"{run.name} ({reason})" for run, reason in reasons.items() if reason)
+    runs = tuple(run for run, reason in reasons.items() if not reason)
+    if not runs:
+        raise InvalidInput(f"{folder}: has no live campaign that is whole and not void: {', '.join(left_out)}.")
+    return LiveRuns(runs, left_out)
+
+
+def _why_left_out(run: Path) -> str:
+    """Return why a run is no live campaign whose figures count; empty if it is one."""
+    manifest = read_manifest(run)
+    if manifest.kind is not RunKind.CAMPAIGN:
+        return f"a {manifest.kind.value}"
+    if manifest.progress is not RunProgress.COMPLETE or len(attempts(run)) > 1:
+        return "cut short"
+    return "void" if manifest.verdict == Judgement.VOID else ""
