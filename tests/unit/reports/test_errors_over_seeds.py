@@ -69,7 +69,7 @@ def test_the_error_is_that_of_the_means_over_seeds_with_its_interval(live):
     assert error.largest == pytest.approx(0.3)
     row = next(row for row in errors_table(found.campaigns) if row["quantity"] == "execution mean")
     assert row["largest of a seed"] == "+30.00%"
-    assert [row["execution"] for row in compared_runs_table(found.campaigns)] == ["+10.00%", "+30.00%"]
+    assert [row["execution mean"] for row in compared_runs_table(found.campaigns)] == ["+10.00%", "+30.00%"]
     (shown,) = folders_object(found)["campaigns"]
     (value,) = [one for one in shown["quantities"] if (one["quantity"], one["statistic"]) == ("execution", "mean")]
     assert value["error"] == pytest.approx(error.ratio.value - 1)
