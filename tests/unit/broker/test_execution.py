@@ -216,7 +216,7 @@ def test_the_limit_of_the_start_does_not_end_a_job_whose_processes_have_begun():
 
 
 def test_the_limit_of_the_start_counts_from_the_planned_start():
-    job = ReportedExecution(Waiting(reachable=False), transfer_s=300.0, host_start_limit_s=0.1)
     began_host_s = time.monotonic()
+    job = ReportedExecution(Waiting(reachable=False), transfer_s=300.0, host_start_limit_s=0.1)
     assert job.events()[-1].state is JobState.FAILED
     assert time.monotonic() - began_host_s > 0.35
