@@ -112,6 +112,13 @@ class Followed:
         with self.file.open(mode) as file:
             file.write(f"{line}\n")
 
+    def is_begun_anew(self) -> bool:
+        """Whether the file is empty; while it is moved aside there is none."""
+        try:
+            return self.file.stat().st_size == 0
+        except FileNotFoundError:
+            return False
+
     def until(self, condition) -> None:
         deadline = time.monotonic() + WITHIN_HOST_S
         while not condition():
@@ -154,7 +161,7 @@ def test_a_file_that_is_moved_aside_again_and_again_replaced_or_cut_short_is_fol
         followed.write(f"before {number}")
         followed.expect(f"before {number}")
         followed.write("x" * 50)
-        followed.until(lambda: followed.file.exists() and followed.file.stat().st_size == 0)
+        followed.until(followed.is_begun_anew)
         followed.write(f"after {number}")
         followed.expect(f"after {number}")
         followed.until(lambda: "x" * 50 in followed.file.with_name("events.older").read_text())
