@@ -183,7 +183,7 @@ def _simulate_folder(
 
     if out is None or jobs_out is not None:
         raise InvalidInput(
-            f"{folder} is a folder of runs: name a folder for their simulations with --out, and only it."
+            f"{folder} is a folder of runs: name a folder for their simulations with --out (and no --jobs-out)."
         )
     found = live_runs_in(folder)
     check_free(out)
