@@ -70,8 +70,8 @@ def compare_runs(
     Example: testbed compare runs/w1-live runs/w1-simulated --live runs/w1-live-2 --live runs/w1-live-3
     """
     if is_folder_of_runs(live):
-        _compare_folders(live, simulated, only_of_runs={"--live": repeats, "--figures": figures, "--jobs": jobs},
-                         as_json=as_json)  # fmt: skip
+        of_single_runs = {"--live": repeats, "--figures": figures, "--jobs": jobs}
+        _compare_folders(live, simulated, of_single_runs, as_json=as_json)
         return
     first = read_run(live)
     again = [read_run(path) for path in repeats or ()]
@@ -90,12 +90,16 @@ def compare_runs(
 
 
 def _compare_folders(
-    live: Path, simulated: Sequence[Path], *, only_of_runs: Mapping[str, object], as_json: bool
+    live: Path, simulated: Sequence[Path], of_single_runs: Mapping[str, object], *, as_json: bool
 ) -> None:
-    """Show the errors of the simulations in one folder, over the seeds of the live runs in another."""
+    """Show the errors of the simulations in one folder, over the seeds of the live runs in another.
+
+    Raises:
+        InvalidInput: if more than one folder is named, or an option that goes with single runs.
+    """
     if len(simulated) != 1:
         raise InvalidInput(f"{live} is a folder of runs: name one folder with their simulations, not {len(simulated)}.")
-    for option, value in only_of_runs.items():
+    for option, value in of_single_runs.items():
         if value:
             raise InvalidInput(f"{option}: goes with single runs, and {live} is a folder of runs; leave it out.")
     found = compare_folders(live, simulated[0])

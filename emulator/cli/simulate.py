@@ -191,10 +191,12 @@ def _simulate_folder(
     from emulator.campaigns.simulated import simulate_prepared
     from emulator.cli.simulation_tables import show_simulations
 
-    simulated = {}
-    for run in found.runs:
-        subject, options = prepare(run)
-        simulated[run.name] = subject, simulate_prepared(subject, options, None, out / run.name)
+    # All are read before the first is simulated, so that a bad one leaves nothing half done.
+    prepared = {run.name: prepare(run) for run in found.runs}
+    simulated = {
+        name: (subject, simulate_prepared(subject, options, None, out / name))
+        for name, (subject, options) in prepared.items()
+    }
     verdicts = show_simulations(simulated, as_json=as_json)
     if found.left_out:
         say(f"Left out: {', '.join(found.left_out)}.", to_error=True)

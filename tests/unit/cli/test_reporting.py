@@ -105,6 +105,16 @@ def test_the_live_runs_in_a_folder_are_simulated_and_compared_over_seeds(call, t
     assert found["campaigns"][0]["runs"][0]["quantities"] == single[0]["quantities"]
 
 
+def test_a_bad_run_in_a_folder_is_named_before_any_is_simulated(call, tmp_path):
+    for name in ("good", "later"):
+        copytree(CAMPAIGN_RECORDS / "w1-fcm-6-jobs", tmp_path / "live" / name)
+    (tmp_path / "live" / "later" / "schedule.jsonl").write_text("")
+    code, _, said = call("simulate", "--like", "live", "--out", "again")
+    assert (code, said.count("\n")) == (1, 1)
+    assert "live/later/schedule.jsonl: holds 0 jobs, but the run had 6" in said
+    assert not (tmp_path / "again").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
