@@ -18,7 +18,7 @@ from typing import Annotated, Final
 
 from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt
 
-from emulator.model.documents import DocumentModel
+from emulator.model.documents import DocumentModel, validate
 from emulator.model.errors import InvalidInput, UnknownName
 from emulator.model.request import JobRequest, RequestKind
 from emulator.model.units import BYTES_PER_MEGABYTE
@@ -85,7 +85,8 @@ def published_jobs(
     _check_positive("components", components)
     if estimate_factor is not None:
         _check_positive("estimate factor", estimate_factor)
-    gaps_s = Exponential(mean_s=mean_s * interarrival_factor).draw_s(jobs, stream(seed, "interarrival"))
+    gaps = validate({"mean_s": mean_s * interarrival_factor}, Exponential, source="interarrival factor")
+    gaps_s = gaps.draw_s(jobs, stream(seed, "interarrival"))
     programs = uniform_choices(tuple(PROGRAMS), jobs, stream(seed, "program"))
     sizes = uniform_choices(SIZES, jobs, stream(seed, "tasks"))
     drawn: list[SharedNodeJob] = []

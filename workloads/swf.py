@@ -129,11 +129,11 @@ def _record(cells: list[str], place: str) -> SwfRecord:
     if len(cells) == len(_FIELDS):
         try:
             values = [kind(cell) for kind, cell in zip(_KINDS, cells, strict=True)]
-        except ValueError:
+            # The sum is finite only if all values are. Checking it is faster than checking each value.
+            if math.isfinite(sum(values)):
+                return SwfRecord._make(values)
+        except (ValueError, OverflowError):
             raise _unreadable(cells, place) from None
-        # The sum is finite only if all values are. Checking it is faster than checking each value.
-        if math.isfinite(sum(values)):
-            return SwfRecord._make(values)
     raise _unreadable(cells, place)
 
 
@@ -145,6 +145,8 @@ def _unreadable(cells: list[str], place: str) -> InvalidInput:
     for name, cell, kind in zip(_FIELDS, cells, _KINDS, strict=True):
         try:
             finite = math.isfinite(kind(cell))
+        except OverflowError:
+            finite = False
         except ValueError:
             expected = "a whole number" if kind is int else "a number"
             return InvalidInput(f"{place}: {name}: must be {expected}, not {cell!r}.")

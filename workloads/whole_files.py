@@ -4,26 +4,48 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
+from typing import Final, TextIO
 
 from emulator.model.errors import InvalidInput
+
+DEVICES: Final = Path("/dev")
+
+MOST_CHARACTERS: Final = 50
+"""The number of characters of a file's name that its first name has; a name of 255 bytes leaves no room for more."""
 
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[TextIO]:
     """Open a text file that becomes `path` when the block ends without an error, and is removed otherwise.
 
+    A symbolic link stays, and its target is replaced. A device or a pipe, such as /dev/stdout, is written as it is.
+
     Raises:
         InvalidInput: if the file cannot be written there.
     """
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
+    unfinished: Path | None = None
     try:
+        target = path.resolve()
+        if target.is_dir():
+            raise InvalidInput(f"{path}: is a directory; name a file in it.")
+        if _is_stream(path):
+            with path.open("w", encoding="utf-8", newline="\n") as text:
+                yield text
+            return
+        unfinished = target.with_name(f".{target.name[:MOST_CHARACTERS]}.{os.getpid()}.unfinished")
         with unfinished.open("w", encoding="utf-8", newline="\n") as text:
             yield text
-        unfinished.replace(path)
+        unfinished.replace(target)
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be written ({error.strerror or error}).") from error
     finally:
-        unfinished.unlink(missing_ok=True)
+        if unfinished is not None:
+            with suppress(OSError):
+                unfinished.unlink()
+
+
+def _is_stream(path: Path) -> bool:
+    """Return whether a device or a pipe is there; one that is a file's, such as /dev/stdout, counts as one, too."""
+    return (path.is_absolute() and DEVICES in path.parents) or (path.exists() and not path.is_file())

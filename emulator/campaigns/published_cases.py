@@ -9,9 +9,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from emulator.campaigns.simulated import simulate_workload
-from emulator.campaigns.simulated_workload import SimulationOptions
+from emulator.campaigns.simulated_workload import SimulationOptions, with_own_processors
+from emulator.model.catalogue import topology_named
+from emulator.model.counts import number_of
 from emulator.model.errors import InvalidInput
+from emulator.runs.run_directory import read_manifest
 from emulator.simulator.sweep import Outcome, ReportSweep, Sweep
+from workloads.campaign import campaign_named
 
 PLACED: Final = tuple((campaign, policy) for campaign in ("W1", "W2") for policy in ("wf", "cm", "fcm"))
 """Campaigns and policies of "Communication-Aware Job Placement Policies", section 5.2."""
@@ -91,5 +95,23 @@ def published_cases(
 def simulate_cases(
     cases: Sequence[PublishedCase], client: Any, report_progress: ReportSweep = lambda progress: None
 ) -> None:
-    """Simulate `cases` on the workers of a dask client, all but those whose run directories are there already."""
-    Sweep(client, None, report_progress).outcomes([case for case in cases if not case.path.exists()])
+    """Simulate `cases` on the workers of a dask client, all but those whose run directories are there already.
+
+    Raises:
+        InvalidInput: if one that is there had other jobs, or another topology.
+    """
+    kept = [case for case in cases if case.path.exists()]
+    for case in kept:
+        _check_same(case)
+    Sweep(client, None, report_progress).outcomes([case for case in cases if case not in kept])
+
+
+def _check_same(case: PublishedCase) -> None:
+    manifest, campaign = read_manifest(case.path), campaign_named(case.campaign)
+    jobs = case.jobs or campaign.jobs
+    if manifest.jobs != jobs:
+        raise InvalidInput(
+            f"{case.path}: was simulated with {number_of(manifest.jobs, 'job')}, not {jobs} (choose another --out)."
+        )
+    if manifest.topology != with_own_processors(topology_named(case.topology or campaign.topology)):
+        raise InvalidInput(f"{case.path}: was simulated on another topology (choose another --out).")

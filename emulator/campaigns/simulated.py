@@ -80,6 +80,7 @@ def simulate_prepared(
             failed_claims=subject.failed_claims,
             transfers=subject.transfers,
             release_s=subject.release_s,
+            time_scale=float(subject.record.get("time_scale", 1.0)),
         )
     if out is not None:
         _write(out, subject, options, seed, result)

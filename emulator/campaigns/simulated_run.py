@@ -121,7 +121,7 @@ def write_simulated_run(path: Path, run: SimulatedRun) -> None:
     sources = run.workload.get("sources") or None
     policy = placement_policy(run.used_policy, sources)
     manifest = Manifest(
-        kind=RunKind.SIMULATION, name=run.name, progress=RunProgress.COMPLETE, verdict=verdict.judgement,
+        kind=RunKind.SIMULATION, name=run.name, progress=RunProgress.RUNNING, verdict=verdict.judgement,
         verdict_reasons=verdict.reasons, topology=run.topology, workload=dict(run.workload), jobs=len(run.jobs),
         policy=run.used_policy, queue=run.queue, seed=run.seed, dilation=1.0, paced_middleware=True,
         time_scale=float(run.workload.get("time_scale", 1.0)),
@@ -136,6 +136,7 @@ def write_simulated_run(path: Path, run: SimulatedRun) -> None:
             directory.append(_job_row(job, ends[job.id], run, policy))
         for row in _all_rows(run):
             directory.append(row)
+        directory.update_manifest({"progress": RunProgress.COMPLETE})
 
 
 def _all_rows(run: SimulatedRun) -> Iterator[Row]:

@@ -20,9 +20,9 @@ from typing import Final
 from emulator.campaigns.simulated import check_warm_up, estimated, simulate_prepared
 from emulator.campaigns.simulated_run import judged
 from emulator.campaigns.simulated_workload import SimulatedWorkload, SimulationOptions
-from emulator.campaigns.workload_sources import factors_named, prepared
+from emulator.campaigns.workload_sources import DEFAULT_TOPOLOGY, factors_named, prepared
 from emulator.fidelity.intervals import Estimate, mean
-from emulator.model.catalogue import topology_named
+from emulator.model.catalogue import GENERATED_FROM, topology_named
 from emulator.model.errors import InvalidInput, UnknownName
 from emulator.model.project import CAMPAIGNS, DOCUMENT_SUFFIXES, locate
 from emulator.model.stream import StreamJob
@@ -107,7 +107,9 @@ class SweepRequest:
             for queue in self.queues:
                 subject, options = self._case(policy, queue, self.loads[0], 0, "").prepared()
                 check_warm_up(subject.jobs, options)
-                checked = admission(subject.topology, subject.queue, subject.policy, subject.quota)
+                checked = admission(
+                    subject.topology, subject.queue, subject.policy, subject.quota, subject.surroundings
+                )
                 for job in islice(estimated(subject.jobs, options, 0), CHECKED_JOBS):
                     checked.check(job)
                 found[policy, queue] = subject.policy or default_policy(subject.queue), subject.queue
@@ -319,9 +321,11 @@ def _fingerprint(request: SweepRequest) -> str:
     for file in files:
         if file.is_file():
             digest.update(file.name.encode() + b"\0" + file.read_bytes())
-    if topology is not None:
-        # The topology is read here, because it may name a profile in another file.
-        digest.update(topology_named(topology).model_dump_json().encode())
+    if topology is None:
+        is_generated = request.clusters is not None or request.workload.lower() in study_workloads()
+        topology = GENERATED_FROM if is_generated else DEFAULT_TOPOLOGY
+    # The topology is read here, because it may name a profile in another file.
+    digest.update(topology_named(topology).model_dump_json().encode())
     return digest.hexdigest()[:16]
 
 

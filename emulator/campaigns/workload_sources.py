@@ -32,7 +32,7 @@ from emulator.policies.registry import default_policy
 from emulator.runs.input_files import stated_surroundings
 from emulator.simulator.runtime import FactorTable
 from emulator.simulator.runtime_tables import read_factors
-from emulator.simulator.simulation import admission
+from emulator.simulator.simulation import SINGLE_CLUSTER, admission
 from emulator.simulator.study_streams import StudyWorkload, study_workload, study_workloads
 from emulator.simulator.transfers import Transfers
 from workloads.campaign import campaign_named
@@ -188,6 +188,9 @@ def _from_campaign(source: str, options: SimulationOptions) -> SimulatedWorkload
     found = timed_jobs(campaign, topology, options.seed, options.runtime)
     overhead = NO_OVERHEAD if options.middleware is False else topology.middleware or NO_OVERHEAD
     overhead = overhead.divided(campaign.time_scale)
+    files = found.files
+    if campaign.queue == SINGLE_CLUSTER:
+        files = {name: file._replace(sites=(0,)) for name, file in files.items()}
     return SimulatedWorkload(
         campaign.name,
         found.jobs,
@@ -198,10 +201,10 @@ def _from_campaign(source: str, options: SimulationOptions) -> SimulatedWorkload
         scanning=campaign.scanning,
         middleware=overhead,
         runtime=found.runtime,
-        surroundings=stated_surroundings(topology, found.files) if found.files else None,
+        surroundings=stated_surroundings(topology, files) if files else None,
         background=controlled_background(campaign, topology, options.seed),
-        claiming=campaign.claiming.divided(campaign.time_scale) if found.files else None,
-        transfers=Transfers.over(topology) if found.files else None,
+        claiming=campaign.claiming.divided(campaign.time_scale) if files else None,
+        transfers=Transfers.over(topology) if files else None,
         record=campaign.model_dump(mode="json"),
         provenance=found.provenance,
     )

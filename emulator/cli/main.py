@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import sys
 from types import FrameType
@@ -16,6 +17,12 @@ from emulator.model.errors import TestbedError, VerdictTooLow
 
 _OF_DOCKER: Final = ("docker", "requests")
 """The packages whose exceptions say that Docker failed; only a verb that needs them imports them."""
+
+_OF_FILES: Final = frozenset(
+    {errno.EACCES, errno.EDQUOT, errno.EISDIR, errno.ELOOP, errno.EMFILE, errno.ENAMETOOLONG, errno.ENOSPC}
+    | {errno.ENOTDIR, errno.EPERM, errno.EROFS}
+)
+"""Errors of the system that say what is wrong with a file or a disk, and not with the testbed."""
 
 app = command_line(
     name="testbed",
@@ -87,10 +94,20 @@ def main() -> None:
             _exit_interrupted(interrupts)
         raise
     except Exception as error:
-        if not _is_docker_failure(error):
+        sentence = _in_words(error)
+        if sentence is None:
             raise
-        say(f"testbed: Docker failed in mid-work: {error} (look at `testbed status`).", to_error=True)
+        say(f"testbed: {sentence}", to_error=True)
         sys.exit(EXIT_FAILED)
+
+
+def _in_words(error: Exception) -> str | None:
+    """Return what an error says to a user; None if it is a fault of the testbed itself."""
+    if _is_docker_failure(error):
+        return f"Docker failed in mid-work: {error} (look at `testbed status`)."
+    if isinstance(error, OSError) and error.errno in _OF_FILES:
+        return f"{error.filename or 'a file'}: cannot be read or written ({error.strerror})."
+    return None
 
 
 def _exit_interrupted(interrupts: _Interrupts) -> NoReturn:

@@ -31,6 +31,12 @@ Sizes = Annotated[tuple[Size, ...], Field(min_length=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
+def processor_band(band: tuple[float, float], processors: int) -> ProcessorBand:
+    """Return a band that is stated in shares, in whole processors of a system, or of a cluster, of that many."""
+    low, high = band
+    return ProcessorBand(math.ceil(low * processors - ROUNDING), math.floor(high * processors + ROUNDING))
+
+
 def parse_band(text: str) -> tuple[float, float]:
     """Return the band that `text` states in percent, such as ``30-40``.
 
@@ -161,8 +167,7 @@ class Background(DocumentModel):
 
     def of(self, processors: int) -> ProcessorBand:
         """Return the band in processors of a system, or of a cluster, of that many."""
-        low, high = self.band
-        return ProcessorBand(math.ceil(low * processors - ROUNDING), math.floor(high * processors + ROUNDING))
+        return processor_band(self.band, processors)
 
     def divided(self, time_scale: float) -> Background:
         """Return the same with its times divided by `time_scale`; a log is divided where it is read."""
@@ -171,11 +176,22 @@ class Background(DocumentModel):
         changes = {"local_jobs": local, "dummy": dummy, "void_after_s": self.void_after_s / time_scale}
         return self.model_copy(update=changes)
 
+    def _check_on_each(self, topology: Topology, smallest: int) -> None:
+        """Check that dummy jobs of `smallest` processors can hold the band in each cluster."""
+        for cluster in topology.clusters:
+            band = self.of(cluster.processors)
+            if band.least > 0 and smallest > band.most:
+                low, high = self.band
+                raise InvalidInput(
+                    f"background.scope: a band of {low:.0%} to {high:.0%} cannot be held in the {cluster.processors} "
+                    f"processors of cluster {cluster.name} by dummy jobs of {smallest} or more (take scope: system)."
+                )
+
     def check_on(self, topology: Topology) -> None:
         """Check that this load is possible on `topology`.
 
         Raises:
-            InvalidInput: if no local job of some size, or no dummy job, fits.
+            InvalidInput: if a local job of some size fits in no cluster, or no dummy job in the band.
         """
         sizes = [cluster.processors for cluster in topology.clusters]
         if isinstance(self.local_jobs, LocalStream) and max(self.local_jobs.sizes) > max(sizes):
@@ -185,6 +201,8 @@ class Background(DocumentModel):
             )
         band = self.of(sum(sizes))
         smallest = whole(min(self.dummy.sizes), topology.processors_taken_together)
+        if self.scope is Scope.CLUSTER:
+            self._check_on_each(topology, smallest)
         if smallest > band.most - band.least + 1:
             raise InvalidInput(
                 f"background.dummy.sizes: dummy jobs of {smallest} processors or more cannot hold a band of "

@@ -134,6 +134,9 @@ def _content(text: str, source: str) -> object:
         return yaml.load(text, Loader=_UniqueKeyLoader)
     except yaml.YAMLError as error:
         raise InvalidInput(f"{source}: not valid YAML: {_first_line(error)}.") from error
+    except (TypeError, ValueError, RecursionError) as error:
+        # A date that does not exist, a list as a key, or brackets without end: PyYAML lets Python's errors pass.
+        raise InvalidInput(f"{source}: not valid YAML: {error}.") from error
 
 
 def _not_keys(content: object, model: type[BaseModel]) -> str:

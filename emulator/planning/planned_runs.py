@@ -172,6 +172,7 @@ def _simulated(campaign: Campaign, arrivals: Sequence[Arrival], seed: int, topol
         middleware=topology.middleware and topology.middleware.divided(campaign.time_scale),
         surroundings=stated_surroundings(topology, campaign_files(campaign, topology, seed)),
         claiming=campaign.claiming.divided(campaign.time_scale) if campaign.input_files else None,
+        time_scale=campaign.time_scale,
     )
     return sorted(result.finished, key=lambda life: life.id)
 

@@ -82,6 +82,8 @@ class CustomPolicy:
         sites = placement.file_sites
         if sites and (len(sites) != len(placement.components) or not 0 <= min(sites) <= max(sites) < len(state.idle)):
             raise PolicyFailed(f"{self._name}: file_sites {list(sites)} must name one cluster for each component.")
+        if placement.transfer_s > 0 and not sites:
+            raise PolicyFailed(f"{self._name}: a placement with transfer_s needs file_sites, from which to transfer.")
 
 
 class CustomDiscipline:

@@ -35,11 +35,14 @@ Parts = Mapping[str, float]
 
 
 def write_attribution(directory: Path, rows: Sequence[AttributionRow]) -> list[Path]:
-    """Write the figure into `directory`, if there is anything to draw, and return its path."""
+    """Write the figure into `directory`, and return its path; nothing if there is none, or it cannot be written."""
     if not rows:
         return []
     path = directory / ATTRIBUTION_FIGURE
-    path.write_bytes(attribution_figure(rows))
+    try:
+        path.write_bytes(attribution_figure(rows))
+    except OSError:
+        return []
     return [path]
 
 

@@ -55,12 +55,15 @@ def _read(claims: Path) -> StudyFolder:
     found = claims.with_name(f"{name}.csv")
     try:
         rows = [_numbers(row) for row in _rows(found)]
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, csv.Error) as error:
         raise InvalidInput(f"{found}: is no table of a study ({error}).") from error
     for column in _TEXT_COLUMNS:
         if rows and column not in rows[0]:
             raise InvalidInput(f"{found}: is no table of a study (it has no column {column!r}).")
-    return StudyFolder(name, rows, _rows(claims))
+    try:
+        return StudyFolder(name, rows, _rows(claims))
+    except (OSError, ValueError, csv.Error) as error:
+        raise InvalidInput(f"{claims}: is no table of claims ({error}).") from error
 
 
 def _rows(path: Path) -> list[dict[str, str]]:

@@ -99,8 +99,8 @@ def _finished_jobs(folder: Path, manifest: Manifest) -> Iterator[EndedJob]:
     """Return the jobs that finished by the events in `folder`, and count; a torn last line is left out."""
     verdicts = {row.job: verdict_in(row) for row in counted_jobs(folder)}
     path = folder / DECISIONS_FILE
-    text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    for number, line in enumerate(text.split("\n")[:-1], start=1):
+    content = path.read_bytes() if path.is_file() else b""
+    for number, line in enumerate(content.split(b"\n")[:-1], start=1):
         try:
             event = EventView.model_validate_json(line)
         except ValidationError as error:

@@ -69,7 +69,10 @@ from emulator.simulator.transfers import Transfers
 INDEXED_FROM: Final = 32
 """The number of clusters from which on the idle processors have an index."""
 LONGEST_STANDSTILL_S: Final = 30 * 86_400.0
-"""If under a background load no job runs and none arrives for this time, those that wait will never start."""
+"""If under a background load no job runs and none arrives for this time, those that wait will never start.
+
+A time scale divides it, as it divides how long dummy jobs and pauses are.
+"""
 CLAIMS_COME_LAST: Final = 1 << 60
 """Added to the number of a placement, so that its claim comes after the departures of the same timestamp."""
 NOTHING_HAPPENS: Final = "nothing runs and nothing more will happen: the discipline or the policy never starts it"
@@ -82,7 +85,8 @@ Log = Callable[[float, SchedulingEvent, Sequence[Start | Reject], tuple[int, ...
 class Engine:
     """A simulated multicluster of clusters with `processors` each, of which other users hold `occupied` throughout.
 
-    A component of a job takes `together` processors at a time.
+    A component of a job takes `together` processors at a time. Where only other users' jobs run for `patience_s`, what
+    waits will never start.
     """
 
     def __init__(
@@ -105,6 +109,7 @@ class Engine:
         transfers: Transfers | None = None,
         releases_s: Sequence[float] = (),
         together: int = 1,
+        patience_s: float = LONGEST_STANDSTILL_S,
         on_finished: Callable[[FinishedJob], None] | None = None,
         on_given_up: Callable[[GivenUpJob], None] | None = None,
         log: Log | None = None,
@@ -128,6 +133,7 @@ class Engine:
         self._transfers = transfers
         self._releases_s: list[float] = list(releases_s)
         self._together: int = together
+        self._patience_s: float = patience_s
         # Other users' jobs and promises change the idle processors without telling the index.
         indexed = len(free) >= INDEXED_FROM and background is None and claims is None
         self._room: IdleRoom | None = IdleRoom(free) if indexed else None
@@ -236,7 +242,7 @@ class Engine:
 
     def _check_progress(self, time_s: float, no_more_arrive: bool) -> None:
         """Raise an error if only other users' jobs have run for too long: what waits will never start."""
-        if no_more_arrive and not self._running and time_s > self._changed_s + LONGEST_STANDSTILL_S:
+        if no_more_arrive and not self._running and time_s > self._changed_s + self._patience_s:
             self._check_nobody_waits(
                 "only jobs of the background load have run for long: it does not fit beside this load (a lower --band, "
                 "or a smaller job, does)"
@@ -438,7 +444,7 @@ class Engine:
             self._place_again(claims, job, placement, time_s)
         elif following is None:
             self._give_up_claiming(claims, job, placement, time_s)
-        elif following.claim_s > job.placed_s + LONGEST_STANDSTILL_S:
+        elif following.claim_s > job.placed_s + self._patience_s:
             raise ImpossibleRequest(f"Job {job.id} never claims its processors: other users' jobs always hold some.")
         else:
             heappush(self._running, (following.claim_s, job.sequence + CLAIMS_COME_LAST, job))

@@ -42,7 +42,8 @@ def read_factors(path: Path, grid: int | None = None) -> FactorTable:
             rows = list(csv.DictReader(text))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InvalidInput(f"{path}: cannot be read as a table ({getattr(error, 'strerror', '') or error}).") from error
-    header = list(rows[0]) if rows else []
+    # What a line has beyond the header stands under None.
+    header = [name for name in rows[0] if name is not None] if rows else []
     if set(_MEASURED) <= set(header):
         return FactorTable(_measured(path, rows, grid))
     if set(_PUBLISHED) <= set(header):
@@ -121,6 +122,8 @@ def _key(path: Path, line: int, row: Mapping[str, str], spread: str) -> Key:
     for field, number in zip(("processors", spread), numbers, strict=True):
         if number != int(number):
             raise InvalidInput(f"{path}, line {line}: {field}: must be a whole number, not {row[field]!r}.")
+    if not row["application"]:
+        raise InvalidInput(f"{path}, line {line}: application: is missing.")
     return row["application"].lower(), int(numbers[0]), int(numbers[1])
 
 

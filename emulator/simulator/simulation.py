@@ -29,7 +29,7 @@ from emulator.policies.registry import default_policy, placement_policy
 from emulator.policies.state import NOTHING_ELSE, Surroundings
 from emulator.simulator.background import BackgroundChange, OtherUsers
 from emulator.simulator.claiming import Claims
-from emulator.simulator.engine import Engine, Log
+from emulator.simulator.engine import LONGEST_STANDSTILL_S, Engine, Log
 from emulator.simulator.estimates import Statistics, evaluate
 from emulator.simulator.possible_jobs import Admission
 from emulator.simulator.runtime import Contention, OneFactor, Preparation, RuntimeModel, RuntimeOfJobs
@@ -105,6 +105,7 @@ def simulate(
     release_s: float | Sequence[float] = 0.0,
     quota: float | None = None,
     surroundings: Surroundings | None = None,
+    time_scale: float = 1.0,
     log: Log | None = None,
 ) -> SimulationResult:
     """Simulate `jobs`, in order of arrival, until all have finished.
@@ -134,6 +135,8 @@ def simulate(
             not at all by default.
         quota: share of each cluster that jobs may occupy, above 0 and at most 1; the whole cluster by default.
         surroundings: files, bandwidths and history for policies that need them.
+        time_scale: by which all lengths were divided; it also divides for how long a simulation goes on though only
+            other users' jobs run.
         log: a function called with every decision.
 
     Raises:
@@ -142,7 +145,7 @@ def simulate(
     processors, as_totals, together = _system(clusters, queue)
     occupied = [whole(held, together) for held in occupied]
     free = _free(processors, occupied)
-    chosen = _policy(policy, queue, quota, together)
+    chosen = _policy(policy, queue, quota, together, surroundings)
     models = _runtime_models(runtime)
     checked = Admission(free, _discipline(queue, scanning), chosen, as_totals, surroundings or NOTHING_ELSE)
     observations = Observations(warm_up_jobs)
@@ -154,6 +157,7 @@ def simulate(
         surroundings=surroundings, occupied=occupied, background=background,
         claims=None if claiming is None else Claims(claiming, len(processors), failed_claims),
         transfers=transfers, releases_s=_releases(release_s), together=together,
+        patience_s=LONGEST_STANDSTILL_S / time_scale,
         on_finished=_finished_observer(kept if keep_jobs else None, on_finished),
         on_given_up=given_up.append if keep_jobs else None, log=log,
     )  # fmt: skip
@@ -173,10 +177,12 @@ def admission(
     queue: str | Callable[[], QueueDiscipline] = "placement",
     policy: str | PlacementPolicy | None = None,
     quota: float | None = None,
+    surroundings: Surroundings | None = None,
 ) -> Admission:
     """Return the admission check of `simulate` with these arguments; errors of `check` name the job and the field."""
     processors, as_totals, together = _system(clusters, queue)
-    return Admission(processors, _discipline(queue, EVERY_4_S), _policy(policy, queue, quota, together), as_totals)
+    chosen = _policy(policy, queue, quota, together, surroundings)
+    return Admission(processors, _discipline(queue, EVERY_4_S), chosen, as_totals, surroundings or NOTHING_ELSE)
 
 
 class _System(NamedTuple):
@@ -210,11 +216,23 @@ def _free(processors: Sequence[int], occupied: Sequence[int]) -> list[int]:
     return free
 
 
-def _policy(policy: str | PlacementPolicy | None, queue: object, quota: float | None, together: int) -> PlacementPolicy:
+def _policy(
+    policy: str | PlacementPolicy | None,
+    queue: object,
+    quota: float | None,
+    together: int,
+    surroundings: Surroundings | None,
+) -> PlacementPolicy:
+    """Return the policy as the live broker has it: it accepts fixed requests, and each job reads its file somewhere.
+
+    Where there is no quota, no file and no node, that changes no answer, so the policy itself, which is faster, is
+    returned.
+    """
     if policy is None:
         policy = default_policy(queue if isinstance(queue, str) else "")
     found = placement_policy(policy) if isinstance(policy, str) else policy
-    return found if quota is None and together == 1 else accepting_fixed(found, quota, together)
+    has_files = surroundings is not None and bool(surroundings.files)
+    return accepting_fixed(found, quota, together) if has_files or quota is not None or together > 1 else found
 
 
 def _discipline(queue: str | Callable[[], QueueDiscipline], scanning: Scanning) -> QueueDiscipline:

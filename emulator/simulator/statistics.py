@@ -124,7 +124,9 @@ class Observations:
     ) -> None:
         """Note that a job has finished; `queue` is negative if the job was submitted to no particular queue."""
         self.finished += 1
-        self.last_departure_s = finish_s
+        # Jobs are noted as their processors are released, which may be later for a job that finished earlier.
+        if finish_s > self.last_departure_s:
+            self.last_departure_s = finish_s
         counted = number - self.warm_up_jobs
         if counted < 0:
             return

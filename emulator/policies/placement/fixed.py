@@ -34,9 +34,9 @@ def place_fixed(request: JobRequest, state: SystemState) -> Placement | None:
 
 
 @lru_cache(maxsize=4096)
-def fixed_request(size: int, cluster: int) -> JobRequest:
-    """Return the request for one component of `size` processors on `cluster`."""
-    return JobRequest(RequestKind.FIXED, (size,), (cluster,))
+def fixed_request(size: int, cluster: int, file: str | None = None) -> JobRequest:
+    """Return the request for one component of `size` processors on `cluster`, which reads `file` if one is named."""
+    return JobRequest(RequestKind.FIXED, (size,), (cluster,), file=file)
 
 
 def place_where_named(request: JobRequest, state: SystemState, policy: PlacementPolicy) -> Placement | None:

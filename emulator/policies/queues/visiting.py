@@ -208,7 +208,9 @@ class VisitingDiscipline:
         if home == ANYWHERE:
             return place_where_named(request, state, policy) if request.clusters else policy.place(request, state)
         size = request.components[0]
-        return place_where_named(fixed_request(size, home), state, policy) if state.idle_at(home) >= size else None
+        if state.idle_at(home) < size:
+            return None
+        return place_where_named(fixed_request(size, home, request.file), state, policy)
 
     def _withdraw(self, job_id: int, state: SystemState, policy: PlacementPolicy) -> Sequence[Start]:
         for queue, jobs in enumerate(self._queues):

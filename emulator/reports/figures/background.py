@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from emulator.model.background import processor_band
 from emulator.reports.figures.drawing import COLOURS, GREY, one_legend, panels
 from emulator.reports.figures.figure import DataRow, ReportFigure, label
 from emulator.reports.figures.reported_run import ReportedRun
@@ -38,11 +39,11 @@ def share_in_band(run: ReportedRun) -> float | None:
     begin_s = FIRST_MINUTE_S / run.records.manifest.time_scale
     if run.band is None or run.end_s <= begin_s:
         return None
-    low, high = (share * sum(run.sizes.values()) for share in run.band)
+    band = processor_band(run.band, sum(run.sizes.values()))
     total = steps({"load": background_changes(run.background)})
     inside_s = 0.0
     for from_s, until_s, load in zip(total.times_s, [*total.times_s[1:], run.end_s], total.values["load"], strict=True):
-        if low <= load <= high:
+        if band.least <= load <= band.most:
             inside_s += max(0.0, min(until_s, run.end_s) - max(from_s, begin_s))
     return inside_s / (run.end_s - begin_s)
 

@@ -24,6 +24,9 @@ Corners = list[tuple[float, float]]
 MOST_BARS: Final = 900
 """Components that a Gantt chart shows; of more, those around the longest queue."""
 
+MOST_INCHES: Final = 100.0
+"""The most height that clusters take in a Gantt chart; 300 inches are too many pixels for a picture."""
+
 _NUMBER_WIDTH: Final = 0.006
 """The share of the width of the chart that each digit of a job's number takes."""
 
@@ -95,7 +98,7 @@ def _draw(run: ReportedRun, rows: Sequence[DataRow]) -> Figure:
         by_cluster[str(row["cluster"])].append(row)
     sizes = {name: size for name, size in run.sizes.items() if name in by_cluster}
     ratios = [max(size, max(sizes.values()) / 3) for size in sizes.values()]
-    figure, axes = panels(0.9 * len(sizes) + 1.2, len(sizes), sharex=True, height_ratios=ratios)
+    figure, axes = panels(min(0.9 * len(sizes), MOST_INCHES) + 1.2, len(sizes), sharex=True, height_ratios=ratios)
     begin_s = min(_number(row, "claimed_s") for row in rows)
     end_s = max(_number(row, "held_until_s") for row in rows)
     for axis, (name, size) in zip(axes, sizes.items(), strict=True):

@@ -31,7 +31,7 @@ def queue_lengths(runs: Sequence[ReportedRun]) -> ReportFigure:
         for time_s, value in zip(queue.times_s, queue.values[WAITING], strict=True)
     ]
     shows = "Jobs between submission and placement. " + " ".join(_in_words(run, queues[run.label]) for run in runs)
-    never = sum(job.placed_s is None for run in runs for job in run.jobs)
+    never = sum(job.placed_s is None and job.given_up_s is None for run in runs for job in run.jobs)
     if never:
         shows += f" Jobs that were never placed ({never}) count until the end, because no record says when they left."
     if any(len(queue.times_s) > MOST_STEPS for queue in queues.values()):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from emulator.campaigns.published_cases import published_cases
+import pytest
+
+from emulator.campaigns.published_cases import published_cases, simulate_cases
+from emulator.model.errors import InvalidInput
 from emulator.runs.run_directory import read_run
 
 
@@ -17,3 +20,17 @@ def test_a_stated_topology_replaces_each_campaigns_own_and_names_the_folders(tmp
     case.run()
     assert case.key == "w30-cf-1-replicas-das2-2006-seed-1"
     assert read_run(case.path).manifest.topology.name == "das2-2006"
+
+
+@pytest.mark.parametrize(
+    ("jobs", "topology", "said"), [(4, "das2-2006", "with 3 jobs, not 4"), (3, "das2", "on another topology")]
+)
+def test_what_was_simulated_otherwise_is_not_taken_for_the_same(tmp_path, jobs, topology, said):
+    case = published_cases(tmp_path, 1, jobs=3, topology="das2-2006")[0]
+    case.run()
+    simulate_cases([case], client=None)
+    asked = published_cases(tmp_path, 1, jobs=jobs, topology=topology)[0]
+    if asked.path != case.path:
+        case.path.rename(asked.path)
+    with pytest.raises(InvalidInput, match=said):
+        simulate_cases([asked], client=None)

@@ -13,7 +13,7 @@ from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
 from emulator.model.project import CAMPAIGNS
 from emulator.model.records import RunKind, RunProgress
-from emulator.runs.run_directory import RunRecords, read_run
+from emulator.runs.run_directory import RunRecords, read_manifest, read_run
 from emulator.runs.timelines import BACKGROUND, read_timelines
 from emulator.studies.campaign_runs import CampaignRun
 from workloads.campaign import campaign_named
@@ -199,3 +199,27 @@ def test_estimates_are_recorded_as_stated_or_as_drawn(tmp_path):
     assert {job.estimate_s for job in stated.jobs} == {900.0}
     drawn, _ = simulated(tmp_path / "drawn", jobs=5, queue="sjf", estimate_factor=2.0)
     assert all(job.execution_time_s <= job.estimate_s <= 2 * job.execution_time_s for job in drawn.jobs)
+
+
+@pytest.mark.parametrize(("policy", "queue"), [("fcm", None), ("wf-distinct", None), (None, "gs"), (None, "fcfs")])
+def test_jobs_read_their_files_under_every_policy_and_queue(tmp_path, policy, queue):
+    run, _ = simulated(tmp_path, "W30", policy=policy, queue=queue, jobs=20)
+    assert any(job.estimated_transfer_s for job in run.jobs)
+    assert {row.job for row in run.transfers} == {job.job for job in run.jobs if job.estimated_transfer_s}
+
+
+def test_one_cluster_instead_of_several_holds_every_file(tmp_path):
+    subject, result = simulate_workload("W30", SimulationOptions(queue="sc", policy="cf", jobs=20))
+    assert result.statistics.jobs_finished == 20
+    assert subject.transfers is not None
+    assert subject.transfers.ended == []
+
+
+def test_a_run_that_was_not_written_to_its_end_does_not_say_that_it_is_complete(tmp_path, monkeypatch):
+    def interrupted(run: object) -> list[object]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("emulator.campaigns.simulated_run._all_rows", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        simulate_workload("W1", SimulationOptions(jobs=5), out=tmp_path / "run")
+    assert read_manifest(tmp_path / "run").progress is not RunProgress.COMPLETE

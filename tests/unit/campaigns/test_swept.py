@@ -208,3 +208,18 @@ def test_estimates_are_drawn_where_jobs_have_none(tmp_path):
     assert [json.loads(case.key)["estimate_factor"] for case in asked.cases()] == [5.0] * 3
     with pytest.raises(InvalidInput, match=r"--estimate-factor: must be a number, at least 1, not 0\.5"):
         request(str(jobs), estimate_factor=0.5, **stated).names()
+
+
+@pytest.mark.parametrize("queue", [None, "fcfs"])
+def test_a_campaign_whose_jobs_read_files_is_swept(queue):
+    asked = request("W30", policies=("wf", "cf", "fcm"), queues=(queue,), loads=(None,), jobs=5)
+    assert set(asked.names()) == {("wf", queue), ("cf", queue), ("fcm", queue)}
+
+
+def test_a_changed_default_topology_gives_other_cases(tmp_path, monkeypatch):
+    jobs = tmp_path / "jobs.jsonl"
+    jobs.write_text('{"id": 1, "arrival_s": 1, "service_s": 2, "components": [2], "queue": 0}\n')
+    swept = request(str(jobs), loads=(None,), policies=("wf",), jobs=None)
+    before = swept.cases()[0].inputs
+    monkeypatch.setattr("emulator.campaigns.swept.DEFAULT_TOPOLOGY", "das2")
+    assert swept.cases()[0].inputs != before

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.model.background import Background
-from emulator.model.catalogue import topology_named
+from emulator.model.catalogue import equal_clusters, topology_named
 from emulator.model.documents import validate
 from emulator.model.errors import InvalidInput
 from emulator.policies.background import (
@@ -234,3 +234,10 @@ def test_a_time_scale_divides_all_times_of_a_load():
     assert (scaled.dummy.lengths.low_s, scaled.dummy.lengths.high_s) == (6, 12)
     assert scaled.local_jobs.interarrival.mean_s == 4
     assert scaled.local_jobs.lengths.of(0.5) == 15
+
+
+def test_a_band_that_small_clusters_cannot_hold_each_is_refused():
+    small = equal_clusters("17x2")
+    background(band=(0.3, 0.4), dummy={"sizes": [1]}).check_on(small)
+    with pytest.raises(InvalidInput, match="30% to 40% cannot be held in the 2 processors of cluster"):
+        background(band=(0.3, 0.4), dummy={"sizes": [1]}, scope="cluster").check_on(small)

@@ -67,6 +67,7 @@ def test_what_a_policy_answers_is_plain():
         ("return Placement((Component(0, -3),))", "-3 processors"),
         ("return Placement((Component(0, 3),), file_sites=(0, 1))", "one cluster for each component"),
         ("return Placement((Component(0, 3),), file_sites=(7,))", "one cluster for each component"),
+        ("return Placement((Component(0, 3),), transfer_s=10.0)", "needs file_sites"),
         ("return Placement((Component(0, 2),))", "places 2 processors for a job, which asked for 3"),
         ("return Placement((Component(0, 3),), transfer_s=float('nan'))", "no number of seconds"),
     ],

@@ -105,3 +105,9 @@ def test_equal_parts_go_before_unequal_ones_over_as_many_clusters(tmp_path):
         file.write_text(header + "".join(lines))
         table = read_factors(file)
         assert [table.factor("heat", 36, clusters) for clusters in (2, 3)] == [1.5, 2.5]
+
+
+def test_a_file_that_is_no_table_is_refused_though_its_lines_have_more_cells_than_its_first(tmp_path):
+    (tmp_path / "factors.csv").write_text('{\n"a": 1, "b": 2\n}\n')
+    with pytest.raises(InvalidInput, match="holds neither extension factors"):
+        read_factors(tmp_path / "factors.csv")

@@ -170,3 +170,8 @@ def test_a_list_that_cannot_be_read_is_one_sentence(tmp_path):
     (tmp_path / "latin.jsonl").write_bytes(b"\xe4\xff")
     with pytest.raises(InvalidInput, match="is not text in UTF-8"):
         read_shared_jobs(tmp_path / "latin.jsonl")
+
+
+def test_jobs_that_come_too_seldom_are_refused_in_a_sentence():
+    with pytest.raises(InvalidInput, match="interarrival factor: mean_s"):
+        published_jobs("SIT", seed=1, interarrival_factor=1e6)

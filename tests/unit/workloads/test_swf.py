@@ -152,3 +152,10 @@ def test_a_simulated_job_becomes_a_record(tmp_path: Path) -> None:
     (job,) = swf_jobs(read_swf(path), path, clusters=4).jobs
     record = swf_record(job, start_s=15.0)
     assert (record.submit_s, record.wait_s, record.run_s, record.requested_s) == (10, 5, 60.5, 900)
+
+
+def test_a_number_of_hundreds_of_digits_is_refused_with_its_field(tmp_path: Path) -> None:
+    cells = LINE.split()
+    cells[4] = "9" * 400
+    with pytest.raises(InvalidInput, match="allocated_processors: must be finite"):
+        read_swf(written(tmp_path, " ".join(cells)))
