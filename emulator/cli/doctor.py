@@ -48,4 +48,4 @@ def doctor(
     show_rows(rows, as_json=as_json)
     lacking = [finding.check for finding in findings if finding.needed and not finding.ok]
     if lacking:
-        raise EngineUnavailable(f"No testbed can run here yet: what lacks is {', '.join(lacking)} (see above).")
+        raise EngineUnavailable(f"No testbed can run here yet; missing: {', '.join(lacking)} (see above).")
