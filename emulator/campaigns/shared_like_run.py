@@ -27,7 +27,7 @@ from emulator.policies.nodes.compositions import Composition, composition_named
 from emulator.policies.nodes.limits import NodeLimits
 from emulator.policies.nodes.stated import stated_users
 from emulator.policies.registry import NODE_SELECTIONS
-from emulator.runs.run_directory import read_rows, read_run
+from emulator.runs.run_directory import RunRecords, read_rows, read_run
 from emulator.simulator.time_shared.simulation import SharedSetting
 from workloads.parallel_programs import Steps
 from workloads.schedule import Arrival
@@ -98,7 +98,7 @@ def shared_like_run(path: Path) -> SharedRun:
     if interconnect is None:
         raise InvalidInput(f"{path}: its topology {topology.name!r} states no interconnect, which shared nodes need.")
     arrivals = arrivals_of(run)
-    jobs = [_job(path, number, arrival, interconnect) for number, arrival in enumerate(arrivals, start=1)]
+    jobs = [_job(run, number, arrival, interconnect) for number, arrival in enumerate(arrivals, start=1)]
     users, bursts = stated_users(topology), read_rows(path, LocalBurstRow)
     return SharedRun(
         run.manifest,
@@ -139,17 +139,19 @@ def _composition(manifest: Manifest) -> Composition:
     return Composition(f"{policy}+{queue}", policy, queue, most_jobs)
 
 
-def _job(path: Path, number: int, arrival: Arrival, interconnect: Interconnect) -> SharedNodeJob:
+def _job(run: RunRecords, number: int, arrival: Arrival, interconnect: Interconnect) -> SharedNodeJob:
     job = arrival.specification
-    tasks = sum(job.components)
     try:
         steps = steps_of_job(job, interconnect)
     except InvalidInput as error:
-        raise InvalidInput(f"{path}: {error}") from error
+        raise InvalidInput(f"{run.path}: {error}") from error
+    if policy_name(run.manifest.policy) in NODE_SELECTIONS:
+        return SharedNodeJob(number, arrival.arrival_s, job.name, job.request_in(run.manifest.topology), steps)
+    # Slurm chose the nodes, whatever the clusters were: `normal` stands in, for the job as a whole.
     share = steps.compute_s * steps.steps / steps.execution_s
     request = JobRequest(
-        RequestKind.TOTAL, (tasks,), estimate_s=job.estimate_s, memory_bytes=round(job.memory_mb * BYTES_PER_MEGABYTE),
-        processor_share=share,
+        RequestKind.TOTAL, (sum(job.components),), estimate_s=job.estimate_s,
+        memory_bytes=round(job.memory_mb * BYTES_PER_MEGABYTE), processor_share=share,
     )  # fmt: skip
     return SharedNodeJob(number, arrival.arrival_s, job.name, request, steps)
 

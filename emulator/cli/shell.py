@@ -32,6 +32,7 @@ def shell(
 
     Example: testbed shell delft -- sinfo
     """
+    from emulator.containers.docker_address import engine_address
     from emulator.containers.names import USER
     from emulator.containers.state import testbed_state
 
@@ -50,7 +51,7 @@ def shell(
     host = hosts.inventory.host(hosts.host_of(head.name)) if hosts else None
     if host is not None and not host.is_local:
         raise typer.Exit(_through_tunnel(docker_command, host, words))
-    os.execv(docker_command, ["docker", *(["--host", host.engine] if host else []), *words])
+    os.execv(docker_command, ["docker", "--host", host.engine if host else engine_address(), *words])
 
 
 def _through_tunnel(docker_command: str, host: Host, words: list[str]) -> int:

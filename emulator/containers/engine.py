@@ -11,11 +11,13 @@ from typing import Final, TypeAlias
 
 import docker
 import docker.errors
+import requests.exceptions
 from docker.models.containers import Container
 from docker.models.networks import Network
 from docker.models.volumes import Volume
 
 from emulator.containers.compose_command import compose_command
+from emulator.containers.docker_address import engine_address
 from emulator.containers.names import LABEL
 from emulator.model.errors import EngineUnavailable
 
@@ -25,6 +27,8 @@ CONNECT_WITHIN_HOST_S: Final = 120
 POOL_SIZE: Final = 64
 """Connections kept open: one per container in which a command runs at the same time."""
 READ_ATTEMPTS: Final = 3
+NO_ANSWER: Final = (requests.exceptions.ConnectionError, requests.exceptions.Timeout)
+"""What the Docker SDK raises if the engine, or its host, does not answer."""
 
 
 def connect() -> docker.DockerClient:
@@ -34,7 +38,10 @@ def connect() -> docker.DockerClient:
         EngineUnavailable: if Docker is missing, stopped, or refuses this user.
     """
     try:
-        client = docker.from_env(timeout=CONNECT_WITHIN_HOST_S, max_pool_size=POOL_SIZE)
+        client = docker.from_env(
+            timeout=CONNECT_WITHIN_HOST_S, max_pool_size=POOL_SIZE,
+            environment={**os.environ, "DOCKER_HOST": engine_address()},
+        )  # fmt: skip
         client.ping()
     except (docker.errors.DockerException, OSError) as error:
         raise EngineUnavailable(_why_unavailable(str(error))) from error
@@ -89,7 +96,7 @@ def _compose(project: str, compose_file: Path, url: str, *arguments: str) -> Non
     An interrupt waits until Compose has ended, so that nothing is created after the clean-up has looked.
     """
     command = [*compose_command(), "-p", project, "-f", str(compose_file), *arguments]
-    environment = {**os.environ, "DOCKER_HOST": url} if url else None
+    environment = {**os.environ, "DOCKER_HOST": url or engine_address()}
     with subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True, env=environment
     ) as compose:

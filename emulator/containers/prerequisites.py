@@ -1,7 +1,7 @@
 """What must be there before anything is installed: ``python3 -m emulator.containers.prerequisites``.
 
 The Makefile runs it with the system's Python, before the environment of ``.venv`` exists. So it needs the standard
-library only, and an old Python understands it. It prints a sentence with the remedy for each thing that lacks, and
+library only, and an old Python understands it. It prints a sentence with the remedy for each thing that is missing, and
 then exits 1. `doctor` says more, once the environment is there.
 """
 
@@ -20,19 +20,18 @@ from urllib.parse import quote
 
 from emulator.containers import mmdebstrap
 from emulator.containers.compose_command import compose_command
+from emulator.containers.docker_address import UNIX, engine_address
 from emulator.containers.image_names import PINNED_BY, base_reference, public_image
 from emulator.model.errors import EngineUnavailable
 
 OLDEST_PYTHON: Final = (3, 11)
 REGISTRY_WITHIN_HOST_S: Final = 20.0
-_SOCKET: Final = "/var/run/docker.sock"
 _ANSWER_WITHIN_HOST_S: Final = 10.0
-_UNIX: Final = "unix://"
 _OK: Final = 200
 
 
 def lacking() -> Iterator[str]:
-    """Yield a sentence for each thing that lacks."""
+    """Yield a sentence for each thing that is missing."""
     yield from _python()
     yield from _compose()
     yield from _images()
@@ -57,10 +56,10 @@ def _compose() -> Iterator[str]:
 
 def _images() -> Iterator[str]:
     """Find out whether Docker answers and has, or could get, the base of the images; the network is asked last."""
-    host = os.environ.get("DOCKER_HOST", f"{_UNIX}{_SOCKET}")
-    if not host.startswith(_UNIX):
+    host = engine_address()
+    if not host.startswith(UNIX):
         return  # Docker elsewhere: `testbed up` asks it.
-    docker = Path(host[len(_UNIX) :])
+    docker = Path(host[len(UNIX) :])
     try:
         if _answer(docker, "/_ping", _ANSWER_WITHIN_HOST_S) != _OK:
             yield "Docker does not answer as it should (look at `docker info`)."

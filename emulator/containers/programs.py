@@ -84,17 +84,22 @@ class Program:
 
     def _read(self) -> None:
         unfinished = b""
+        while (content := self._standard_output()) is not None:
+            *lines, unfinished = (unfinished + content).split(b"\n")
+            for line in lines:
+                self._on_line(line.decode(errors="replace"))
+        if not self._is_ending:
+            self._on_line(None)
+
+    def _standard_output(self) -> bytes | None:
+        """Return what the program prints next; None if it has ended."""
         with contextlib.suppress(OSError, EOFError):
             while True:
                 kind, length = _FRAME.unpack(self._received(_FRAME.size))
                 content = self._received(length)
-                if kind != _STANDARD_OUTPUT:
-                    continue
-                *lines, unfinished = (unfinished + content).split(b"\n")
-                for line in lines:
-                    self._on_line(line.decode(errors="replace"))
-        if not self._is_ending:
-            self._on_line(None)
+                if kind == _STANDARD_OUTPUT:
+                    return content
+        return None
 
     def _received(self, length: int) -> bytes:
         content = b""

@@ -12,6 +12,7 @@ import docker.errors
 import httpx
 from docker.models.containers import Container
 
+from emulator.containers import engine
 from emulator.containers.progress import Observer, ProgressStep
 from emulator.containers.state import TestbedState
 from emulator.model.clock import Dilation
@@ -146,10 +147,10 @@ def held_dilation(testbed: TestbedState) -> Dilation | None:
 
 
 def is_running(client: docker.DockerClient, name: str) -> bool:
-    """Return whether the container of that name runs or is being restarted."""
+    """Return whether the container of that name runs or is being restarted; not if its engine does not answer."""
     try:
         return str(client.containers.get(name).status) in RUNNING
-    except docker.errors.NotFound:
+    except (docker.errors.NotFound, *engine.NO_ANSWER):
         return False
 
 

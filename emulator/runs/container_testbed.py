@@ -11,14 +11,13 @@ from functools import partial
 from typing import Final
 
 from emulator.client import BrokerClient
-from emulator.containers import engine
 from emulator.containers.hosts.connecting import engine_named, engine_of
 from emulator.containers.hosts.underlay_reader import measure_underlay
 from emulator.containers.image_contents import image_records
 from emulator.containers.local_bursts import local_bursts_told
 from emulator.containers.local_users import ContainerLocalUsers
 from emulator.containers.progress import Observer, ProgressStep, ignore
-from emulator.containers.readiness import RUNNING
+from emulator.containers.readiness import is_running
 from emulator.containers.state import HostsRecord, state_folder, testbed_state
 from emulator.containers.telemetry.container_telemetry import container_telemetry
 from emulator.containers.wan.controls import Control
@@ -165,9 +164,7 @@ def testbed_named(name: str) -> Iterator[Testbed]:
     holder_file = state_folder(name) / HOLDER_FILE
 
     def stopped_containers() -> list[str]:
-        found = engine.containers_of(docker_client, name)
-        running = {container.name for container in found if container.status in RUNNING}
-        return [part for part in state.containers if part not in running]
+        return [part for part in state.containers if not is_running(docker_client, part)]
 
     with BrokerClient(state.api_url, state.token) as client:
         if (emulated := state.topology.emulated) is None:

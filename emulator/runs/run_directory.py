@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,6 +81,7 @@ class RunDirectory:
         self.manifest = manifest
         self._files: dict[str, TextIO] = {}
         self.on_row: Callable[[Row], None] | None = None
+        self._appending = threading.Lock()
         self.update_manifest({})
 
     def __enter__(self) -> Self:
@@ -99,14 +101,15 @@ class RunDirectory:
         replace_manifest(self.path, self.manifest)
 
     def append(self, row: Row) -> None:
-        """Append one row to the file of its type, in one write."""
+        """Append one row to the file of its type, in one write; threads may do so at once."""
         name = ROW_FILES[type(row)]
-        file = self._files.get(name)
-        if file is None:
-            file = self._open(name)
-            file.write(_line(row.columns()))
-        file.write(_line(row.cells()))
-        file.flush()
+        with self._appending:
+            file = self._files.get(name)
+            if file is None:
+                file = self._open(name)
+                file.write(_line(row.columns()))
+            file.write(_line(row.cells()))
+            file.flush()
         if self.on_row is not None:
             self.on_row(row)
 
@@ -120,9 +123,10 @@ class RunDirectory:
 
     def append_event(self, event: EventView) -> None:
         """Append one event, with its decision or job, to the decisions' file."""
-        file = self._files.get(DECISIONS_FILE) or self._open(DECISIONS_FILE)
-        file.write(event.model_dump_json(exclude_none=True) + "\n")
-        file.flush()
+        with self._appending:
+            file = self._files.get(DECISIONS_FILE) or self._open(DECISIONS_FILE)
+            file.write(event.model_dump_json(exclude_none=True) + "\n")
+            file.flush()
 
     def _open(self, name: str) -> TextIO:
         file = (self.path / name).open("x", encoding="utf-8", newline="")

@@ -22,7 +22,10 @@ def engine_of(record: TestbedRecord | None) -> Client:
     """
     if record is None or record.hosts is None:
         return engine.connect()
-    return open_engines(record.hosts.inventory, record.hosts.central).placed(record.places, record.hosts.central)
+    # Not those that carry nothing: what stands there under this name is another user's.
+    carrying = [each.host for each in record.hosts.hosts if each.clusters or each.host.name == record.hosts.central]
+    engines = open_engines(HostInventory(hosts=tuple(carrying)), record.hosts.central)
+    return engines.placed(record.places, record.hosts.central)
 
 
 def engine_named(name: str) -> Client:

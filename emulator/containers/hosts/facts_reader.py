@@ -50,7 +50,7 @@ class EngineFactsReader:
         try:
             output = engine.output_of(self.engines.engines[host.name].client, self.node_image, command, network="host")
             return NetworkFacts(**{key: _frozen(value) for key, value in json.loads(output).items()})
-        except (EngineUnavailable, docker.errors.DockerException, ValueError, TypeError):
+        except (EngineUnavailable, docker.errors.DockerException, OSError, ValueError, TypeError):
             return None
 
 

@@ -59,7 +59,7 @@ def refill_keys(client: Client, testbed: TestbedState) -> None:
     """Write the keys of clusters on other hosts anew; on one host they are mounted from their folder."""
     hosts = testbed.record.hosts
     if isinstance(client, HostEngines) and hosts is not None:
-        for record in hosts.hosts:
+        for record in (each for each in hosts.hosts if each.clusters):
             _fill_keys(client.engines[record.host.name].client, testbed, record)
 
 

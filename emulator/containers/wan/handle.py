@@ -10,7 +10,7 @@ from docker.errors import APIError, NotFound
 from docker.models.containers import Container
 
 from emulator.containers.addresses import AddressPlan
-from emulator.containers.engine import READ_ATTEMPTS
+from emulator.containers.engine import NO_ANSWER, READ_ATTEMPTS
 from emulator.containers.names import PartNames
 from emulator.containers.readiness import is_running
 from emulator.containers.state import TestbedRecord, TestbedState
@@ -49,6 +49,8 @@ class WanHandle:
             return self.client.containers.get(name)
         except NotFound as error:
             raise TestbedNotUp(f"The container {name} does not exist: bring the testbed up again.") from error
+        except NO_ANSWER as error:
+            raise TestbedNotUp(f"The engine of container {name} does not answer ({error}).") from error
 
     def require_running(self) -> None:
         """Check that every container of the wide area runs.
@@ -71,6 +73,8 @@ class WanHandle:
             result = self.container(container).exec_run(list(command), environment=dict(environment or {}))
         except APIError as error:
             raise TestbedNotUp(f"The container {container} does not run ({error.explanation or error}).") from error
+        except NO_ANSWER as error:
+            raise TestbedNotUp(f"The engine of container {container} does not answer ({error}).") from error
         output = str(result.output.decode(errors="replace"))
         if result.exit_code != 0:
             raise WideAreaUnfaithful(f"A command of the wide area failed in {container}: {last_line(output)}.")

@@ -118,7 +118,7 @@ class Arbiter:
         self._asking.pop(task, None)
         self._late_s.pop(task, None)
         self._computing.discard(task)
-        return grants
+        return [grant for grant in grants if grant.task != task]
 
     def next_s(self) -> float:
         """Get the next timestamp at which something is to be done; infinite if there is none."""

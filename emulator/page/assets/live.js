@@ -57,9 +57,10 @@ export class LiveSource {
   }
 
   async #status() {
+    const knownEvent = this.afterEvent;
     const now = await get("/v1/page/now");
     this.hostOffsetS = now.host_moment_s - Date.now() / 1000;
-    if (this.#isAnother(now)) await this.#begin(now);
+    if (this.#isAnother(now, knownEvent)) await this.#begin(now);
     this.lastJob = now.last_job;
     if (now.run.id === this.run.id) {
       this.run = now.run;
@@ -89,9 +90,12 @@ export class LiveSource {
     for (const cluster of clusters) this.store.away.set(cluster.name, cluster.reachable ? undefined : "does not answer");
   }
 
-  /** A run that has ended stays in view until something else happens. */
-  #isAnother(now) {
-    if (this.run === null || now.last_event < this.afterEvent) return true;
+  /**
+   * A run that has ended stays in view until something else happens. A broker that knows less than was known when it was
+   * asked is another one; events may arrive before its answer.
+   */
+  #isAnother(now, knownEvent) {
+    if (this.run === null || now.last_event < knownEvent) return true;
     if (now.run.id === this.run.id) return false;
     return now.run.id > this.run.id || now.last_job > this.lastJob;
   }

@@ -37,8 +37,11 @@ def empty_nodes(topology: Topology) -> Nodes:
 
 
 def stated_limits(topology: Topology) -> NodeLimits:
-    """Return the limits of the nodes of `topology`: the contract with local users is that of its time sharing."""
-    return NodeLimits() if topology.time_sharing is None else NodeLimits(contract=topology.time_sharing.contract)
+    """Return the limits of the nodes of `topology`: its processors of a node, and the contract of its time sharing."""
+    if topology.time_sharing is None:
+        return NodeLimits()
+    most_jobs = max(cluster.processors_per_node for cluster in topology.clusters)
+    return NodeLimits(most_jobs, topology.time_sharing.contract)
 
 
 def node_states(topology: Topology, users: Sequence[LocalUser]) -> Nodes:

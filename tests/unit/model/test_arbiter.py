@@ -206,3 +206,11 @@ def test_what_cannot_be_asked_for_is_refused(request_, said):
     arbiter.request(A, 0.0, 1.0)
     with pytest.raises(InvalidInput, match=said):
         arbiter.request(*request_)
+
+
+def test_a_task_that_goes_is_told_nothing_though_its_request_came_due():
+    arbiter = arbiter_of(A, B)
+    arbiter.request(A, 0.0, 1.0)
+    assert arbiter.remove(A, 5.0) == []
+    arbiter.request(B, 5.0, 1.0)
+    assert [grant.task for grant in arbiter.advance(7.0)] == [B]

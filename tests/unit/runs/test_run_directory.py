@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from emulator.model.cell_rows import ExtensionFactorRow
 from emulator.model.errors import InvalidInput
-from emulator.model.records import JobRow, Manifest, RunKind, RunProgress, UtilizationRow
+from emulator.model.records import JobRow, LocalBurstRow, Manifest, RunKind, RunProgress, UtilizationRow
 from emulator.model.views import RunRequest
 from emulator.runs.recorded_run import begun_manifest
 from emulator.runs.run_directory import RunDirectory, next_attempt, read_rows, read_run, replace_rows
@@ -198,3 +199,15 @@ def test_a_run_of_another_format_version_is_refused(tmp_path, manifest, changes)
     path.write_text(json.dumps(json.loads(path.read_text()) | {"format_version": 2} | changes))
     with pytest.raises(InvalidInput, match="run: is of format version 2, and this program reads version 1"):
         read_run(tmp_path / "run")
+
+
+def test_threads_may_append_rows_at_once(tmp_path, manifest):
+    rows = [
+        LocalBurstRow(time_s=float(number), cluster="delft", node="n1", beside=0, processor_s=1.0, delay_s=0.0)
+        for number in range(100)
+    ]
+    for attempt in range(10):
+        with RunDirectory(tmp_path / str(attempt), manifest) as directory, ThreadPoolExecutor(8) as pool:
+            list(pool.map(directory.append, rows))
+        found = read_rows(tmp_path / str(attempt), LocalBurstRow)
+        assert sorted(row.time_s for row in found) == [row.time_s for row in rows]

@@ -1,0 +1,41 @@
+"""Where this host's Docker engine answers, as Docker's own command finds it: DOCKER_HOST, or its current context.
+
+The Docker SDK knows no contexts. Rootless Docker and Docker Desktop make one current, whose engine may be another than
+that at the usual socket. Standard library only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Final
+
+UNIX: Final = "unix://"
+USUAL: Final = "unix:///var/run/docker.sock"
+_USUAL_CONTEXT: Final = "default"
+
+
+def engine_address() -> str:
+    """Return the address of the engine: that of the current context if it is a socket of this host, else the usual."""
+    if stated := os.environ.get("DOCKER_HOST"):
+        return stated
+    folder = Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker")
+    context = os.environ.get("DOCKER_CONTEXT") or _entry(folder / "config.json", "currentContext") or _USUAL_CONTEXT
+    if context == _USUAL_CONTEXT:
+        return USUAL
+    kept = folder / "contexts" / "meta" / hashlib.sha256(context.encode()).hexdigest() / "meta.json"
+    host = _entry(kept, "Endpoints", "docker", "Host")
+    return host if host.startswith(UNIX) else USUAL
+
+
+def _entry(file: Path, *keys: str) -> str:
+    """Return the text under `keys` in a file of JSON; empty if it is not there."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        for key in keys:
+            found = found[key]
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    return found if isinstance(found, str) else ""
