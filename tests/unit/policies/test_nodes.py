@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput, UnknownName
 from emulator.model.placement import Component, Placement
 from emulator.model.request import JobRequest, RequestKind
@@ -21,6 +22,7 @@ from emulator.policies.nodes.job_queue import NodeQueue
 from emulator.policies.nodes.job_selection import Backfill, BestFit, JustFirst
 from emulator.policies.nodes.limits import NodeLimits
 from emulator.policies.nodes.selection import NormalNodes, UniformNodes
+from emulator.policies.nodes.stated import stated_limits
 from emulator.policies.protocols import Arrival, Departure, WaitingJob
 from emulator.policies.registry import JOB_SELECTIONS, NODE_SELECTIONS
 from emulator.policies.state import NodeState, Surroundings, SystemState
@@ -340,3 +342,10 @@ def test_limits_out_of_range_are_one_sentence():
         asks(1, share=0.0)
     with pytest.raises(InvalidInput, match="multiprogramming level"):
         replace(COMPOSITIONS["basic"], most_jobs=0).policy(NodeLimits())
+
+
+@pytest.mark.parametrize("processors", [1, 4, 6])
+def test_a_node_runs_as_many_tasks_as_its_topology_says(processors):
+    shared = topology_named("cisne-shared")
+    clusters = tuple(cluster.model_copy(update={"processors_per_node": processors}) for cluster in shared.clusters)
+    assert stated_limits(shared.model_copy(update={"clusters": clusters})).most_jobs == processors

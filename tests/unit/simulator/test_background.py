@@ -131,3 +131,18 @@ def test_no_processor_is_ever_held_twice():
     )
     assert min(min(idle) for idle in seen) >= 0
     assert max(max(idle) for idle in seen) <= 32
+
+
+def test_a_time_scale_divides_for_how_long_only_other_users_jobs_may_run():
+    """The dummy jobs that are logged before the simulation gives up are then fewer by that factor."""
+
+    def decisions(time_scale: float) -> int:
+        seen: list[float] = []
+        with pytest.raises(ImpossibleRequest, match="only jobs of the background load"):
+            simulate(
+                [job(1, 100, 5, (32,) * 4)], clusters=CLUSTERS, queue="gs", time_scale=time_scale,
+                background=load(band=[0.3, 0.4], dummy=LONG), log=lambda time_s, *_: seen.append(time_s),
+            )  # fmt: skip
+        return len(seen)
+
+    assert 0 < decisions(10.0) < decisions(1.0) / 5

@@ -303,3 +303,10 @@ def test_a_job_holds_its_processors_until_they_are_released_some_time_after_its_
     first, second = result.finished
     assert (first.start_s, first.finish_s, first.released_s) == (0, 50, 60)
     assert (second.start_s, second.finish_s, second.released_s) == (60, 80, 90)
+
+
+def test_the_makespan_ends_with_the_job_that_finishes_last_not_with_that_released_last():
+    jobs = [job(1, 0, 103, (8,)), job(2, 0, 100, (8,))]
+    result = simulate(jobs, clusters=(32,), queue="gs", keep_jobs=True, release_s=[5.0, 0.0])
+    assert [(each.id, each.finish_s) for each in result.finished] == [(1, 103), (2, 100)]
+    assert result.statistics.makespan_s == 103
