@@ -74,6 +74,11 @@ class HostsRecord(DocumentModel):
         """The hosts as their user stated them."""
         return HostInventory(hosts=tuple(record.host for record in self.hosts))
 
+    @property
+    def carrying(self) -> tuple[HostRecord, ...]:
+        """The hosts that have a part of the testbed; on the others there is nothing of it."""
+        return tuple(record for record in self.hosts if record.clusters or record.host.name == self.central)
+
     def host_of(self, cluster: str) -> str:
         """Return the host that carries a cluster."""
         return next(record.host.name for record in self.hosts if cluster in record.clusters)

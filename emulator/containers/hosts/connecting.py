@@ -23,8 +23,8 @@ def engine_of(record: TestbedRecord | None) -> Client:
     if record is None or record.hosts is None:
         return engine.connect()
     # Not those that carry nothing: what stands there under this name is another user's.
-    carrying = [each.host for each in record.hosts.hosts if each.clusters or each.host.name == record.hosts.central]
-    engines = open_engines(HostInventory(hosts=tuple(carrying)), record.hosts.central)
+    inventory = HostInventory(hosts=tuple(each.host for each in record.hosts.carrying))
+    engines = open_engines(inventory, record.hosts.central)
     return engines.placed(record.places, record.hosts.central)
 
 

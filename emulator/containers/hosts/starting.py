@@ -72,7 +72,7 @@ def _compose(client: Client, testbed: TestbedState, compose: Callable[..., None]
     testbed = replace(testbed, record=state.record_of(testbed.record.name) or testbed.record)
     engines = client
     node_image = testbed.record.images["node"]
-    carrying = [record for record in hosts.hosts if record.clusters or record.host.name == hosts.central]
+    carrying = hosts.carrying
     send_images(engines, [record.host.name for record in carrying], [node_image], ignore)
     _make_networks(engines, testbed)
 
