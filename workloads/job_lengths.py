@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 
 from apps.descriptor import ApplicationDescriptor, ArgumentValue
 from apps.registry import application_named
-from emulator.fidelity.iteration.alone import JobAlone, job_alone
-from emulator.fidelity.iteration.remembered import iterations_on
+from emulator.fidelity.iteration.alone import job_alone
+from emulator.fidelity.iteration.remembered import JobOver, iterations_on
 from emulator.model.errors import InvalidInput
 from emulator.model.job import JobSpecification
 from emulator.model.topology import Topology
@@ -80,12 +80,12 @@ class _Lengths:
             None if service_s is None else self._job_alone(descriptor.name, arguments, sum(specification.components))
         )
         if alone is not None and service_s is not None:
-            arguments[descriptor.length] = alone.iterations_in(service_s)
+            arguments[descriptor.length] = max(1, round(alone.iterations_in(service_s)))
         elif service_s is not None or self._campaign.time_scale != 1.0:
             arguments[descriptor.length] = self._stated_divided(descriptor, arguments)
         return specification.model_copy(update={"arguments": arguments})
 
-    def _job_alone(self, application: str, arguments: Arguments, processors: int) -> JobAlone | None:
+    def _job_alone(self, application: str, arguments: Arguments, processors: int) -> JobOver | None:
         try:
             return job_alone(self._iterations, application, arguments, processors)
         except InvalidInput as error:

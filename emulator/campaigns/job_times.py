@@ -15,8 +15,8 @@ from functools import cached_property
 from typing import Final
 
 from apps.registry import application_named
-from emulator.fidelity.iteration.alone import JobAlone, job_alone
-from emulator.fidelity.iteration.remembered import Iterations, iterations_on
+from emulator.fidelity.iteration.alone import job_alone
+from emulator.fidelity.iteration.remembered import Iterations, JobOver, iterations_on
 from emulator.model.errors import InvalidInput
 from emulator.model.held_nodes import ranks
 from emulator.model.job import OWN, PLAIN, JobSpecification, JobState
@@ -183,12 +183,12 @@ class JobTimes:
             specification.processor_speed,
         )  # fmt: skip
         iterations = _iterations_within(service_s, alone)
-        value = (iterations * here.iteration_s + here.once_s) / alone.execution_s(iterations)
+        value = here.execution_s(iterations) / alone.execution_s(iterations)
         uncertainty = self.topology.uncertainty
         ends = None if uncertainty is None else uncertainty.factor.interval(value, here.computing_share)
         return Factor(value, TimeSource.PREDICTED, ends)
 
-    def _in_one_cluster(self, specification: JobSpecification, processors: int) -> JobAlone | None:
+    def _in_one_cluster(self, specification: JobSpecification, processors: int) -> JobOver | None:
         return job_alone(
             self._iterations, specification.application, specification.arguments, processors,
             specification.processor_speed,
@@ -290,14 +290,13 @@ def _as_run(
     return [(cluster, size) for (cluster, _), size in zip(held, sizes, strict=True)]
 
 
-def _iterations_within(service_s: float, alone: JobAlone) -> float:
+def _iterations_within(service_s: float, alone: JobOver) -> float:
     """Return how many iterations, also parts of one, a job makes that takes `service_s` in one cluster.
 
     A stated time may be too short for what the job passes on once. One iteration is assumed then: without any, the
     factor would say nothing about iterations, and divide by zero for an application that passes nothing on.
     """
-    iterating_s = service_s - alone.once_s
-    return iterating_s / alone.iteration_s if iterating_s > 0.0 else 1.0
+    return alone.iterations_in(service_s) or 1.0
 
 
 def _states_no_length(specification: JobSpecification) -> bool:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from emulator.model.link_queues import LEAST_TIMEOUT_S
+
 SUSPECT_ERROR: Final = 0.03
 """Above this bound on the relative error of a time, the time is suspect.
 
@@ -90,7 +92,7 @@ SUSPECT_HOST_WRITE_S: Final = 1.0
 The broker's journal writes a line before each step of a job; so slow a disk delays each step by as much.
 """
 
-TIMEOUT_S: Final = 0.2
+TIMEOUT_S: Final = LEAST_TIMEOUT_S
 """The emulated seconds by which a TCP timeout may have delayed a rank: the least wait before a retransmission.
 
 It dilates as the network does, so timeouts after a full access link dropped a packet belong to the emulated network.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import mean
 
-from emulator.fidelity.iteration.once import passed_on_once_s
+from emulator.fidelity.iteration.once import PassedOnce
 from emulator.fidelity.iteration.predicted import ModelJob, predicted
 from emulator.fidelity.judgement import Judgement
 from emulator.model.topology import Topology
@@ -48,11 +48,12 @@ def beside_model(run: RunRecords, topology: Topology | None = None) -> tuple[Bes
 
 def _beside(topology: Topology, measured: MeasuredIterations) -> BesideModel:
     job = measured.job
-    iteration_s, once_s = predicted(topology, job).iteration_s, passed_on_once_s(topology, job)
+    found = predicted(topology, job)
+    once = PassedOnce(topology, job, found.alone_s)
     return BesideModel(
         job,
         measured.iteration_s,
-        iteration_s + mean(once_s / (row.iterations or 1) for row in measured.rows),
+        found.iteration_s + mean(once.takes_s(row.iterations or 1) / (row.iterations or 1) for row in measured.rows),
         len(measured.rows),
         measured.judgement,
     )

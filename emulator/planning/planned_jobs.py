@@ -14,7 +14,7 @@ from apps.descriptor import ApplicationDescriptor, Arguments, IterationForm, Sta
 from apps.grid import MasterAndWorkers, Neighbours, ProcessGrid
 from apps.numerics import EVERY, FIRST_ITERATIONS
 from apps.registry import application_named, check_program
-from emulator.fidelity.iteration.once import passed_on_once_s
+from emulator.fidelity.iteration.once import PassedOnce
 from emulator.fidelity.iteration.predicted import ModelJob, predicted
 from emulator.model.collectives import Pattern
 from emulator.model.errors import InvalidInput
@@ -91,17 +91,18 @@ def planned_job(specification: JobSpecification, parts: Sequence[Part], topology
     )  # fmt: skip
     stated = arguments.get(descriptor.length, descriptor.default_length or UNSTATED_ITERATIONS)
     iterations = int(stated) if isinstance(stated, int | float) else UNSTATED_ITERATIONS
+    found = predicted(topology, job)
     return PlannedJob(
         name=specification.name,
         processors=ranks,
         clusters=len(clusters),
         iterations=iterations,
-        iteration_s=predicted(topology, job).iteration_s,
+        iteration_s=found.iteration_s,
         updates=_computing_share(specification.numerics, iterations) * ranks * work.points * work.sweeps,
         segments=segments,
         real=len(clusters) > 1 or interconnect is None,
         grid_bytes=max(side_points**2, ranks * work.points) * form.arrays * BYTES_PER_POINT,
-        once_s=passed_on_once_s(topology, job),
+        once_s=PassedOnce(topology, job, found.alone_s).takes_s(iterations),
         parts=tuple(parts),
     )
 

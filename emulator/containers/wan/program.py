@@ -8,8 +8,6 @@ more at once, so a shorter message would otherwise cross its link in no time. Th
 very same commands, because the router names its interfaces after the sites (``site0`` is the first cluster's).
 
 Over several hosts a packet also takes its time between them. That is subtracted: a delay line adds what is left.
-
-Queues hold at least twice the bandwidth-delay product, which no dilation changes: rates shrink as delays grow.
 """
 
 from __future__ import annotations
@@ -24,17 +22,12 @@ from emulator.containers.addresses import AddressPlan
 from emulator.model.clock import Dilation
 from emulator.model.errors import WideAreaUnfaithful
 from emulator.model.evidence import HOST_DELAY_TOLERANCE_S
+from emulator.model.link_queues import FRAME_BYTES, LEAST_TIMEOUT_S, queue_bytes, round_trip_s
 from emulator.model.topology import Topology
 from emulator.model.units import rate_bytes_per_s
 
-FRAME_BYTES: Final = 1514
-"""The largest Ethernet frame as tbf counts it: 1500 bytes and the header."""
-
 SMALLEST_FRAME_BYTES: Final = 60
 """The smallest Ethernet frame, for which a queue counted in packets must be sized."""
-
-MIN_QUEUE_FRAMES: Final = 64
-"""An access link's queue holds at least this many full frames, however short its delays."""
 
 MIN_DELAY_LINE_PACKETS: Final = 1000
 BURST_HOST_S: Final = 0.0005
@@ -44,9 +37,6 @@ CONGESTION_CONTROL: Final = "reno"
 """TCP's congestion control in the clusters: the default of Linux in the years of DAS-2; every container may use it."""
 
 MIN_TCP_BUFFER_BYTES: Final = 4 * 1024**2
-
-LEAST_TIMEOUT_S: Final = 0.2
-"""TCP retransmits what was not acknowledged for a round trip and this long: the minimum of Linux."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,14 +139,13 @@ def edge_program(
     """Return the program of one cluster's access link."""
     index = topology.index(cluster)
     link = topology.cluster(cluster).access_link
-    round_trip_s = max((_round_trip_s(topology, cluster, peer) for peer in _peers(topology, cluster)), default=0.0)
     return EdgeProgram(
         cluster=cluster,
         address=addresses.site_address(index),
         gateway=addresses.router(index),
         all_sites=addresses.all_sites,
-        up=_shaper(link.up_mbit, round_trip_s, dilation),
-        down=_shaper(link.down_mbit, round_trip_s, dilation),
+        up=_shaper(topology, cluster, link.up_mbit, dilation),
+        down=_shaper(topology, cluster, link.down_mbit, dilation),
         host_least_timeout_s=dilation.host_duration_s(LEAST_TIMEOUT_S),
         shared=shared,
     )
@@ -250,7 +239,7 @@ def kernel_settings(topology: Topology) -> dict[str, str]:
     """
     largest_bytes = max(
         (
-            rate_bytes_per_s(topology.cluster(source).access_link.up_mbit) * _round_trip_s(topology, source, target)
+            rate_bytes_per_s(topology.cluster(source).access_link.up_mbit) * round_trip_s(topology, source, target)
             for source, target in topology.ordered_pairs
         ),
         default=0.0,
@@ -266,13 +255,12 @@ def kernel_settings(topology: Topology) -> dict[str, str]:
     }
 
 
-def _shaper(rate_mbit: float, round_trip_s: float, dilation: Dilation) -> Shaper:
+def _shaper(topology: Topology, cluster: str, rate_mbit: float, dilation: Dilation) -> Shaper:
     host_rate_mbit = dilation.host_rate_mbit(rate_mbit)
-    product_bytes = rate_bytes_per_s(rate_mbit) * round_trip_s
     return Shaper(
         host_rate_mbit,
         burst_bytes=FRAME_BYTES + math.ceil(rate_bytes_per_s(host_rate_mbit) * BURST_HOST_S),
-        queue_bytes=max(MIN_QUEUE_FRAMES * FRAME_BYTES, math.ceil(2 * product_bytes)),
+        queue_bytes=queue_bytes(topology, cluster, rate_mbit),
     )
 
 
@@ -281,12 +269,3 @@ def _delay_line_packets(topology: Topology, source: str, target: str) -> int:
     rate = rate_bytes_per_s(topology.cluster(source).access_link.up_mbit)
     product_bytes = rate * (path.delay_s + path.jitter_s)
     return MIN_DELAY_LINE_PACKETS + math.ceil(2 * product_bytes / SMALLEST_FRAME_BYTES)
-
-
-def _round_trip_s(topology: Topology, one: str, other: str) -> float:
-    there, back = topology.path(one, other), topology.path(other, one)
-    return there.delay_s + there.jitter_s + back.delay_s + back.jitter_s
-
-
-def _peers(topology: Topology, cluster: str) -> list[str]:
-    return [name for name in topology.cluster_names if name != cluster]

@@ -12,7 +12,6 @@ from typing import Final
 
 from emulator.containers.addresses import AddressPlan
 from emulator.containers.wan.program import (
-    FRAME_BYTES,
     SMALLEST_FRAME_BYTES,
     Shaper,
     WideAreaProgram,
@@ -20,6 +19,7 @@ from emulator.containers.wan.program import (
 )
 from emulator.containers.wan.schedule import Stream
 from emulator.model.clock import Dilation
+from emulator.model.link_queues import FRAME_BYTES
 from emulator.model.topology import Topology
 from emulator.model.units import rate_bytes_per_s
 

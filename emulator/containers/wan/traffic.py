@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from emulator.containers.programs import Program
 from emulator.containers.wan.handle import WanHandle
-from emulator.containers.wan.program import FRAME_BYTES
 from emulator.model.clock import Dilation
+from emulator.model.link_queues import FRAME_BYTES
 from emulator.model.topology import Topology
 from emulator.model.traffic import Flow
 from emulator.model.units import rate_bytes_per_s

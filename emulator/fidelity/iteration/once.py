@@ -1,59 +1,78 @@
-"""What a job passes on once: the first rank distributes data to all others, and collects them at the end."""
+"""What a job passes on once: the first rank distributes data to all others, and collects them at the end.
+
+Ranks begin when they have their data, and end their last iteration at different times, so that a part of this happens
+while others compute. Hence it depends on the number of iterations: the job is followed from the first message on. After
+as many iterations as there are ranks nothing is left of the different beginnings.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from functools import partial
 
+from apps.descriptor import Arguments
 from apps.registry import application_named
-from emulator.fidelity.iteration.predicted import ModelJob
-from emulator.fidelity.iteration.ranks import MessageCosts
+from emulator.fidelity.iteration.connections import arrivals_s
+from emulator.fidelity.iteration.predicted import Following, ModelJob
+from emulator.fidelity.iteration.ranks import Carry
+from emulator.fidelity.iteration.wide_area import FarMessage, WideArea
 from emulator.model.topology import Topology
-from emulator.model.units import rate_bytes_per_s
 
 
-def passed_on_once_s(topology: Topology, job: ModelJob) -> float:
-    """Return the emulated seconds in which `job` distributes and collects its data; 0 if it does neither.
+class PassedOnce:
+    """What `job` on `topology` distributes and collects once; all other ranks have equal parts.
 
-    All other ranks have equal parts. Inside its cluster the first rank sends and receives one part after another;
-    meanwhile the parts of other clusters share its cluster's access link.
+    Inside its cluster the first rank sends and receives one part after another; meanwhile the parts of other clusters
+    cross the wide area, each over a connection of its own.
 
     Raises:
         UnknownName: if there is no such application or cluster.
         InvalidInput: if the links of a cluster are unknown.
     """
+
+    def __init__(self, topology: Topology, job: ModelJob, iteration_s: float) -> None:
+        self._topology, self._job, self._iteration_s = topology, job, iteration_s
+        self._part_bytes = _part_bytes(job)
+        self._known_s: dict[int, float] = {}
+
+    def takes_s(self, iterations: float) -> float:
+        """Return the emulated seconds that it adds to that number of iterations; 0 if nothing is passed on."""
+        if self._part_bytes == 0:
+            return 0.0
+        followed = min(max(1, round(iterations)), self._job.processors)
+        if followed not in self._known_s:
+            self._known_s[followed] = self._collected_s(followed) - followed * self._iteration_s
+        return self._known_s[followed]
+
+    def _collected_s(self, iterations: int) -> float:
+        """Return when the first rank has collected the data after that number of iterations."""
+        following = Following(self._topology, self._job)
+        ranks, others = following.ranks, range(1, self._job.processors)
+        ranks.exchange([(0, other, self._part_bytes) for other in others], self._carry(opened=False))
+        for _ in range(iterations):
+            following.exchange_borders(self._carry_border)
+            following.compute()
+        ranks.exchange([(other, 0, self._part_bytes) for other in others], self._carry(opened=True))
+        return ranks.timestamps_s[0]
+
+    def _carry_border(self, messages: Sequence[FarMessage]) -> list[float]:
+        """Carry borders over idle links: ranks are too far apart in time to share them as in the order followed."""
+        return WideArea(self._topology, self._job.clusters).arrivals_s(messages)
+
+    def _carry(self, *, opened: bool) -> Carry:
+        return partial(arrivals_s, self._topology, self._job.clusters, opened=opened)
+
+
+def _part_bytes(job: ModelJob) -> int:
+    """Return what each other rank gets, and gives back."""
     descriptor = application_named(job.application)
     others = job.processors - 1
     if descriptor.once_bytes is None or others == 0:
-        return 0.0
-    share = job.arguments.get(descriptor.once_share or "", 1.0)
-    both_ways_bytes = descriptor.once_bytes(job.grid) * (share if isinstance(share, int | float) else 1.0)
-    part_bytes = both_ways_bytes / 2 / others
-    home, held = job.clusters[0], _held(job)
-    topology = topology.among(job.processors)
-    costs = MessageCosts.of(topology.interconnects.of(len(job.clusters), job.which))
-    near_s = costs.latency_s + (held.pop(home) - 1) * (costs.message_s + part_bytes * costs.byte_s)
-    far_bytes = {name: size * part_bytes for name, size in held.items()}
-    there_s, back_s = (_crossed_s(topology, home, far_bytes, outwards=outwards) for outwards in (True, False))
-    return max(near_s, there_s) + max(near_s, back_s)
+        return 0
+    both_ways_bytes = descriptor.once_bytes(job.grid) * _share(job.arguments, descriptor.once_share)
+    return round(both_ways_bytes / 2 / others)
 
 
-def _held(job: ModelJob) -> dict[str, int]:
-    """Return the ranks of the job in each of its clusters."""
-    held: dict[str, int] = {}
-    for name, size in job.parts:
-        held[name] = held.get(name, 0) + size
-    return held
-
-
-def _crossed_s(topology: Topology, home: str, far_bytes: Mapping[str, float], *, outwards: bool) -> float:
-    """Return when the last of the bytes between `home` and each other cluster has arrived."""
-    if not far_bytes:
-        return 0.0
-    link = topology.cluster(home).access_link
-    shared_mbit = link.up_mbit if outwards else link.down_mbit
-    pairs = {name: (home, name) if outwards else (name, home) for name in far_bytes}
-    alone_s = max(
-        topology.path(*pairs[name]).delay_s + size_bytes / rate_bytes_per_s(topology.path_rate_mbit(*pairs[name]))
-        for name, size_bytes in far_bytes.items()
-    )
-    return max(alone_s, sum(far_bytes.values()) / rate_bytes_per_s(shared_mbit))
+def _share(arguments: Arguments, name: str | None) -> float:
+    share = arguments.get(name or "", 1.0)
+    return share if isinstance(share, int | float) else 1.0

@@ -16,7 +16,7 @@ from apps.descriptor import Arguments, IterationForm, StatedWork
 from apps.grid import Block, MasterAndWorkers, Neighbours, ProcessGrid, block_of
 from apps.registry import application_named
 from apps.tree import Pattern, TreePlace, place_in_tree
-from emulator.fidelity.iteration.ranks import MessageCosts, Ranks, Sent
+from emulator.fidelity.iteration.ranks import Carry, MessageCosts, Ranks, Sent
 from emulator.fidelity.iteration.wide_area import WideArea
 from emulator.model.interconnects import WhichInterconnect
 from emulator.model.point_costs import PointCosts, Sweep
@@ -79,6 +79,11 @@ class Predicted:
     meeting_s: float
 
     @property
+    def alone_s(self) -> float:
+        """An iteration without its part of a meeting."""
+        return self.iteration_s - self.meeting_s
+
+    @property
     def computing_share(self) -> float:
         """The share of an iteration that is computing."""
         return min(1.0, self.compute_s / self.iteration_s) if self.iteration_s > 0 else 0.0
@@ -91,62 +96,72 @@ def predicted(topology: Topology, job: ModelJob) -> Predicted:
         UnknownName: if there is no such application or cluster.
         InvalidInput: if the grid cannot be divided so, or the links of a cluster are unknown.
     """
-    return _Iterations(topology, job).predicted()
+    following = Following(topology, job)
+    form = following.form
+    meets_every = _FOLLOWED if form.meeting_phases is None else max(1, form.meeting_phases // form.phases)
+    followed = min(meets_every, _FOLLOWED)
+    following.iterate(followed)
+    following.meet()
+    following.borders_s = following.meetings_s = 0.0
+    begin_s = max(following.ranks.timestamps_s)
+    for _ in range(_CYCLES):
+        following.iterate(followed)
+        following.meet()
+    alone_s = (max(following.ranks.timestamps_s) - begin_s - following.meetings_s) / (_CYCLES * followed)
+    meeting_s = following.meetings_s / (_CYCLES * meets_every)
+    borders_s = following.borders_s / (_CYCLES * followed)
+    return Predicted(alone_s + meeting_s, max(following.compute_s), borders_s, meeting_s)
 
 
-class _Iterations:
-    """The iterations of a job, one after another."""
+class Following:
+    """The ranks of a job, followed through its iterations.
+
+    `borders_s` and `meetings_s` are the times that borders and meetings have taken so far.
+    """
 
     def __init__(self, topology: Topology, job: ModelJob) -> None:
-        self._job = job
+        self.form: IterationForm = application_named(job.application).form
+        self.borders_s = self.meetings_s = 0.0
+        self._grid = job.grid
         topology = topology.among(job.processors)
-        self._form: IterationForm = application_named(job.application).form
         names = job.clusters
         index = {name: at for at, name in enumerate(names)}
-        self._cluster_of = tuple(index[name] for name, size in job.parts for _ in range(size))
+        cluster_of = tuple(index[name] for name, size in job.parts for _ in range(size))
         costs = MessageCosts.of(topology.interconnects.of(len(names), job.which))
-        self._ranks = Ranks(self._cluster_of, costs, WideArea(topology, names))
-        self._compute_s = computed_s(topology, job)
-        self._steps = [] if self._form.division == "none" else _border_steps(job, self._form)
-        self._up, self._down = _meeting_rounds(self._cluster_of, topology.collectives.pattern)
-        self._borders_s = self._meetings_s = 0.0
+        self.ranks = Ranks(cluster_of, costs, WideArea(topology, names))
+        self.compute_s = computed_s(topology, job)
+        self._steps = [] if self.form.division == "none" else _border_steps(job, self.form)
+        self._up, self._down = _meeting_rounds(cluster_of, topology.collectives.pattern)
 
-    def predicted(self) -> Predicted:
-        """Return what an iteration takes once iterations are alike."""
-        form = self._form
-        meets_every = _FOLLOWED if form.meeting_phases is None else max(1, form.meeting_phases // form.phases)
-        followed = min(meets_every, _FOLLOWED)
-        self._cycle(followed)
-        self._borders_s = self._meetings_s = 0.0
-        begin_s = max(self._ranks.timestamps_s)
-        for _ in range(_CYCLES):
-            self._cycle(followed)
-        alone_s = (max(self._ranks.timestamps_s) - begin_s - self._meetings_s) / (_CYCLES * followed)
-        meeting_s = self._meetings_s / (_CYCLES * meets_every)
-        borders_s = self._borders_s / (_CYCLES * followed)
-        return Predicted(alone_s + meeting_s, max(self._compute_s), borders_s, meeting_s)
+    def iterate(self, iterations: int) -> None:
+        """Follow that many iterations, without a meeting."""
+        for _ in range(iterations * self.form.phases):
+            self.compute()
+            self.exchange_borders()
 
-    def _cycle(self, iterations: int) -> None:
-        """Make that many iterations, and then meet if the application does."""
-        phase_s = [own_s / self._form.phases for own_s in self._compute_s]
-        for _ in range(iterations * self._form.phases):
-            self._ranks.compute(phase_s)
-            computed_s = max(self._ranks.timestamps_s)
-            for sends in self._steps:
-                self._ranks.exchange(sends)
-            self._borders_s += max(self._ranks.timestamps_s) - computed_s
-        if self._form.meeting_phases is not None:
-            self._meet()
+    def compute(self) -> None:
+        """Follow the computation of a phase."""
+        self.ranks.compute([own_s / self.form.phases for own_s in self.compute_s])
 
-    def _meet(self) -> None:
-        begin_s = max(self._ranks.timestamps_s)
-        if self._form.all_to_all_bytes is not None:
-            total_bytes = self._form.all_to_all_bytes(self._job.grid)
+    def exchange_borders(self, carry: Carry | None = None) -> None:
+        """Follow the border exchange of a phase; `carry` is that of `Ranks.exchange`."""
+        begin_s = max(self.ranks.timestamps_s)
+        for sends in self._steps:
+            self.ranks.exchange(sends, carry)
+        self.borders_s += max(self.ranks.timestamps_s) - begin_s
+
+    def meet(self) -> None:
+        """Follow a meeting, if the application has any."""
+        if self.form.meeting_phases is None:
+            return
+        begin_s = max(self.ranks.timestamps_s)
+        if self.form.all_to_all_bytes is not None:
+            total_bytes = self.form.all_to_all_bytes(self._grid)
             for _ in range(2):
-                self._ranks.all_to_all(total_bytes)
+                self.ranks.all_to_all(total_bytes)
         for sends in (*self._up, *self._down):
-            self._ranks.exchange(sends)
-        self._meetings_s += max(self._ranks.timestamps_s) - begin_s
+            self.ranks.exchange(sends)
+        self.meetings_s += max(self.ranks.timestamps_s) - begin_s
 
 
 def computed_s(topology: Topology, job: ModelJob) -> list[float]:

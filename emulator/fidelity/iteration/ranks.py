@@ -7,7 +7,7 @@ time. Between clusters messages cross the wide area.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from emulator.fidelity.iteration.wide_area import FarMessage, WideArea
@@ -16,6 +16,9 @@ from emulator.model.units import rate_bytes_per_s
 
 Sent = tuple[int, int, int]
 """Sender, receiver, bytes."""
+
+Carry = Callable[[Sequence[FarMessage]], list[float]]
+"""What tells when each message between clusters has arrived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +55,11 @@ class Ranks:
         """Let each rank compute for its duration."""
         self.timestamps_s = [before_s + own_s for before_s, own_s in zip(self.timestamps_s, durations_s, strict=True)]
 
-    def exchange(self, sends: Sequence[Sent]) -> None:
-        """Send messages together; every rank then has sent its own and received those to it."""
+    def exchange(self, sends: Sequence[Sent], carry: Carry | None = None) -> None:
+        """Send messages together; every rank then has sent its own and received those to it.
+
+        What goes between clusters is carried by `carry`, by default as single bursts over the wide area.
+        """
         after_s = list(self.timestamps_s)
         near: dict[int, list[tuple[float, int]]] = {}
         far: list[FarMessage] = []
@@ -71,7 +77,7 @@ class Ranks:
         for receiver, messages in near.items():
             after_s[receiver] = max(after_s[receiver], self._taken_in_s(receiver, messages))
         if far:
-            for receiver, arrival_s in zip(far_receivers, self.wide_area.arrivals_s(far), strict=True):
+            for receiver, arrival_s in zip(far_receivers, (carry or self.wide_area.arrivals_s)(far), strict=True):
                 after_s[receiver] = max(after_s[receiver], arrival_s)
         self.timestamps_s = after_s
 

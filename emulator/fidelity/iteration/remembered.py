@@ -15,7 +15,7 @@ from typing import Final
 
 from apps.descriptor import Arguments
 from apps.registry import application_named
-from emulator.fidelity.iteration.once import passed_on_once_s
+from emulator.fidelity.iteration.once import PassedOnce
 from emulator.fidelity.iteration.predicted import ModelJob, Part, predicted
 from emulator.model.interconnects import WhichInterconnect
 from emulator.model.topology import Cluster, Topology
@@ -24,20 +24,34 @@ _TOPOLOGIES: Final = 8
 _JOBS: Final = 50_000
 """How many topologies, and how many jobs on each, are remembered."""
 
+_ROUNDS: Final = 3
+"""What is passed on once depends a little on the number of iterations, which is found in so many rounds."""
+
 _Ends = tuple[str, str]
 """The source and the target of a path."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobOver:
-    """Emulated seconds of a job over certain clusters: of an iteration, and of what it passes on once.
+    """A job over certain clusters: the emulated seconds of an iteration, and what is passed on once.
 
     `computing_share` is the share of computing in an iteration.
     """
 
     iteration_s: float
-    once_s: float
     computing_share: float
+    once: PassedOnce
+
+    def execution_s(self, iterations: float) -> float:
+        """Return the execution time of a job with that number of `iterations`, in emulated seconds."""
+        return self.once.takes_s(iterations) + iterations * self.iteration_s
+
+    def iterations_in(self, execution_s: float) -> float:
+        """Return how many iterations, also parts of one, the job makes that executes for so long; 0 if too short."""
+        iterations = execution_s / self.iteration_s
+        for _ in range(_ROUNDS):
+            iterations = max(0.0, (execution_s - self.once.takes_s(iterations)) / self.iteration_s)
+        return iterations
 
 
 class Iterations:
@@ -75,7 +89,7 @@ class Iterations:
             processor_speed=processor_speed,
         )  # fmt: skip
         found = predicted(self.topology, job)
-        return JobOver(found.iteration_s, passed_on_once_s(self.topology, job), found.computing_share)
+        return JobOver(found.iteration_s, found.computing_share, PassedOnce(self.topology, job, found.alone_s))
 
     def _stand_ins(self, parts: tuple[Part, ...]) -> tuple[Part, ...]:
         """Return `parts` with each cluster replaced by the first of those like it that no other stands for."""

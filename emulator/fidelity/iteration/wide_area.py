@@ -72,7 +72,7 @@ class WideArea:
         packets = sorted(
             (message.sent_s, index, packet, size)
             for index, message in enumerate(messages)
-            for packet, size in enumerate(_packets(message.size_bytes))
+            for packet, size in enumerate(packet_sizes(message.size_bytes))
         )
         across = sorted(
             (self._crossed_s(sent_s, messages[index], size), index, packet, size)
@@ -110,6 +110,7 @@ class WideArea:
         return self._delays_s[pair]
 
 
-def _packets(length: int) -> list[int]:
+def packet_sizes(length: int) -> list[int]:
+    """Return the bytes of the packets that carry a message of that `length`."""
     whole, rest = divmod(length + _MESSAGE_HEADER_BYTES, SEGMENT_BYTES)
     return [SEGMENT_BYTES + _HEADER_BYTES] * whole + ([rest + _HEADER_BYTES] if rest else [])

@@ -224,9 +224,10 @@ def test_a_campaigns_background_load_is_simulated_at_any_time_scale(tmp_path: Pa
     assert loaded.statistics.total.wait_s > alone.statistics.total.wait_s
     path = campaign_under_load(tmp_path, f"{{band: [0.15, 0.2], local_jobs: {local}}}\ntime_scale: 10")
     _, scaled = simulate_workload(path, SimulationOptions(jobs=60))
-    assert scaled.statistics.makespan_s == pytest.approx(loaded.statistics.makespan_s / 10)
+    # All but TCP's timeouts, which Heat's master meets once or twice in a job, is divided.
+    assert scaled.statistics.makespan_s == pytest.approx(loaded.statistics.makespan_s / 10, rel=0.02)
     assert scaled.background is not None
-    assert scaled.background.share_in_band == pytest.approx(loaded.background.share_in_band)
+    assert scaled.background.share_in_band == pytest.approx(loaded.background.share_in_band, abs=0.02)
 
 
 def test_one_cluster_instead_of_several_carries_the_whole_background_load() -> None:

@@ -11,7 +11,6 @@ from emulator.containers.addresses import MAX_CLUSTERS, AddressPlan
 from emulator.containers.wan.commands import edge_script, router_commands, router_script
 from emulator.containers.wan.handle import WanHandle
 from emulator.containers.wan.program import (
-    FRAME_BYTES,
     SMALLEST_FRAME_BYTES,
     edge_program,
     kernel_settings,
@@ -23,6 +22,7 @@ from emulator.containers.wan.router import Backend, Router
 from emulator.model.clock import REAL_TIME, Dilation
 from emulator.model.documents import parse_document, read_document
 from emulator.model.errors import WideAreaUnfaithful
+from emulator.model.link_queues import FRAME_BYTES
 from emulator.model.project import PROJECT_ROOT
 from emulator.model.topology import Topology
 from emulator.model.units import rate_bytes_per_s

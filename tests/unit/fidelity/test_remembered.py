@@ -40,6 +40,20 @@ def test_an_iteration_does_not_depend_on_the_number_of_iterations(application):
     assert short == long
 
 
+@given(
+    application=st.sampled_from(["laplace", "heat"]), iterations=st.integers(1, 3000), share=st.sampled_from([1, 0.01])
+)
+def test_a_job_that_executes_as_long_as_some_iterations_makes_so_many(application, iterations, share):
+    arguments = {"grid": 1200, **({"distributed-share": share} if application == "heat" else {})}
+    job = ITERATIONS.over(application, arguments, ((NAMES[0], 36),))
+    assert job.iterations_in(job.execution_s(iterations)) == pytest.approx(iterations, abs=0.3)
+
+
+def test_a_job_too_short_for_what_it_passes_on_makes_no_iteration():
+    job = ITERATIONS.over("heat", {"grid": 3600}, ((NAMES[0], 36),))
+    assert job.iterations_in(1.0) == 0
+
+
 def test_clusters_are_interchangeable_if_their_links_and_nodes_are():
     assert interchangeable(DAS2) == {
         **dict.fromkeys(("vrije-universiteit", "amsterdam"), ("vrije-universiteit", "amsterdam")),
