@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 from emulator.broker.readings import Reading
 from emulator.broker.state.jobs import LiveJob
 from emulator.broker.state.runs import Run
 from emulator.model.errors import InvalidInput
+from emulator.model.node_names import node_name
 from emulator.model.topology import Topology
 from emulator.model.views import DEFAULT_RUN
 from emulator.policies.answer_checks import check_answers
@@ -19,7 +21,7 @@ from emulator.policies.decisions import SNAPSHOT_EVERY, Decision
 from emulator.policies.nodes.changes import occupied, replace_nodes
 from emulator.policies.nodes.stated import empty_nodes
 from emulator.policies.protocols import Scan, SchedulingEvent, Start
-from emulator.policies.state import NOTHING_ELSE, RunningJob, Surroundings, SystemState
+from emulator.policies.state import NOTHING_ELSE, NodeState, RunningJob, Surroundings, SystemState
 
 log = logging.getLogger(__name__)
 DEFECT = (
@@ -58,15 +60,27 @@ def with_shared_nodes(
 ) -> SystemState:
     """Return `state` with the nodes of each cluster, and the tasks of the `placed` jobs on those that a policy chose.
 
-    As many processors are idle as these nodes may run further tasks. A cluster that does not answer has no nodes.
+    As many processors are idle as these nodes may run further tasks. A cluster that does not answer has no nodes, and a
+    node that its local manager does not use takes no further task.
     """
     nodes = empty_nodes(topology)
     for job in placed:
         if job.placement is not None:
             nodes = occupied(nodes, job.id, job.request, job.placement)
-    answering = tuple(of_cluster if reading else () for of_cluster, reading in zip(nodes, readings, strict=True))
+    answering = tuple(
+        _usable(of_cluster, reading) if reading else () for of_cluster, reading in zip(nodes, readings, strict=True)
+    )
     idle = tuple(sum((node.most_tasks or 0) - len(node.tasks) for node in of_cluster) for of_cluster in answering)
     return replace_nodes(SystemState(state.processors, idle, state.time_s, state.surroundings), answering)
+
+
+def _usable(nodes: Sequence[NodeState], reading: Reading) -> tuple[NodeState, ...]:
+    """Return `nodes`, where those that the local manager does not use are full."""
+    unusable = reading.occupancy.unusable if reading.occupancy else frozenset[str]()
+    return tuple(
+        replace(node, most_tasks=len(node.tasks)) if node_name(index) in unusable else node
+        for index, node in enumerate(nodes)
+    )
 
 
 def _knows(reading: Reading | None, cluster: str, job: LiveJob) -> bool:

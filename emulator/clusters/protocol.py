@@ -17,11 +17,15 @@ CONNECTION_LOST: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class Occupancy:
-    """Processors of a cluster as its local manager counts them, including those that local users hold."""
+    """Processors of a cluster as its local manager counts them, including those that local users hold.
+
+    Where tasks share nodes in time, `unusable` names the nodes that take no task: drained or dead ones.
+    """
 
     nodes: int
     processors: int
     idle: int
+    unusable: frozenset[str] = frozenset()
 
 
 class AllocationEventKind(StrEnum):

@@ -80,7 +80,14 @@ class SlurmCluster:
             counts = [int(number) for number in states.split("/")]
             nodes, idle, processors = nodes + int(count), idle + counts[1], processors + counts[3]
         most = self._head.processors or processors
-        return Occupancy(nodes, min(processors, most), min(idle, most))
+        return Occupancy(nodes, min(processors, most), min(idle, most), self._unusable_nodes())
+
+    def _unusable_nodes(self) -> frozenset[str]:
+        """Return the nodes that take no task, where a policy chooses nodes."""
+        if not self._head.spreads:
+            return frozenset()
+        listed = self._checked(f"sinfo -h{self._partition} -N -t drain,down,fail,maint,no_respond -o %N").output
+        return frozenset(listed.split())
 
     def claim(self, claim: str, processors: int, nodes: Sequence[str] = (), memory_mb: float = 0.0) -> str:
         """Queue a holder for `processors` tasks; its identity is Slurm's job number."""

@@ -18,9 +18,8 @@ import heapq
 import itertools
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import IntEnum, auto
 from typing import Final
 
 from emulator.fidelity.iteration.wide_area import FarMessage, packet_sizes
@@ -42,7 +41,7 @@ _DRAWS: Final = 3
 """Which packets of short messages are dropped depends on that order: of so many, that with the median end counts."""
 _SHORT_PACKETS: Final = 32
 """A longer message loses many packets, and it does not matter which."""
-_MOST_PACKETS: Final = 128
+_MOST_PACKETS: Final = 64
 """The packets of a message that are followed one by one; of a larger message several are followed as one."""
 
 
@@ -62,14 +61,6 @@ def arrivals_s(
         for draw in range(_DRAWS if longest <= _SHORT_PACKETS else 1)
     ]
     return sorted(draws, key=max)[len(draws) // 2]
-
-
-class _Event(IntEnum):
-    BEGUN = auto()
-    LEFT = auto()
-    THERE = auto()
-    ACKNOWLEDGED = auto()
-    OVERDUE = auto()
 
 
 @dataclass(slots=True)
@@ -98,7 +89,7 @@ class _Connection:
 
     __slots__ = (
         "arrived_s", "back_s", "deadline_s", "down", "following", "in_own_queue", "looked_at_s", "lost", "missing",
-        "sizes", "there_s", "timeouts", "under_way", "up", "window",
+        "patience_s", "sizes", "there_s", "timeouts", "under_way", "up", "window",
     )  # fmt: skip
 
     def __init__(self, up: _Queue, down: _Queue, there_s: float, back_s: float, sizes: Sequence[int]) -> None:
@@ -110,20 +101,20 @@ class _Connection:
         self.window = _FIRST_WINDOW
         self.in_own_queue = 0
         self.timeouts = 0
+        self.patience_s = LEAST_TIMEOUT_S + there_s + back_s
         self.deadline_s = 0.0
         self.looked_at_s = math.inf
         self.arrived_s = 0.0
-
-    @property
-    def has_to_send(self) -> bool:
-        """Whether a packet waits to be sent, for the first time or again."""
-        return bool(self.lost) or self.following < len(self.sizes)
 
     def lose(self, packets: Sequence[int]) -> None:
         """Take `packets` for lost: those that have not arrived are sent again."""
         for packet in packets:
             del self.under_way[packet]
         self.lost = sorted({*self.lost, *packets} & self.missing)
+
+
+_Happening = Callable[[_Connection, int, float], None]
+"""What happens to a connection or one of its packets at a timestamp."""
 
 
 class _Crossing:
@@ -144,8 +135,9 @@ class _Crossing:
         up = [_queue(topology, name, link.up_mbit, together, more_bytes) for name, link in links]
         down = [_queue(topology, name, link.down_mbit, together) for name, link in links]
         self._order = itertools.count()
-        self._events: list[tuple[float, int, _Event, _Connection, int]] = []
+        self._events: list[tuple[float, int, _Happening, _Connection, int]] = []
         self._connections: list[_Connection] = []
+        self._unfinished = len(messages)
         for message in messages:
             there, back = (names[message.source], names[message.target]), (names[message.target], names[message.source])
             sizes = packet_sizes(message.size_bytes)
@@ -159,55 +151,55 @@ class _Crossing:
             self._connections.append(connection)
             opening_s = 0.0 if opened else _OPENING_ROUND_TRIPS * (connection.there_s + connection.back_s)
             begin_s = message.sent_s + opening_s + chance.uniform(0.0, _SPREAD_S)
-            self._plan(begin_s, _Event.BEGUN, connection)
+            self._plan(begin_s, self._begin, connection)
 
     def arrivals_s(self) -> list[float]:
         """Follow all packets, and return when each message has arrived."""
-        unfinished = len(self._connections)
-        while unfinished:
-            time_s, _, event, connection, packet = heapq.heappop(self._events)
-            if event is _Event.THERE:
-                passed_s = connection.down.passed_s(time_s, connection.sizes[packet])
-                if passed_s is not None:
-                    connection.missing.discard(packet)
-                    if not connection.missing and not connection.arrived_s:
-                        connection.arrived_s = passed_s
-                        unfinished -= 1
-                    self._plan(passed_s + connection.back_s, _Event.ACKNOWLEDGED, connection, packet)
-            elif event is _Event.ACKNOWLEDGED:
-                self._acknowledge(connection, packet, time_s)
-            elif event is _Event.OVERDUE:
-                self._look_at_timeout(connection, time_s)
-            else:
-                if event is _Event.LEFT:
-                    connection.in_own_queue -= 1
-                self._send(connection, time_s)
+        while self._unfinished:
+            time_s, _, happen, connection, packet = heapq.heappop(self._events)
+            happen(connection, packet, time_s)
         return [connection.arrived_s for connection in self._connections]
 
-    def _plan(self, time_s: float, event: _Event, connection: _Connection, packet: int = 0) -> None:
-        heapq.heappush(self._events, (time_s, next(self._order), event, connection, packet))
+    def _plan(self, time_s: float, happen: _Happening, connection: _Connection, packet: int = 0) -> None:
+        heapq.heappush(self._events, (time_s, next(self._order), happen, connection, packet))
+
+    def _begin(self, connection: _Connection, _: int, time_s: float) -> None:
+        self._send(connection, time_s)
 
     def _send(self, connection: _Connection, time_s: float) -> None:
         """Send what the window and the node's own queue allow."""
         if not connection.under_way:
             self._await(connection, time_s)
-        while (
-            connection.in_own_queue < _IN_OWN_QUEUE
-            and len(connection.under_way) < connection.window
-            and connection.has_to_send
-        ):
+        while connection.in_own_queue < _IN_OWN_QUEUE and len(connection.under_way) < connection.window:
             packet = connection.lost[0] if connection.lost else connection.following
+            if packet == len(connection.sizes):
+                return
             left_s = connection.up.passed_s(time_s, connection.sizes[packet])
             if left_s is None:
                 return
             if connection.lost:
-                connection.lost.pop(0)
+                del connection.lost[0]
             else:
                 connection.following += 1
             connection.under_way[packet] = None
             connection.in_own_queue += 1
-            self._plan(left_s, _Event.LEFT, connection)
-            self._plan(left_s + connection.there_s, _Event.THERE, connection, packet)
+            self._plan(left_s, self._leave, connection)
+            self._plan(left_s + connection.there_s, self._arrive, connection, packet)
+
+    def _leave(self, connection: _Connection, _: int, time_s: float) -> None:
+        connection.in_own_queue -= 1
+        self._send(connection, time_s)
+
+    def _arrive(self, connection: _Connection, packet: int, time_s: float) -> None:
+        """Pass a packet on to the receiver, unless the queue of its link is full."""
+        passed_s = connection.down.passed_s(time_s, connection.sizes[packet])
+        if passed_s is None:
+            return
+        connection.missing.discard(packet)
+        if not connection.missing and not connection.arrived_s:
+            connection.arrived_s = passed_s
+            self._unfinished -= 1
+        self._plan(passed_s + connection.back_s, self._acknowledge, connection, packet)
 
     def _acknowledge(self, connection: _Connection, packet: int, time_s: float) -> None:
         """Take an acknowledgement: packets that were sent before this one, and are not acknowledged, are lost."""
@@ -223,29 +215,26 @@ class _Crossing:
 
     def _await(self, connection: _Connection, time_s: float) -> None:
         """Wait for an acknowledgement from now on: after each timeout twice as long as before."""
-        least_s = LEAST_TIMEOUT_S + connection.there_s + connection.back_s
-        connection.deadline_s = time_s + least_s * 2**connection.timeouts
+        connection.deadline_s = time_s + connection.patience_s * 2**connection.timeouts
         if connection.deadline_s < connection.looked_at_s:
             self._plan_look(connection)
 
     def _plan_look(self, connection: _Connection) -> None:
         connection.looked_at_s = connection.deadline_s
-        self._plan(connection.deadline_s, _Event.OVERDUE, connection)
+        self._plan(connection.deadline_s, self._look_at_timeout, connection)
 
-    def _look_at_timeout(self, connection: _Connection, time_s: float) -> None:
+    def _look_at_timeout(self, connection: _Connection, _: int, time_s: float) -> None:
         """If nothing was acknowledged for too long, send again all that is under way, and begin with one packet."""
         if time_s != connection.looked_at_s:
             return
         connection.looked_at_s = math.inf
-        if not connection.under_way and not connection.has_to_send:
-            return
         if time_s < connection.deadline_s:
             self._plan_look(connection)
-            return
-        connection.lose(list(connection.under_way))
-        connection.window = 1
-        connection.timeouts += 1
-        self._send(connection, time_s)
+        elif connection.missing:
+            connection.lose(list(connection.under_way))
+            connection.window = 1
+            connection.timeouts += 1
+            self._send(connection, time_s)
 
 
 def _queue(topology: Topology, cluster: str, rate_mbit: float, together: int, more_bytes: int = 0) -> _Queue:

@@ -34,6 +34,7 @@ class PassedOnce:
         self._topology, self._job, self._iteration_s = topology, job, iteration_s
         self._part_bytes = _part_bytes(job)
         self._known_s: dict[int, float] = {}
+        self._borders_s: dict[tuple[int, int, int], float] = {}
 
     def takes_s(self, iterations: float) -> float:
         """Return the emulated seconds that it adds to that number of iterations; 0 if nothing is passed on."""
@@ -50,14 +51,25 @@ class PassedOnce:
         ranks, others = following.ranks, range(1, self._job.processors)
         ranks.exchange([(0, other, self._part_bytes) for other in others], self._carry(opened=False))
         for _ in range(iterations):
-            following.exchange_borders(self._carry_border)
+            following.exchange_borders(self._carry_borders)
             following.compute()
         ranks.exchange([(other, 0, self._part_bytes) for other in others], self._carry(opened=True))
         return ranks.timestamps_s[0]
 
-    def _carry_border(self, messages: Sequence[FarMessage]) -> list[float]:
+    def _carry_borders(self, messages: Sequence[FarMessage]) -> list[float]:
         """Carry borders over idle links: ranks are too far apart in time to share them as in the order followed."""
+        alone = len({each.source for each in messages}) == len({each.target for each in messages}) == len(messages)
+        if alone:
+            return [each.sent_s + self._border_s(each.source, each.target, each.size_bytes) for each in messages]
         return WideArea(self._topology, self._job.clusters).arrivals_s(messages)
+
+    def _border_s(self, source: int, target: int, size_bytes: int) -> float:
+        """Return what a border takes between two clusters by index."""
+        key = source, target, size_bytes
+        if key not in self._borders_s:
+            wide_area = WideArea(self._topology, self._job.clusters)
+            (self._borders_s[key],) = wide_area.arrivals_s([FarMessage(0.0, *key)])
+        return self._borders_s[key]
 
     def _carry(self, *, opened: bool) -> Carry:
         return partial(arrivals_s, self._topology, self._job.clusters, opened=opened)

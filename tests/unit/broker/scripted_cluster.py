@@ -87,6 +87,7 @@ class ScriptedCluster:
         self.on_claim = lambda claim, allocation: None
         self.sweeps_failing: list[Exception] = []
         self.claims: list[str] = []
+        self.unusable = frozenset[str]()
         self.nodes_claimed: list[list[str]] = []
         self.memory_claimed_mb: list[float] = []
         self.programs: list[ScriptedProgram] = []
@@ -108,9 +109,8 @@ class ScriptedCluster:
     def occupancy(self) -> Occupancy:
         self._answering.wait()
         self._check_speaking()
-        return Occupancy(
-            1, self.processors, self.processors - self.others - sum(size for _, size in self.held.values())
-        )
+        idle = self.processors - self.others - sum(size for _, size in self.held.values())
+        return Occupancy(1, self.processors, idle, self.unusable)
 
     def claim(self, claim: str, processors: int, nodes: Sequence[str] = (), memory_mb: float = 0.0) -> str:
         self._check_speaking()

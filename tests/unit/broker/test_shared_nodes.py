@@ -74,6 +74,24 @@ def test_tasks_get_the_least_loaded_nodes_by_name_and_decisions_are_made_again(s
     setup.broker.end_run(run)
 
 
+def test_a_node_that_slurm_does_not_use_gets_no_task_until_it_does_again(setup: SharedSetup) -> None:
+    setup.east.unusable = frozenset({"n2", "n3", "n4"})
+    setup.west.unusable = frozenset({"n2"})
+    setup.read_clusters()
+    run = begun(setup)
+    first = starting(setup, run, 3, memory_mb=100)
+    assert setup.west.nodes_claimed == [["n1", "n3", "n4"]]
+    wide = setup.submit(4, run=run, application="synthetic", memory_mb=100)
+    setup.read_clusters()
+    assert setup.broker.job(wide).state is JobState.QUEUED
+    setup.east.unusable = frozenset()
+    setup.read_clusters()
+    setup.until_state(wide, JobState.STARTING)
+    assert setup.east.nodes_claimed == [["n1", "n2", "n3", "n4"]]
+    finish_all(setup, [first, wide])
+    assert differences(setup, run) == ()
+
+
 def test_memory_that_is_not_there_is_waited_for(setup: SharedSetup) -> None:
     run = begun(setup)
     first = [starting(setup, run, 4, memory_mb=400), starting(setup, run, 3, memory_mb=400)]

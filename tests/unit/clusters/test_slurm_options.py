@@ -33,7 +33,12 @@ printf '8 t.0-1.0-das R\\n9 t-two.0-1.0-das R\\n10 tea R\\n11 t.0-2.0-das CG\\n'
   grep -vwFf <(cat scancel.said 2> /dev/null)
 """,
     "scancel": '#!/bin/bash\ncd "$(dirname "$0")"; [ ! -e scancel.fails ] || exit 1\n' + SAY,
-    "sinfo": SAY + "printf 'debug* 1 0/4/0/4\\nscience 2 3/5/0/8\\n'\n",
+    "sinfo": SAY
+    + """case "$*" in
+*" -t drain,down,"*) printf 'n3\\nn7\\n' ;;
+*) printf 'debug* 1 0/4/0/4\\nscience 2 3/5/0/8\\n' ;;
+esac
+""",
     "scontrol": f"""#!/bin/bash
 case "$*" in
 "show job --details 7") cat <<'END'\n{DETAILS}END
@@ -239,6 +244,11 @@ def test_processors_are_those_of_the_partition_or_of_the_default_one(said):
     assert (default.nodes, default.processors, default.idle) == (1, 4, 4)
     assert cluster(partition="science", processors=3).occupancy().idle == 3
     assert "--partition=science" in said("sinfo")
+
+
+def test_where_a_policy_chooses_nodes_slurm_is_asked_which_of_them_it_does_not_use(said):
+    assert cluster(spreads=True).occupancy().unusable == {"n3", "n7"}
+    assert cluster().occupancy().unusable == frozenset()
 
 
 def test_ranks_are_dealt_to_the_nodes_of_a_real_cluster_as_slurm_gave_them(said):
