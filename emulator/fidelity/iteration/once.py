@@ -36,11 +36,16 @@ class PassedOnce:
         self._known_s: dict[int, float] = {}
         self._borders_s: dict[tuple[int, int, int], float] = {}
 
+    @property
+    def settled_after(self) -> int:
+        """The number of iterations from which on it takes the same time."""
+        return self._job.processors if self._part_bytes else 1
+
     def takes_s(self, iterations: float) -> float:
         """Return the emulated seconds that it adds to that number of iterations; 0 if nothing is passed on."""
         if self._part_bytes == 0:
             return 0.0
-        followed = min(max(1, round(iterations)), self._job.processors)
+        followed = min(max(1, round(iterations)), self.settled_after)
         if followed not in self._known_s:
             self._known_s[followed] = self._collected_s(followed) - followed * self._iteration_s
         return self._known_s[followed]

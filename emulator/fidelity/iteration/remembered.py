@@ -7,6 +7,7 @@ jobs thus need a few hundred predictions.
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,9 +24,6 @@ from emulator.model.topology import Cluster, Topology
 _TOPOLOGIES: Final = 8
 _JOBS: Final = 50_000
 """How many topologies, and how many jobs on each, are remembered."""
-
-_ROUNDS: Final = 3
-"""What is passed on once depends a little on the number of iterations, which is found in so many rounds."""
 
 _Ends = tuple[str, str]
 """The source and the target of a path."""
@@ -48,10 +46,14 @@ class JobOver:
 
     def iterations_in(self, execution_s: float) -> float:
         """Return how many iterations, also parts of one, the job makes that executes for so long; 0 if too short."""
-        iterations = execution_s / self.iteration_s
-        for _ in range(_ROUNDS):
-            iterations = max(0.0, (execution_s - self.once.takes_s(iterations)) / self.iteration_s)
-        return iterations
+        settled = self.once.settled_after
+        if execution_s >= self.execution_s(settled):
+            return settled + (execution_s - self.execution_s(settled)) / self.iteration_s
+        whole = bisect_right(range(1, settled), execution_s, key=self.execution_s)
+        if whole == 0:
+            return max(0.0, (execution_s - self.once.takes_s(1)) / self.iteration_s)
+        begin_s, end_s = self.execution_s(whole), self.execution_s(whole + 1)
+        return whole + (execution_s - begin_s) / (end_s - begin_s)
 
 
 class Iterations:

@@ -46,7 +46,7 @@ def test_an_iteration_does_not_depend_on_the_number_of_iterations(application):
 def test_a_job_that_executes_as_long_as_some_iterations_makes_so_many(application, iterations, share):
     arguments = {"grid": 1200, **({"distributed-share": share} if application == "heat" else {})}
     job = ITERATIONS.over(application, arguments, ((NAMES[0], 36),))
-    assert job.iterations_in(job.execution_s(iterations)) == pytest.approx(iterations, abs=0.3)
+    assert job.iterations_in(job.execution_s(iterations)) == pytest.approx(iterations)
 
 
 def test_a_job_too_short_for_what_it_passes_on_makes_no_iteration():
