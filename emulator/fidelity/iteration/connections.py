@@ -7,7 +7,8 @@ in Linux:
   connection is under way, it tries again after the least timeout.
 - A packet that finds the queue of the receiver's link full is dropped. It is sent again as soon as a later one of the
   connection is acknowledged, or after the least timeout if none is.
-- As many packets are under way as the window allows, which grows by one with each acknowledgement.
+- As many packets are under way as the window allows. It grows by one with each acknowledgement, and is one after a
+  timeout.
 
 Acknowledgements take a path's delay and no rate.
 """

@@ -23,7 +23,8 @@ class PassedOnce:
     """What `job` on `topology` distributes and collects once; all other ranks have equal parts.
 
     Inside its cluster the first rank sends and receives one part after another; meanwhile the parts of other clusters
-    cross the wide area, each over a connection of its own.
+    cross the wide area, each over a connection of its own. `iteration_s` is what an iteration takes by itself, without
+    its part of a meeting.
 
     Raises:
         UnknownName: if there is no such application or cluster.
