@@ -56,7 +56,7 @@ class PassedOnce:
         following = Following(self._topology, self._job)
         ranks, others = following.ranks, range(1, self._job.processors)
         ranks.exchange([(0, other, self._part_bytes) for other in others], self._carry(opened=False))
-        for _ in range(iterations):
+        for _ in range(iterations * following.form.phases):
             following.exchange_borders(self._carry_borders)
             following.compute()
         ranks.exchange([(other, 0, self._part_bytes) for other in others], self._carry(opened=True))
