@@ -49,7 +49,7 @@ def beside_model(run: RunRecords, topology: Topology | None = None) -> tuple[Bes
 def _beside(topology: Topology, measured: MeasuredIterations) -> BesideModel:
     job = measured.job
     found = predicted(topology, job)
-    once = PassedOnce(topology, job, found.alone_s)
+    once = PassedOnce(topology, job)
     return BesideModel(
         job,
         measured.iteration_s,

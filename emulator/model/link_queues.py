@@ -30,14 +30,10 @@ def queue_bytes(topology: Topology, cluster: str, rate_mbit: float) -> int:
     Raises:
         UnknownName: if there is no such cluster, or it is real.
     """
-    product_bytes = rate_bytes_per_s(rate_mbit) * longest_round_trip_s(topology, cluster)
-    return max(_LEAST_FRAMES * FRAME_BYTES, math.ceil(2 * product_bytes))
-
-
-def longest_round_trip_s(topology: Topology, cluster: str) -> float:
-    """Return the longest round trip, with jitter, from `cluster` to another one; 0 if there is no other."""
     others = [name for name in topology.cluster_names if name != cluster]
-    return max((round_trip_s(topology, cluster, other) for other in others), default=0.0)
+    longest_s = max((round_trip_s(topology, cluster, other) for other in others), default=0.0)
+    product_bytes = rate_bytes_per_s(rate_mbit) * longest_s
+    return max(_LEAST_FRAMES * FRAME_BYTES, math.ceil(2 * product_bytes))
 
 
 def round_trip_s(topology: Topology, one: str, other: str) -> float:

@@ -102,7 +102,7 @@ def planned_job(specification: JobSpecification, parts: Sequence[Part], topology
         segments=segments,
         real=len(clusters) > 1 or interconnect is None,
         grid_bytes=max(side_points**2, ranks * work.points) * form.arrays * BYTES_PER_POINT,
-        once_s=PassedOnce(topology, job, found.alone_s).takes_s(iterations),
+        once_s=PassedOnce(topology, job).takes_s(iterations),
         parts=tuple(parts),
     )
 

@@ -8,7 +8,8 @@ as many iterations as there are ranks nothing is left of the different beginning
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
+from typing import Final
 
 from apps.descriptor import Arguments
 from apps.registry import application_named
@@ -18,21 +19,24 @@ from emulator.fidelity.iteration.ranks import Carry
 from emulator.fidelity.iteration.wide_area import FarMessage, WideArea
 from emulator.model.topology import Topology
 
+_SETTLING: Final = 4
+_MEASURED: Final = 8
+"""Iterations after which all are alike, and those whose time is taken."""
+
 
 class PassedOnce:
     """What `job` on `topology` distributes and collects once; all other ranks have equal parts.
 
     Inside its cluster the first rank sends and receives one part after another; meanwhile the parts of other clusters
-    cross the wide area, each over a connection of its own. `iteration_s` is what an iteration takes by itself, without
-    its part of a meeting.
+    cross the wide area, each over a connection of its own.
 
     Raises:
         UnknownName: if there is no such application or cluster.
         InvalidInput: if the links of a cluster are unknown.
     """
 
-    def __init__(self, topology: Topology, job: ModelJob, iteration_s: float) -> None:
-        self._topology, self._job, self._iteration_s = topology, job, iteration_s
+    def __init__(self, topology: Topology, job: ModelJob) -> None:
+        self._topology, self._job = topology, job
         self._part_bytes = _part_bytes(job)
         self._known_s: dict[int, float] = {}
         self._borders_s: dict[tuple[int, int, int], float] = {}
@@ -48,7 +52,7 @@ class PassedOnce:
             return 0.0
         followed = min(max(1, round(iterations)), self.settled_after)
         if followed not in self._known_s:
-            self._known_s[followed] = self._collected_s(followed) - followed * self._iteration_s
+            self._known_s[followed] = max(0.0, self._collected_s(followed) - followed * self._iteration_s)
         return self._known_s[followed]
 
     def _collected_s(self, iterations: int) -> float:
@@ -56,11 +60,23 @@ class PassedOnce:
         following = Following(self._topology, self._job)
         ranks, others = following.ranks, range(1, self._job.processors)
         ranks.exchange([(0, other, self._part_bytes) for other in others], self._carry(opened=False))
+        self._iterate(following, iterations)
+        ranks.exchange([(other, 0, self._part_bytes) for other in others], self._carry(opened=True))
+        return ranks.timestamps_s[0]
+
+    @cached_property
+    def _iteration_s(self) -> float:
+        """What an iteration takes once all are alike, followed as those between distribution and collection."""
+        following = Following(self._topology, self._job)
+        self._iterate(following, _SETTLING)
+        begin_s = max(following.ranks.timestamps_s)
+        self._iterate(following, _MEASURED)
+        return (max(following.ranks.timestamps_s) - begin_s) / _MEASURED
+
+    def _iterate(self, following: Following, iterations: int) -> None:
         for _ in range(iterations * following.form.phases):
             following.exchange_borders(self._carry_borders)
             following.compute()
-        ranks.exchange([(other, 0, self._part_bytes) for other in others], self._carry(opened=True))
-        return ranks.timestamps_s[0]
 
     def _carry_borders(self, messages: Sequence[FarMessage]) -> list[float]:
         """Carry borders over idle links: ranks are too far apart in time to share them as in the order followed."""

@@ -79,11 +79,6 @@ class Predicted:
     meeting_s: float
 
     @property
-    def alone_s(self) -> float:
-        """An iteration without its part of a meeting."""
-        return self.iteration_s - self.meeting_s
-
-    @property
     def computing_share(self) -> float:
         """The share of an iteration that is computing."""
         return min(1.0, self.compute_s / self.iteration_s) if self.iteration_s > 0 else 0.0

@@ -91,7 +91,7 @@ class Iterations:
             processor_speed=processor_speed,
         )  # fmt: skip
         found = predicted(self.topology, job)
-        return JobOver(found.iteration_s, found.computing_share, PassedOnce(self.topology, job, found.alone_s))
+        return JobOver(found.iteration_s, found.computing_share, PassedOnce(self.topology, job))
 
     def _stand_ins(self, parts: tuple[Part, ...]) -> tuple[Part, ...]:
         """Return `parts` with each cluster replaced by the first of those like it that no other stands for."""

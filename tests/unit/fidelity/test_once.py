@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.fidelity.iteration.once import PassedOnce
-from emulator.fidelity.iteration.predicted import ModelJob, predicted
+from emulator.fidelity.iteration.predicted import ModelJob
 from emulator.model.catalogue import topology_named
 from emulator.model.link_queues import LEAST_TIMEOUT_S
 from emulator.model.units import rate_bytes_per_s
@@ -18,7 +18,7 @@ MANY = 1000
 
 def once_s(*parts: tuple[str, int], share: float = SHARE, iterations: int = MANY, application: str = "heat") -> float:
     job = ModelJob(application, GRID, parts, arguments={"distributed-share": share})
-    return PassedOnce(DAS2, job, predicted(DAS2, job).alone_s).takes_s(iterations)
+    return PassedOnce(DAS2, job).takes_s(iterations)
 
 
 def test_in_one_cluster_the_master_passes_on_everything_twice_at_its_interfaces_rate():
@@ -66,3 +66,11 @@ def test_where_many_ranks_are_far_tcp_waits_for_its_least_timeout_at_both_ends()
 def test_what_passes_nothing_on_takes_no_time():
     assert once_s(("leiden", 36), application="laplace") == 0
     assert once_s(("leiden", 1)) == 0
+
+
+@pytest.mark.parametrize("name", ["mini", "das2-2003", "cisne-four"])
+def test_little_data_of_a_job_that_mostly_communicates_takes_little_time(name):
+    topology = topology_named(name)
+    parts = tuple((cluster.name, 4) for cluster in topology.clusters)
+    once = PassedOnce(topology, ModelJob("heat", 40, parts, arguments={"distributed-share": 0.001}))
+    assert 0 < once.takes_s(MANY) < 0.05
