@@ -64,7 +64,7 @@ class Driver:
         self.decisions.append(replace(decision, answers=answers, waiting=waiting))
 
     def _event(self, kind: str, number: int):
-        waiting = self.deciders.discipline.waiting()
+        waiting = list(self.deciders.discipline.waiting())
         if kind == "arrival":
             self.jobs += 1
             sizes = ((number % 16 + 1,), (number % 9 + 1, 5), (4, 4, 4))[number % 3]
