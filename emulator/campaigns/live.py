@@ -25,7 +25,7 @@ from emulator.model.topology import Topology
 from emulator.model.views import EventView, RunRequest, RunView
 from emulator.policies.admission import Admitting
 from emulator.policies.factory import check_live, discipline_scanned
-from emulator.policies.names import ON_ONE_CLUSTER
+from emulator.policies.names import SINGLE_CLUSTER
 from emulator.policies.protocols import PlacementPolicy
 from emulator.policies.registry import placement_policy
 from emulator.policies.request_kinds import as_taken, as_total
@@ -89,7 +89,7 @@ def arrivals_on(topology: Topology, campaign: Campaign, seed: int) -> list[Arriv
     for number, (arrival, home, comes) in enumerate(zip(arrivals, homes, may_come, strict=True), start=1):
         if comes:
             queue = topology.cluster_names[home] if admitting.has_local_queues else None
-            runnable = _runnable(arrival.specification, topology, policy, queue, campaign.queue in ON_ONE_CLUSTER)
+            runnable = _runnable(arrival.specification, topology, policy, queue, campaign.queue == SINGLE_CLUSTER)
             admitting.admit(number, runnable, surroundings)
             coming.append(arrival.model_copy(update={"specification": runnable}))
     return coming

@@ -18,12 +18,13 @@ from emulator.model.records import TransferRow
 from emulator.model.stream import StreamJob
 from emulator.model.units import rate_mbit
 from emulator.policies.factory import discipline_scanned
+from emulator.policies.names import SINGLE_CLUSTER
 from emulator.policies.protocols import PlacementPolicy, QueueDiscipline
 from emulator.policies.registry import placement_policy
 from emulator.runs.run_directory import check_free
 from emulator.simulator.shared_links import SharedLinks
 from emulator.simulator.simulated_job import FinishedJob
-from emulator.simulator.simulation import SINGLE_CLUSTER, SimulationResult, simulate
+from emulator.simulator.simulation import SimulationResult, simulate
 from workloads.estimates import with_estimates
 from workloads.job_lists import JobOutcome, outcome_line
 from workloads.whole_files import written_whole

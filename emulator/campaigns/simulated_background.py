@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from emulator.fidelity.background import SETTLING_S
 from emulator.model.topology import Topology
+from emulator.policies.names import SINGLE_CLUSTER
 from emulator.simulator.background import SimulatedBackground
-from emulator.simulator.simulation import SINGLE_CLUSTER
 from workloads.campaign import Campaign
 from workloads.distributions import stream
 from workloads.local_jobs import DUMMY_JOBS, local_jobs

@@ -27,12 +27,12 @@ from emulator.model.project import CAMPAIGNS, DOCUMENT_SUFFIXES, names_in
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Topology
 from emulator.policies.factory import check_nodes
-from emulator.policies.names import policy_name, queue_name
+from emulator.policies.names import SINGLE_CLUSTER, policy_name, queue_name
 from emulator.policies.registry import default_policy
 from emulator.runs.input_files import stated_surroundings
 from emulator.simulator.runtime import FactorTable
 from emulator.simulator.runtime_tables import read_factors
-from emulator.simulator.simulation import SINGLE_CLUSTER, admission
+from emulator.simulator.simulation import admission
 from emulator.simulator.study_streams import StudyWorkload, study_workload, study_workloads
 from emulator.simulator.transfers import Transfers
 from workloads.campaign import campaign_named

@@ -175,10 +175,12 @@ def _simulate_folder(
 ) -> list[Judgement]:
     """Simulate what each live run in `folder` did, each into a folder of the same name in `out`; return the verdicts.
 
+    If it fails or is interrupted, it leaves no simulation in `out`.
+
     Raises:
         InvalidInput: if no folder is named for them, or the one that is named is not empty.
     """
-    from emulator.runs.folders import live_runs_in
+    from emulator.runs.folders import all_or_none, live_runs_in
     from emulator.runs.run_directory import check_free
 
     if out is None or jobs_out is not None:
@@ -193,10 +195,11 @@ def _simulate_folder(
 
     # All are read before the first is simulated, so that a bad one leaves nothing half done.
     prepared = {run.name: prepare(run) for run in found.runs}
-    simulated = {
-        name: (subject, simulate_prepared(subject, options, None, out / name))
-        for name, (subject, options) in prepared.items()
-    }
+    with all_or_none([out / name for name in prepared]):
+        simulated = {
+            name: (subject, simulate_prepared(subject, options, None, out / name))
+            for name, (subject, options) in prepared.items()
+        }
     verdicts = show_simulations(simulated, as_json=as_json)
     if found.left_out:
         say(f"Left out: {', '.join(found.left_out)}.", to_error=True)

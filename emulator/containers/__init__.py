@@ -12,7 +12,8 @@ up, repair, down        bring a testbed up, mend it, take it down
 readiness, inspection   wait until a testbed is ready; look at it
 slurm_nodes             the nodes of a cluster that get no job, and why
 home_files              a user's files, copied into the home folders of the clusters
-doctor, prerequisites   what the host has and lacks; what can be said of it before anything is installed
+doctor, this_kernel     what the host has and lacks; what its kernel can do
+prerequisites           what can be said of the host before anything is installed
 cache                   the folder of what can be fetched again
 programs, local_users   programs in the containers that end with the process that started them; jobs of others
 usage, telemetry        what containers use of the host, once and during a run

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import platform
 import shutil
@@ -16,7 +15,7 @@ import docker
 import docker.errors
 import psutil
 
-from emulator.containers import engine, mmdebstrap
+from emulator.containers import engine, mmdebstrap, this_kernel
 from emulator.containers.compose_command import COMPOSE_COMMANDS, compose_version
 from emulator.containers.image_names import base_reference, public_image
 from emulator.model.errors import EngineUnavailable
@@ -95,7 +94,7 @@ def _mmdebstrap(*, needed: bool) -> Finding:
 def _kernel(client: docker.DockerClient) -> Iterable[Finding]:
     """Report which kernels can forward, and which control groups the engine uses."""
     information = client.info()
-    has_netem, guest_possible = host_has_netem(), information["Architecture"] == "x86_64"
+    has_netem, guest_possible = this_kernel.has_netem(), information["Architecture"] == "x86_64"
     yield Finding(
         "sch_netem",
         has_netem,
@@ -110,18 +109,6 @@ def _kernel(client: docker.DockerClient) -> Iterable[Finding]:
         "none needed where the host has sch_netem (Debian has User-Mode Linux for x86-64 only)",
     )
     yield Finding("cgroup", True, f"version {information.get('CgroupVersion', '1')}")
-
-
-def host_has_netem() -> bool:
-    """Return whether this kernel has sch_netem built in, loaded or as a module, as far as is visible."""
-    if Path("/sys/module/sch_netem").is_dir():
-        return True
-    modules = Path("/lib/modules") / platform.release()
-    for listing in (modules / "modules.dep", modules / "modules.builtin"):
-        if listing.is_file() and "sch_netem.ko" in listing.read_text(errors="replace"):
-            return True
-    configuration = Path("/proc/config.gz")
-    return configuration.is_file() and b"CONFIG_NET_SCH_NETEM=y" in gzip.decompress(configuration.read_bytes())
 
 
 def _host() -> Iterable[Finding]:

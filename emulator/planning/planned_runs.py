@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psutil
 
+from emulator.containers import this_kernel
 from emulator.model.clock import REAL_TIME, Dilation
 from emulator.model.errors import Hopeless
 from emulator.model.held_nodes import ranks
@@ -41,8 +42,13 @@ MOST_TOGETHER = 24
 """The largest number of jobs that run at once in a pilot of a campaign."""
 
 
-def available_resources(path: Path | None = None, *, guest_router: bool = True) -> Resources:
-    """Return the free resources of this host; disk space is that at `path`, or in the working directory."""
+def available_resources(path: Path | None = None, *, guest_router: bool | None = None) -> Resources:
+    """Return the free resources of this host; disk space is that at `path`, or in the working directory.
+
+    `guest_router` tells whether a guest forwards; None: unless this host's kernel can delay packets itself.
+    """
+    if guest_router is None:
+        guest_router = not this_kernel.has_netem()
     memory = psutil.virtual_memory().available
     return Resources(psutil.cpu_count() or 1, memory, shutil.disk_usage(path or Path()).free, guest_router)
 

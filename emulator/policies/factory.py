@@ -16,7 +16,7 @@ from numpy.random import Generator
 from emulator.model.errors import InvalidInput, UnknownName
 from emulator.model.scheduling import Scanning
 from emulator.model.topology import Topology
-from emulator.policies.names import ON_ONE_CLUSTER, custom_file, is_entry_point, policy_name, queue_name
+from emulator.policies.names import SINGLE_CLUSTER, custom_file, is_entry_point, policy_name, queue_name
 from emulator.policies.nodes.limits import NodeLimits
 from emulator.policies.nodes.selection import NormalNodes
 from emulator.policies.placement.exclusive_nodes import ExclusiveNodes
@@ -210,7 +210,7 @@ def check_live(queue: str, policy: str, sources: Mapping[str, str], topology: To
     policies = ("policy", policy_name(policy), [*PLACEMENT_POLICIES, *NODE_SELECTIONS])
     queues = ("queue", queue_name(queue), [*QUEUE_DISCIPLINES, *JOB_SELECTIONS])
     for kind, name, known in (policies, queues):
-        if name in ON_ONE_CLUSTER and clusters != 1:
+        if name == SINGLE_CLUSTER and clusters != 1:
             raise InvalidInput(
                 f"{kind}: {name!r} is live only on a topology of one cluster, and here are {clusters} "
                 "(use `testbed simulate`, which makes one of them)."

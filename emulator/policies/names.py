@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 ENTRY_POINTS: Final = "multicluster_testbed.policies"
 """The group in which an installed package declares policies and disciplines of its own."""
 
+SINGLE_CLUSTER: Final = "sc"
+"""The discipline of one cluster: a simulation makes one of all clusters, and live the topology must have only one."""
+
 POLICIES: Final = {
     "wf": "worst fit: each component goes where most processors are idle; clusters may repeat",
     "wf-distinct": "worst fit, each component in another cluster",
@@ -44,7 +47,7 @@ QUEUES: Final = {
     "ljf": "longest job first, by the users' estimates; all jobs wait until it fits",
     "easy": "EASY backfilling: a later job may start first if, by the estimates, it does not delay the first",
     "conservative": "conservative backfilling: a later job may start first if it delays none that arrived before it",
-    "sc": "one cluster, for comparison; a simulation makes it of all together, live the topology has only one",
+    SINGLE_CLUSTER: "one cluster, for comparison; a simulation makes it of all together, live the topology has one",
 }
 
 NODE_POLICIES: Final = {
@@ -61,9 +64,6 @@ NODE_QUEUES: Final = {
     "backfill": "a later job may start first if, by the estimates, it does not delay the first",
 }
 """The disciplines that go with them."""
-
-ON_ONE_CLUSTER: Final = frozenset({"sc"})
-"""Disciplines that run live only where there is one cluster."""
 
 _OWN: Final = "or a class of your own, mypolicy.py:Mine"
 _SHARED: Final = "on nodes shared in time"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,6 +44,17 @@ def live_runs_in(folder: Path) -> LiveRuns:
     if not runs:
         raise InvalidInput(f"{folder}: has no live campaign that is whole and not void: {', '.join(left_out)}.")
     return LiveRuns(runs, left_out)
+
+
+@contextmanager
+def all_or_none(paths: Iterable[Path]) -> Iterator[None]:
+    """Remove the directories that the block made at `paths` if it fails or is interrupted."""
+    try:
+        yield
+    except BaseException:
+        for path in paths:
+            shutil.rmtree(path, ignore_errors=True)
+        raise
 
 
 def _why_left_out(run: Path) -> str:

@@ -23,7 +23,7 @@ from emulator.model.scheduling import Scanning, StatedClaiming
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Middleware, Topology
 from emulator.policies.factory import accepting_fixed, discipline_generator, discipline_scanned
-from emulator.policies.names import queue_name
+from emulator.policies.names import SINGLE_CLUSTER, queue_name
 from emulator.policies.protocols import PlacementPolicy, QueueDiscipline
 from emulator.policies.registry import default_policy, placement_policy
 from emulator.policies.state import NOTHING_ELSE, Surroundings
@@ -40,7 +40,6 @@ from emulator.simulator.transfers import Transfers
 if TYPE_CHECKING:
     import pandas
 
-SINGLE_CLUSTER = "sc"
 EVERY_4_S = Scanning()
 
 

@@ -15,6 +15,7 @@ from typing import Final
 from emulator.model.errors import InvalidInput
 from emulator.model.names import named_among
 from emulator.model.rules import Coallocation
+from emulator.policies.names import SINGLE_CLUSTER
 from emulator.simulator.runtime import OneFactor, RuntimeModel
 from emulator.simulator.runtime_tables import read_factors
 from workloads.application_mixes import EXECUTION_TIMES_FILE, MIXES, application_mix, measured_extension
@@ -27,7 +28,6 @@ from workloads.sizes import DAS_S_64_SURROGATE, DAS_S_128_SURROGATE
 
 SYSTEM: Final = "four-by-32"
 SYSTEM_SIZES: Final = (32, 32, 32, 32)
-SINGLE_CLUSTER_QUEUE: Final = "sc"
 
 DAS_SIZES: Final = {128: DAS_S_128_SURROGATE, 64: DAS_S_64_SURROGATE}
 
@@ -51,7 +51,7 @@ class StudyWorkload:
         Raises:
             InvalidInput: if the stream's queues are unequal, and there is another number of them than of clusters.
         """
-        extension = no_extension if queue == SINGLE_CLUSTER_QUEUE else self.extension
+        extension = no_extension if queue == SINGLE_CLUSTER else self.extension
         rate_per_s = self.mix.arrival_rate_per_s(load, sum(processors), extension)
         return PoissonStream(self.mix, rate_per_s, self.service, self._shares(len(processors)))
 
@@ -68,7 +68,7 @@ class StudyWorkload:
 
     def gross_over_net(self, queue: str) -> float:
         """Return the calculated ratio of gross to net utilization."""
-        return 1.0 if queue == SINGLE_CLUSTER_QUEUE else self.mix.gross_over_net(self.extension)
+        return 1.0 if queue == SINGLE_CLUSTER else self.mix.gross_over_net(self.extension)
 
 
 @cache

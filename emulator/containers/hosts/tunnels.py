@@ -24,6 +24,7 @@ OPEN_WITHIN_HOST_S: Final = 20.0
 _LOOK_EVERY_HOST_S: Final = 0.05
 _OPTIONS: Final[Mapping[str, str]] = {
     "BatchMode": "yes",
+    "ControlMaster": "no",  # a connection that stands may be used; this one never becomes the user's
     "ConnectTimeout": str(CONNECT_WITHIN_HOST_S),
     "ExitOnForwardFailure": "yes",
     "ServerAliveInterval": "5",
@@ -47,11 +48,12 @@ def open_tunnel(host: Host) -> str:
     """
     folder = tempfile.TemporaryDirectory(prefix="testbed-")  # only its owner may look into it
     socket = Path(folder.name) / "engine.sock"
+    said = Path(folder.name) / "said"
     try:
-        ssh = subprocess.Popen(
-            tunnel_command(host, socket), stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
-            start_new_session=True,
-        )  # fmt: skip
+        with said.open("wb") as errors:  # a file, not a pipe: `ssh` may say more while nobody reads
+            ssh = subprocess.Popen(
+                tunnel_command(host, socket), stderr=errors, stdin=subprocess.DEVNULL, start_new_session=True
+            )
     except OSError as error:
         folder.cleanup()
         raise EngineUnavailable(
@@ -63,18 +65,18 @@ def open_tunnel(host: Host) -> str:
     while not socket.exists() and ssh.poll() is None and time.monotonic() < give_up:
         time.sleep(_LOOK_EVERY_HOST_S)
     if not socket.exists():
-        raise EngineUnavailable(f"Host {host.name!r} is not reached at {host.engine}: {_said(ssh)}.")
+        raise EngineUnavailable(f"Host {host.name!r} is not reached at {host.engine}: {_last_word(ssh, said)}.")
     return f"unix://{socket}"
 
 
-def _said(ssh: subprocess.Popen[str]) -> str:
+def _last_word(ssh: subprocess.Popen[bytes], said: Path) -> str:
     ssh.terminate()
-    _, errors = ssh.communicate()
-    lines = [line.strip() for line in errors.splitlines() if line.strip()]
+    ssh.wait()
+    lines = [line.strip() for line in said.read_text(errors="replace").splitlines() if line.strip()]
     return lines[-1].rstrip(".") if lines else "SSH opened no tunnel"
 
 
-def _close(ssh: subprocess.Popen[str], folder: tempfile.TemporaryDirectory[str]) -> None:
+def _close(ssh: subprocess.Popen[bytes], folder: tempfile.TemporaryDirectory[str]) -> None:
     ssh.terminate()
     with contextlib.suppress(subprocess.TimeoutExpired):
         ssh.wait(timeout=2)

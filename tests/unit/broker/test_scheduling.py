@@ -16,7 +16,7 @@ from emulator.model.job import JobSpecification, JobState
 from emulator.model.views import EventKind, RunRequest, Submission
 from emulator.policies.decisions import NOBODY
 from emulator.policies.factory import Deciders, deciders
-from emulator.policies.names import ON_ONE_CLUSTER
+from emulator.policies.names import SINGLE_CLUSTER
 from emulator.policies.protocols import Arrival
 from emulator.policies.queues.placement_queue import PlacementQueue
 from emulator.policies.registry import PLACEMENT_POLICIES, QUEUE_DISCIPLINES, SCANNING_DISCIPLINES
@@ -30,8 +30,8 @@ from tests.unit.broker.broker_setup import (
     recorded_request,
 )
 
-DISCIPLINES = [name for name in QUEUE_DISCIPLINES if name not in ON_ONE_CLUSTER]
-POLICIES = [name for name in PLACEMENT_POLICIES if name not in ON_ONE_CLUSTER]
+DISCIPLINES = [name for name in QUEUE_DISCIPLINES if name != SINGLE_CLUSTER]
+POLICIES = list(PLACEMENT_POLICIES)
 LOCAL = [name for name in DISCIPLINES if name[:2] in ("ls", "gp", "lp")]
 """Disciplines with a queue per cluster."""
 ESTIMATING = ("sjf", "ljf", "easy", "conservative")

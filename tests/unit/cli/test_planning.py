@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from emulator.cli.main import app
+from emulator.containers import this_kernel
 from emulator.model.errors import InvalidInput, UnknownName
 
 
@@ -66,9 +67,16 @@ def test_more_hosts_share_the_cores_until_something_else_binds(call):
     ]
     assert cores[0] > cores[1] > cores[2]
     assert cores[0] < 4.5 * cores[2]
-    packets = [found["constraints"]["packets"] for found in planned.values()]
-    assert packets[0] == packets[1] == packets[2]
     assert "host2: " in call("--topology", "mini", "--hosts", "2").stderr
+
+
+def test_packets_count_where_a_guest_must_carry_them_however_many_hosts_there_are(call, monkeypatch):
+    stated = ("--workload", "W1", "--jobs", "12", "--topology", "das2", "--dilation", "8", "--json", "--hosts")
+    monkeypatch.setattr(this_kernel, "has_netem", lambda: False)
+    shares = [as_json(call(*stated, number))["constraints"]["packets"] for number in ("1", "4")]
+    assert shares[0] == shares[1] > 0
+    monkeypatch.setattr(this_kernel, "has_netem", lambda: True)
+    assert "packets" not in as_json(call(*stated, "1"))["constraints"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,53 @@
+"""Whether this host's kernel can delay packets itself, and what a plan makes of that."""
+
+from __future__ import annotations
+
+import gzip
+import platform
+from pathlib import Path
+
+import pytest
+
+from emulator.containers import this_kernel
+from emulator.planning.planned_runs import available_resources
+
+
+@pytest.fixture
+def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A host without netem, whose files a test changes."""
+    monkeypatch.setattr(this_kernel, "_LOADED", tmp_path / "module")
+    monkeypatch.setattr(this_kernel, "_MODULES", tmp_path / "modules")
+    monkeypatch.setattr(this_kernel, "_CONFIGURATION", tmp_path / "config.gz")
+    return tmp_path
+
+
+def test_a_host_of_which_nothing_is_visible_needs_a_guest(kernel: Path):
+    assert not this_kernel.has_netem()
+    assert available_resources().guest_router
+
+
+def test_a_module_that_is_loaded_is_found(kernel: Path):
+    (kernel / "module" / "sch_netem").mkdir(parents=True)
+    assert this_kernel.has_netem()
+    assert not available_resources().guest_router
+
+
+@pytest.mark.parametrize("listing", ["modules.dep", "modules.builtin"])
+def test_a_module_of_the_running_kernel_is_found(kernel: Path, listing: str):
+    modules = kernel / "modules" / platform.release()
+    modules.mkdir(parents=True)
+    (modules / listing).write_text("kernel/net/sched/sch_tbf.ko\n")
+    assert not this_kernel.has_netem()
+    (modules / listing).write_text("kernel/net/sched/sch_netem.ko.xz:\n")
+    assert this_kernel.has_netem()
+
+
+def test_a_kernel_that_states_its_configuration_is_believed(kernel: Path):
+    (kernel / "config.gz").write_bytes(gzip.compress(b"CONFIG_NET_SCH_NETEM=m\n"))
+    assert not this_kernel.has_netem()
+    (kernel / "config.gz").write_bytes(gzip.compress(b"CONFIG_NET_SCH_NETEM=y\n"))
+    assert this_kernel.has_netem()
+
+
+def test_a_testbed_that_runs_says_itself_which_router_it_has(kernel: Path):
+    assert not available_resources(guest_router=False).guest_router
