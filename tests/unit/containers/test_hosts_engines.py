@@ -121,7 +121,7 @@ def test_an_ssh_that_does_not_get_there_says_so(tmp_path: Path, monkeypatch: pyt
     host = Host(name="two", engine="ssh://bob@two.lab:2222", address="10.77.0.2")
     command = tunnel_command(host, Path("/run/x.sock"))
     assert command[-5:] == ["-p", "2222", "-L", "/run/x.sock:/var/run/docker.sock", "bob@two.lab"]
-    assert "BatchMode=yes" in command
+    assert {"BatchMode=yes", "ControlMaster=no"} <= set(command)
     program = tmp_path / "ssh"
     program.write_text("#!/bin/sh\necho 'bob@two.lab: Permission denied (publickey).' >&2\nexit 255\n")
     program.chmod(0o755)
