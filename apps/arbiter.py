@@ -180,6 +180,8 @@ class Server:
         self._ranks: dict[int, _Rank] = {}
         self._unnamed: dict[int, socket.socket] = {}
         self._watchers: dict[int, socket.socket] = {}
+        self._speaking = select.epoll()
+        self._speaking.register(listener, select.EPOLLIN)
 
     def serve(self) -> NoReturn:
         """Serve for ever."""
@@ -189,12 +191,13 @@ class Server:
     def step(self) -> None:
         """Wait for what comes next, and do it."""
         wait_host_s = min(node.next_host_s() for node in self._nodes.values()) - time.monotonic()
-        watched = [self._listener.fileno(), *self._unnamed, *self._ranks, *self._watchers]
-        ready, _, _ = select.select(watched, [], [], None if math.isinf(wait_host_s) else max(0.0, wait_host_s))
-        for number in ready:
+        # An epoll takes any number of connections, but waits for whole milliseconds: `select` waits for it exactly.
+        select.select([self._speaking], [], [], None if math.isinf(wait_host_s) else max(0.0, wait_host_s))
+        for number, _ in self._speaking.poll(0):
             if number == self._listener.fileno():
                 connection, _ = self._listener.accept()
                 self._unnamed[connection.fileno()] = connection
+                self._speaking.register(connection, select.EPOLLIN)
             elif number in self._unnamed:
                 self._begin(self._unnamed.pop(number))
             elif number in self._watchers:

@@ -8,7 +8,18 @@ import typer
 
 from emulator.campaigns.live import arrivals_on
 from emulator.cli import completion
-from emulator.cli.campaign_options import JobsOption, NumericsOption, PolicyOption, TimeScaleOption
+from emulator.cli.campaign_options import (
+    BandOption,
+    InterarrivalFactorOption,
+    JobsOption,
+    NumericsOption,
+    PolicyOption,
+    QueueOption,
+    QuotaOption,
+    ReplicasOption,
+    TimeScaleOption,
+    chosen_campaign,
+)
 from emulator.cli.dilations import AUTO, parse_dilation
 from emulator.cli.foreign_text import say
 from emulator.cli.matrix_options import (
@@ -31,12 +42,14 @@ from emulator.model.units import gigabytes
 from emulator.planning.plan import Plan, PlannedRun, Resources, floor_dilation, host_run_s, likely_dilation, plan
 from emulator.planning.planned_runs import available_resources, planned_campaign, planned_cells
 from emulator.runs.matrix import DEFAULT_REPEAT, Matrix, lay_out
-from workloads.campaign import campaign_named
+from workloads.campaign import Campaign
 from workloads.custom_sources import carrying_sources
 
 _MOST_JOBS = 24
 _MATRIX_OPTIONS = {"applications", "grids", "processors", "clusters", "iterations", "settings"}
-_CAMPAIGN_OPTIONS = {"jobs", "policy", "time_scale", "numerics"}
+_CAMPAIGN_OPTIONS = {
+    "band", "interarrival_factor", "jobs", "numerics", "policy", "queue", "quota", "replicas", "time_scale",
+}  # fmt: skip
 
 
 HostsOption = Annotated[
@@ -56,21 +69,30 @@ def register(app: typer.Typer) -> None:
 
 def plan_run(
     context: typer.Context,
+    campaign: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[CAMPAIGN]",
+            help="Name or file of a campaign; without it, the options describe a measurement.",
+            autocompletion=completion.campaigns,
+        ),
+    ] = None,
     topology: Annotated[
         str | None,
         typer.Option(
-            help="Name or file of the topology; else the workload's own, or mini.", autocompletion=completion.topologies
+            help="Name or file of the topology; else the campaign's own, or mini.", autocompletion=completion.topologies
         ),
     ] = None,
-    workload: Annotated[
-        str | None,
-        typer.Option(help="Name or file of a campaign, instead of a measurement.", autocompletion=completion.campaigns),
-    ] = None,
-    jobs: JobsOption = None,
     policy: PolicyOption = None,
+    queue: QueueOption = None,
+    quota: QuotaOption = None,
+    jobs: JobsOption = None,
     time_scale: TimeScaleOption = None,
+    band: BandOption = None,
+    replicas: ReplicasOption = None,
+    interarrival_factor: InterarrivalFactorOption = None,
     numerics: NumericsOption = None,
-    seed: Annotated[int, typer.Option(help="Seed of the workload's random choices.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the campaign's random choices.")] = 0,
     applications: ApplicationsOption = "poisson",
     grids: GridsOption = "400",
     processors: ProcessorsOption = "16",
@@ -85,18 +107,21 @@ def plan_run(
 ) -> None:
     """Say whether this host can carry a run, from which dilation on, and about how long it takes.
 
-    Example: testbed plan --topology das2 --app poisson --grid 100,4000 --processors 16,64 --clusters 1,2,4
+    Example: testbed plan W1 --policy fcm --time-scale 10
     """
     requested = parse_dilation(dilation)
-    if workload is not None:
+    if campaign is not None:
         if given_options(context) & _MATRIX_OPTIONS:
-            raise InvalidInput("--workload says which jobs there are: leave out what describes a measurement.")
-        run, system = _workload(
-            workload, seed, topology=topology, jobs=jobs, policy=policy, time_scale=time_scale, numerics=numerics
-        )
-    elif only_workloads := given_options(context) & _CAMPAIGN_OPTIONS:
-        named = ", ".join(f"--{option.replace('_', '-')}" for option in sorted(only_workloads))
-        raise InvalidInput(f"{named}: only a campaign has this (name it with --workload).")
+            raise InvalidInput(f"Campaign {campaign!r} says which jobs there are: leave out what describes others.")
+        chosen, _ = chosen_campaign(
+            campaign, queue=queue, policy=policy, dilation=None, band=band, replicas=replicas, jobs=jobs,
+            topology=topology, time_scale=time_scale, quota=quota, numerics=numerics,
+            interarrival_factor=interarrival_factor,
+        )  # fmt: skip
+        run, system = _campaign(chosen, seed)
+    elif only_campaigns := given_options(context) & _CAMPAIGN_OPTIONS:
+        named = ", ".join(f"--{option.replace('_', '-')}" for option in sorted(only_campaigns))
+        raise InvalidInput(f"{named}: only a campaign has this (name one: `testbed plan W1`).")
     else:
         cells = described_cells(applications, grids, processors, clusters, iterations, settings)
         run, system = _matrix(validate(cells, Matrix, source="plan"), topology)
@@ -115,8 +140,8 @@ def _spread(hosts: str, system: Topology) -> Resources:
     return resources
 
 
-def _workload(name: str, seed: int, **changes: object) -> tuple[PlannedRun, Topology]:
-    campaign = carrying_sources(campaign_named(name).changed(**changes))
+def _campaign(chosen: Campaign, seed: int) -> tuple[PlannedRun, Topology]:
+    campaign = carrying_sources(chosen)
     system = topology_named(campaign.topology)
     return planned_campaign(campaign, arrivals_on(system, campaign, seed), seed, system).run, system
 

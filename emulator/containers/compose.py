@@ -67,6 +67,13 @@ BROKER_STOP_GRACE_PERIOD: Final = "10s"
 """A broker that is stopped releases what it holds."""
 
 
+READS_HOST_FILES: Final = "label=disable"
+"""The security option of a container that reads files of this host, such as a user's keys.
+
+SELinux would keep it from them unless they were labelled anew, for everybody. Without SELinux this does nothing.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class ImageReferences:
     """The images that a testbed's containers are made from."""
@@ -335,6 +342,7 @@ def _common(rendering: Rendering, role: str, image: str, container: str, cluster
         "container_name": container,
         "labels": labels(rendering, role, cluster),
         "init": True,
+        "security_opt": [READS_HOST_FILES],
         "restart": "no",
         "stop_grace_period": STOP_GRACE_PERIOD,
         "logging": {"driver": "json-file", "options": {"max-size": "10m", "max-file": "2"}},

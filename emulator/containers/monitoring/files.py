@@ -15,7 +15,7 @@ from typing import Any, Final
 import yaml
 
 from emulator.containers.addresses import AddressPlan
-from emulator.containers.compose import BROKER_PORT
+from emulator.containers.compose import BROKER_PORT, READS_HOST_FILES
 from emulator.containers.names import LABEL, ROLE_LABEL, PartNames
 
 PROMETHEUS_ROLE: Final = "prometheus"
@@ -173,7 +173,7 @@ def _common(names: PartNames, role: str, image: str, container: str) -> dict[str
         "restart": "no",
         "stop_grace_period": "5s",
         "cap_drop": ["ALL"],
-        "security_opt": ["no-new-privileges"],
+        "security_opt": ["no-new-privileges", READS_HOST_FILES],
         "cpu_shares": _CPU_SHARES,
         "mem_limit": _MEMORY_BYTES,
         "memswap_limit": _MEMORY_BYTES,

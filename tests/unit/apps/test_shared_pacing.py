@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import socket
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import threading
 import time
 from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,18 @@ def watching(arbiter: Arbiter) -> Iterator[Watcher]:
     assert watcher.process.returncode == 0
 
 
+@contextmanager
+def many_open_files(number: int) -> Iterator[None]:
+    """Have so many files open that what is opened afterwards has a larger number."""
+    least, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(least, min(2 * number, most)), most))
+    with ExitStack() as opened:
+        opened.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (least, most))
+        for _ in range(number):
+            opened.enter_context(Path("/dev/null").open("rb"))
+        yield
+
+
 def ends_ns(pacer: SharedPacer, emulated_s: float, started_ns: int, phases: int = 1) -> list[int]:
     """Run phases one after another; return when each ended, in nanoseconds from the first one's beginning."""
     phase, ended_ns, ends = pacer.phase(emulated_s), started_ns, []
@@ -126,6 +139,14 @@ def test_a_rank_that_goes_leaves_its_share_to_the_others(arbiter: Arbiter) -> No
         time.sleep((SOON_NS + 200_000_000) / 1e9)
         going.close()
         assert 500_000_000 < ended.result()[0] < 900_000_000
+
+
+def test_a_rank_is_served_whatever_the_number_of_its_connection(arbiter: Arbiter) -> None:
+    with many_open_files(1100):
+        pacer = arbiter.pacer(dilation=4.0)
+        ends = ends_ns(pacer, 0.005, time.monotonic_ns())
+        pacer.close()
+    assert ends == pytest.approx([20_000_000], abs=5)
 
 
 def test_ranks_of_two_dilations_cannot_share_a_node(arbiter: Arbiter) -> None:

@@ -42,24 +42,34 @@ def test_at_a_stated_dilation_it_says_what_binds_and_how_long_it_takes(call):
 
 def test_a_workload_is_planned_on_its_own_topology_or_another(call):
     own, other = (
-        as_json(call("--workload", "first", "--json", "--dilation", "2")),
-        as_json(call("--workload", "first", "--topology", "das2", "--json", "--dilation", "2")),
+        as_json(call("first", "--json", "--dilation", "2")),
+        as_json(call("first", "--topology", "das2", "--json", "--dilation", "2")),
     )
     assert own["constraints"] != other["constraints"]
-    few = as_json(call("--workload", "first", "--jobs", "3", "--json", "--dilation", "2"))
+    few = as_json(call("first", "--jobs", "3", "--json", "--dilation", "2"))
     assert few["host_duration_s"] < own["host_duration_s"]
 
 
 def test_a_workload_is_planned_as_it_will_be_run(call):
-    stated = ("--workload", "W1", "--jobs", "12", "--dilation", "8", "--json")
+    stated = ("W1", "--jobs", "12", "--dilation", "8", "--json")
     whole, shorter = as_json(call(*stated)), as_json(call(*stated, "--time-scale", "20"))
     assert shorter["host_duration_s"] == pytest.approx(whole["host_duration_s"] / 20, rel=0.1)
     sampled = as_json(call(*stated, "--time-scale", "20", "--numerics", "sampled"))
     assert sampled["constraints"]["cores"] < shorter["constraints"]["cores"]
+    denser = as_json(call(*stated, "--interarrival-factor", "0.1"))
+    assert denser["host_duration_s"] < whole["host_duration_s"]
+    assert denser["constraints"]["cores"] > whole["constraints"]["cores"]
+
+
+def test_a_campaign_on_nodes_shared_in_time_is_planned_under_a_composition(call):
+    """With more arrivals more jobs run side by side, whichever nodes they get."""
+    stated = ("SIT", "--policy", "3dbf-light", "--jobs", "30", "--dilation", "4", "--time-scale", "10", "--json")
+    read, denser = as_json(call(*stated)), as_json(call(*stated, "--interarrival-factor", "0.25"))
+    assert denser["host_duration_s"] < read["host_duration_s"]
 
 
 def test_more_hosts_share_the_cores_until_something_else_binds(call):
-    stated = ("--workload", "W1", "--jobs", "12", "--topology", "das2", "--dilation", "8", "--json", "--hosts")
+    stated = ("W1", "--jobs", "12", "--topology", "das2", "--dilation", "8", "--json", "--hosts")
     planned = {number: as_json(call(*stated, number)) for number in ("1", "2", "4")}
     cores = [
         next(share for name, share in found["constraints"].items() if name.startswith("cores of host"))
@@ -71,7 +81,7 @@ def test_more_hosts_share_the_cores_until_something_else_binds(call):
 
 
 def test_packets_count_where_a_guest_must_carry_them_however_many_hosts_there_are(call, monkeypatch):
-    stated = ("--workload", "W1", "--jobs", "12", "--topology", "das2", "--dilation", "8", "--json", "--hosts")
+    stated = ("W1", "--jobs", "12", "--topology", "das2", "--dilation", "8", "--json", "--hosts")
     monkeypatch.setattr(this_kernel, "has_netem", lambda: False)
     shares = [as_json(call(*stated, number))["constraints"]["packets"] for number in ("1", "4")]
     assert shares[0] == shares[1] > 0
@@ -82,12 +92,12 @@ def test_packets_count_where_a_guest_must_carry_them_however_many_hosts_there_ar
 @pytest.mark.parametrize(
     ("arguments", "error", "sentence"),
     [
-        (("--time-scale", "20"), InvalidInput, "--time-scale: only a campaign has this (name it with --workload)"),
-        (("--workload", "W1", "--policy", "fmc"), UnknownName, "did you mean 'fcm'"),
+        (("--time-scale", "20"), InvalidInput, "--time-scale: only a campaign has this (name one: `testbed plan W1`)"),
+        (("W1", "--policy", "fmc"), UnknownName, "did you mean 'fcm'"),
         (("--dilation", "fast"), InvalidInput, "--dilation: must be a number or 'auto', not 'fast'"),
         (("--dilation", "0"), InvalidInput, "The dilation must be a positive number"),
-        (("--workload", "first", "--grid", "100"), InvalidInput, "leave out what describes a measurement"),
-        (("--workload", "nosuch"), UnknownName, "There is no campaign 'nosuch'"),
+        (("first", "--grid", "100"), InvalidInput, "leave out what describes others"),
+        (("nosuch",), UnknownName, "There is no campaign 'nosuch'"),
         (("--topology", "nosuch"), UnknownName, "There is no topology 'nosuch'"),
         (("--app", "nosuch"), UnknownName, "There is no application 'nosuch'"),
         (("--hosts", "0"), InvalidInput, "--hosts: from 1 to 64 hosts like this one, not 0"),

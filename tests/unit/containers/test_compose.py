@@ -56,6 +56,11 @@ def test_holds_only_what_both_makes_of_compose_take(document: dict[str, Any]) ->
     assert set(document) == {"services", "networks", "volumes"}
 
 
+def test_selinux_does_not_keep_a_container_from_the_files_of_the_host_that_it_reads(document: dict[str, Any]) -> None:
+    for service in document["services"].values():
+        assert service["security_opt"] == ["label=disable"]
+
+
 def test_every_part_carries_the_testbeds_label(document: dict[str, Any]) -> None:
     parts = [part for kind in ("services", "networks", "volumes") for part in document[kind].values()]
     assert all(part["labels"][LABEL] == "lab" for part in parts)
