@@ -18,8 +18,9 @@ from emulator.model.counts import number_of
 from emulator.model.errors import InvalidInput
 from emulator.reports.attribution_figure import write_attribution
 from emulator.reports.communication_tables import COMMUNICATION_TITLE, communication_table
+from emulator.reports.policies_over_seeds import compared_policies
 from emulator.reports.summary import Summary, summarize
-from emulator.reports.tables import factor_table, measured_factor_table, run_object, summary_table
+from emulator.reports.tables import factor_table, measured_factor_table, policies_table, run_object, summary_table
 from emulator.runs.folders import runs_in
 from emulator.runs.run_directory import read_run
 
@@ -77,7 +78,7 @@ def report(
     if page is not None:
         write_run_page(found, studies, page)
         print(f"Report: {page}", file=sys.stderr)
-    elif figures is None or as_json:
+    if as_json or (figures is None and page is None):
         _show_all(found, studies, as_json=as_json)
 
 
@@ -116,6 +117,9 @@ def show_summaries(summaries: Sequence[Summary], *, as_json: bool, labels: Seque
         return
     labels = [summary.records.path.name for summary in summaries] if labels is None else labels
     show_rows(summary_table(summaries, labels), as_json=False, title="Runs")
+    for compared in compared_policies([summary.records for summary in summaries]):
+        seeds = ", ".join(map(str, compared.seeds))
+        show_rows(policies_table(compared), as_json=False, title=f"Policies of {compared.label} over the seeds {seeds}")
     measured = measured_factor_table(summaries)
     if measured:
         show_rows(measured, as_json=False, title="Measured extension factors")

@@ -107,9 +107,9 @@ def compare(live: RunRecords, simulated: RunRecords, repeats: Sequence[RunRecord
         ComparedJob(job.job, job.name, job, same[job.name])
         for job in sorted(live.jobs, key=lambda job: (_arrival_s(job), job.job))
     )
-    names = set.intersection(*(_finished(run) for run in (live, simulated, *repeats)))
-    measured = [_measured(run, names) for run in (live, *repeats)]
-    found = _measured(simulated, names)
+    names = set.intersection(*(finished_names(run) for run in (live, simulated, *repeats)))
+    measured = [quantities_of(run, names) for run in (live, *repeats)]
+    found = quantities_of(simulated, names)
     quantities = tuple(
         Quantity(*key, value, found[key], _spread([run[key] for run in measured if key in run]))
         for key, value in measured[0].items()
@@ -197,12 +197,12 @@ def _arrival_s(job: JobRow) -> float:
     return job.submitted_s if job.intended_arrival_s is None else job.intended_arrival_s
 
 
-def _finished(run: RunRecords) -> set[str]:
+def finished_names(run: RunRecords) -> set[str]:
     """Return the names of the jobs that finished."""
     return {job.name for job in run.jobs if job.state == JobState.FINISHED}
 
 
-def _measured(run: RunRecords, names: Collection[str]) -> dict[tuple[str, str], float]:
+def quantities_of(run: RunRecords, names: Collection[str]) -> dict[tuple[str, str], float]:
     """Return every quantity of a run, by name and statistic; times are those of the jobs with `names`."""
     finished = [job for job in run.jobs if job.state == JobState.FINISHED]
     compared = [job for job in finished if job.name in names]

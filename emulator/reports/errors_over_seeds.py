@@ -7,22 +7,18 @@ together as one seed.
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from emulator.fidelity.intervals import Estimate, paired_ratio_of_means
 from emulator.model.errors import InvalidInput
 from emulator.model.records import MANIFEST_FILE
 from emulator.reports.compared_runs import Comparison, Quantity, compare
+from emulator.reports.same_campaign import campaign_of, scheduling_of
 from emulator.runs.folders import live_runs_in
 from emulator.runs.run_directory import RunRecords, read_run
-
-_OF_THE_HOST: Final = frozenset({"dilation"})
-"""What a campaign's record states of the host, and not of the campaign."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +69,13 @@ def compare_folders(live: Path, simulated: Path) -> ComparedFolders:
                 f"{simulated}: has no simulation {path.name!r} of that run in {live} (`testbed simulate --like {live} "
                 "--out FOLDER` simulates all of them)."
             )
-    groups: dict[str, list[RunRecords]] = {}
+    groups: dict[tuple[str, ...], list[RunRecords]] = {}
     for path in found.runs:
         run = read_run(path)
-        groups.setdefault(_campaign(run), []).append(run)
+        groups.setdefault((campaign_of(run.manifest), *scheduling_of(run.manifest)), []).append(run)
     labels = _labels(list(groups.values()))
     campaigns = [_compared(label, runs, simulated) for label, runs in zip(labels, groups.values(), strict=True)]
     return ComparedFolders(tuple(campaigns), found.left_out)
-
-
-def _campaign(run: RunRecords) -> str:
-    """Return all that runs of one campaign under one policy have in common, as text."""
-    manifest = run.manifest
-    stated = {name: value for name, value in manifest.workload.items() if name not in _OF_THE_HOST}
-    return json.dumps([manifest.name, manifest.policy, manifest.queue, manifest.time_scale, stated], sort_keys=True)
 
 
 def _labels(groups: Sequence[Sequence[RunRecords]]) -> list[str]:

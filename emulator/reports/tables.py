@@ -8,6 +8,7 @@ from typing import Any
 from emulator.fidelity.intervals import Estimate
 from emulator.model.cell_rows import ExtensionFactorRow
 from emulator.model.records import RunKind
+from emulator.reports.policies_over_seeds import ComparedPolicies
 from emulator.reports.summary import TIMES, FactorEstimate, Summary
 from emulator.reports.text import with_interval
 
@@ -50,6 +51,20 @@ def summary_table(summaries: Sequence[Summary], labels: Sequence[str]) -> list[d
     quantities = list(next(iter(columns.values()), {}))
     return [
         {"quantity": quantity, **{run: column[quantity] for run, column in columns.items()}} for quantity in quantities
+    ]
+
+
+def policies_table(compared: ComparedPolicies) -> list[dict[str, str]]:
+    """Return a row per quantity and policy: the mean over seeds, and that over the mean under the first policy."""
+    over_first = f"over {compared.policies[0]} [95%]"
+    return [
+        {
+            "quantity": f"{found.name} {found.statistic}".strip(),
+            "policy": found.policy,
+            "mean [95%]": _shown(found.mean),
+            over_first: _shown(found.ratio),
+        }
+        for found in compared.quantities
     ]
 
 

@@ -6,5 +6,6 @@ gantt, utilization, queue_length, background   what happened on the clusters ove
 times, time_groups, claiming the times of jobs: distributions, by components and clusters, of the claiming procedure
 factors, links               extension factors and their parts; the wide area, asked and measured
 run_differences              several runs: distributions side by side, and differences of the same jobs
+policy_ratios                several policies over seeds
 choice                       the figures that a run, or several, have data for
 """

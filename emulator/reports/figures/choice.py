@@ -12,6 +12,7 @@ from emulator.reports.figures.factors import attribution, factors
 from emulator.reports.figures.figure import ReportFigure
 from emulator.reports.figures.gantt import gantt
 from emulator.reports.figures.links import links
+from emulator.reports.figures.policy_ratios import policy_ratios
 from emulator.reports.figures.queue_length import queue_length, queue_lengths
 from emulator.reports.figures.reported_run import ReportedRun
 from emulator.reports.figures.run_differences import run_differences
@@ -46,5 +47,6 @@ def figures_of_all(runs: Sequence[ReportedRun]) -> list[ReportFigure]:
     streams = [run for run in runs if run.records.manifest.kind is not RunKind.MEASUREMENT and run.jobs]
     found = [factors(runs)] if len(runs) > 1 else []
     if len(streams) > 1:
-        found = [times(streams), run_differences(streams), queue_lengths(streams), *found]
+        compared = [*policy_ratios(streams), run_differences(streams)]
+        found = [times(streams), *compared, queue_lengths(streams), *found]
     return [figure for figure in found if figure is not None]

@@ -15,7 +15,8 @@ from emulator.reports.figures.times import TIMES
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X")
+MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X")
+"""The markers of what is compared, in order."""
 
 
 def same_jobs(first: Sequence[JobRow], other: Sequence[JobRow]) -> list[tuple[JobRow, JobRow]]:
@@ -43,15 +44,19 @@ def _problem(job: JobRow) -> tuple[str, int]:
 
 
 def run_differences(runs: Sequence[ReportedRun]) -> ReportFigure | None:
-    """Return the figure of the differences of further runs from the first; None if they have no jobs in common."""
-    rows = [row for other in runs[1:] for row in difference_rows(runs[0], other)]
+    """Return the figure of the differences of further runs from the first; None if they have no jobs in common.
+
+    A run of another seed has other jobs under the same names, and is left out.
+    """
+    same_seed = [run for run in runs if run.records.manifest.seed == runs[0].records.manifest.seed]
+    rows = [row for other in same_seed[1:] for row in difference_rows(runs[0], other)]
     if not rows:
         return None
     return ReportFigure(
         "paired-differences",
         "Paired differences",
         f"Mean over the jobs that both runs finished of their time in a run minus that in {runs[0].label}, with 95% "
-        "intervals that take jobs as independent. Left of zero the run is faster.",
+        "intervals that take jobs as independent. Left of zero the run is faster. Runs of other seeds are left out.",
         rows,
         lambda: _draw(rows),
     )
@@ -89,7 +94,7 @@ def _draw(rows: Sequence[DataRow]) -> Figure:
             errors = None if row["ci_low_s"] is None else [[value - low], [high - value]]
             at = columns.index(str(row["quantity"])) + 0.6 * (place - (len(runs) - 1) / 2) / len(runs)
             axis.errorbar(
-                [value], [at], xerr=errors, fmt=_MARKERS[place % len(_MARKERS)], color=COLOURS[place % len(COLOURS)],
+                [value], [at], xerr=errors, fmt=MARKERS[place % len(MARKERS)], color=COLOURS[place % len(COLOURS)],
                 markersize=4.5, capsize=2.5, linewidth=1.0, label=run if number == 0 else None,
             )  # fmt: skip
     axis.axvline(0.0, color="#000000", linewidth=0.7)

@@ -1,0 +1,126 @@
+"""Policies over seeds: the runs of a campaign under several policies, put together over the seeds that all have.
+
+Runs of one seed have the same jobs under every policy. So two policies are compared seed by seed, and what a seed does
+to both of them cancels out. Several runs of one seed under one policy count together as one.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from emulator.fidelity.intervals import Estimate, mean, paired_ratio_of_means
+from emulator.fidelity.judgement import Judgement
+from emulator.model.records import RunKind, RunProgress
+from emulator.reports.compared_runs import MAKESPAN, UTILIZATION, finished_names, quantities_of
+from emulator.reports.same_campaign import campaign_of, scheduling_of
+from emulator.runs.run_directory import RunRecords, attempts
+
+LEAST_SEEDS: Final = 2
+
+_Key = tuple[str, str]
+"""The name of a quantity, and its statistic."""
+
+COMPARED: Final[tuple[_Key, ...]] = (
+    ("response", "mean"), ("response", "95%"), ("wait", "mean"), ("execution", "mean"), (MAKESPAN, ""),
+    (UTILIZATION, ""),
+)  # fmt: skip
+"""The quantities that are compared."""
+
+_BySeed = Mapping[int, Sequence[RunRecords]]
+
+
+@dataclass(frozen=True, slots=True)
+class OverSeeds:
+    """A quantity under a policy: its mean over seeds, and that mean over the one under the first policy.
+
+    `ratio` is paired by seed; it is None for the first policy, and where the mean under that one is not positive.
+    """
+
+    policy: str
+    name: str
+    statistic: str
+    mean: Estimate
+    ratio: Estimate | None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedPolicies:
+    """A campaign under several `policies`, the first of which the others are compared with, over `seeds`."""
+
+    label: str
+    policies: tuple[str, ...]
+    seeds: tuple[int, ...]
+    quantities: tuple[OverSeeds, ...]
+
+
+def compared_policies(runs: Sequence[RunRecords]) -> list[ComparedPolicies]:
+    """Compare the policies of each campaign among `runs` that has several, and two or more seeds under all of them.
+
+    Runs that are void or were cut short do not count. Times are those of the jobs that finished under every policy.
+    """
+    campaigns: dict[str, dict[tuple[str, str, str], dict[int, list[RunRecords]]]] = {}
+    for run in filter(_counts, runs):
+        policies = campaigns.setdefault(campaign_of(run.manifest), {})
+        policies.setdefault(scheduling_of(run.manifest), {}).setdefault(run.manifest.seed, []).append(run)
+    compared = [_compared(list(policies.values())) for policies in campaigns.values()]
+    return [found for found in compared if found is not None]
+
+
+def _counts(run: RunRecords) -> bool:
+    manifest = run.manifest
+    return (
+        manifest.kind is not RunKind.MEASUREMENT
+        and manifest.progress is RunProgress.COMPLETE
+        and manifest.verdict != Judgement.VOID
+        and len(attempts(run.path)) == 1
+    )
+
+
+def _compared(policies: Sequence[_BySeed]) -> ComparedPolicies | None:
+    seeds = sorted(set.intersection(*(set(of_policy) for of_policy in policies)))
+    if len(policies) < 2 or len(seeds) < LEAST_SEEDS:
+        return None
+    labels = _labels(policies)
+    values = [_values(seed, policies) for seed in seeds]
+    quantities = [
+        _over_seeds(labels, place, key, values)
+        for key in COMPARED
+        if all(key in found for of_seed in values for found in of_seed)
+        for place in range(len(policies))
+    ]
+    first = next(iter(policies[0].values()))[0]
+    return ComparedPolicies(first.manifest.name, tuple(labels), tuple(seeds), tuple(quantities))
+
+
+def _values(seed: int, policies: Sequence[_BySeed]) -> list[dict[_Key, float]]:
+    """Return the quantities under each policy with one seed, the mean of its runs."""
+    runs = [of_policy[seed] for of_policy in policies]
+    names = set.intersection(*(finished_names(run) for repeats in runs for run in repeats))
+    measured = [[quantities_of(run, names) for run in repeats] for repeats in runs]
+    return [
+        {key: statistics.fmean(found[key] for found in repeats) for key in repeats[0]
+         if all(key in found for found in repeats)}
+        for repeats in measured
+    ]  # fmt: skip
+
+
+def _over_seeds(
+    labels: Sequence[str], place: int, key: _Key, values: Sequence[Sequence[Mapping[_Key, float]]]
+) -> OverSeeds:
+    first, found = ([of_seed[at][key] for of_seed in values] for at in (0, place))
+    ratio = None if place == 0 else paired_ratio_of_means(found, first)
+    return OverSeeds(labels[place], *key, mean(found), ratio)
+
+
+def _labels(policies: Sequence[_BySeed]) -> list[str]:
+    """Return a label for each policy: its name, with the queue where that differs, and numbered if still not alone."""
+    manifests = [next(iter(of_policy.values()))[0].manifest for of_policy in policies]
+    several_queues = len({manifest.queue for manifest in manifests}) > 1
+    named = [f"{each.policy} / {each.queue}" if several_queues else each.policy for each in manifests]
+    return [
+        label if named.count(label) == 1 else f"{label} ({named[: place + 1].count(label)})"
+        for place, label in enumerate(named)
+    ]

@@ -1,0 +1,25 @@
+"""What runs of one campaign have in common, and what tells them apart."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from emulator.model.records import Manifest
+
+_NOT_THE_CAMPAIGNS: Final = frozenset({"dilation", "policy", "queue", "sources"})
+"""What a campaign's record states of the host and of the scheduling, and not of the jobs and their conditions."""
+
+
+def campaign_of(manifest: Manifest) -> str:
+    """Return, as text, all that runs of one campaign have in common whatever their policy, seed and dilation."""
+    stated = {name: value for name, value in manifest.workload.items() if name not in _NOT_THE_CAMPAIGNS}
+    topology = manifest.topology.name
+    return json.dumps(
+        [manifest.kind, manifest.name, topology, manifest.time_scale, manifest.jobs, stated], sort_keys=True
+    )
+
+
+def scheduling_of(manifest: Manifest) -> tuple[str, str, str]:
+    """Return policy and queue of a run, and as text the sources of those that are the user's own."""
+    return manifest.policy, manifest.queue, json.dumps(manifest.workload.get("sources", {}), sort_keys=True)

@@ -1,0 +1,101 @@
+"""Policies over seeds: a campaign's runs are paired by seed, and runs that do not count are left out."""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from emulator.cli.main import app
+from emulator.fidelity.intervals import paired_ratio_of_means
+from emulator.fidelity.judgement import Judgement
+from emulator.model.records import JobRow, RunProgress
+from emulator.reports.figures.choice import figures_of_all
+from emulator.reports.figures.reported_run import reported_run
+from emulator.reports.policies_over_seeds import OverSeeds, compared_policies
+from emulator.runs.folders import runs_in
+from emulator.runs.run_directory import read_manifest, read_rows, read_run, replace_manifest
+from tests.unit.reports.simulated_runs import simulated_run
+
+SEEDS = (1, 2, 3)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Make W1 under two policies, each with three seeds, as a sweep leaves them."""
+    for policy in ("cm", "wf"):
+        for seed in SEEDS:
+            simulated_run(tmp_path / f"{policy}-{seed}", policy=policy, jobs=12, seed=seed, factor=1.3)
+    return tmp_path
+
+
+def changed(run: Path, **changes: object) -> None:
+    replace_manifest(run, read_manifest(run).model_copy(update=changes))
+
+
+def compared(folder: Path):
+    return compared_policies([read_run(run) for run in runs_in(folder)])
+
+
+def mean_response_s(run: Path) -> float:
+    return statistics.fmean(row.response_time_s or 0.0 for row in read_rows(run, JobRow))
+
+
+def response(quantities: tuple[OverSeeds, ...], policy: str) -> OverSeeds:
+    return next(each for each in quantities if (each.policy, each.name, each.statistic) == (policy, "response", "mean"))
+
+
+def test_two_policies_are_compared_seed_by_seed(folder):
+    (found,) = compared(folder)
+    assert (found.label, found.policies, found.seeds) == ("w1", ("cm", "wf"), SEEDS)
+    cm, wf = ([mean_response_s(folder / f"{policy}-{seed}") for seed in SEEDS] for policy in ("cm", "wf"))
+    assert response(found.quantities, "cm").mean.value == pytest.approx(statistics.fmean(cm))
+    assert response(found.quantities, "cm").ratio is None
+    ratio, expected = response(found.quantities, "wf").ratio, paired_ratio_of_means(wf, cm)
+    assert ratio is not None
+    assert expected is not None
+    assert (ratio.value, ratio.low, ratio.high, ratio.n) == pytest.approx(
+        (expected.value, expected.low, expected.high, 3)
+    )
+
+
+def test_repeats_of_a_seed_count_as_one(folder):
+    before = compared(folder)
+    simulated_run(folder / "wf-1-repeat-2", policy="wf", jobs=12, seed=1, factor=1.3)
+    assert compared(folder) == before
+
+
+@pytest.mark.parametrize("change", [{"verdict": Judgement.VOID.value}, {"progress": RunProgress.INCOMPLETE}])
+def test_a_seed_counts_only_if_each_policy_has_a_run_that_counts(folder, change):
+    changed(folder / "wf-2", **change)
+    (found,) = compared(folder)
+    assert found.seeds == (1, 3)
+    changed(folder / "cm-3", **change)
+    assert compared(folder) == []
+
+
+def test_another_campaign_is_compared_by_itself_and_one_policy_not_at_all(folder):
+    for seed in SEEDS:
+        changed(folder / f"wf-{seed}", time_scale=2.0)
+    assert compared(folder) == []
+
+
+def test_one_policy_under_two_queues_is_named_with_them(folder):
+    for seed in SEEDS:
+        changed(folder / f"cm-{seed}", policy="wf", queue="placement-adaptive")
+    (found,) = compared(folder)
+    assert found.policies == ("wf / placement-adaptive", "wf / placement")
+
+
+def test_the_report_shows_them_and_draws_them_and_pairs_jobs_within_a_seed_only(folder):
+    shown = CliRunner().invoke(app, ["report", str(folder)], env={"COLUMNS": "300"}).stdout
+    assert "Policies of w1 over the seeds 1, 2, 3" in shown
+    assert "over cm [95%]" in shown
+    figures = {figure.name: figure for figure in figures_of_all([reported_run(run) for run in runs_in(folder)])}
+    rows = figures["policies-over-seeds"].rows
+    (found,) = compared(folder)
+    assert [row["mean"] for row in rows] == [each.mean.value for each in found.quantities]
+    assert figures["policies-over-seeds"].draw().axes
+    assert {row["run"] for row in figures["paired-differences"].rows} == {"wf-1"}
