@@ -79,6 +79,7 @@ class JobTimes:
     measured_s: Mapping[tuple[Problem, Shape], float] = field(default_factory=dict)
     _services_s: dict[tuple[Problem, int], float] = field(default_factory=dict, repr=False)
     _uses: dict[tuple[Problem, Parts], _Use] = field(default_factory=dict, repr=False)
+    _last_use: dict[int, tuple[_Use, float]] = field(default_factory=dict, repr=False)
 
     def service_s(self, specification: JobSpecification) -> float:
         """Return the time of a job in one cluster: measured, else by the model.
@@ -119,7 +120,8 @@ class JobTimes:
         else:
             factor = self._factor(specification, parts, clusters_combined(placement), service_s)
             execution_s = service_s * factor.value
-        self._note(problem, parts, specification, None if measured_s is not None else factor, execution_s)
+        used = self._use(problem, parts, specification, None if measured_s is not None else factor)
+        self._note(job, used, execution_s)
         return execution_s
 
     def rows(self) -> list[ExecutionTimeRow]:
@@ -133,6 +135,7 @@ class JobTimes:
                 high=None if use.ends is None else use.ends[1], source=use.source.value, jobs=use.jobs,
             )
             for (problem, parts), use in sorted(self._uses.items())
+            if use.jobs
         ]  # fmt: skip
 
     def jobs_by_source(self) -> dict[str, int]:
@@ -217,9 +220,7 @@ class JobTimes:
             "(--like RUN --times run)"
         )
 
-    def _note(
-        self, problem: Problem, parts: Parts, specification: JobSpecification, factor: Factor | None, execution_s: float
-    ) -> None:
+    def _use(self, problem: Problem, parts: Parts, specification: JobSpecification, factor: Factor | None) -> _Use:
         use = self._uses.get((problem, parts))
         if use is None:
             grid = specification.arguments.get("grid")
@@ -229,6 +230,15 @@ class JobTimes:
                 None if factor is None else factor.ends,
                 TimeSource.MEASURED if factor is None else factor.source,
             )
+        return use
+
+    def _note(self, job: int, use: _Use, execution_s: float) -> None:
+        """Count the job there; one that is placed again counts where it is placed last."""
+        if job in self._last_use:
+            before, before_s = self._last_use[job]
+            before.jobs -= 1
+            before.execution_s -= before_s
+        self._last_use[job] = use, execution_s
         use.jobs += 1
         use.execution_s += execution_s
 

@@ -237,7 +237,7 @@ class Engine:
             for cluster, (now, was) in enumerate(zip(self._placeable(), before, strict=True))
             if now > was
         ]
-        if grown and not self._scans and self._jobs:
+        if grown and self._jobs and not (self._scans and self._discipline.next_scan_s() is not None):
             self._decide(Departure(NOBODY, Placement(tuple(grown))), time_s)
 
     def _check_progress(self, time_s: float, no_more_arrive: bool) -> None:

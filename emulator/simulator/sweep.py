@@ -174,7 +174,7 @@ def _run(case: Case) -> Outcome:
 
 
 def _line(key: str, outcome: Outcome) -> str:
-    return json.dumps({"case": key, "outcome": outcome}, sort_keys=True) + "\n"
+    return json.dumps({"case": key, "outcome": outcome}) + "\n"
 
 
 def _stored(store: Path) -> dict[str, Outcome]:

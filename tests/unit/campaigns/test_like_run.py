@@ -290,6 +290,7 @@ def test_a_campaign_with_stated_times_takes_factors_that_a_table_lacks_from_the_
     laplace = {job.id for job in subject.jobs if job.application == "laplace" and job.request.processors == 36}
     placement = Placement((Component(0, 20), Component(1, 16)))
     assert subject.times.execution_of_s(min(laplace), placement, 100.0) == 150.0
+    assert sum(subject.times.jobs_by_source().values()) == sum(row.jobs for row in subject.times.rows()) == 40
 
 
 def test_a_factor_that_a_table_lacks_is_that_of_jobs_divided_by_the_time_scale_as_live_ones_are(tmp_path):

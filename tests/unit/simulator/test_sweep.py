@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from emulator.model.errors import InvalidInput, RunFailed
-from emulator.simulator.sweep import Outcome, Sweep, SweepProgress, Workforce
+from emulator.simulator.sweep import Outcome, Sweep, SweepProgress, Workforce, _line
 from emulator.studies.catalogue import Chart, Measures, Study
 from emulator.studies.simulation_study import conduct, scale_of
 
@@ -66,6 +66,13 @@ def test_a_sweep_that_was_interrupted_runs_only_what_is_missing(client: Any, tmp
     found = resumed.outcomes([Square(number, marks) for number in (1, 2, 3)])
     assert [outcome["square"] for outcome in found] == [1, 4, 9]
     assert sorted(marks.read_text().split()) == ["1", "2", "3"]
+
+
+def test_an_outcome_that_was_kept_has_its_values_in_the_same_order(client: Any, tmp_path: Path) -> None:
+    store = tmp_path / "outcomes.jsonl"
+    store.write_text(_line("square 3", {"square": 9, "a": 1}))
+    (found,) = Sweep(client, store).outcomes([Square(3, tmp_path / "marks")])
+    assert list(found) == ["square", "a"]
 
 
 def test_equal_sweeps_leave_equal_files(client: Any, tmp_path: Path) -> None:
