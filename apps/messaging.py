@@ -220,11 +220,18 @@ def _host_costs_ns(setting: JobSetting) -> tuple[float, float, float]:
 
 
 def _far_ns(setting: JobSetting, own_cluster: int, cluster_of: Sequence[int]) -> tuple[Nanoseconds, Nanoseconds]:
-    """Return for each rank the wide area's delay from there, and what its messages take beyond it, in host time."""
+    """Return for each rank the wide area's delay from there, and what its messages take beyond it, in host time.
+
+    The delay is that from the clock there to the clock here: less by as much as the one there is ahead.
+    """
     delays_s = [setting.far_delay_s(cluster, own_cluster) for cluster in cluster_of]
     host_ns = [nanoseconds(setting.dilation.host_duration_s(delay_s)) for delay_s in delays_s]
     delays_ns = np.array(host_ns, dtype=np.int64)
-    return delays_ns, np.rint(delays_ns * (setting.far_stretch - 1.0)).astype(np.int64)
+    ahead_s = setting.clocks_ahead_s or (0.0,) * setting.clusters
+    ahead_ns = [nanoseconds(ahead_s[cluster] - ahead_s[own_cluster]) for cluster in cluster_of]
+    return delays_ns - np.array(ahead_ns, dtype=np.int64), np.rint(delays_ns * (setting.far_stretch - 1.0)).astype(
+        np.int64
+    )
 
 
 def message_sockets() -> list[int]:

@@ -49,10 +49,13 @@ def _answer(connection: socket.socket, listener: socket.socket) -> None:
     request = handover.receive(connection)
     if request is None:
         return
-    if os.fork() == 0:
-        listener.close()
-        _become_parent(request)
-    request.close_streams()
+    try:
+        if os.fork() == 0:
+            listener.close()
+            _become_parent(request)
+    finally:
+        # If it could not fork, the ranks find nobody who listens, and their job fails at once.
+        request.close_streams()
 
 
 def _become_parent(request: Handover) -> NoReturn:

@@ -166,8 +166,10 @@ def _judge_strangers(found: StrangersTraffic | None) -> Verdict:
     return Verdict(judgement, (reason,), frozenset({AGAIN}))
 
 
-def judge_traffic(missing_share: float) -> Verdict:
-    """Judge background traffic of which a share was not sent, because the host was too busy."""
+def judge_traffic(missing_share: float | None) -> Verdict:
+    """Judge background traffic of which a share was not sent, because the host was too busy; None if nobody knows."""
+    if missing_share is None:
+        return _suspect_if(True, "how much of the background traffic was sent is not recorded", AGAIN)
     reason = "{} of the background traffic could not be sent"
     return _suspect_above(missing_share, SUSPECT_MISSING_TRAFFIC, reason, LARGER)
 

@@ -344,6 +344,7 @@ class Manifest(DocumentModel):
     router_backend: str | None = None
     link_checks: tuple[LinkCheck, ...] = ()
     evidence: EvidenceSummary | None = None
+    missing_traffic_share: float | None = None
     background: dict[str, Any] | None = None
     simulated: dict[str, Any] | None = None
     plan: dict[str, Any] | None = None

@@ -106,6 +106,8 @@ class BackgroundActor:
             self._drive(clock)
         except TestbedError as error:
             self._error = error
+        except Exception as error:
+            self._error = RunFailed(f"The background load can no longer be held: {error!r}.")
 
     def _drive(self, clock: EmulatedClock) -> None:
         self._load.advance(clock.now_s())

@@ -112,15 +112,21 @@ class Session:
                     every_run_counts=self.every_run_counts,
                 )
             conclude(testbed_here, run, recorder, checks, self.jobs, self.progress)
-        return self._judged(runs, tuple(checks), judge_traffic(load.missing_share))
+        return self._judged(runs, tuple(checks), judge_traffic(load.missing_share), recorder.verdicts)
 
-    def _judged(self, runs: CellRuns, checks: tuple[LinkCheck, ...], traffic: Verdict) -> SessionRuns:
-        """Return the runs with the checks of links and the verdict on `traffic` held against those made here."""
+    def _judged(
+        self, runs: CellRuns, checks: tuple[LinkCheck, ...], traffic: Verdict, verdicts: Mapping[int, Verdict]
+    ) -> SessionRuns:
+        """Return the runs with all that is held against those made here.
+
+        That is the checks of the links, the verdict on `traffic`, and the last `verdicts` on the jobs by number.
+        """
         finished = {}
         for cell in self.layout.cells:
             verdict = Verdict.worst_of([judge_links(checks, cell.specification.clusters), traffic])
             finished[cell.name] = tuple(
-                job.judged_also(verdict) if job.folder == self.records else job for job in runs.finished[cell.name]
+                job.judged_also(Verdict.worst_of([verdict, verdicts[job.id]])) if job.folder == self.records else job
+                for job in runs.finished[cell.name]
             )
         return SessionRuns(finished, checks, runs.failures, runs.raised)
 

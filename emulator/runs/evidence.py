@@ -71,11 +71,22 @@ class _Series(Generic[AnyRow]):
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """Counters of the parts at a timestamp of the steady clock, and how much the wall clock had been set by then."""
+    """A look at a timestamp of the steady clock, and how much the wall clock had been set by then.
+
+    `counters` are the last that each part showed until then, each with the timestamp of its look: a part may not have
+    answered the last one, and what happened meanwhile is in its next counters.
+    """
 
     host_timestamp_s: float
-    counters: Mapping[str, Counters]
+    counters: Mapping[str, tuple[float, Counters]]
     host_clock_step_s: float
+
+    @classmethod
+    def now(cls, telemetry: Telemetry, before: Mapping[str, tuple[float, Counters]] | None = None) -> _Look:
+        """Look now; `before` are the counters of earlier looks."""
+        host_timestamp_s = host_steady_now_s()
+        found = {part: (host_timestamp_s, counters) for part, counters in telemetry.look().items()}
+        return cls(host_timestamp_s, {**(before or {}), **found}, host_clock_step_s())
 
 
 class Gathering:
@@ -86,7 +97,7 @@ class Gathering:
         self._lock, self._ended = threading.Lock(), threading.Event()
         self._clock: EmulatedClock | None = None
         self._host_write_s: float | None = None
-        self._last = _Look(host_steady_now_s(), telemetry.look(), host_clock_step_s())
+        self._last = _Look.now(telemetry)
         self._links_at_first = {link.key: link for link in telemetry.links()}
         self._links, self._host_links_timestamp_s = self._links_at_first, host_steady_now_s()
         self._evidence: _Series[EvidenceRow] = _Series()
@@ -99,7 +110,7 @@ class Gathering:
         with self._lock:
             self._clock = clock
             # Earlier events, such as the check of the links, do not belong to the run.
-            self._last = _Look(host_steady_now_s(), self._telemetry.look(), host_clock_step_s())
+            self._last = _Look.now(self._telemetry)
 
     def look_round(self) -> None:
         """Look at intervals until `end`; runs in a thread of its own."""
@@ -197,16 +208,15 @@ class Gathering:
         return host_last_s < self._clock.host_steady_s(timestamp_s) and not only_just
 
     def _look(self) -> None:
-        look, before = _Look(host_steady_now_s(), self._telemetry.look(), host_clock_step_s()), self._last
-        self._last = look
+        before = self._last
+        look = self._last = _Look.now(self._telemetry, before.counters)
         if self._clock is None:
             return
         time_s = self._clock.reading_s(look.host_timestamp_s)
-        interval_s = look.host_timestamp_s - before.host_timestamp_s
         rows = [
-            counters.row_since(before.counters[part], part, time_s, interval_s)
-            for part, counters in look.counters.items()
-            if part in before.counters
+            counters.row_since(before.counters[part][1], part, time_s, host_timestamp_s - before.counters[part][0])
+            for part, (host_timestamp_s, counters) in look.counters.items()
+            if part in before.counters and host_timestamp_s == look.host_timestamp_s
         ]
         if rows:
             step_s = round(look.host_clock_step_s - before.host_clock_step_s, 3)
@@ -214,7 +224,7 @@ class Gathering:
             self._host_write_s = None
         self._evidence.add(look.host_timestamp_s, rows)
         self._carried = _added(self._carried, rows)
-        self._host_duration_s += interval_s
+        self._host_duration_s += look.host_timestamp_s - before.host_timestamp_s
         for row in rows:
             self._directory.append(row)
 

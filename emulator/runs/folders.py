@@ -32,6 +32,19 @@ def runs_in(path: Path) -> list[Path]:
     return sorted(file.parent for file in path.glob(f"*/{MANIFEST_FILE}")) if is_folder_of_runs(path) else [path]
 
 
+def whole_runs_in(path: Path) -> tuple[list[Path], list[Path]]:
+    """Return the runs in the folder `path` that were not cut short, and those that were; `path` itself if it is a run.
+
+    Raises:
+        InvalidInput: if a run's manifest holds what it should not.
+    """
+    if not is_folder_of_runs(path):
+        return [path], []
+    found = runs_in(path)
+    whole = [run for run in found if read_manifest(run).progress is RunProgress.COMPLETE]
+    return whole, [run for run in found if run not in whole]
+
+
 def live_runs_in(folder: Path) -> LiveRuns:
     """Return the live campaigns in `folder` that are whole and not void.
 

@@ -128,10 +128,18 @@ def evidence_gathered(testbed: Testbed, recorder: Recorder) -> Iterator[None]:
 
 @contextmanager
 def carried_traffic(testbed: Testbed, traffic: Mapping[str, float], recorder: Recorder) -> Iterator[TrafficLoad]:
-    """Send background traffic, stated as shares of access links, inside the context; jobs are judged with it."""
+    """Send background traffic, stated as shares of access links, inside the context; jobs are judged with it.
+
+    What of it could not be sent is recorded, also if the run is interrupted: one that goes on later is judged by it.
+    """
     recorder.traffic = flows_of(testbed.topology, traffic)
-    with testbed.wide_area.carrying(recorder.traffic, recorder.dilation) as load:
-        yield load
+    load: TrafficLoad | None = None
+    try:
+        with testbed.wide_area.carrying(recorder.traffic, recorder.dilation) as load:
+            yield load
+    finally:
+        if traffic and load is not None:
+            recorder.directory.update_manifest({"missing_traffic_share": load.missing_share})
 
 
 def conclude(
@@ -145,6 +153,7 @@ def conclude(
     """End the run, record its last events, judge it and give its manifest that `progress`; return the verdict."""
     ended = testbed.client.end_run(run.id)
     record_rest(testbed, run.id, recorder)
+    recorder.judge_by_last_check()
     failed, cancelled = recorder.count(JobState.FAILED), recorder.count(JobState.CANCELLED)
     background, strangers = recorder.background_measures, recorder.strangers
     late = wait_lateness_share(job for job in recorder.ended.values() if job.state is JobState.FINISHED)

@@ -36,11 +36,14 @@ from emulator.model.traffic import Flow, carried_mbit
 from emulator.model.units import rate_bytes_per_s
 from emulator.model.views import EventKind, EventView, JobView
 from emulator.runs.evidence import Gathering
-from emulator.runs.run_directory import RunDirectory
+from emulator.runs.run_directory import RunDirectory, read_rows, replace_rows
 from emulator.runs.wide_area_use import WideAreaUse
 
 if TYPE_CHECKING:
     from emulator.runs.page_notes import NoteBook
+
+HOST_UNWATCHED_S: Final = 3.0
+"""Host seconds of a job for which another host may not have been looked at: about as many looks are made."""
 
 _REASONS_JOINED_BY: Final = "; "
 
@@ -181,6 +184,26 @@ class Recorder:
         """Return how many jobs ended in `state`."""
         return sum(1 for job in self.ended.values() if job.state is state)
 
+    def judge_by_last_check(self) -> None:
+        """Judge the jobs that finished also by the check of the wide area after them, and correct their records.
+
+        A clock of another host that was set meanwhile, or runs faster or slower, shows only there.
+        """
+        changed: dict[int, Verdict] = {}
+        for number, before in self.verdicts.items():
+            job = self.ended[number]
+            found = self._judged_clocks(job, {part.cluster for part in job.components})
+            if found.judgement.severity > before.judgement.severity:
+                changed[number] = Verdict.worst_of([before, found])
+        if changed:
+            rows = read_rows(self.directory.path, JobRow)
+            corrected = [
+                row.model_copy(update=_verdict_columns(changed[row.job])) if row.job in changed else row for row in rows
+            ]
+            replace_rows(self.directory.path, JobRow, corrected)
+        self.verdicts |= changed
+        self.ended |= {number: self.ended[number].judged_also(verdict) for number, verdict in changed.items()}
+
     def _follow(self, job: JobView, time_s: float) -> None:
         self._wide_area.follow(job)
         if job.state.final:
@@ -260,12 +283,19 @@ class Recorder:
     def _judged(self, job: JobView, measures: JobMeasures) -> Verdict:
         clusters = {part.cluster for part in job.components}
         real = clusters & {cluster.name for cluster in self.topology.real_clusters}
-        watched = {found.host for found in measures.conditions}
+        watched = {found.host for found in measures.conditions if self._covers(found, job)}
         unwatched = set(self.evidence.hosts_of(clusters)) - watched if self.evidence is not None else set()
         links, whole = judge_links(self.link_checks, clusters), judge_job(measures)
         return Verdict.worst_of(
             [links, judge_real(real), judge_unwatched(unwatched), self._judged_clocks(job, clusters), whole]
         )
+
+    def _covers(self, found: Conditions, job: JobView) -> bool:
+        """Return whether a host was watched while a job ran; it may not have answered for some of that time."""
+        if job.started_s is None or job.finished_s is None:
+            return True
+        host_execution_s = self.dilation.host_duration_s(job.finished_s - job.started_s)
+        return found.host_duration_s >= host_execution_s - HOST_UNWATCHED_S
 
     def _judged_clocks(self, job: JobView, clusters: Collection[str]) -> Verdict:
         if self.evidence is None or job.started_s is None or job.finished_s is None:
@@ -358,9 +388,13 @@ def job_row(job: JobView, verdict: Verdict, ended_s: float) -> JobRow:
         **{column: result.get(column) for column in _RESULT_COLUMNS},
         interconnects=result.get("interconnects", ""),
         host_lateness_s=result.get("host_critical_lateness_s"),
-        verdict=verdict.judgement,
-        verdict_reasons="" if verdict.judgement is Judgement.VALID else _REASONS_JOINED_BY.join(verdict.reasons),
+        **_verdict_columns(verdict),
     )
+
+
+def _verdict_columns(verdict: Verdict) -> dict[str, str]:
+    reasons = "" if verdict.judgement is Judgement.VALID else _REASONS_JOINED_BY.join(verdict.reasons)
+    return {"verdict": verdict.judgement, "verdict_reasons": reasons}
 
 
 def verdict_in(row: JobRow) -> Verdict:

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from emulator.fidelity.verdict import judge_links
+from emulator.fidelity.verdict import Verdict, judge_links, judge_traffic
 from emulator.model.clock import Dilation
 from emulator.model.documents import validate
 from emulator.model.errors import InvalidInput
@@ -98,6 +98,7 @@ def is_unfinished(path: Path) -> bool:
 def _finished_jobs(folder: Path, manifest: Manifest) -> Iterator[EndedJob]:
     """Return the jobs that finished by the events in `folder`, and count; a torn last line is left out."""
     verdicts = {row.job: verdict_in(row) for row in counted_jobs(folder)}
+    traffic = judge_traffic(manifest.missing_traffic_share) if manifest.workload.get("traffic") else Verdict()
     path = folder / DECISIONS_FILE
     content = path.read_bytes() if path.is_file() else b""
     for number, line in enumerate(content.split(b"\n")[:-1], start=1):
@@ -110,4 +111,4 @@ def _finished_jobs(folder: Path, manifest: Manifest) -> Iterator[EndedJob]:
         if event.kind is EventKind.FINISHED and job is not None and job.result is not None and job.id in verdicts:
             clusters = {part.cluster for part in job.components}
             ended = EndedJob.of(job, verdicts[job.id], manifest.dilation, folder)
-            yield ended.judged_also(judge_links(manifest.link_checks, clusters))
+            yield ended.judged_also(Verdict.worst_of([judge_links(manifest.link_checks, clusters), traffic]))

@@ -222,6 +222,19 @@ def test_a_message_that_takes_longer_than_the_wide_area_counts_from_when_it_came
 
 
 @pytest.mark.timed
+def test_such_a_message_comes_when_it_did_by_the_receivers_clock_where_the_senders_is_behind(
+    world: ResidentWorld,
+) -> None:
+    """The sender's clock is said to be 15 ms behind: the message left at 15 ms, came at 35 ms, and takes 40 ms more."""
+    program = LATE_RECEIVER.format(receiver_ms=50, is_ahead=False)
+    more = {**STRETCHED, "clocks_ahead_s": (-0.015, 0.0)}
+    setting = {"interconnect": INTERCONNECT, "clusters": 2, "components": (1, 1), "more": more}
+    found_ms = [float(str(run_on_ranks(world, 2, program, **setting)[1]["timestamp_ms"])) for _ in range(3)]
+    assert min(found_ms) >= 75
+    assert min(found_ms) == pytest.approx(75, abs=8)
+
+
+@pytest.mark.timed
 def test_waiting_for_a_neighbour_costs_no_cpu(world: ResidentWorld) -> None:
     program = """
 values = np.zeros(1)

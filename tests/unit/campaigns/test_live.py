@@ -5,6 +5,7 @@ A thread submits the jobs; `test_load_generator.py` has locust submit them.
 
 from __future__ import annotations
 
+import errno
 from dataclasses import replace
 
 import pytest
@@ -267,6 +268,17 @@ def test_local_users_whom_slurm_refuses_a_job_end_the_campaign_with_the_reason(l
     with pytest.raises(RunFailed, match=r"refused the background job 'background-.*sbatch: error: Invalid account\)"):
         run(loaded, tmp_path / "run", LOADED)
     assert not broker.held
+    assert not users.is_open
+
+
+def test_a_background_load_whose_thread_fails_ends_the_campaign(loaded, users, broker, monkeypatch, tmp_path):
+    def no_space(*words: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(users, "submit", no_space)
+    broker.on_submit = lambda job: None
+    with pytest.raises(RunFailed, match=r"The background load can no longer be held: OSError\(28"):
+        run(loaded, tmp_path / "run", LOADED)
     assert not users.is_open
 
 

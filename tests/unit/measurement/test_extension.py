@@ -19,7 +19,7 @@ from emulator.model.records import RunProgress
 from emulator.model.views import EventKind
 from emulator.runs.matrix import Matrix
 from emulator.runs.progress import ProgressReport
-from emulator.runs.run_directory import read_manifest, read_run
+from emulator.runs.run_directory import read_manifest, read_run, replace_manifest
 from emulator.simulator.runtime_tables import read_factors
 
 MATRIX = Matrix(
@@ -285,6 +285,25 @@ def test_resuming_runs_given_up_cells_again(testbed, broker, tmp_path):
     measured = resume(testbed, tmp_path / "run", silent)
     assert [cell.row.n for cell in measured.cells] == [3, 3, 3]
     assert (measured.verdict.judgement, measured.failures) == ("valid", ())
+
+
+def test_traffic_that_was_not_sent_in_an_earlier_attempt_is_not_forgotten(testbed, wide_area, tmp_path):
+    wide_area.missing_share = 0.05
+    with pytest.raises(Stopped):
+        measure(testbed, MATRIX.model_copy(update={"traffic": {"delft": 0.3}}), tmp_path / "run", stopping_after(4))
+    assert read_manifest(tmp_path / "run").missing_traffic_share == 0.05
+    wide_area.missing_share = 0.0
+    measured = resume(testbed, tmp_path / "run", silent)
+    assert {cell.row.verdict for cell in measured.cells} == {"suspect"}
+
+
+def test_an_attempt_that_was_killed_before_it_knew_what_traffic_was_sent_is_suspect(testbed, tmp_path):
+    with pytest.raises(Stopped):
+        measure(testbed, MATRIX.model_copy(update={"traffic": {"delft": 0.3}}), tmp_path / "run", stopping_after(4))
+    manifest = read_manifest(tmp_path / "run")
+    replace_manifest(tmp_path / "run", manifest.model_copy(update={"missing_traffic_share": None}))
+    measured = resume(testbed, tmp_path / "run", silent)
+    assert {cell.row.verdict for cell in measured.cells} == {"suspect"}
 
 
 def test_a_bad_link_of_an_earlier_attempt_is_not_forgotten(testbed, wide_area, tmp_path):

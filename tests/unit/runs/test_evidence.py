@@ -13,7 +13,8 @@ from emulator.containers.telemetry.link_counts import LinkCount
 from emulator.measurement.extension import measure
 from emulator.model import clock
 from emulator.model.clock import REAL_TIME, Dilation, EmulatedClock
-from emulator.model.evidence import EvidenceRow, HostSize, LinkFaultRow
+from emulator.model.evidence import EvidenceRow, HostSize, LinkCheck, LinkFaultRow
+from emulator.model.underlay import Underlay
 from emulator.model.units import rate_bytes_per_s
 from emulator.runs.evidence import HOST_LEAST_INTERVAL_S, Gathering
 from emulator.runs.matrix import Matrix
@@ -151,6 +152,25 @@ def test_background_traffic_that_was_asked_for_is_nobody_elses(observed, broker,
     assert (double.verdict == "valid") is is_valid, double.verdict_reasons
 
 
+def test_a_clock_that_was_set_during_the_run_is_held_against_the_jobs_on_its_host(
+    observed, scripted, wide_area, tmp_path
+):
+    scripted.hosts, scripted.sizes = {"delft": "right"}, {"right": HostSize(4, 1000)}
+
+    def checked(dilation, moment):
+        ahead_s = 0.0 if moment == "before" else 5.0
+        underlay = Underlay(host_delay_s=0.0, host_jitter_s=0.0, host_clock_ahead_s=ahead_s, host_clock_bound_s=0.0)
+        return LinkCheck(moment, underlays={"right": underlay}), []
+
+    wide_area.check = checked
+    measured = measure(observed, MATRIX, tmp_path / "run", silent)
+    jobs = {job.clusters: job for job in read_run(tmp_path / "run").jobs}
+    assert jobs[1].verdict == "valid"
+    assert jobs[2].verdict == "void"
+    assert "the clock of host right is known to 5000.0 ms" in jobs[2].verdict_reasons
+    assert [cell.row.verdict for cell in measured.cells] == ["valid", "void"]
+
+
 class Run:
     """A gathering into a directory, at real time."""
 
@@ -202,6 +222,36 @@ def test_a_job_has_the_conditions_of_every_host_of_its_clusters_that_was_looked_
     assert [found.host for found in run.gathering.conditions(0.0, ended_s, TWO)] == ["", "right"]
     assert [found.host for found in run.gathering.conditions(0.0, ended_s, ("amsterdam",))] == [""]
     assert run.gathering.hosts_of(TWO) == ["left", "right"]
+
+
+def test_what_happened_while_a_host_did_not_answer_is_in_its_next_look(testbed, scripted):
+    scripted.hosts, scripted.sizes = {"delft": "right"}, {"right": HostSize(4, 1000)}
+    directory = Rows()
+    run = Run(testbed, scripted, directory)
+    for sizes in ({}, {}, {"right": HostSize(4, 1000)}):
+        time.sleep(HOST_LEAST_INTERVAL_S + 0.01)
+        scripted.sizes = sizes
+        run.gathering.look_after(run.now_s())
+    (row,) = [row for row in directory.rows if row.part == "host:right"]
+    whole = sum(row.host_interval_s for row in directory.rows if row.part == "host")
+    assert row.host_interval_s == pytest.approx(whole, abs=0.05)
+
+
+def test_a_job_on_a_host_that_did_not_answer_for_most_of_its_time_is_suspect(observed, broker, scripted, tmp_path):
+    scripted.hosts, scripted.sizes = {"delft": "right"}, {"right": HostSize(4, 1000)}
+
+    def unanswered(job):
+        time.sleep(HOST_LEAST_INTERVAL_S + 0.01)
+        scripted.sizes = {}
+        broker.finish(job)
+
+    broker.on_submit = unanswered
+    recording = replace(observed)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("emulator.runs.recording.HOST_UNWATCHED_S", 0.0)
+        measure(recording, MATRIX, tmp_path / "run", silent)
+    reasons = {job.clusters: job.verdict_reasons for job in read_run(tmp_path / "run").jobs}
+    assert "nobody watched what disturbed it on right" in reasons[2]
 
 
 def test_a_job_on_a_host_that_nobody_looked_at_is_suspect(observed, scripted, tmp_path):
