@@ -103,5 +103,15 @@ def _report_wide_area(report: WideAreaReport) -> None:
     )
     raise WideAreaUnfaithful(
         f"The testbed is up, but its wide area is not as asked: {len(report.failures)} of {len(report.measurements)} "
-        f"measurements are outside their tolerance, the first: {first} (see `testbed verify`)."
+        f"measurements are outside their tolerance, the first: {first} ({_remedy()})."
     )
+
+
+def _remedy() -> str:
+    """Return what to do about links that are not as asked."""
+    from emulator.containers import this_kernel
+    from emulator.containers.obstacles import BRIDGE_FILTER_OFF
+
+    if this_kernel.filters_bridges():
+        return f"see `testbed verify`; if nothing arrives under Docker 28.2 or later, {BRIDGE_FILTER_OFF}"
+    return "see `testbed verify`"

@@ -16,6 +16,7 @@ import docker
 import docker.errors
 
 from emulator.containers import mmdebstrap
+from emulator.containers.building import last_words, proxy_arguments
 from emulator.containers.cache import cache_folder
 from emulator.containers.image_contents import BASE_LABEL, IMAGE_LABEL, label_contents
 from emulator.containers.image_names import BASE_REPOSITORY, PINNED_BY, base_reference, public_image
@@ -76,10 +77,13 @@ def _build_on_public_image(client: docker.DockerClient, tag: str) -> str:
     """Build the base; return the public image that it was built on, by its digest where Docker knows one."""
     folder = str(PROJECT_ROOT / "images" / "base")
     try:
-        client.images.build(path=folder, tag=tag, buildargs={"PUBLIC_IMAGE": public_image()}, rm=True, forcerm=True)
+        stated = {"PUBLIC_IMAGE": public_image(), **proxy_arguments()}
+        client.images.build(path=folder, tag=tag, buildargs=stated, rm=True, forcerm=True)
         attributes = client.images.get(public_image()).attrs
-    except (docker.errors.BuildError, docker.errors.APIError) as error:
-        raise EngineUnavailable(f"The base image could not be built: {error}.") from error
+    except docker.errors.BuildError as error:
+        raise EngineUnavailable(f"The base image could not be built: {last_words(error)}") from error
+    except docker.errors.APIError as error:
+        raise EngineUnavailable(f"The base image could not be built: {error.explanation or error}.") from error
     return str(next(iter(attributes.get("RepoDigests") or ()), f"{public_image()} {attributes['Id']}"))
 
 

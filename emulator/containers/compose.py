@@ -60,7 +60,10 @@ PROCESSOR_MEMORY_BYTES: Final = 64 * 1024**2
 
 CLUSTER_MEMORY_BYTES: Final = 512 * 1024**2
 LEADING_CPU_SHARES: Final = 10240
-"""Ten times a container's usual share of contended processors, for what every cluster waits for."""
+"""For what every cluster waits for: ten times a container's usual share of contended processors.
+
+With control groups of version 2, runc makes four to six times of it.
+"""
 
 STOP_GRACE_PERIOD: Final = "3s"
 BROKER_STOP_GRACE_PERIOD: Final = "10s"
@@ -250,7 +253,8 @@ def broker_service(rendering: Rendering) -> dict[str, Any]:
     # Without a file of that name Docker makes a folder: the broker then starts without an agent.
     agent = [f"{rendering.agent.path}:{AGENT_AT}:ro"] if rendering.agent else []
     url = f"http://127.0.0.1:{BROKER_PORT}/v1/health"
-    probe = f"import urllib.request; urllib.request.urlopen('{url}', timeout=5)"
+    # Compose may have given the container a proxy, which does not lead to the container itself.
+    probe = f"import urllib.request as u; u.build_opener(u.ProxyHandler({{}})).open('{url}', timeout=5)"
     return {
         **_common(rendering, "broker", rendering.images.broker, rendering.names.broker),
         "stop_grace_period": BROKER_STOP_GRACE_PERIOD,

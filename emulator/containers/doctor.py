@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import docker
 import docker.errors
@@ -17,7 +16,8 @@ import psutil
 
 from emulator.containers import engine, mmdebstrap, this_kernel
 from emulator.containers.compose_command import COMPOSE_COMMANDS, compose_version
-from emulator.containers.image_names import base_reference, public_image
+from emulator.containers.image_names import PULLED_FROM, base_reference, public_image
+from emulator.containers.obstacles import obstacles
 from emulator.model.errors import EngineUnavailable
 from emulator.model.finding import Finding
 
@@ -25,6 +25,7 @@ OLDEST_ENGINE: Final = (20, 10)
 OLDEST_PYTHON: Final = (3, 11)
 MEMORY_FOR_MINI_BYTES: Final = 3 * 1024**3
 DISK_FOR_IMAGES_BYTES: Final = 6 * 1024**3
+CONTAINERD_FOLDER: Final = Path("/var/lib/containerd")
 _GIB: Final = 1024**3
 
 
@@ -34,8 +35,8 @@ def examine() -> list[Finding]:
         client = engine.connect()
     except EngineUnavailable as error:
         unreachable = Finding("docker", False, "not reachable", str(error), needed=True)
-        return [unreachable, _compose(), _python(), _mmdebstrap(needed=False), *_host()]
-    base_is_needed = not _has_base(client)
+        return [unreachable, _compose(), _python(), _mmdebstrap(needed=False), *_host([])]
+    base_is_needed = not os.environ.get(PULLED_FROM) and not _has_base(client)
     registry = _registry(client)
     return [
         _docker(client),
@@ -44,7 +45,8 @@ def examine() -> list[Finding]:
         registry,
         _mmdebstrap(needed=base_is_needed and not registry.ok),
         *_kernel(client),
-        *_host(),
+        *obstacles(client),
+        *_host(_folders_of(client.info())),
     ]
 
 
@@ -111,8 +113,8 @@ def _kernel(client: docker.DockerClient) -> Iterable[Finding]:
     yield Finding("cgroup", True, f"version {information.get('CgroupVersion', '1')}")
 
 
-def _host() -> Iterable[Finding]:
-    """Report processors, memory, disk and pressure figures."""
+def _host(image_folders: Sequence[Path]) -> Iterable[Finding]:
+    """Report processors, memory, the disk where images are kept, and pressure figures."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     yield Finding("cores", cores >= 2, str(cores), "with one core, use a dilation of 16 or more")
     memory = psutil.virtual_memory()
@@ -122,7 +124,7 @@ def _host() -> Iterable[Finding]:
         f"{memory.available / _GIB:.1f} of {memory.total / _GIB:.1f} GiB free",
         "free 3 GiB for mini (das2: 3 GiB and 22 MB for each rank that runs)",
     )
-    free = shutil.disk_usage(_docker_folder()).free
+    free = min(shutil.disk_usage(folder).free for folder in image_folders or [Path("/")])
     remedy = f"free {DISK_FOR_IMAGES_BYTES // _GIB} GiB for the images"
     yield Finding("disk", free >= DISK_FOR_IMAGES_BYTES, f"{free / _GIB:.0f} GiB free", remedy)
     pressure = Path("/proc/pressure/cpu").is_file()
@@ -134,9 +136,9 @@ def _host() -> Iterable[Finding]:
     )
 
 
-def _docker_folder() -> str:
-    answer = None
-    if shutil.which("docker"):
-        command = ["docker", "info", "--format", "{{.DockerRootDir}}"]
-        answer = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-    return answer if answer and Path(answer).is_dir() else "/"
+def _folders_of(information: Mapping[str, Any]) -> list[Path]:
+    """Return the folders of an engine's images that are visible here; containerd keeps them beside the engine's own."""
+    folders = [Path(str(information.get("DockerRootDir") or "/"))]
+    if any("containerd.snapshotter" in str(line) for line in information.get("DriverStatus") or ()):
+        folders.append(CONTAINERD_FOLDER)
+    return [folder for folder in folders if folder.is_dir()]

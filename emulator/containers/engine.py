@@ -110,10 +110,16 @@ def _compose(project: str, compose_file: Path, url: str, *arguments: str) -> Non
         raise EngineUnavailable(f"Docker Compose could not start the containers: {_reason(errors)}.")
 
 
+_HIDDEN: Final = "mount source path"
+"""What the engine says if it may not read a folder that a container is to mount."""
+
+
 def _reason(output: str) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     telling = [line for line in lines if "error" in line.lower() and "Encountered errors" not in line]
     chosen = (telling or lines or ["it gave none"])[-1]
+    if _HIDDEN in chosen:
+        chosen += "; set XDG_STATE_HOME to a folder of a local disk that is not hidden, where the engine can read"
     return chosen.rstrip(".")
 
 

@@ -18,6 +18,9 @@ DEFAULT_PUBLIC_IMAGE: Final = "debian:bookworm-slim"
 PINNED_BY: Final = "TESTBED_BASE_IMAGE"
 """Environment variable that pins the public image."""
 
+PULLED_FROM: Final = "TESTBED_IMAGES"
+"""Environment variable that names a registry's folder, such as ``registry.example:5000/group``."""
+
 DEFAULT_GRAFANA_IMAGE: Final = "grafana/grafana:11.2.3"
 GRAFANA_NAMED_BY: Final = "TESTBED_GRAFANA_IMAGE"
 """Environment variable that names another image of Grafana."""

@@ -7,17 +7,13 @@ long as those who may push to the registry are trusted.
 from __future__ import annotations
 
 import os
-from typing import Final
 
 import docker
 import docker.errors
 
-from emulator.containers.image_names import IMAGE_REPOSITORY
+from emulator.containers.image_names import IMAGE_REPOSITORY, PULLED_FROM
 from emulator.containers.progress import Observer, ProgressStep
 from emulator.model.errors import EngineUnavailable, InvalidInput
-
-PULLED_FROM: Final = "TESTBED_IMAGES"
-"""Environment variable that names a registry's folder, such as ``registry.example:5000/group``."""
 
 
 def there(prefix: str, reference: str) -> str:

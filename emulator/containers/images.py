@@ -20,6 +20,7 @@ import docker
 import docker.errors
 
 from emulator.containers import base_image, wheels
+from emulator.containers.building import last_words, proxy_arguments
 from emulator.containers.compose import ImageReferences
 from emulator.containers.concurrency import run_concurrently
 from emulator.containers.image_contents import IMAGE_LABEL, label_contents
@@ -188,12 +189,12 @@ def _build(client: docker.DockerClient, recipe: Recipe, base: str, reference: st
             encoding="gzip",
             tag=reference,
             target=stage,
-            buildargs={"BASE": base},
+            buildargs={"BASE": base, **proxy_arguments()},
             rm=True,
             forcerm=True,
         )
     except docker.errors.BuildError as error:
-        raise EngineUnavailable(f"The image {reference} could not be built: {_last_words(error)}") from error
+        raise EngineUnavailable(f"The image {reference} could not be built: {last_words(error)}") from error
     except docker.errors.APIError as error:
         raise EngineUnavailable(f"The image {reference} could not be built: {error.explanation}.") from error
 
@@ -227,9 +228,3 @@ def _sources(folder: Path) -> Iterator[Path]:
         made_by_cython = path.suffix == ".c" and path.with_suffix(".pyx").exists()
         if path.is_file() and path.suffix not in _BUILT and not made_by_cython:
             yield path
-
-
-def _last_words(error: docker.errors.BuildError) -> str:
-    said = [str(entry.get("stream") or entry.get("error") or "").strip() for entry in error.build_log]
-    lines = [line for text in said for line in text.splitlines() if line.strip()]
-    return " | ".join(lines[-3:])

@@ -21,7 +21,7 @@ from urllib.parse import quote
 from emulator.containers import mmdebstrap
 from emulator.containers.compose_command import compose_command
 from emulator.containers.docker_address import UNIX, engine_address
-from emulator.containers.image_names import PINNED_BY, base_reference, public_image
+from emulator.containers.image_names import PINNED_BY, PULLED_FROM, base_reference, public_image
 from emulator.model.errors import EngineUnavailable
 
 OLDEST_PYTHON: Final = (3, 11)
@@ -64,6 +64,8 @@ def _images() -> Iterator[str]:
         if _answer(docker, "/_ping", _ANSWER_WITHIN_HOST_S) != _OK:
             yield "Docker does not answer as it should (look at `docker info`)."
             return
+        if os.environ.get(PULLED_FROM):
+            return  # The images come from there, without the base.
         if _has_image(docker, base_reference()) or _has_image(docker, public_image()):
             return
     except PermissionError:

@@ -12,12 +12,48 @@ _MODULES: Final = Path("/lib/modules")
 _CONFIGURATION: Final = Path("/proc/config.gz")
 
 
+_BRIDGES: Final = Path("/proc/sys/net/bridge/bridge-nf-call-iptables")
+
+_OF_LINKS: Final = {
+    "ifb": "CONFIG_IFB",
+    "sch_tbf": "CONFIG_NET_SCH_TBF",
+    "sch_ingress": "CONFIG_NET_SCH_INGRESS",
+    "cls_u32": "CONFIG_NET_CLS_U32",
+    "act_mirred": "CONFIG_NET_ACT_MIRRED",
+}
+"""The modules that shape a cluster's access link, each with the kernel's option that builds it."""
+
+
 def has_netem() -> bool:
     """Return whether this kernel has sch_netem built in, loaded or as a module; where it has not, a guest forwards."""
-    if (_LOADED / "sch_netem").is_dir():
+    return _is_there("sch_netem", "CONFIG_NET_SCH_NETEM") is True
+
+
+def missing_for_links() -> list[str]:
+    """Return the modules of access links that this kernel surely lacks; no guest can replace them."""
+    return [module for module, option in _OF_LINKS.items() if _is_there(module, option) is False]
+
+
+def filters_bridges() -> bool:
+    """Return whether packets that a bridge forwards go through the host's firewall."""
+    try:
+        return _BRIDGES.read_text(encoding="ascii").strip() == "1"
+    except OSError:
+        return False
+
+
+def _is_there(module: str, option: str) -> bool | None:
+    """Return whether this kernel has a module, which its configuration calls `option`; None if that is not visible."""
+    if (_LOADED / module).is_dir():
         return True
-    modules = _MODULES / platform.release()
-    for listing in (modules / "modules.dep", modules / "modules.builtin"):
-        if listing.is_file() and "sch_netem.ko" in listing.read_text(errors="replace"):
-            return True
-    return _CONFIGURATION.is_file() and b"CONFIG_NET_SCH_NETEM=y" in gzip.decompress(_CONFIGURATION.read_bytes())
+    listings = [_MODULES / platform.release() / name for name in ("modules.dep", "modules.builtin")]
+    listed = [listing.read_text(errors="replace") for listing in listings if listing.is_file()]
+    if any(f"/{module}.ko" in text for text in listed):
+        return True
+    if not _CONFIGURATION.is_file():
+        return False if listed else None
+    stated = gzip.decompress(_CONFIGURATION.read_bytes()).decode("ascii", errors="replace").splitlines()
+    if f"{option}=y" in stated:
+        return True
+    # As a module it may be somewhere that is not visible here.
+    return None if f"{option}=m" in stated and not listed else False

@@ -26,6 +26,7 @@ from emulator.containers.hosts.starting import start_containers
 from emulator.containers.hosts.underlay_reader import with_underlays
 from emulator.containers.mounted_files import write_rendered
 from emulator.containers.names import USER, PartNames
+from emulator.containers.obstacles import refuse_obstacles
 from emulator.containers.progress import Observer, ProgressStep, ignore
 from emulator.containers.readiness import (
     CLUSTER_READY,
@@ -134,6 +135,8 @@ def _checked_names(spec: TestbedSpec, topology: Topology) -> PartNames:
 def _create(
     client: Client, spec: TestbedSpec, topology: Topology, names: PartNames, observe: Observer
 ) -> WideAreaReport | None:
+    if not isinstance(client, HostEngines):
+        refuse_obstacles(client)
     prepared = prepare(client, topology, observe)
     try:
         with state.exclusive(state.CHOOSING_ADDRESSES, wait=True):

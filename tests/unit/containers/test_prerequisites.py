@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler
 import pytest
 
 from emulator.containers import prerequisites
-from emulator.containers.image_names import PINNED_BY, base_reference, public_image
+from emulator.containers.image_names import PINNED_BY, PULLED_FROM, base_reference, public_image
 from emulator.model.project import PROJECT_ROOT
 
 
@@ -36,6 +36,7 @@ def docker(tmp_path, monkeypatch):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         monkeypatch.setenv("DOCKER_HOST", f"unix://{path}")
         monkeypatch.delenv(PINNED_BY, raising=False)
+        monkeypatch.delenv(PULLED_FROM, raising=False)
         monkeypatch.setattr(prerequisites.shutil, "which", lambda program: f"/usr/bin/{program}")
         monkeypatch.setattr(prerequisites.mmdebstrap, "missing_programs", lambda: [])
         yield answered
@@ -61,6 +62,13 @@ def test_else_mmdebstrap_must_be_there_or_be_fetched(docker, monkeypatch):
     (sentence,) = prerequisites.lacking()
     assert "mmdebstrap is missing, and so is apt-get" in sentence
     assert sentence.endswith("(reach a container registry, or install mmdebstrap).")
+
+
+def test_whoever_pulls_the_images_needs_no_base(docker, monkeypatch, capsys):
+    monkeypatch.setattr(prerequisites.mmdebstrap, "missing_programs", lambda: ["apt-get"])
+    monkeypatch.setenv(PULLED_FROM, "registry.example:5000/group")
+    assert list(prerequisites.lacking()) == []
+    assert capsys.readouterr().err == ""
 
 
 def test_a_pinned_image_must_be_pulled(docker, monkeypatch):

@@ -51,3 +51,27 @@ def test_a_kernel_that_states_its_configuration_is_believed(kernel: Path):
 
 def test_a_testbed_that_runs_says_itself_which_router_it_has(kernel: Path):
     assert not available_resources(guest_router=False).guest_router
+
+
+def test_modules_of_access_links_are_missing_only_if_that_is_visible(kernel: Path):
+    assert this_kernel.missing_for_links() == []
+    modules = kernel / "modules" / platform.release()
+    modules.mkdir(parents=True)
+    listed = [f"kernel/net/sched/{name}.ko.zst:" for name in ("sch_tbf", "sch_ingress", "cls_u32", "act_mirred")]
+    (modules / "modules.dep").write_text("\n".join(listed))
+    assert this_kernel.missing_for_links() == ["ifb"]
+    (kernel / "module" / "ifb").mkdir(parents=True)
+    assert this_kernel.missing_for_links() == []
+
+
+@pytest.mark.parametrize(("stated", "missing"), [(b"CONFIG_IFB=y\n", 4), (b"CONFIG_IFB=m\n", 4), (b"", 5)])
+def test_a_configuration_says_what_is_not_built_at_all(kernel: Path, stated: bytes, missing: int):
+    (kernel / "config.gz").write_bytes(gzip.compress(stated))
+    assert len(this_kernel.missing_for_links()) == missing
+
+
+def test_a_firewall_that_looks_into_bridges_is_seen(kernel: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(this_kernel, "_BRIDGES", kernel / "bridges")
+    assert not this_kernel.filters_bridges()
+    (kernel / "bridges").write_text("1\n")
+    assert this_kernel.filters_bridges()

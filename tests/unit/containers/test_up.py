@@ -36,6 +36,7 @@ def failing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setattr(up_module, "engine_for", lambda spec: SimpleNamespace())
     monkeypatch.setattr(up_module, "find_existing", lambda client, spec, topology: None)
+    monkeypatch.setattr(up_module, "refuse_obstacles", lambda client: None)
     monkeypatch.setattr(up_module, "prepare", lambda client, topology, observe: SimpleNamespace(client=client))
     monkeypatch.setattr(up_module, "_new_record", fail)
 

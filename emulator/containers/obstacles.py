@@ -1,0 +1,108 @@
+"""Settings of the engine and the host under which containers start, and a testbed does not work all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import docker
+
+from emulator.containers import this_kernel
+from emulator.containers.compose_command import compose_command, compose_version
+from emulator.containers.state import state_root
+from emulator.model.errors import EngineUnavailable
+from emulator.model.finding import Finding
+
+GUARDED_FROM: Final = (28, 2)
+"""The engine that drops packets to a container unless they come in over the bridge of its own network."""
+
+PLUGIN_NEEDED_FROM: Final = (1, 44)
+"""The least version of an engine's API that docker-compose 1.x does not speak any more."""
+
+BRIDGE_FILTER_OFF: Final = "`sysctl -w net.bridge.bridge-nf-call-iptables=0`"
+
+_MOUNTS: Final = Path("/proc/self/mountinfo")
+_REMOTE: Final = ("nfs", "nfs4", "cifs", "smb3", "fuse.sshfs")
+
+
+def obstacles(client: docker.DockerClient) -> Iterator[Finding]:
+    """Yield a finding for each such setting; those that are *needed* to be otherwise make a testbed impossible."""
+    version = client.version()
+    yield from _user_namespaces(client.info())
+    yield from _compose(version)
+    yield from _link_modules()
+    yield from _bridge_filter(version)
+    yield from _state_folder()
+
+
+def refuse_obstacles(client: docker.DockerClient) -> None:
+    """Raise `EngineUnavailable` if a setting makes a testbed impossible."""
+    for found in obstacles(client):
+        if found.needed:
+            raise EngineUnavailable(f"A testbed cannot run here: {found.check} {found.found} ({found.remedy}).")
+
+
+def _user_namespaces(information: Mapping[str, Any]) -> Iterator[Finding]:
+    if any(option.startswith("name=userns") for option in information.get("SecurityOptions") or ()):
+        remedy = "leave out userns-remap in the engine's daemon.json, or use rootless Docker"
+        yield Finding("user namespaces", False, "keep containers from their keys", remedy, needed=True)
+
+
+def _compose(version: Mapping[str, Any]) -> Iterator[Finding]:
+    if _numbers(str(version.get("MinAPIVersion") or "1.12")) < PLUGIN_NEEDED_FROM:
+        return
+    try:
+        found = compose_version(compose_command())
+    except EngineUnavailable:
+        return  # said elsewhere
+    if found is not None and _numbers(found) < (2,):
+        remedy = "install the plugin: docker-compose-plugin of docker.com, docker-compose-v2 on Ubuntu"
+        yield Finding("docker-compose", False, f"{found} is too old for this engine", remedy, needed=True)
+
+
+def _link_modules() -> Iterator[Finding]:
+    missing = this_kernel.missing_for_links()
+    if missing:
+        remedy = "install linux-modules-extra-$(uname -r), on Fedora kernel-modules-extra"
+        yield Finding(
+            "kernel modules", False, f"are missing for access links: {', '.join(missing)}", remedy, needed=True
+        )
+
+
+def _bridge_filter(version: Mapping[str, Any]) -> Iterator[Finding]:
+    if this_kernel.filters_bridges() and _numbers(str(version["Version"])) >= GUARDED_FROM:
+        yield Finding(
+            "bridge filter", False, "on: this engine then drops what crosses the wide area", BRIDGE_FILTER_OFF
+        )
+
+
+def _state_folder() -> Iterator[Finding]:
+    folder = state_root()
+    kind = file_system_of(folder)
+    if kind in _REMOTE:
+        remedy = "set XDG_STATE_HOME to a folder of a local disk if the engine cannot read the keys there"
+        yield Finding("state folder", False, f"{folder} is on {kind}", remedy)
+
+
+def file_system_of(path: Path, mounts: Path = _MOUNTS) -> str:
+    """Return the type of the file system on which `path` is or would be; empty if it is not known."""
+    try:
+        lines = [line.split() for line in mounts.read_text(encoding="utf-8").splitlines()]
+    except OSError:
+        return ""
+    wanted = path.resolve()
+    found = [(len(Path(line[4]).parts), line[line.index("-") + 1]) for line in lines
+             if "-" in line and wanted.is_relative_to(line[4])]  # fmt: skip
+    return max(found)[1] if found else ""
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Return the numbers that a version begins with."""
+    parts = version.removeprefix("v").replace("+", ".").replace("-", ".").split(".")
+    numbers: list[int] = []
+    for part in parts:
+        if not part.isdecimal():
+            break
+        numbers.append(int(part))
+    return tuple(numbers)
