@@ -9,12 +9,14 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
 from emulator.campaigns.shared_like_run import SharedRun
 from emulator.campaigns.simulated_run import NamedJob, SimulatedRun, write_simulated_run
 from emulator.fidelity.background import BackgroundMeasures
+from emulator.model.job import JobSpecification
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Topology
 from emulator.simulator.background import BackgroundChange
@@ -52,8 +54,8 @@ def write_shared_run(path: Path, like: Path, run: SharedRun, result: SharedResul
         )
         for number, arrival in arrivals
     ]  # fmt: skip
-    applications = {job.id: job.application for job in jobs}
-    ends = SharedEnds(tuple(_finished(outcome, run.topology, applications[outcome.id]) for outcome in result.jobs))
+    asked = {number: arrival.specification for number, arrival in arrivals}
+    ends = SharedEnds(tuple(_finished(outcome, run.topology, asked[outcome.id]) for outcome in result.jobs))
     provenance = {
         "like": like.resolve().name,
         "composition": run.composition.name,
@@ -74,14 +76,28 @@ def write_shared_run(path: Path, like: Path, run: SharedRun, result: SharedResul
     write_simulated_run(path, simulated)
 
 
-def _finished(outcome: SharedJobOutcome, topology: Topology, application: str) -> FinishedJob:
-    tasks = Counter(_cluster_of(node, first_nodes(topology)) for node in outcome.nodes)
+def _finished(outcome: SharedJobOutcome, topology: Topology, asked: JobSpecification) -> FinishedJob:
+    clusters = [_cluster_of(node, first_nodes(topology)) for node in outcome.nodes]
+    parts = components_of(clusters, asked.components)
     return FinishedJob(
         outcome.id, outcome.arrival_s, placed_s=outcome.placed_s, start_s=outcome.start_s, finish_s=outcome.finish_s,
-        service_s=outcome.alone_s, components=tuple(tasks.values()), clusters=tuple(tasks), queue=None,
-        application=application, tries=PLACED_AT_ONCE, claimed_s=outcome.placed_s, claiming_tries=PLACED_AT_ONCE,
-        transfer_s=0.0, additional_s=0.0, released_s=outcome.released_s,
+        service_s=outcome.alone_s, components=tuple(size for _, size in parts),
+        clusters=tuple(cluster for cluster, _ in parts), queue=None, application=asked.application,
+        tries=PLACED_AT_ONCE, claimed_s=outcome.placed_s, claiming_tries=PLACED_AT_ONCE, transfer_s=0.0,
+        additional_s=0.0, released_s=outcome.released_s,
     )  # fmt: skip
+
+
+def components_of(clusters: Sequence[int], sizes: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the cluster and the size of each component of a job, by the `clusters` of its tasks in order.
+
+    The components have the `sizes` that were asked for; where a total was placed, there is one for each cluster.
+    """
+    ends = list(accumulate(sizes))
+    parts = [set(clusters[end - size : end]) for end, size in zip(ends, sizes, strict=True)]
+    if all(len(part) == 1 for part in parts):
+        return [(part.pop(), size) for part, size in zip(parts, sizes, strict=True)]
+    return list(Counter(clusters).items())
 
 
 def _cluster_of(node: int, first: Sequence[int]) -> int:

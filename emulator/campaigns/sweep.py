@@ -132,17 +132,23 @@ def check_sweep(testbed: Testbed, sweep: Sweep) -> None:
 def begin_sweep(path: Path, sweep: Sweep) -> Sweep:
     """Make the folder of `sweep`, or find it there already, and return the sweep as the folder has it.
 
+    What `sweep` states of hopeless runs and of void ones holds from now on.
+
     Raises:
         InvalidInput: if the folder holds something else, or cannot be made.
     """
     if is_sweep(path):
         found = read_sweep(path)
-        if not found.same_runs(sweep):
+        if not found.same_runs(sweep) or sweep.dilation not in (None, found.dilation):
             names = sorted({run.campaign.name for run in found.runs})
             raise InvalidInput(
                 f"{path}: holds another sweep of {', '.join(names)}: `testbed campaign resume {path}` goes on with "
                 "that one, another --out begins this one."
             )
+        changes = {"even_if_hopeless": found.even_if_hopeless or sweep.even_if_hopeless,
+                   "repeat_void": sweep.repeat_void or found.repeat_void}  # fmt: skip
+        found = found.model_copy(update=changes)
+        _write(path, found)
         return found
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise InvalidInput(f"{path}: is no sweep, and not empty (choose another with --out).")

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from emulator.cli.compiling import compile_simulator
 from emulator.cli.completion import runs, topologies
+from emulator.cli.foreign_text import say
+from emulator.cli.matrix_options import given_options
 from emulator.cli.options import JsonOption, make_folder
 from emulator.cli.progress import sweep_progress
 from emulator.cli.tables import show_rows
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
-from emulator.runs.folders import runs_in
+from emulator.runs.folders import whole_runs_in
+
+_OF_SIMULATIONS: Final = {"jobs", "topology", "workers", "out"}
 
 
 def register(app: typer.Typer) -> None:
@@ -26,6 +31,7 @@ def register(app: typer.Typer) -> None:
 
 
 def claims(
+    context: typer.Context,
     directories: Annotated[
         list[Path] | None,
         typer.Argument(help="Run directories, or folders of runs.", metavar="[RUN...]", autocompletion=runs),
@@ -51,13 +57,14 @@ def claims(
 
     Example: testbed claims runs/w1-* runs/w2-* --simulate 30
     """
-    recorded = [run for path in directories or () for run in runs_in(path)]
-    if not recorded and simulate is None:
+    if not directories and simulate is None:
         raise InvalidInput("claims: give run directories, or --simulate SEEDS, or both.")
+    if simulate is None and (only_simulated := given_options(context) & _OF_SIMULATIONS):
+        named = ", ".join(f"--{option}" for option in sorted(only_simulated))
+        raise InvalidInput(f"{named}: only simulations have this, so it needs --simulate SEEDS.")
+    recorded = _recorded(directories or ())
     if simulate is not None:
         recorded += _simulated(simulate, jobs, topology, workers, out)
-    elif topology is not None:
-        raise InvalidInput("--topology: is that of simulations, so it needs --simulate SEEDS.")
     from emulator.reports.reproduction_tables import claim_objects, claim_table, part_table
     from emulator.runs.timelines import read_timelines
     from emulator.studies.campaign_claims import decided_claims
@@ -68,6 +75,17 @@ def claims(
         return
     show_rows(claim_table(decided), as_json=False, title="Claims")
     show_rows(part_table(decided), as_json=False, title="Their parts")
+
+
+def _recorded(paths: Iterable[Path]) -> list[Path]:
+    """Return the runs at `paths`; what was cut short in a folder of runs is left out, and named."""
+    found: list[Path] = []
+    for path in paths:
+        whole, cut_short = whole_runs_in(path)
+        if cut_short:
+            say(f"left out: {', '.join(run.name for run in cut_short)} (cut short)", to_error=True)
+        found += whole
+    return found
 
 
 def _simulated(seeds: int, jobs: int | None, topology: str | None, workers: int | None, out: Path | None) -> list[Path]:

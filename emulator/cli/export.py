@@ -15,11 +15,12 @@ from apps.descriptor import ExchangeMode
 from apps.grid import equal_components
 from emulator.cli.completion import topologies_and_runs
 from emulator.cli.foreign_text import say
+from emulator.cli.matrix_options import given_options
 from emulator.cli.options import JsonOption, make_folder, run_path
 from emulator.cli.tables import show_rows
 from emulator.model.catalogue import topology_named
 from emulator.model.counts import number_of
-from emulator.model.errors import ImpossibleRequest
+from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.interconnects import Interconnect, WhichInterconnect
 from emulator.model.names import named_among
 from emulator.model.topology import Topology
@@ -39,6 +40,12 @@ DEFAULT_ITERATIONS: Final = 20
 LOG_FILE: Final = "jobs.swf"
 GRID_LOG_FILE: Final = "jobs.gwf"
 COMPONENTS_FILE: Final = "components.csv"
+
+_FORMAT_OF: Final = {
+    **dict.fromkeys(("grid", "processors", "clusters", "on", "interconnect", "exchange", "iterations"), "simgrid"),
+    "license_name": "trace",
+}
+"""The options that only one format has, each with that format."""
 
 InterconnectOption = Annotated[
     WhichInterconnect | None,
@@ -61,6 +68,7 @@ def register(app: typer.Typer) -> None:
 
 
 def export(
+    context: typer.Context,
     source: Annotated[
         str,
         typer.Argument(
@@ -89,9 +97,13 @@ def export(
 
     Example: testbed export das2 --format simgrid --grid 4000 --processors 16 --clusters 2 --out smpi
     """
+    chosen = named_among("export format", format_name, sorted(_FORMATS))
+    for option in sorted(given_options(context)):
+        if option in _FORMAT_OF and chosen != _FORMAT_OF[option]:
+            shown = option.removesuffix("_name")
+            raise InvalidInput(f"--{shown}: only --format {_FORMAT_OF[option]} has this, not {chosen}; leave it out.")
     job = _Job(grid, processors, clusters, on, interconnect, exchange.value, iterations)
-    stated = _Stated(job, license_name)
-    _FORMATS[named_among("export format", format_name, sorted(_FORMATS))](source, stated, out, as_json)
+    _FORMATS[chosen](source, _Stated(job, license_name), out, as_json)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import signal
 import sys
 from types import FrameType
@@ -14,6 +15,9 @@ from emulator.cli.exit_codes import EXIT_CODES, EXIT_FAILED, EXIT_INTERRUPTED, E
 from emulator.cli.foreign_text import say
 from emulator.cli.verbs import VERBS, VerbGroup, command_line
 from emulator.model.errors import TestbedError, VerdictTooLow
+
+SHOWS_TRACEBACKS: Final = "TESTBED_TRACEBACK"
+"""Environment variable with which an error is not one sentence but a traceback, down to a policy of the user's own."""
 
 _OF_DOCKER: Final = ("docker", "requests")
 """The packages whose exceptions say that Docker failed; only a verb that needs them imports them."""
@@ -85,6 +89,8 @@ def main() -> None:
     try:
         app()
     except TestbedError as error:
+        if os.environ.get(SHOWS_TRACEBACKS):
+            raise
         say(f"testbed: {error}", to_error=True)
         sys.exit(EXIT_VERDICT if isinstance(error, VerdictTooLow) else EXIT_FAILED)
     except KeyboardInterrupt:

@@ -20,7 +20,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of 
 OutOption = Annotated[
     Path | None, typer.Option("--out", help="The run's directory, new or empty; by default one in ./runs.")
 ]
-SeedOption = Annotated[int, typer.Option(help="Seed of every random choice.")]
+SeedOption = Annotated[int, typer.Option(min=0, help="Seed of every random choice.")]
 
 
 def run_path(requested: Path | None, name: str) -> Path:

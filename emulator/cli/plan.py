@@ -20,7 +20,7 @@ from emulator.cli.campaign_options import (
     TimeScaleOption,
     chosen_campaign,
 )
-from emulator.cli.dilations import AUTO, parse_dilation
+from emulator.cli.dilations import parse_dilation
 from emulator.cli.foreign_text import say
 from emulator.cli.matrix_options import (
     ApplicationsOption,
@@ -92,7 +92,7 @@ def plan_run(
     replicas: ReplicasOption = None,
     interarrival_factor: InterarrivalFactorOption = None,
     numerics: NumericsOption = None,
-    seed: Annotated[int, typer.Option(help="Seed of the campaign's random choices.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the campaign's random choices.")] = 0,
     applications: ApplicationsOption = "poisson",
     grids: GridsOption = "400",
     processors: ProcessorsOption = "16",
@@ -100,8 +100,13 @@ def plan_run(
     iterations: Annotated[int | None, typer.Option(help="Length of a job, in its own unit.")] = None,
     settings: SettingsOption = None,
     dilation: Annotated[
-        str, typer.Option(metavar="K|auto", help="Host seconds per emulated second; auto: what pilots likely find.")
-    ] = AUTO,
+        str | None,
+        typer.Option(
+            metavar="K|auto",
+            help="Host seconds per emulated second; auto: what pilots likely find.",
+            show_default="the campaign's, or auto",
+        ),
+    ] = None,
     hosts: HostsOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -109,12 +114,12 @@ def plan_run(
 
     Example: testbed plan W1 --policy fcm --time-scale 10
     """
-    requested = parse_dilation(dilation)
+    requested = None if dilation is None else parse_dilation(dilation)
     if campaign is not None:
         if given_options(context) & _MATRIX_OPTIONS:
             raise InvalidInput(f"Campaign {campaign!r} says which jobs there are: leave out what describes others.")
-        chosen, _ = chosen_campaign(
-            campaign, queue=queue, policy=policy, dilation=None, band=band, replicas=replicas, jobs=jobs,
+        chosen, requested = chosen_campaign(
+            campaign, queue=queue, policy=policy, dilation=dilation, band=band, replicas=replicas, jobs=jobs,
             topology=topology, time_scale=time_scale, quota=quota, numerics=numerics,
             interarrival_factor=interarrival_factor,
         )  # fmt: skip
@@ -126,8 +131,8 @@ def plan_run(
         cells = described_cells(applications, grids, processors, clusters, iterations, settings)
         run, system = _matrix(validate(cells, Matrix, source="plan"), topology)
     resources = available_resources() if hosts is None else _spread(hosts, system)
-    chosen = Dilation(likely_dilation(run, resources) if requested is None else requested)
-    _show(run, plan(run, chosen, resources), floor_dilation(run, resources), as_json=as_json)
+    at = Dilation(likely_dilation(run, resources) if requested is None else requested)
+    _show(run, plan(run, at, resources), floor_dilation(run, resources), as_json=as_json)
 
 
 def _spread(hosts: str, system: Topology) -> Resources:

@@ -65,15 +65,15 @@ def _text(case: ComparedCase) -> str:
 def _ratio(quantity: Quantity, above: Sequence[CampaignRun], below: Sequence[CampaignRun]) -> Estimate | None:
     if quantity is not Quantity.MAKESPAN:
         return ratio_of(above, TIMES[quantity], below)
-    others = {run.seed: makespan_s(run) for run in below}
-    paired = [(makespan_s(run), others[run.seed]) for run in above if run.seed in others]
+    others = {run.seed: makespan_s(run) for run in below if run.jobs}
+    paired = [(makespan_s(run), others[run.seed]) for run in above if run.jobs and run.seed in others]
     if len(paired) == 1:
         return Estimate(paired[0][0] / paired[0][1], None, None, 1)
     return paired_ratio_of_means([one for one, _ in paired], [other for _, other in paired])
 
 
 def makespan_s(run: CampaignRun) -> float:
-    """Return the time from the first submission to the last end of the jobs that finished."""
+    """Return the time from the first submission to the last end of the jobs that finished, at least one."""
     return max(job.finished_s or 0.0 for job in run.jobs) - min(job.submitted_s for job in run.jobs)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from emulator.campaigns.shared_like_run import SharedRun, shared_like_run, steps_of_job
-from emulator.campaigns.shared_simulated_run import write_shared_run
+from emulator.campaigns.shared_simulated_run import components_of, write_shared_run
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
 from emulator.model.job import JobSpecification
@@ -85,6 +85,18 @@ def test_a_simulation_of_shared_nodes_is_compared_with_its_live_run_job_by_job(t
     assert all(job.simulated.started_s > job.simulated.placed_s for job in found.jobs)
     with pytest.raises(InvalidInput, match="simulated"):
         write_shared_run(out, like, run, result, seed=5)
+
+
+@pytest.mark.parametrize(
+    ("clusters", "sizes", "found"),
+    [
+        ([0, 0, 0, 0], (2, 2), [(0, 2), (0, 2)]),
+        ([1, 1, 0], (2, 1), [(1, 2), (0, 1)]),
+        ([0, 0, 1, 1, 1], (5,), [(0, 2), (1, 3)]),
+    ],
+)
+def test_a_job_is_recorded_in_the_components_that_it_asked_for_or_by_clusters(clusters, sizes, found):
+    assert components_of(clusters, sizes) == found
 
 
 def test_a_run_whose_nodes_are_not_shared_is_refused():

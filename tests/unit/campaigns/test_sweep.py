@@ -211,3 +211,14 @@ def test_what_cannot_be_run_again_stays_as_it_is(testbed, broker, tmp_path):
     assert (path / MANIFEST_FILE).read_bytes() == before
     with pytest.raises(InvalidInput, match="is no run's directory"):
         rerun_campaign(testbed, tmp_path / "nowhere", silent)
+
+
+def test_a_sweep_that_goes_on_takes_what_is_said_of_hopeless_and_void_runs(tmp_path):
+    path = tmp_path / "sweep"
+    begin_sweep(path, sweep_of(CAMPAIGN, ["wf"], [1]))
+    begin_sweep(path, sweep_of(CAMPAIGN, ["wf"], [1], even_if_hopeless=True))
+    begin_sweep(path, sweep_of(CAMPAIGN, ["wf"], [1], repeat_void=2))
+    found = read_sweep(path)
+    assert (found.even_if_hopeless, found.repeat_void) == (True, 2)
+    with pytest.raises(InvalidInput, match="holds another sweep of first"):
+        begin_sweep(path, sweep_of(CAMPAIGN, ["wf"], [1], dilation=3.0))

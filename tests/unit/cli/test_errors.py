@@ -8,6 +8,7 @@ import os
 import pytest
 
 from emulator.cli import main
+from emulator.model.errors import PolicyFailed
 
 
 def test_an_error_of_a_file_or_a_disk_is_a_sentence(tmp_path):
@@ -21,3 +22,25 @@ def test_an_error_of_a_file_or_a_disk_is_a_sentence(tmp_path):
 @pytest.mark.parametrize("error", [ValueError("a fault"), OSError("a fault"), ConnectionRefusedError()])
 def test_any_other_error_is_a_fault_of_the_testbed(error):
     assert main._in_words(error) is None
+
+
+FAILING = """
+from emulator.model.request import RequestKind
+
+
+class Failing:
+    accepts = frozenset({RequestKind.NON_FIXED})
+
+    def place(self, request, state):
+        return state.nothing
+"""
+
+
+def test_an_error_is_a_traceback_down_to_a_policy_of_ones_own_where_that_is_asked_for(call, monkeypatch, tmp_path):
+    (tmp_path / "mine.py").write_text(FAILING)
+    arguments = ("simulate", "W1", "--policy", "mine.py:Failing", "--jobs", "3")
+    assert call(*arguments)[0] == 1
+    monkeypatch.setenv("TESTBED_TRACEBACK", "1")
+    with pytest.raises(PolicyFailed) as failed:
+        call(*arguments)
+    assert isinstance(failed.value.__cause__, AttributeError)

@@ -121,6 +121,8 @@ def test_a_trace_is_of_all_runs_in_a_directory(tmp_path: Path) -> None:
         (("das2", "--format", "gwf"), "das2: is no run's directory"),
         (("das2", "--format", "batsim"), "das2: is no run's directory"),
         (("das2", "--format", "gexf"), "no export format 'gexf'"),
+        (("das2", "--format", "swf", "--license", "MIT"), "--license: only --format trace has this, not swf"),
+        (("das2", "--format", "trace", "--grid", "4000"), "--grid: only --format simgrid has this, not trace"),
         (("nowhere", "--format", "simgrid"), "no topology 'nowhere'"),
         (("das2", "--format", "simgrid", "--clusters", "3"), "16 processors cannot be divided over 3 clusters"),
         (("das2", "--format", "simgrid", "--clusters", "6"), "1 to 5 clusters, not 6"),

@@ -97,6 +97,7 @@ def test_packets_count_where_a_guest_must_carry_them_however_many_hosts_there_ar
         (("--dilation", "fast"), InvalidInput, "--dilation: must be a number or 'auto', not 'fast'"),
         (("--dilation", "0"), InvalidInput, "The dilation must be a positive number"),
         (("first", "--grid", "100"), InvalidInput, "leave out what describes others"),
+        (("W1", "--seed", "-1"), SystemExit, "2"),
         (("nosuch",), UnknownName, "There is no campaign 'nosuch'"),
         (("--topology", "nosuch"), UnknownName, "There is no topology 'nosuch'"),
         (("--app", "nosuch"), UnknownName, "There is no application 'nosuch'"),

@@ -8,6 +8,8 @@ from shutil import copytree, rmtree
 import pytest
 
 from emulator.model.project import PROJECT_ROOT
+from emulator.model.records import RunProgress
+from emulator.runs.run_directory import read_manifest, replace_manifest
 from tests.unit.reports.simulated_runs import simulated_run
 
 CAMPAIGN_RECORDS = PROJECT_ROOT / "docs" / "results" / "campaigns"
@@ -44,6 +46,7 @@ def test_runs_in_folders_of_one_name_stand_in_columns_of_their_own(call, runs):
     assert "b/run" in shown
     _, printed, _ = call("report", *map(str, runs), "--json")
     assert len(json.loads(printed)) == 2
+    assert call("report", *map(str, runs), "--json", "--html", "page.html")[1] == printed
 
 
 def test_a_folder_of_runs_stands_for_all_of_them(call, tmp_path):
@@ -163,9 +166,20 @@ def test_claims_need_runs_or_simulations_and_at_least_one_seed(call, tmp_path):
         assert "--simulate" in said
 
 
+def test_what_was_cut_short_in_a_folder_of_runs_decides_no_claim_and_is_named(call, tmp_path):
+    simulated_run(tmp_path / "sweep" / "wf-1", jobs=5)
+    expected = call("claims", "sweep")[1]
+    cut_short = simulated_run(tmp_path / "sweep" / "wf-1-interrupted", jobs=5)
+    replace_manifest(cut_short, read_manifest(cut_short).model_copy(update={"progress": RunProgress.INCOMPLETE}))
+    assert call("claims", "sweep") == (0, expected, "left out: wf-1-interrupted (cut short)\n")
+
+
 def test_a_topology_of_no_simulation_and_one_that_is_not_there_are_refused(call, runs, tmp_path):
-    code, _, said = call("claims", str(runs[0]), "--topology", "das2")
-    assert (code, "it needs --simulate" in said) == (1, True)
+    code, _, said = call("claims", str(runs[0]), "--topology", "das2", "--out", "out")
+    assert (code, said) == (
+        1,
+        "testbed: --out, --topology: only simulations have this, so it needs --simulate SEEDS.\n",
+    )
     code, _, said = call("claims", "--simulate", "1", "--topology", "nowhere", "--out", str(tmp_path / "none"))
     assert (code, "nowhere" in said) == (1, True)
     assert not (tmp_path / "none").exists()

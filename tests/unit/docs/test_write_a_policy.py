@@ -9,6 +9,7 @@ import pytest
 
 from emulator.campaigns.simulated import simulate_workload
 from emulator.campaigns.simulated_workload import SimulationOptions
+from emulator.model.placement import Component, Placement
 from emulator.model.project import PROJECT_ROOT
 
 BLOCKS = re.findall(
@@ -36,7 +37,14 @@ def test_the_queue_discipline_runs(custom_file: Path) -> None:
     assert result.statistics.jobs_finished == 3000
 
 
+def test_it_places_a_request_in_a_state_made_by_hand(custom_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(custom_file.parent)
+    printed: list[Placement] = []
+    exec(BLOCKS[2], {"print": printed.append})
+    assert printed == [Placement((Component(0, 4), Component(1, 16)))]
+
+
 def test_the_notebook_lines_run() -> None:
     names: dict[str, object] = {}
-    exec(BLOCKS[2], names)
+    exec(BLOCKS[3], names)
     assert len(names["result"].jobs) == 20_000  # type: ignore[attr-defined]

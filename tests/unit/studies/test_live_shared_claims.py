@@ -9,7 +9,7 @@ import pytest
 
 from emulator.model.errors import InvalidInput
 from emulator.model.project import PROJECT_ROOT
-from emulator.model.records import JobRow
+from emulator.model.records import JobRow, RunProgress
 from emulator.runs.run_directory import read_manifest, read_rows, replace_manifest, replace_rows
 from emulator.runs.timelines import read_timelines
 from emulator.studies.campaign_claims import decided_claims
@@ -72,6 +72,18 @@ def test_one_makespan_decides_nothing_and_those_of_two_seeds_do(tmp_path):
     both = decided(*paths)[says]
     assert both.value == pytest.approx(alone.value)
     assert both.low == pytest.approx(both.value)
+
+
+def test_a_run_of_which_no_job_has_finished_leaves_its_makespans_open(tmp_path):
+    basic = run_of(tmp_path / "basic", "normal-alone", "just-first")
+    light = run_of(tmp_path / "light", "uniform-light", "backfill")
+    replace_rows(light, JobRow, [])
+    replace_manifest(light, read_manifest(light).model_copy(update={"progress": RunProgress.RUNNING}))
+    says = [
+        each for each in decided(basic, light) if each.startswith("makespan: 3dbf-light/ccs is 35% below basic/ccs")
+    ]
+    assert len(says) == 1
+    assert decided(basic, light)[says[0]].verdict is ClaimOutcome.UNDECIDED
 
 
 def test_latency_under_ccs_is_that_of_the_recorded_bursts(tmp_path):
