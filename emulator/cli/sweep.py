@@ -118,7 +118,8 @@ def sweep(
     if as_json:
         print(json.dumps(rows, indent=2, allow_nan=False))
     else:
-        show_rows([_shown(row) for row in rows], as_json=False, title=f"Sweep of {workload}")
+        first = rows[0] if any(row["response_over_first"] is not None for row in rows) else None
+        show_rows([_shown(row, first) for row in rows], as_json=False, title=f"Sweep of {workload}")
     alike = sum(cell.replications == 1 for cell in cells)
     if seeds > 1 and alike:
         print(ALIKE.format(seeds=seeds, alike=alike, cells=number_of(len(cells), "cell")), file=sys.stderr)
@@ -158,9 +159,12 @@ def _names(text: str | None, check: Callable[[str], None]) -> tuple[str | None, 
     return named or (None,)
 
 
-def _shown(row: dict[str, object]) -> dict[str, object]:
+def _shown(row: dict[str, object], first: dict[str, object] | None) -> dict[str, object]:
+    """Return what the table shows of a cell; `first` is the cell that others are compared with, if there are any."""
     shown: dict[str, object] = {name: row[name] for name in ("policy", "queue", "load", "n")}
     shown |= {text: _with_interval(row, quantity) for quantity, text in SHOWN.items()}
+    if first is not None:
+        shown[f"response over {first['policy']} / {first['queue']}"] = _with_interval(row, "response_over_first")
     return shown | {"saturated": f"{row['saturated']:.0%}", "verdict": row["verdicts"]}
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from emulator.campaigns.swept import QUANTITIES, SweepCell
+from emulator.fidelity.intervals import Estimate, paired_ratio_of_means
 from emulator.reports.figures.drawing import COLOURS, LINES, one_legend, panels, write_figures
 from emulator.reports.figures.figure import DataRow, ReportFigure, label
 from workloads.whole_files import written_whole
@@ -44,10 +45,16 @@ def simulation_rows(cells: Sequence[SweepCell]) -> list[dict[str, Any]]:
 
 
 def cell_rows(cells: Sequence[SweepCell]) -> list[dict[str, Any]]:
-    """Return a row per policy, queue and load: means over `n` replications with 95% intervals."""
+    """Return a row per policy, queue and load: means over `n` replications with 95% intervals.
+
+    `response_over_first` is the mean response over that under the first policy and queue at the same load, paired by
+    seed: with each seed both met the same jobs.
+    """
+    first = {cell.load: cell for cell in cells if _scheduling(cell) == _scheduling(cells[0])}
     return [
         {"policy": cell.policy, "queue": cell.queue, "load": cell.load, "n": cell.replications,
-         "saturated": cell.saturated, "verdicts": " ".join(cell.verdicts), **_estimates(cell)}
+         "saturated": cell.saturated, "verdicts": " ".join(cell.verdicts), **_estimates(cell),
+         **_ends("response_over_first", _over(cell, first[cell.load]))}
         for cell in cells
     ]  # fmt: skip
 
@@ -67,11 +74,31 @@ def _estimates(cell: SweepCell) -> dict[str, float | None]:
     means = cell.means
     found: dict[str, float | None] = {}
     for quantity in QUANTITIES:
-        around = means.get(quantity)
-        found[quantity] = None if around is None else around.value
-        found[f"{quantity}_low"] = None if around is None else around.low
-        found[f"{quantity}_high"] = None if around is None else around.high
+        found |= _ends(quantity, means.get(quantity))
     return found
+
+
+def _ends(name: str, around: Estimate | None) -> dict[str, float | None]:
+    """Return an estimate and its ends under `name`."""
+    if around is None:
+        return dict.fromkeys((name, f"{name}_low", f"{name}_high"))
+    return {name: around.value, f"{name}_low": around.low, f"{name}_high": around.high}
+
+
+def _scheduling(cell: SweepCell) -> tuple[str, str]:
+    return cell.policy, cell.queue
+
+
+def _over(cell: SweepCell, first: SweepCell) -> Estimate | None:
+    """Return the mean response in a cell over that in the first one; None for that one itself."""
+    pairs = [
+        (outcome["response_s"], other["response_s"])
+        for outcome, other in zip(cell.outcomes, first.outcomes, strict=True)
+    ]
+    if _scheduling(cell) == _scheduling(first) or any(None in pair for pair in pairs):
+        return None
+    counted = pairs if cell.replications > 1 or first.replications > 1 else pairs[:1]
+    return paired_ratio_of_means([above for above, _ in counted], [below for _, below in counted])
 
 
 def _figure_rows(cells: Sequence[SweepCell]) -> list[DataRow]:

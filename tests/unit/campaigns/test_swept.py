@@ -9,7 +9,15 @@ from typing import Any
 import pytest
 
 from emulator.campaigns.simulated_workload import SimulationOptions
-from emulator.campaigns.swept import SweepCell, SweepRequest, WorkloadCase, at_load, parsed_loads, sweep_workload
+from emulator.campaigns.swept import (
+    QUANTITIES,
+    SweepCell,
+    SweepRequest,
+    WorkloadCase,
+    at_load,
+    parsed_loads,
+    sweep_workload,
+)
 from emulator.campaigns.workload_sources import prepared
 from emulator.model.errors import ImpossibleRequest, InvalidInput, UnknownName
 from emulator.model.project import CAMPAIGNS, TOPOLOGIES
@@ -181,6 +189,20 @@ def test_seeds_that_vary_nothing_are_one_replication_without_an_interval(tmp_pat
     assert (same.means["response_s"].low, same.means["response_s"].high) == (None, None)
     assert cell_rows([same])[0]["n"] == 1
     assert varied.means["response_s"].low < varied.means["response_s"].high
+
+
+def test_each_policy_is_compared_with_the_first_one_at_its_load_seed_by_seed():
+    def cell(policy, load, *responses_s):
+        outcomes = tuple({**dict.fromkeys(QUANTITIES), "response_s": response_s, "saturated": False, "verdict": "valid"}
+                         for response_s in responses_s)  # fmt: skip
+        return SweepCell(policy, "placement", load, outcomes)
+
+    rows = cell_rows([cell("wf", 0.4, 10.0, 20.0), cell("wf", 0.8, 30.0, 50.0),
+                      cell("fcm", 0.4, 5.0, 10.0), cell("fcm", 0.8, 33.0, 47.0)])  # fmt: skip
+    assert [row["response_over_first"] for row in rows] == [None, None, 0.5, 1.0]
+    halved, varied = ((row["response_over_first_low"], row["response_over_first_high"]) for row in rows[2:])
+    assert halved == (0.5, 0.5)
+    assert varied[0] < 1.0 < varied[1]
 
 
 def _cells(asked: SweepRequest) -> list[SweepCell]:
