@@ -2,6 +2,7 @@
 
 campaign, job_choices          the document that describes a campaign, and jobs drawn from a list of choices
 schedule, locustfile           the jobs of a campaign and a seed with arrival times, and their submission
+stated_jobs                    its jobs where it takes them from a list or a log
 job_lengths                    how long its jobs are: drawn times, iterations, the time scale
 campaign_stream                the same jobs for the simulator
 distributions                  random numbers, with a separate stream for each quantity

@@ -37,6 +37,7 @@ from emulator.policies.nodes.compositions import composition_named, is_compositi
 from emulator.policies.registry import default_policy
 from workloads.distributions import Exponential
 from workloads.job_choices import InputFiles, JobChoice, UniformService
+from workloads.stated_jobs import JobList, StatedJob, read_stated_jobs
 
 MAX_JOBS = 1_000_000
 NO_BAND = "none"
@@ -50,13 +51,15 @@ class Campaign(StatedScheduling):
 
     The number of components of each job is a uniform choice of `component_counts`. All components have the same size, a
     uniform choice of `component_sizes`. For other workloads, `choices` replaces `application`, `arguments` and these
-    two. A `command` replaces `application` and `arguments` by a program of the user's own. `dilation` is a default that
-    a command may override; if neither states one, pilots find it. `service_s` is the distribution of execution times in
-    one cluster: simulated jobs take them, live jobs make as many iterations as take so long by the model
-    (`workloads.job_lengths`). `input_files` describes the files that jobs read. A job is ended after
-    `run_time_limit_s`. Jobs that `rules` forbid are never submitted. With sampled `numerics` live jobs take their time
-    without computing a solution. `claiming` holds the parameters of claiming in a live run. `background` is the load of
-    other users. `quota` is the share of each cluster that jobs may fill.
+    two. A `job_list` replaces all that is drawn: arrivals, components and execution times are those of its jobs. They
+    are `listed` once the file has been read, and the first `jobs` of them are taken. A `command` replaces `application`
+    and `arguments` by a program of the user's own. `dilation` is a default that a command may override; if neither
+    states one, pilots find it. `service_s` is the distribution of execution times in one cluster: simulated jobs take
+    them, live jobs make as many iterations as take so long by the model (`workloads.job_lengths`). `input_files`
+    describes the files that jobs read. A job is ended after `run_time_limit_s`. Jobs that `rules` forbid are never
+    submitted. With sampled `numerics` live jobs take their time without computing a solution. `claiming` holds the
+    parameters of claiming in a live run. `background` is the load of other users. `quota` is the share of each cluster
+    that jobs may fill.
 
     `time_scale` divides how long everything is: iterations, all times and file sizes that are stated here, and the
     topology's overhead. It changes neither its links nor what an iteration costs, so that a long campaign meets the
@@ -68,8 +71,10 @@ class Campaign(StatedScheduling):
     name: Name
     description: str = ""
     topology: str
-    jobs: Annotated[Count, Field(le=MAX_JOBS)]
-    interarrival: Exponential
+    jobs: Annotated[Count, Field(le=MAX_JOBS)] = MAX_JOBS
+    interarrival: Exponential | None = None
+    job_list: JobList | None = None
+    listed: tuple[StatedJob, ...] = ()
     application: Name = "poisson"
     command: Command = ()
     arguments: dict[ArgumentName, int | float | bool | JobName] = Field(default_factory=dict, max_length=32)
@@ -102,6 +107,11 @@ class Campaign(StatedScheduling):
 
     @model_validator(mode="after")
     def _says_what_jobs_ask_for(self) -> Self:
+        if self.job_list is not None:
+            return self._with_nothing_drawn()
+        for key in ("jobs", "interarrival"):
+            if key not in self.model_fields_set:
+                raise ValueError(f"{key}: this key is missing")
         counted = bool(self.component_counts), bool(self.component_sizes)
         if self.command and (self.choices or self.arguments or "application" in self.model_fields_set):
             raise ValueError("command: stands in place of application, arguments and choices; leave them out")
@@ -113,6 +123,14 @@ class Campaign(StatedScheduling):
                     raise ValueError(f"{key}: at least one is needed where there are no choices")
             if "application" not in self.model_fields_set and not self.command:
                 raise ValueError("application: this key is missing")
+        return self
+
+    def _with_nothing_drawn(self) -> Self:
+        for key in ("interarrival", "component_counts", "component_sizes", "choices", "service_s"):
+            if getattr(self, key):
+                raise ValueError(f"{key}: the job list states this; leave it out")
+        if self.command and (self.arguments or "application" in self.model_fields_set):
+            raise ValueError("command: stands in place of application and arguments; leave them out")
         return self
 
     @property
@@ -129,6 +147,29 @@ class Campaign(StatedScheduling):
     def states_dilation(self) -> bool:
         """Whether the campaign states its dilation."""
         return "dilation" in self.model_fields_set
+
+    @property
+    def states_services(self) -> bool:
+        """Whether it says how long its jobs execute in one cluster."""
+        return self.service_s is not None or bool(self.listed)
+
+    def carrying_jobs(self, folder: Path) -> Campaign:
+        """Return this campaign with the jobs of its list, whose path is relative to `folder`; itself without a list.
+
+        Raises:
+            InvalidInput: if the list cannot be used, or neither a job nor the campaign names an application.
+        """
+        if self.job_list is None:
+            return self
+        listed = read_stated_jobs(self.job_list, folder, self.topology)
+        if not self.command and "application" not in self.model_fields_set:
+            for number, job in enumerate(listed, start=1):
+                if not job.application:
+                    raise InvalidInput(
+                        f"{folder / self.job_list.file}: the job that arrives as number {number} names no application, "
+                        f"and campaign {self.name!r} states none for all."
+                    )
+        return self.changed(listed=[job.model_dump() for job in listed], jobs=min(self.jobs, len(listed)))
 
     def changed(self, **changes: object) -> Campaign:
         """Return this campaign with those `changes` that are not None.
@@ -162,6 +203,10 @@ class Campaign(StatedScheduling):
             return self
         if not 0.0 < factor < math.inf:
             raise InvalidInput(f"--interarrival-factor: must be positive and finite, not {factor:g}.")
+        if self.interarrival is None:
+            return self.changed(
+                listed=[{**job.model_dump(), "arrival_s": job.arrival_s * factor} for job in self.listed]
+            )
         mean_s = self.interarrival.mean_s * factor
         return self.changed(interarrival={**self.interarrival.model_dump(), "mean_s": mean_s})
 
@@ -205,7 +250,7 @@ def campaign_named(name_or_path: str) -> Campaign:
     path = locate("campaign", name_or_path, CAMPAIGNS)
     campaign = read_document(path, Campaign)
     refuse_sources(campaign, path)
-    return campaign
+    return campaign.carrying_jobs(path.parent)
 
 
 def recorded_campaign(workload: Mapping[str, Any], *, source: str) -> Campaign:
@@ -229,11 +274,15 @@ def recorded_campaign(workload: Mapping[str, Any], *, source: str) -> Campaign:
 def refuse_sources(campaign: Campaign, path: Path) -> None:
     """Refuse a campaign file that contains a program, which a user who runs someone else's file does not expect.
 
+    Nor does it contain the jobs of a list, which only a record holds.
+
     Raises:
         InvalidInput: if it does.
     """
     if campaign.sources:
         raise InvalidInput(f"{path}: sources: a campaign file holds no source; name its file (policy: FILE.py:CLASS).")
+    if campaign.listed:
+        raise InvalidInput(f"{path}: listed: a campaign file holds no jobs; name their file (job_list: FILE.jsonl).")
 
 
 def shipped_campaigns() -> dict[str, Campaign]:

@@ -28,8 +28,10 @@ Arguments = Mapping[str, ArgumentValue]
 def drawn_services_s(campaign: Campaign, count: int, seed: int) -> list[float] | None:
     """Return the execution times in one cluster of the first `count` jobs; None if the campaign states none.
 
-    They are divided by the campaign's time scale.
+    Those of listed jobs are stated, and not drawn. They are divided by the campaign's time scale.
     """
+    if campaign.listed:
+        return [job.service_s / campaign.time_scale for job in campaign.listed[:count]]
     if campaign.service_s is None:
         return None
     return [drawn_s / campaign.time_scale for drawn_s in campaign.service_s.draw_s(count, stream(seed, "service"))]

@@ -7,7 +7,7 @@ line, which the load generator reads.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -23,6 +23,7 @@ from workloads.campaign import Campaign
 from workloads.distributions import stream, uniform_choices
 from workloads.job_choices import ChosenJob, chosen_jobs
 from workloads.json_lines import parsed_line, placed_lines
+from workloads.stated_jobs import StatedJob
 
 _FILE: Final = "-file-"
 
@@ -44,6 +45,9 @@ def schedule(campaign: Campaign, seed: int) -> list[Arrival]:
     """
     if seed < 0:
         raise InvalidInput(f"seed: must be 0 or more, not {seed}.")
+    if campaign.interarrival is None:
+        return [_stated_arrival(campaign, number, job) for number, job in
+                enumerate(campaign.listed[: campaign.jobs], start=1)]  # fmt: skip
     gaps_s = campaign.interarrival.draw_s(campaign.jobs, stream(seed, "interarrival"))
     arrivals_s = itertools.accumulate(gaps_s)
     return [
@@ -83,7 +87,16 @@ def _chosen_jobs(campaign: Campaign, seed: int) -> list[ChosenJob]:
     ]
 
 
-def _arrival(campaign: Campaign, number: int, arrival_s: float, chosen: ChosenJob) -> Arrival:
+def _stated_arrival(campaign: Campaign, number: int, job: StatedJob) -> Arrival:
+    chosen = ChosenJob(job.application or campaign.application, campaign.arguments, job.components)
+    estimate = {"time_alone_s": job.estimate_s / campaign.time_scale} if job.estimate_s else {}
+    return _arrival(campaign, number, job.arrival_s / campaign.time_scale, chosen, estimate)
+
+
+def _arrival(
+    campaign: Campaign, number: int, arrival_s: float, chosen: ChosenJob, needs: Mapping[str, float] | None = None
+) -> Arrival:
+    stated = {} if chosen.choice is None else chosen.choice.needs(campaign.time_scale)
     takes_a_total = campaign.request in (RequestKind.FLEXIBLE, RequestKind.TOTAL)
     program = {"application": chosen.application, "arguments": dict(chosen.arguments)}
     try:
@@ -95,7 +108,8 @@ def _arrival(campaign: Campaign, number: int, arrival_s: float, chosen: ChosenJo
             run_time_limit_s=_run_time_limit_s(campaign),
             numerics=campaign.numerics,
             file=None if campaign.input_files is None else file_name(campaign, number),
-            **({} if chosen.choice is None else chosen.choice.needs(campaign.time_scale)),
+            **stated,
+            **(needs or {}),
         )
     except ValidationError as error:
         raise InvalidInput(f"campaign {campaign.name!r}: {first_fault(error)}") from error

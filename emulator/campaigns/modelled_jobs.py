@@ -46,7 +46,7 @@ def timed_jobs(campaign: Campaign, topology: Topology, seed: int, factors: Facto
         ImpossibleRequest: if a job does not fit the system.
     """
     table = factors if isinstance(factors, FactorTable) else None
-    if campaign.service_s is not None:
+    if campaign.states_services:
         drawn = campaign_jobs(campaign, topology, seed)
         if isinstance(factors, int | float):
             return TimedJobs(drawn.jobs, drawn.files, factors)

@@ -80,7 +80,8 @@ def _check_campaign(campaign: Campaign, path: Path, named: str | None) -> None:
     from emulator.campaigns.live import arrivals_on  # only where a campaign is checked: it loads much
 
     refuse_sources(campaign, path)
-    arrivals_on(topology_named(named or campaign.topology), carrying_sources(campaign), seed=0)
+    campaign = carrying_sources(campaign.carrying_jobs(path.parent))
+    arrivals_on(topology_named(named or campaign.topology), campaign, seed=0)
 
 
 def _check_job(job: JobSpecification, path: Path, named: str | None) -> None:
@@ -97,7 +98,7 @@ KINDS: Final = {
     kind.name: kind
     for kind in (
         DocumentKind("topology", Topology, _check_topology),
-        DocumentKind("campaign", Campaign, _check_campaign, hidden=("sources",)),
+        DocumentKind("campaign", Campaign, _check_campaign, hidden=("sources", "listed")),
         DocumentKind("job", JobSpecification, _check_job),
         DocumentKind("processor", Processor, lambda processor, path, named: None),
         DocumentKind("hosts", HostInventory, lambda inventory, path, named: None),

@@ -1,0 +1,120 @@
+"""Campaigns whose jobs are those of a list or a log: live and simulated they are the jobs that the file states."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from emulator.campaigns.job_times import JobTimes
+from emulator.campaigns.live import arrivals_on
+from emulator.campaigns.simulated import simulate_workload
+from emulator.campaigns.simulated_workload import SimulationOptions
+from emulator.model.catalogue import topology_named
+from emulator.model.errors import InvalidInput
+from emulator.model.project import PROJECT_ROOT
+from workloads.campaign import campaign_named, recorded_campaign
+from workloads.job_lengths import drawn_services_s
+from workloads.schedule import schedule
+
+EXAMPLE = PROJECT_ROOT / "examples" / "own-jobs"
+LOG = """; MaxProcs: 64
+1 0 -1 30 24 -1 -1 24 60 -1 1 1 1 -1 -1 -1 -1 -1
+2 10 -1 20 4 -1 -1 4 40 -1 1 1 1 -1 -1 -1 -1 -1
+"""
+
+
+def campaign_of(folder: Path, job_list: str = "jobs.jsonl", more: str = "") -> Path:
+    """Write a campaign that takes its jobs from a file beside it."""
+    path = folder / "mine.yaml"
+    path.write_text(
+        f"name: mine\ntopology: mini\njob_list: {job_list}\narguments: {{grid: 2000, tolerance: 0}}\n{more}"
+    )
+    return path
+
+
+def lines(*jobs: dict[str, object]) -> str:
+    return "".join(json.dumps(job) + "\n" for job in jobs)
+
+
+def test_arrivals_components_times_and_estimates_are_those_of_the_list():
+    campaign = campaign_named(str(EXAMPLE / "campaign.yaml"))
+    stated = [json.loads(line) for line in (EXAMPLE / "jobs.jsonl").read_text().splitlines()]
+    found = schedule(campaign, 7)
+    assert [arrival.arrival_s for arrival in found] == [job["arrival_s"] for job in stated]
+    assert [list(arrival.specification.components) for arrival in found] == [job["components"] for job in stated]
+    assert [arrival.specification.estimate_s for arrival in found] == [job["estimate_s"] for job in stated]
+    assert drawn_services_s(campaign, 8, 7) == [job["service_s"] for job in stated]
+    assert schedule(campaign, 8) == found
+
+
+def test_a_live_job_is_as_long_as_the_list_says_and_the_time_scale_divides_it():
+    campaign = campaign_named(str(EXAMPLE / "campaign.yaml"))
+    topology = topology_named("mini")
+    for time_scale in (1.0, 4.0):
+        arrivals = arrivals_on(topology, campaign.changed(time_scale=time_scale), seed=1)
+        times = JobTimes(topology, {})
+        for arrival, stated_s in zip(arrivals, drawn_services_s(campaign, 8, 1) or (), strict=True):
+            assert times.service_s(arrival.specification) == pytest.approx(stated_s / time_scale, rel=0.02)
+        assert arrivals[7].arrival_s == 58 / time_scale
+
+
+def test_a_simulation_of_the_campaign_is_that_of_the_list(tmp_path):
+    (tmp_path / "jobs.jsonl").write_text((EXAMPLE / "jobs.jsonl").read_text())
+    campaign = campaign_of(tmp_path, more="application: poisson\nrequest: unordered\n")
+    options = SimulationOptions(policy="wf", runtime=1.25)
+    _, alone = simulate_workload(str(tmp_path / "jobs.jsonl"), options)
+    _, within = simulate_workload(str(campaign), options)
+    assert within.statistics.response_s == alone.statistics.response_s
+    assert within.statistics.makespan_s == alone.statistics.makespan_s
+
+
+def test_a_log_is_split_into_components_and_its_requested_times_are_estimates(tmp_path):
+    (tmp_path / "log.swf").write_text(LOG)
+    path = campaign_of(tmp_path, "{file: log.swf, component_limit: 16}", "application: laplace\n")
+    first, second = (arrival.specification for arrival in schedule(campaign_named(str(path)), 0))
+    assert (sum(first.components), max(first.components) <= 16, second.components) == (24, True, (4,))
+    assert (first.estimate_s, second.estimate_s, first.application) == (60, 40, "laplace")
+
+
+def test_the_first_jobs_are_taken_and_arrivals_are_spaced(tmp_path):
+    campaign = campaign_named(str(EXAMPLE / "campaign.yaml"))
+    assert campaign.jobs == 8
+    fewer = campaign.changed(jobs=3).spaced(0.5)
+    assert [arrival.arrival_s for arrival in schedule(fewer, 0)] == [0, 2.5, 6]
+
+
+def test_a_record_holds_the_jobs_so_that_the_file_may_change_and_applications_may_differ(tmp_path):
+    (tmp_path / "jobs.jsonl").write_text(
+        lines({"id": 1, "arrival_s": 0, "service_s": 9, "components": [4], "application": "laplace"},
+              {"id": 2, "arrival_s": 1, "service_s": 9, "components": [4]})
+    )  # fmt: skip
+    campaign = campaign_named(str(campaign_of(tmp_path, more="application: poisson\n")))
+    (tmp_path / "jobs.jsonl").unlink()
+    record = json.loads(json.dumps(campaign.model_dump(mode="json")))
+    again = recorded_campaign(record, source="here")
+    assert schedule(again, 0) == schedule(campaign, 0)
+    assert [arrival.specification.application for arrival in schedule(again, 0)] == ["laplace", "poisson"]
+
+
+@pytest.mark.parametrize(
+    ("job_list", "more", "said"),
+    [
+        ("jobs.jsonl", "", "the job that arrives as number 1 names no application, and campaign 'mine' states none"),
+        ("gone.jsonl", "application: poisson", "gone.jsonl: cannot be read"),
+        ("jobs.txt", "application: poisson", "neither a job list .* nor a log"),
+        ("{file: jobs.jsonl, component_limit: 4}", "application: poisson", "a job list states components"),
+        ("jobs.jsonl", "service_s: {low_s: 1, high_s: 2}", "service_s: the job list states this; leave it out"),
+        (
+            "jobs.jsonl",
+            "interarrival: {distribution: exponential, mean_s: 8}",
+            "interarrival: the job list states this",
+        ),
+        ("jobs.jsonl", "listed: [{arrival_s: 0, service_s: 1, components: [4]}]", "a campaign file holds no jobs"),
+    ],
+)
+def test_what_contradicts_the_list_is_refused_in_a_sentence(tmp_path, job_list, more, said):
+    (tmp_path / "jobs.jsonl").write_text(lines({"id": 1, "arrival_s": 0, "service_s": 9, "components": [4]}))
+    with pytest.raises(InvalidInput, match=said):
+        campaign_named(str(campaign_of(tmp_path, job_list, more)))

@@ -1,0 +1,90 @@
+"""Jobs that a campaign takes from a job list or a log, instead of drawing them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from pydantic import Field, PositiveInt, model_validator
+
+from emulator.model.catalogue import topology_named
+from emulator.model.documents import DocumentModel
+from emulator.model.errors import InvalidInput
+from emulator.model.job import MAX_COMPONENT_PROCESSORS, MAX_COMPONENTS
+from emulator.model.stream import StreamJob
+from workloads.job_lists import read_job_list
+from workloads.swf import read_swf
+from workloads.swf_stream import swf_jobs
+
+MOST_JOBS: Final = 20_000
+"""A campaign's record holds its jobs; longer lists are simulated as they are, without a campaign."""
+
+Seconds = Annotated[float, Field(ge=0)]
+
+
+class JobList(DocumentModel):
+    """A job list (``.jsonl``) or a log (``.swf``, ``.swf.gz``) in `file`, which alone may be stated.
+
+    `component_limit` splits the jobs of a log into components of at most this size.
+    """
+
+    file: Annotated[str, Field(min_length=1)]
+    component_limit: PositiveInt | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _file_alone(cls, stated: Any) -> Any:
+        return {"file": stated} if isinstance(stated, str) else stated
+
+
+class StatedJob(DocumentModel):
+    """A job of a list: when it arrives, its execution time in one cluster, and what it asks for.
+
+    `estimate_s` is the user's estimate. Without an `application` it runs that of its campaign.
+    """
+
+    arrival_s: Seconds
+    service_s: Seconds
+    components: Annotated[
+        tuple[Annotated[PositiveInt, Field(le=MAX_COMPONENT_PROCESSORS)], ...],
+        Field(min_length=1, max_length=MAX_COMPONENTS),
+    ]
+    application: str = ""
+    estimate_s: Seconds | None = None
+
+
+def read_stated_jobs(jobs: JobList, folder: Path, topology: str) -> tuple[StatedJob, ...]:
+    """Read a list whose path is relative to `folder`, in order of arrival; the first job arrives at 0 or when it says.
+
+    A log is split for the clusters of the topology of that name.
+
+    Raises:
+        InvalidInput: if the file cannot be read, holds no job or too many, or is neither a list nor a log.
+        UnknownName: if there is no such topology.
+    """
+    path = folder / jobs.file
+    found = _stream_jobs(path, jobs, topology)
+    if len(found) > MOST_JOBS:
+        raise InvalidInput(
+            f"{path}: has {len(found)} jobs, and a campaign takes at most {MOST_JOBS} from a list (`testbed simulate "
+            f"{path}` takes all of them)."
+        )
+    return tuple(
+        StatedJob(
+            arrival_s=job.arrival_s, service_s=job.service_s, components=job.request.components,
+            application=job.application, estimate_s=job.request.estimate_s,
+        )
+        for job in found
+    )  # fmt: skip
+
+
+def _stream_jobs(path: Path, jobs: JobList, topology: str) -> list[StreamJob]:
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes[-1:] == [".jsonl"]:
+        if jobs.component_limit is not None:
+            raise InvalidInput(f"{path}: component_limit: a job list states components; leave it out.")
+        return read_job_list(path)
+    if suffixes[-1:] == [".swf"] or suffixes[-2:] == [".swf", ".gz"]:
+        clusters = len(topology_named(topology).clusters)
+        return list(swf_jobs(read_swf(path), path, clusters=clusters, component_limit=jobs.component_limit).jobs)
+    raise InvalidInput(f"{path}: job_list: neither a job list (.jsonl) nor a log (.swf, .swf.gz).")
