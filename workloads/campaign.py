@@ -37,7 +37,7 @@ from emulator.policies.nodes.compositions import composition_named, is_compositi
 from emulator.policies.registry import default_policy
 from workloads.distributions import Exponential
 from workloads.job_choices import InputFiles, JobChoice, UniformService
-from workloads.stated_jobs import JobList, StatedJob, read_stated_jobs
+from workloads.stated_jobs import JobList, StatedJob, is_list, is_log, read_stated_jobs
 
 MAX_JOBS = 1_000_000
 NO_BAND = "none"
@@ -245,8 +245,12 @@ def campaign_named(name_or_path: str) -> Campaign:
 
     Raises:
         UnknownName: if neither exists.
-        InvalidInput: if the file is not a valid campaign.
+        InvalidInput: if the file is not a valid campaign, or a job list or a log.
     """
+    if is_list(Path(name_or_path)) or is_log(Path(name_or_path)):
+        raise InvalidInput(
+            f"{name_or_path}: holds jobs, and is no campaign: write one that names it (job_list: {name_or_path})."
+        )
     path = locate("campaign", name_or_path, CAMPAIGNS)
     campaign = read_document(path, Campaign)
     refuse_sources(campaign, path)

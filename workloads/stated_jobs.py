@@ -78,13 +78,23 @@ def read_stated_jobs(jobs: JobList, folder: Path, topology: str) -> tuple[Stated
     )  # fmt: skip
 
 
-def _stream_jobs(path: Path, jobs: JobList, topology: str) -> list[StreamJob]:
+def is_list(path: Path) -> bool:
+    """Return whether a file is a job list, by its name."""
+    return path.suffix.lower() == ".jsonl"
+
+
+def is_log(path: Path) -> bool:
+    """Return whether a file is a log in the Standard Workload Format, by its name."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes[-1:] == [".jsonl"]:
+    return suffixes[-1:] == [".swf"] or suffixes[-2:] == [".swf", ".gz"]
+
+
+def _stream_jobs(path: Path, jobs: JobList, topology: str) -> list[StreamJob]:
+    if is_list(path):
         if jobs.component_limit is not None:
             raise InvalidInput(f"{path}: component_limit: a job list states components; leave it out.")
         return read_job_list(path)
-    if suffixes[-1:] == [".swf"] or suffixes[-2:] == [".swf", ".gz"]:
+    if is_log(path):
         clusters = len(topology_named(topology).clusters)
         return list(swf_jobs(read_swf(path), path, clusters=clusters, component_limit=jobs.component_limit).jobs)
     raise InvalidInput(f"{path}: job_list: neither a job list (.jsonl) nor a log (.swf, .swf.gz).")

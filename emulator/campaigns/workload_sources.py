@@ -37,6 +37,7 @@ from emulator.simulator.study_streams import StudyWorkload, study_workload, stud
 from emulator.simulator.transfers import Transfers
 from workloads.campaign import campaign_named
 from workloads.job_lists import Check, read_job_list
+from workloads.stated_jobs import is_list, is_log
 from workloads.swf import Remark, read_swf
 from workloads.swf_stream import swf_jobs
 
@@ -55,10 +56,9 @@ def prepared(source: str, options: SimulationOptions) -> SimulatedWorkload:
     _check(options)
     options = _as_spelled(options)
     path = Path(source)
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes[-1:] == [".jsonl"]:
+    if is_list(path):
         subject = _from_job_list(path, options)
-    elif suffixes[-1:] == [".swf"] or suffixes[-2:] == [".swf", ".gz"]:
+    elif is_log(path):
         subject = _from_log(path, options)
     elif path.suffix.lower() in DOCUMENT_SUFFIXES or spelled(source, names_in(CAMPAIGNS)):
         subject = _from_campaign(source, options)

@@ -61,9 +61,10 @@ def test_a_live_job_is_as_long_as_the_list_says_and_the_time_scale_divides_it():
 
 
 def test_a_simulation_of_the_campaign_is_that_of_the_list(tmp_path):
+    """A list by itself has no middleware."""
     (tmp_path / "jobs.jsonl").write_text((EXAMPLE / "jobs.jsonl").read_text())
     campaign = campaign_of(tmp_path, more="application: poisson\nrequest: unordered\n")
-    options = SimulationOptions(policy="wf", runtime=1.25)
+    options = SimulationOptions(policy="wf", runtime=1.25, middleware=False)
     _, alone = simulate_workload(str(tmp_path / "jobs.jsonl"), options)
     _, within = simulate_workload(str(campaign), options)
     assert within.statistics.response_s == alone.statistics.response_s
@@ -118,3 +119,9 @@ def test_what_contradicts_the_list_is_refused_in_a_sentence(tmp_path, job_list, 
     (tmp_path / "jobs.jsonl").write_text(lines({"id": 1, "arrival_s": 0, "service_s": 9, "components": [4]}))
     with pytest.raises(InvalidInput, match=said):
         campaign_named(str(campaign_of(tmp_path, job_list, more)))
+
+
+@pytest.mark.parametrize("name", ["jobs.jsonl", "some/log.swf", "log.swf.gz"])
+def test_a_list_in_place_of_a_campaign_is_answered_with_what_to_write(name):
+    with pytest.raises(InvalidInput, match=f"^{name}: holds jobs, and is no campaign: write one .job_list: {name}"):
+        campaign_named(name)
