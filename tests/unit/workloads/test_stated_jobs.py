@@ -123,5 +123,5 @@ def test_what_contradicts_the_list_is_refused_in_a_sentence(tmp_path, job_list, 
 
 @pytest.mark.parametrize("name", ["jobs.jsonl", "some/log.swf", "log.swf.gz"])
 def test_a_list_in_place_of_a_campaign_is_answered_with_what_to_write(name):
-    with pytest.raises(InvalidInput, match=f"^{name}: holds jobs, and is no campaign: write one .job_list: {name}"):
+    with pytest.raises(InvalidInput, match=rf"^{name}: holds jobs.* write one that names it \(job_list: {name}\)"):
         campaign_named(name)
