@@ -7,5 +7,6 @@ times, time_groups, claiming the times of jobs: distributions, by components and
 factors, links               extension factors and their parts; the wide area, asked and measured
 run_differences              several runs: distributions side by side, and differences of the same jobs
 policy_ratios                several policies over seeds
+points                       how these two are drawn: points with intervals
 choice                       the figures that a run, or several, have data for
 """

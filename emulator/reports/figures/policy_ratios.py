@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from emulator.reports.figures.drawing import COLOURS, one_legend, panels
 from emulator.reports.figures.figure import DataRow, ReportFigure
+from emulator.reports.figures.points import drawn_points, point_of
 from emulator.reports.figures.reported_run import ReportedRun
-from emulator.reports.figures.run_differences import MARKERS
 from emulator.reports.policies_over_seeds import ComparedPolicies, OverSeeds, compared_policies
 
 if TYPE_CHECKING:
@@ -53,21 +52,6 @@ def _row(found: OverSeeds, compared: ComparedPolicies) -> DataRow:
 
 
 def _draw(rows: Sequence[DataRow], first: str) -> Figure:
-    policies = list(dict.fromkeys(str(row["policy"]) for row in rows))
-    quantities = list(dict.fromkeys(str(row["quantity"]) for row in rows))
-    figure, (axis,) = panels(0.16 * len(rows) + 1.3)
-    for place, policy in enumerate(policies):
-        for number, row in enumerate(row for row in rows if row["policy"] == policy):
-            value, low, high = (float(row[column] or 0.0) for column in ("ratio", "ratio_low", "ratio_high"))
-            errors = None if row["ratio_low"] is None else [[value - low], [high - value]]
-            at = quantities.index(str(row["quantity"])) + 0.6 * (place - (len(policies) - 1) / 2) / len(policies)
-            axis.errorbar(
-                [value], [at], xerr=errors, fmt=MARKERS[place % len(MARKERS)], color=COLOURS[place % len(COLOURS)],
-                markersize=4.5, capsize=2.5, linewidth=1.0, label=policy if number == 0 else None,
-            )  # fmt: skip
-    axis.axvline(1.0, color="#000000", linewidth=0.7)
-    axis.set_yticks(range(len(quantities)), quantities)
-    axis.set_ylim(len(quantities) - 0.5, -0.5)
-    axis.set_xlabel(f"value over that under {first}")
-    one_legend(figure, [axis], columns=3)
-    return figure
+    points = [point_of(row, "policy", "ratio", "ratio_low", "ratio_high") for row in rows]
+    quantities = {point.quantity: point.quantity for point in points}
+    return drawn_points(points, quantities, 1.0, f"value over that under {first}")

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from emulator.fidelity.intervals import Estimate, mean
 from emulator.model.records import JobRow
-from emulator.reports.figures.drawing import COLOURS, one_legend, panels
 from emulator.reports.figures.figure import DataRow, ReportFigure
+from emulator.reports.figures.points import drawn_points, point_of
 from emulator.reports.figures.reported_run import ReportedRun
 from emulator.reports.figures.times import TIMES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X")
-"""The markers of what is compared, in order."""
 
 
 def same_jobs(first: Sequence[JobRow], other: Sequence[JobRow]) -> list[tuple[JobRow, JobRow]]:
@@ -85,21 +82,5 @@ def _difference(pairs: Sequence[tuple[JobRow, JobRow]], column: str) -> Estimate
 
 
 def _draw(rows: Sequence[DataRow]) -> Figure:
-    runs = list(dict.fromkeys(str(row["run"]) for row in rows))
-    columns = list(TIMES)
-    figure, (axis,) = panels(0.16 * len(rows) + 1.3)
-    for place, run in enumerate(runs):
-        for number, row in enumerate(row for row in rows if row["run"] == run):
-            value, low, high = (float(row[column] or 0.0) for column in ("difference_s", "ci_low_s", "ci_high_s"))
-            errors = None if row["ci_low_s"] is None else [[value - low], [high - value]]
-            at = columns.index(str(row["quantity"])) + 0.6 * (place - (len(runs) - 1) / 2) / len(runs)
-            axis.errorbar(
-                [value], [at], xerr=errors, fmt=MARKERS[place % len(MARKERS)], color=COLOURS[place % len(COLOURS)],
-                markersize=4.5, capsize=2.5, linewidth=1.0, label=run if number == 0 else None,
-            )  # fmt: skip
-    axis.axvline(0.0, color="#000000", linewidth=0.7)
-    axis.set_yticks(range(len(columns)), list(TIMES.values()))
-    axis.set_ylim(len(columns) - 0.5, -0.5)
-    axis.set_xlabel("difference (s)")
-    one_legend(figure, [axis], columns=3)
-    return figure
+    points = [point_of(row, "run", "difference_s", "ci_low_s", "ci_high_s") for row in rows]
+    return drawn_points(points, TIMES, 0.0, "difference (s)")
