@@ -17,8 +17,8 @@ from emulator.model.evidence import HOST_PART, EvidenceRow
 from emulator.model.page_views import PageSystem
 from emulator.model.records import DECISIONS_FILE, BackgroundRow, ComponentRow, JobRow, LinkRow
 from emulator.model.views import EventKind
+from emulator.runs.job_rows import verdict_in
 from emulator.runs.page_notes import check_note, page_reasons
-from emulator.runs.recording import verdict_in
 from emulator.runs.run_directory import read_rows
 from emulator.runs.timelines import Timelines, read_timelines
 

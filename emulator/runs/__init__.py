@@ -4,6 +4,7 @@ holding, container_testbed   taking the testbed for a run and giving it back; th
 recorded_run, following      what all runs have in common: manifest, records, link checks; following a run's events
 progress                     how far a run is
 recording, run_directory     the broker's events as rows, and rows as a run's files
+job_rows                     the rows of a job that has ended
 writer                       whether the process of a run still lives
 evidence, telemetry          what is observed of the host and the links during a run, and through what
 wide_area_use                which jobs had the wide area to themselves

@@ -27,7 +27,7 @@ from emulator.model.page_views import (
 )
 from emulator.model.records import BackgroundRow, JobRow, LinkRow, Manifest
 from emulator.model.rows import Row
-from emulator.runs.recording import verdict_in
+from emulator.runs.job_rows import verdict_in
 
 HOST_ASK_S: Final = 10.0
 """Host seconds between two questions whether anyone looks."""

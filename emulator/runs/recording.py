@@ -6,19 +6,17 @@ follows from the components that jobs claim and give back.
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from emulator.fidelity.background import BackgroundMeasures
 from emulator.fidelity.conditions import Conditions
 from emulator.fidelity.measures import JobMeasures
 from emulator.fidelity.strangers import TRAFFIC_ERROR, Carried, StrangersTraffic, strangers_traffic
 from emulator.fidelity.verdict import (
-    Judgement,
     Verdict,
     judge_clocks,
     judge_job,
@@ -29,13 +27,14 @@ from emulator.fidelity.verdict import (
 )
 from emulator.model.clock import Dilation, EmulatedClock
 from emulator.model.evidence import LinkCheck
-from emulator.model.job import JobState, Timeline
-from emulator.model.records import ComponentRow, JobRow, TransferRow, UtilizationRow
+from emulator.model.job import JobState
+from emulator.model.records import JobRow, TransferRow, UtilizationRow
 from emulator.model.topology import Cluster, Topology
 from emulator.model.traffic import Flow, carried_mbit
 from emulator.model.units import rate_bytes_per_s
 from emulator.model.views import EventKind, EventView, JobView
 from emulator.runs.evidence import Gathering
+from emulator.runs.job_rows import component_rows, job_row, verdict_columns
 from emulator.runs.run_directory import RunDirectory, read_rows, replace_rows
 from emulator.runs.wide_area_use import WideAreaUse
 
@@ -44,11 +43,6 @@ if TYPE_CHECKING:
 
 HOST_UNWATCHED_S: Final = 3.0
 """Host seconds of a job for which another host may not have been looked at: about as many looks are made."""
-
-_REASONS_JOINED_BY: Final = "; "
-
-_RESULT_COLUMNS: Final = ("iterations", "runtime_s", "iteration_s", "phases", "late_phases", "host_cpu_s")
-"""The columns of a job's row that carry the names of their fields in the job's result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +192,7 @@ class Recorder:
         if changed:
             rows = read_rows(self.directory.path, JobRow)
             corrected = [
-                row.model_copy(update=_verdict_columns(changed[row.job])) if row.job in changed else row for row in rows
+                row.model_copy(update=verdict_columns(changed[row.job])) if row.job in changed else row for row in rows
             ]
             replace_rows(self.directory.path, JobRow, corrected)
         self.verdicts |= changed
@@ -341,84 +335,3 @@ def _utilization_row(cluster: Cluster, usage: _Usage, time_s: float) -> Utilizat
         gained_processors=usage.gained,
         background_processors=usage.background,
     )
-
-
-def job_row(job: JobView, verdict: Verdict, ended_s: float) -> JobRow:
-    """Return the row of a job that ended at the emulated timestamp `ended_s`."""
-    specification, times = job.specification, _timeline(job)
-    result: dict[str, Any] = job.result or {}
-    return JobRow(
-        job=job.id,
-        name=specification.name,
-        application=specification.application,
-        arguments=json.dumps(specification.arguments),
-        request=specification.request,
-        components=specification.components,
-        requested_clusters=specification.clusters,
-        file=specification.file or "",
-        processors=sum(specification.components),
-        estimate_s=specification.estimate_s,
-        state=job.state,
-        reason=job.reason,
-        placement_tries=job.placement_tries,
-        claiming_tries=job.claiming_tries,
-        execution_clusters=tuple(part.cluster for part in job.components),
-        clusters=len({part.cluster for part in job.components}) or None,
-        intended_arrival_s=job.intended_arrival_s,
-        submitted_s=job.submitted_s,
-        placed_s=job.placed_s,
-        estimated_transfer_s=job.estimated_transfer_s,
-        claim_due_s=job.claim_due_s,
-        planned_start_s=job.planned_start_s,
-        additional_claiming_s=job.additional_claiming_s,
-        claimed_s=job.claimed_s,
-        started_s=job.started_s,
-        finished_s=job.finished_s,
-        released_s=job.released_s,
-        given_up_s=ended_s if job.placed_s is None else None,
-        queue_time_s=times.queue_time_s,
-        overhead_s=times.overhead_s,
-        processor_gained_time_s=times.processor_gained_time_s,
-        processor_wasted_time_s=times.processor_wasted_time_s,
-        wait_time_s=times.wait_time_s,
-        execution_time_s=times.execution_time_s,
-        response_time_s=times.response_time_s,
-        overhead_late_s=job.overhead_late_s,
-        exit_code=job.exit_code,
-        **{column: result.get(column) for column in _RESULT_COLUMNS},
-        interconnects=result.get("interconnects", ""),
-        host_lateness_s=result.get("host_critical_lateness_s"),
-        **_verdict_columns(verdict),
-    )
-
-
-def _verdict_columns(verdict: Verdict) -> dict[str, str]:
-    reasons = "" if verdict.judgement is Judgement.VALID else _REASONS_JOINED_BY.join(verdict.reasons)
-    return {"verdict": verdict.judgement, "verdict_reasons": reasons}
-
-
-def verdict_in(row: JobRow) -> Verdict:
-    """Return the verdict that the row of a job holds."""
-    reasons = tuple(reason for reason in row.verdict_reasons.split(_REASONS_JOINED_BY) if reason)
-    return Verdict(Judgement(row.verdict), reasons)
-
-
-def component_rows(job: JobView) -> list[ComponentRow]:
-    """Return the rows of the components of a job; none if it was never placed."""
-    return [
-        ComponentRow(
-            job=job.id,
-            component=number,
-            cluster=part.cluster,
-            processors=part.processors,
-            allocation=part.allocation,
-            placed_s=job.placed_s,
-            claimed_s=part.claimed_s,
-            released_s=job.released_s,
-        )
-        for number, part in enumerate(job.components)
-    ]
-
-
-def _timeline(job: JobView) -> Timeline:
-    return Timeline(job.submitted_s, job.placed_s, job.claimed_s, job.started_s, job.finished_s)

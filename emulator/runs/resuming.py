@@ -22,8 +22,9 @@ from emulator.model.job import JobState
 from emulator.model.records import DECISIONS_FILE, JobRow, Manifest, RunKind, RunProgress
 from emulator.model.topology import Topology
 from emulator.model.views import EventKind, EventView
+from emulator.runs.job_rows import verdict_in
 from emulator.runs.matrix import Layout, Matrix
-from emulator.runs.recording import EndedJob, Finished, verdict_in
+from emulator.runs.recording import EndedJob, Finished
 from emulator.runs.run_directory import attempts, counted_jobs, read_manifest, read_rows
 
 
