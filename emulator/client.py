@@ -7,6 +7,7 @@ The token is sent only over connections whose peer has proven that it has it (``
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from typing import Any, Self, TypeVar
@@ -15,8 +16,16 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from emulator.model import errors
-from emulator.model.errors import JournalFailed, RunFailed, TestbedError, TestbedNotUp, Unanswered, Unauthorized
-from emulator.model.files import BandwidthView, FileRegistration, FileView
+from emulator.model.errors import (
+    JournalFailed,
+    RunFailed,
+    TestbedError,
+    TestbedNotUp,
+    Unanswered,
+    Unauthorized,
+    UnknownName,
+)
+from emulator.model.files import FILE_NAME_PATTERN, BandwidthView, FileRegistration, FileView
 from emulator.model.page_views import NotesHeld, NotesPage, NotesRequest, PageCode, PageNow, PageSystem
 from emulator.model.proof import requiring_proof
 from emulator.model.views import (
@@ -183,7 +192,7 @@ class BrokerClient:
         Raises:
             UnknownName: if there is none of that name.
         """
-        return _one(self._send("GET", f"/v1/files/{name}"), FileView)
+        return _one(self._send("GET", _file_path(name)), FileView)
 
     def register_file(self, registration: FileRegistration) -> FileView:
         """Make a file at its sites and enter it into the catalogue; returns when it is there."""
@@ -197,7 +206,7 @@ class BrokerClient:
             UnknownName: if there is none of that name.
             TestbedBusy: if a job that has not ended needs it.
         """
-        self._send("DELETE", f"/v1/files/{name}")
+        self._send("DELETE", _file_path(name))
 
     def bandwidths(self) -> list[BandwidthView]:
         """Get the bandwidth that a transfer may expect from each site to each other."""
@@ -348,3 +357,14 @@ def _reason(error: httpx.HTTPError | ConnectionError) -> str:
     if isinstance(error, httpx.TimeoutException):
         return "no answer in time"
     return str(error).rstrip(".") or type(error).__name__
+
+
+def _file_path(name: str) -> str:
+    """Return the path of a file's resource; no part of a name that is none may be taken for another path.
+
+    Raises:
+        UnknownName: if no file can have that name.
+    """
+    if not re.fullmatch(FILE_NAME_PATTERN, name):
+        raise UnknownName(f"There is no file {name!r} (`testbed files list` shows those there are).")
+    return f"/v1/files/{name}"

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from emulator.model.catalogue import topology_named
 from emulator.model.background import Background, parse_band
 from emulator.model.documents import Count, read_document, validate
 from emulator.model.errors import InvalidInput
@@ -31,7 +32,7 @@ from emulator.model.project import CAMPAIGNS, locate
 from emulator.model.request import RequestKind
 from emulator.model.rules import StatedRules
 from emulator.model.scheduling import Scanning, Sources, StatedClaiming, StatedScheduling
-from emulator.model.topology import Name
+from emulator.model.topology import Name, Topology
 from emulator.policies.names import NODE_POLICIES, custom_file, policy_name, queue_name
 from emulator.policies.nodes.compositions import composition_named, is_composition
 from emulator.policies.registry import default_policy
@@ -52,8 +53,8 @@ class Campaign(StatedScheduling):
     The number of components of each job is a uniform choice of `component_counts`. All components have the same size, a
     uniform choice of `component_sizes`. For other workloads, `choices` replaces `application`, `arguments` and these
     two. A `job_list` replaces all that is drawn: arrivals, components and execution times are those of its jobs. They
-    are `listed` once the file has been read, and the first `jobs` of them are taken. A `command` replaces `application`
-    and `arguments` by a program of the user's own. `dilation` is a default that a command may override; if neither
+    are `listed` once the file has been read, and the first `jobs` of them are taken; `left_out` counts the records of
+    a log that cannot be taken. A `command` replaces `application` and `arguments` by a program of the user's own. `dilation` is a default that a command may override; if neither
     states one, pilots find it. `service_s` is the distribution of execution times in one cluster: simulated jobs take
     them, live jobs make as many iterations as take so long by the model (`workloads.job_lengths`). `input_files`
     describes the files that jobs read. A job is ended after `run_time_limit_s`. Jobs that `rules` forbid are never
@@ -75,6 +76,7 @@ class Campaign(StatedScheduling):
     interarrival: Exponential | None = None
     job_list: JobList | None = None
     listed: tuple[StatedJob, ...] = ()
+    left_out: Annotated[int, Field(ge=0)] = 0
     application: Name = "poisson"
     command: Command = ()
     arguments: dict[ArgumentName, int | float | bool | JobName] = Field(default_factory=dict, max_length=32)
@@ -153,15 +155,18 @@ class Campaign(StatedScheduling):
         """Whether it says how long its jobs execute in one cluster."""
         return self.service_s is not None or bool(self.listed)
 
-    def carrying_jobs(self, folder: Path) -> Campaign:
+    def carrying_jobs(self, folder: Path, topology: Topology | None = None) -> Campaign:
         """Return this campaign with the jobs of its list, whose path is relative to `folder`; itself without a list.
+
+        Jobs of a log are split for `topology`, or else for its own one.
 
         Raises:
             InvalidInput: if the list cannot be used, or neither a job nor the campaign names an application.
         """
         if self.job_list is None:
             return self
-        listed = read_stated_jobs(self.job_list, folder, self.topology)
+        clusters = (topology or topology_named(self.topology)).clusters
+        listed, left_out = read_stated_jobs(self.job_list, folder, [cluster.processors for cluster in clusters])
         if not self.command and "application" not in self.model_fields_set:
             for number, job in enumerate(listed, start=1):
                 if not job.application:
@@ -169,7 +174,8 @@ class Campaign(StatedScheduling):
                         f"{folder / self.job_list.file}: the job that arrives as number {number} names no application, "
                         f"and campaign {self.name!r} states none for all."
                     )
-        return self.changed(listed=[job.model_dump() for job in listed], jobs=min(self.jobs, len(listed)))
+        jobs = min(self.jobs, len(listed))
+        return self.changed(listed=[job.model_dump() for job in listed], left_out=left_out, jobs=jobs)
 
     def changed(self, **changes: object) -> Campaign:
         """Return this campaign with those `changes` that are not None.
@@ -240,8 +246,10 @@ class Campaign(StatedScheduling):
         return self.changed(queue=queue, policy=policy)
 
 
-def campaign_named(name_or_path: str) -> Campaign:
+def campaign_named(name_or_path: str, topology: Topology | None = None) -> Campaign:
     """Read the campaign of that name from ``workloads/campaigns/``, or from the YAML file at that path.
+
+    If it is to run on another `topology` than its own, the jobs of its log are split for that one.
 
     Raises:
         UnknownName: if neither exists.
@@ -254,7 +262,7 @@ def campaign_named(name_or_path: str) -> Campaign:
     path = locate("campaign", name_or_path, CAMPAIGNS)
     campaign = read_document(path, Campaign)
     refuse_sources(campaign, path)
-    return campaign.carrying_jobs(path.parent)
+    return campaign.carrying_jobs(path.parent, topology)
 
 
 def recorded_campaign(workload: Mapping[str, Any], *, source: str) -> Campaign:
@@ -285,8 +293,9 @@ def refuse_sources(campaign: Campaign, path: Path) -> None:
     """
     if campaign.sources:
         raise InvalidInput(f"{path}: sources: a campaign file holds no source; name its file (policy: FILE.py:CLASS).")
-    if campaign.listed:
-        raise InvalidInput(f"{path}: listed: a campaign file holds no jobs; name their file (job_list: FILE.jsonl).")
+    if campaign.listed or campaign.left_out:
+        key = "listed" if campaign.listed else "left_out"
+        raise InvalidInput(f"{path}: {key}: a campaign file holds no jobs; name their file (job_list: FILE.jsonl).")
 
 
 def shipped_campaigns() -> dict[str, Campaign]:

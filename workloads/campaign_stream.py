@@ -52,7 +52,7 @@ def campaign_jobs(campaign: Campaign, topology: Topology, seed: int) -> Campaign
             f"campaign {campaign.name!r}: service_s: the simulator runs no application, "
             "so give the execution times in one cluster, for instance {low_s: 60, high_s: 120}."
         )
-    queues = home_queues(len(arrivals), len(topology.clusters), seed)
+    queues = home_queues(campaign, arrivals, topology, seed)
     may_come = admitted(campaign, [arrival.specification for arrival in arrivals], topology)
     jobs: list[StreamJob] = []
     # Jobs that ask for the same share one request, so that the simulator checks it once.

@@ -16,6 +16,7 @@ import numpy
 
 from emulator.model.background import Background, LocalStream
 from emulator.model.errors import InvalidInput
+from emulator.model.stream import StreamJob
 from emulator.model.topology import Topology
 from workloads.distributions import stream
 from workloads.swf import read_swf
@@ -70,14 +71,14 @@ def _poisson(
 
 
 def _logged(path: Path, sizes: Sequence[int], clusters: numpy.random.Generator, time_scale: float) -> list[LocalJob]:
-    log = read_swf(path)
-    for record, line in zip(log.records, log.lines, strict=True):
-        if record.processors > max(sizes):
+    def check(job: StreamJob) -> None:
+        if job.request.processors > max(sizes):
             raise InvalidInput(
-                f"{path}, line {line}: a local job of {record.processors} processors is larger than every cluster, "
+                f"a local job of {job.request.processors} processors is larger than every cluster, "
                 f"the largest of which has {max(sizes)}."
             )
-    jobs = swf_jobs(log, path, clusters=len(sizes)).jobs
+
+    jobs = swf_jobs(read_swf(path), path, clusters=sizes, check=check).jobs
     first_s = jobs[0].arrival_s
     found: list[LocalJob] = []
     for job in jobs:

@@ -21,6 +21,7 @@ from emulator.model.request import RequestKind
 from emulator.model.topology import Topology
 from workloads.campaign import Campaign
 from workloads.distributions import stream, uniform_choices
+from workloads.home_queues import drawn_homes
 from workloads.job_choices import ChosenJob, chosen_jobs
 from workloads.json_lines import parsed_line, placed_lines
 from workloads.stated_jobs import StatedJob
@@ -58,9 +59,16 @@ def schedule(campaign: Campaign, seed: int) -> list[Arrival]:
     ]
 
 
-def home_queues(arrivals: int, clusters: int, seed: int) -> list[int]:
-    """Draw the index of the local queue of each arrival, for disciplines with local queues: uniform over clusters."""
-    return [int(queue) for queue in stream(seed, "queue").integers(clusters, size=arrivals)]
+def home_queues(campaign: Campaign, arrivals: Sequence[Arrival], topology: Topology, seed: int) -> list[int]:
+    """Return the index of the local queue of each arrival, for disciplines with local queues.
+
+    It is the one that the campaign's list states, else it is drawn (`drawn_homes`).
+    """
+    requests = [arrival.specification.request_in(topology) for arrival in arrivals]
+    at_home = [request.processors if request.single_component else 0 for request in requests]
+    drawn = drawn_homes(at_home, [cluster.processors for cluster in topology.clusters], seed)
+    stated = [job.queue for job in campaign.listed[: len(arrivals)]] or [None] * len(arrivals)
+    return [home if queue is None else queue for home, queue in zip(drawn, stated, strict=True)]
 
 
 def admitted(campaign: Campaign, specifications: Sequence[JobSpecification], topology: Topology) -> list[bool]:

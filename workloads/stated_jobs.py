@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 from pydantic import Field, PositiveInt, model_validator
 
-from emulator.model.catalogue import topology_named
-from emulator.model.documents import DocumentModel
+from emulator.model.documents import DocumentModel, validate
 from emulator.model.errors import InvalidInput
 from emulator.model.job import MAX_COMPONENT_PROCESSORS, MAX_COMPONENTS
 from emulator.model.stream import StreamJob
@@ -40,7 +40,8 @@ class JobList(DocumentModel):
 class StatedJob(DocumentModel):
     """A job of a list: when it arrives, its execution time in one cluster, and what it asks for.
 
-    `estimate_s` is the user's estimate. Without an `application` it runs that of its campaign.
+    `estimate_s` is the user's estimate. Without an `application` it runs that of its campaign. `queue` is the index of
+    the cluster that it is submitted to, for disciplines with local queues; without one it is drawn.
     """
 
     arrival_s: Seconds
@@ -51,31 +52,26 @@ class StatedJob(DocumentModel):
     ]
     application: str = ""
     estimate_s: Seconds | None = None
+    queue: Annotated[int, Field(ge=0)] | None = None
 
 
-def read_stated_jobs(jobs: JobList, folder: Path, topology: str) -> tuple[StatedJob, ...]:
-    """Read a list whose path is relative to `folder`, in order of arrival; the first job arrives at 0 or when it says.
+def read_stated_jobs(jobs: JobList, folder: Path, clusters: Sequence[int]) -> tuple[tuple[StatedJob, ...], int]:
+    """Read a list whose path is relative to `folder`; return its jobs in order of arrival, and how many were left out.
 
-    A log is split for the clusters of the topology of that name.
+    The first job arrives at 0 or when it says. A log is split for `clusters` of these sizes in processors, and its
+    records that cannot be simulated are left out.
 
     Raises:
         InvalidInput: if the file cannot be read, holds no job or too many, or is neither a list nor a log.
-        UnknownName: if there is no such topology.
     """
     path = folder / jobs.file
-    found = _stream_jobs(path, jobs, topology)
+    found, left_out = _stream_jobs(path, jobs, clusters)
     if len(found) > MOST_JOBS:
         raise InvalidInput(
             f"{path}: has {len(found)} jobs, and a campaign takes at most {MOST_JOBS} from a list (`testbed simulate "
             f"{path}` takes all of them)."
         )
-    return tuple(
-        StatedJob(
-            arrival_s=job.arrival_s, service_s=job.service_s, components=job.request.components,
-            application=job.application, estimate_s=job.request.estimate_s,
-        )
-        for job in found
-    )  # fmt: skip
+    return tuple(_stated(job, path) for job in found), left_out
 
 
 def is_list(path: Path) -> bool:
@@ -89,12 +85,22 @@ def is_log(path: Path) -> bool:
     return suffixes[-1:] == [".swf"] or suffixes[-2:] == [".swf", ".gz"]
 
 
-def _stream_jobs(path: Path, jobs: JobList, topology: str) -> list[StreamJob]:
+def _stated(job: StreamJob, path: Path) -> StatedJob:
+    stated = {
+        "arrival_s": job.arrival_s, "service_s": job.service_s, "components": job.request.components,
+        "application": job.application, "estimate_s": job.request.estimate_s,
+        # A log has no queues of this system: theirs are drawn.
+        "queue": job.queue if is_list(path) else None,
+    }  # fmt: skip
+    return validate(stated, StatedJob, source=f"{path}, job {job.id}")
+
+
+def _stream_jobs(path: Path, jobs: JobList, clusters: Sequence[int]) -> tuple[Sequence[StreamJob], int]:
     if is_list(path):
         if jobs.component_limit is not None:
             raise InvalidInput(f"{path}: component_limit: a job list states components; leave it out.")
-        return read_job_list(path)
+        return read_job_list(path), 0
     if is_log(path):
-        clusters = len(topology_named(topology).clusters)
-        return list(swf_jobs(read_swf(path), path, clusters=clusters, component_limit=jobs.component_limit).jobs)
+        found = swf_jobs(read_swf(path), path, clusters=clusters, component_limit=jobs.component_limit)
+        return found.jobs, len(found.left_out)
     raise InvalidInput(f"{path}: job_list: neither a job list (.jsonl) nor a log (.swf, .swf.gz).")

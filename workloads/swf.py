@@ -19,8 +19,11 @@ from emulator.model.errors import InvalidInput
 from workloads.whole_files import written_whole
 
 MISSING: Final = -1
-STATUSES: Final = frozenset({-1, 0, 1, 2, 3, 4, 5})
-"""The valid statuses: failed, completed, three kinds of partial execution, cancelled; or missing (-1)."""
+PARTS: Final = frozenset({2, 3, 4})
+"""Statuses of partial executions, of which a job with a record of its own was swapped out or checkpointed."""
+CANCELLED: Final = 5
+STATUSES: Final = frozenset({-1, 0, 1, *PARTS, CANCELLED})
+"""The valid statuses: failed (0), completed (1), partial, cancelled; or missing (-1)."""
 
 
 class SwfRecord(NamedTuple):

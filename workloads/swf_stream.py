@@ -7,16 +7,17 @@ from the seed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.request import JobRequest, RequestKind
 from emulator.model.stream import StreamJob
-from workloads.distributions import stream
+from workloads.home_queues import drawn_homes
 from workloads.job_lists import Check
 from workloads.splitting import split_by_limit
-from workloads.swf import MISSING, Remark, SwfLog, SwfRecord
+from workloads.swf import CANCELLED, MISSING, PARTS, Remark, SwfLog, SwfRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +32,22 @@ def swf_jobs(
     log: SwfLog,
     path: Path,
     *,
-    clusters: int,
+    clusters: Sequence[int],
     component_limit: int | None = None,
     seed: int = 0,
     check: Check = lambda job: None,
 ) -> SwfJobs:
-    """Return the jobs of `log`, which was read from `path`, for a system of `clusters` clusters.
+    """Return the jobs of `log`, which was read from `path`, for a system of `clusters` of these sizes in processors.
 
     Identities are the job numbers, or the line numbers if job numbers repeat, so that every identity is unique.
 
     Raises:
         InvalidInput: if `check` refuses a job, or no job remains; the message names the file and the line.
     """
-    queues = stream(seed, "queue").integers(clusters, size=len(log.records)).tolist()
-    repeated = len({record.job for record in log.records}) < len(log.records)
+    at_home = [record.processors if component_limit is None else 0 for record in log.records]
+    queues = drawn_homes(at_home, clusters, seed)
+    numbers = [record.job for record in log.records if _unusable(record) is None]
+    repeated = len(set(numbers)) < len(numbers)
     requests: dict[tuple[tuple[int, ...], float], JobRequest] = {}
     jobs: list[StreamJob] = []
     left_out: list[Remark] = []
@@ -55,7 +58,7 @@ def swf_jobs(
             continue
         sizes: tuple[int, ...] = (record.processors,)
         if component_limit is not None:
-            sizes = split_by_limit(record.processors, component_limit, clusters)
+            sizes = split_by_limit(record.processors, component_limit, len(clusters))
         # Equal requests share one object, because the simulator caches its results for a request by identity.
         request = requests.get((sizes, record.requested_s))
         if request is None:
@@ -98,6 +101,10 @@ def swf_record(job: StreamJob, start_s: float | None = None) -> SwfRecord:
 
 
 def _unusable(record: SwfRecord) -> tuple[str, str] | None:
+    if record.status in PARTS:
+        return "status", "left out, for it is a part of a job's execution, and another record is the whole job"
+    if record.status == CANCELLED and record.run_s <= 0 and record.allocated_processors < 1:
+        return "status", "left out, for the job was cancelled before it started"
     if record.run_s < 0:
         return "run_s", f"left out, for an execution time of {record.run_s:g} s cannot be simulated"
     if record.processors < 1:

@@ -81,32 +81,46 @@ def arrivals_on(topology: Topology, campaign: Campaign, seed: int) -> list[Arriv
     if campaign.scaled_background is not None:
         local_jobs(campaign.scaled_background, topology, seed)
     arrivals = schedule(campaign, seed)
-    homes = home_queues(len(arrivals), len(topology.clusters), seed)
+    homes = home_queues(campaign, arrivals, topology, seed)
     surroundings = stated_surroundings(topology, campaign_files(campaign, topology, seed))
     may_come = admitted(campaign, [arrival.specification for arrival in arrivals], topology)
     arrivals = with_lengths(arrivals, campaign, topology, seed)
     coming: list[Arrival] = []
     for number, (arrival, home, comes) in enumerate(zip(arrivals, homes, may_come, strict=True), start=1):
         if comes:
-            queue = topology.cluster_names[home] if admitting.has_local_queues else None
-            runnable = _runnable(arrival.specification, topology, policy, queue, campaign.queue == SINGLE_CLUSTER)
+            queue = _queue_name(topology, number, home) if admitting.has_local_queues else None
+            taken = _taken(arrival.specification, topology, policy, campaign.queue, admitting.singles_stay)
+            runnable = arrival.specification.model_copy(update={**taken, "queue": queue})
             admitting.admit(number, runnable, surroundings)
             coming.append(arrival.model_copy(update={"specification": runnable}))
     return coming
 
 
-def _runnable(
-    specification: JobSpecification, topology: Topology, policy: PlacementPolicy, queue: str | None, as_totals: bool
-) -> JobSpecification:
-    """Return the job as `policy` takes it: FCM gets the total size of jobs whose components others place.
+def _queue_name(topology: Topology, number: int, home: int) -> str:
+    """Return the name of the queue of the job with that `number`.
 
-    With `as_totals` every request becomes one for a total, as on a single cluster.
+    Raises:
+        InvalidInput: if its list states a queue that there is not.
+    """
+    names = topology.cluster_names
+    if home >= len(names):
+        raise InvalidInput(f"Job {number}: queue: must be from 0 to {len(names) - 1} on {topology.name!r}, not {home}.")
+    return names[home]
+
+
+def _taken(
+    specification: JobSpecification, topology: Topology, policy: PlacementPolicy, queue: str, singles_stay: bool
+) -> dict[str, object]:
+    """Return what the job asks for, as `policy` takes it: FCM gets the total size of jobs whose components others place.
+
+    On a single cluster every request becomes one for a total. If `singles_stay`, the queue places single-component
+    jobs, which stay as they are.
     """
     if not specification.command:
         check_program(specification.application, specification.arguments)
     request = specification.request_in(topology)
-    taken = as_total(request) if as_totals else as_taken(request, policy)
-    return specification.model_copy(update={"request": taken.kind, "components": taken.components, "queue": queue})
+    taken = as_total(request) if queue == SINGLE_CLUSTER else as_taken(request, policy, singles_stay=singles_stay)
+    return {"request": taken.kind, "components": taken.components}
 
 
 def run_campaign(

@@ -83,7 +83,7 @@ def _by_number(arrivals: Sequence[Arrival]) -> dict[int, JobSpecification]:
 def _jobs(
     campaign: Campaign, arrivals: Sequence[Arrival], topology: Topology, seed: int, times: JobTimes
 ) -> tuple[StreamJob, ...]:
-    queues = home_queues(len(arrivals), len(topology.clusters), seed)
+    queues = home_queues(campaign, arrivals, topology, seed)
     may_come = admitted(campaign, [arrival.specification for arrival in arrivals], topology)
     found: list[StreamJob] = []
     for number, (arrival, queue, comes) in enumerate(zip(arrivals, queues, may_come, strict=True), start=1):

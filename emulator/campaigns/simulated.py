@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TextIO
+from typing import Any, Final, TextIO
 
 from emulator.campaigns.simulated_run import SimulatedRun, write_simulated_run
 from emulator.campaigns.simulated_workload import SimulatedWorkload, SimulationOptions
@@ -28,6 +28,10 @@ from emulator.simulator.simulation import SimulationResult, simulate
 from workloads.estimates import with_estimates
 from workloads.job_lists import JobOutcome, outcome_line
 from workloads.whole_files import written_whole
+
+
+TABLE: Final = "table"
+"""Stands in a record for a table of extension factors; what it says of each job is in the run's rows."""
 
 
 def simulate_workload(
@@ -113,6 +117,8 @@ def _write(
         provenance["jobs_by_source"] = times.jobs_by_source()
     if options.jobs_per_link is not None:
         provenance["jobs_per_link"] = options.jobs_per_link
+    if stated := _stated(options):
+        provenance["options"] = stated
     run = SimulatedRun(
         subject.name,
         subject.topology,
@@ -127,6 +133,17 @@ def _write(
         rows=[*(() if times is None else times.rows()), *_transfer_rows(subject)],
     )
     write_simulated_run(out, run)
+
+
+def _stated(options: SimulationOptions) -> dict[str, Any]:
+    """Return the options that decide what the simulated times are, as far as no other part of a record says them."""
+    factors = options.runtime if options.runtime is None or isinstance(options.runtime, int | float) else TABLE
+    stated = {
+        "extension_factors": factors, "estimate_factor": options.estimate_factor,
+        "component_limit": options.component_limit, "quota": options.quota, "middleware": options.middleware,
+        "load": options.load,
+    }  # fmt: skip
+    return {name: value for name, value in stated.items() if value is not None}
 
 
 def _transfer_rows(subject: SimulatedWorkload) -> Iterator[TransferRow]:

@@ -26,11 +26,11 @@ from emulator.model.records import (
     RunProgress,
     UtilizationRow,
 )
+from emulator.model.request import JobRequest
 from emulator.model.rows import Row
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Topology
-from emulator.policies.protocols import PlacementPolicy
-from emulator.policies.registry import default_policy, placement_policy
+from emulator.policies.registry import default_policy, placement_policy, places_singles_at_home
 from emulator.policies.request_kinds import as_taken
 from emulator.runs.run_directory import RunDirectory
 from emulator.runs.steps import Change, steps
@@ -120,6 +120,7 @@ def write_simulated_run(path: Path, run: SimulatedRun) -> None:
     verdict = _judged(len(run.jobs), len(run.result.finished), background)
     sources = run.workload.get("sources") or None
     policy = placement_policy(run.used_policy, sources)
+    singles_stay = places_singles_at_home(run.queue)
     manifest = Manifest(
         kind=RunKind.SIMULATION, name=run.name, progress=RunProgress.RUNNING, verdict=verdict.judgement,
         verdict_reasons=verdict.reasons, topology=run.topology, workload=dict(run.workload), jobs=len(run.jobs),
@@ -133,7 +134,8 @@ def write_simulated_run(path: Path, run: SimulatedRun) -> None:
     ends |= {job.id: job for job in run.result.given_up}
     with RunDirectory(path, manifest) as directory:
         for job in run.jobs:
-            directory.append(_job_row(job, ends[job.id], run, policy))
+            request = as_taken(job.request, policy, singles_stay=singles_stay)
+            directory.append(_job_row(job, request, ends[job.id], run))
         for row in _all_rows(run):
             directory.append(row)
         directory.update_manifest({"progress": RunProgress.COMPLETE})
@@ -153,8 +155,7 @@ def _all_rows(run: SimulatedRun) -> Iterator[Row]:
     yield from run.rows
 
 
-def _job_row(job: StreamJob, end: FinishedJob | GivenUpJob, run: SimulatedRun, policy: PlacementPolicy) -> JobRow:
-    request = as_taken(job.request, policy)
+def _job_row(job: StreamJob, request: JobRequest, end: FinishedJob | GivenUpJob, run: SimulatedRun) -> JobRow:
     named = run.named.get(job.id) or NamedJob(f"{run.name}-{job.id}")
     if isinstance(end, GivenUpJob):
         found = _given_up(end)

@@ -307,14 +307,15 @@ def _fingerprint(request: SweepRequest) -> str:
     """Return a hash of the files that the simulations read, so that changed files give other cases."""
     digest = hashlib.sha256()
     workload = _located("campaign", request.workload, CAMPAIGNS)
-    topology, named, log = request.topology, (*request.policies, *request.queues), None
+    topology, named, log, listed = request.topology, (*request.policies, *request.queues), None, None
     if workload.suffix.lower() in DOCUMENT_SUFFIXES:
         campaign = campaign_named(request.workload)
         named = (*named, campaign.policy, campaign.queue)
         topology = topology or (campaign.topology if request.clusters is None else None)
         background = campaign.under_band(request.band).background
         log = None if background is None else background.log
-    own = [*(custom_file(name) for name in named if name is not None), log]
+        listed = None if campaign.job_list is None else workload.parent / campaign.job_list.file
+    own = [*(custom_file(name) for name in named if name is not None), log, listed]
     files = [workload, *(Path(file) for file in dict.fromkeys(own) if file is not None)]
     if request.factors is not None:
         files.append(Path(request.factors))

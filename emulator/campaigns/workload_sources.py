@@ -148,7 +148,7 @@ def _from_log(path: Path, options: SimulationOptions) -> SimulatedWorkload:
     found = swf_jobs(
         log,
         path,
-        clusters=len(topology.clusters),
+        clusters=[cluster.processors for cluster in topology.clusters],
         component_limit=options.component_limit,
         seed=options.seed,
         check=_admission(topology, queue, options),
@@ -179,8 +179,9 @@ def _of_file(
 
 def _from_campaign(source: str, options: SimulationOptions) -> SimulatedWorkload:
     _refuse(options, "a campaign", "load", "component_limit")
-    campaign = campaign_named(source)
-    topology = _topology(options, campaign.topology)
+    elsewhere = _topology(options, DEFAULT_TOPOLOGY) if options.topology or options.clusters is not None else None
+    campaign = campaign_named(source, elsewhere)
+    topology = elsewhere or _topology(options, campaign.topology)
     stated = options.topology or (None if options.clusters is None else topology.name)
     campaign = campaign.changed(jobs=options.jobs, topology=stated, quota=options.quota)
     campaign = campaign.scheduled(options.queue, options.policy).under_band(options.band)

@@ -18,6 +18,7 @@ from emulator.calibration.profile import (
 )
 from emulator.calibration.profile_files import profile_in, profile_name, write_profile
 from emulator.cli.foreign_text import say
+from emulator.cli.matrix_options import given_options
 from emulator.cli.options import DEFAULT_NAME, JsonOption, NameOption, OutOption, run_path
 from emulator.cli.predict import DEFAULT_TOPOLOGY
 from emulator.cli.progress import run_progress
@@ -33,6 +34,9 @@ from emulator.runs.matrix import DEFAULT_DILATION, DEFAULT_REPEAT
 from emulator.studies.published_runtimes import published_runtime
 
 DEFAULT_PROFILE: Final = "das2-pentium3"
+
+_ONLY_WITH_TABLE: Final = {"topology", "day"}
+_WITH_TABLE: Final = _ONLY_WITH_TABLE | {"table", "into", "out", "name", "as_json"}
 
 ApplicationOption = Annotated[str, typer.Option("--app", help="The application whose runtime is known.")]
 GridOption = Annotated[int, typer.Option(help="Its grid points along a side.")]
@@ -79,6 +83,7 @@ def register(app: typer.Typer) -> None:
 
 
 def calibrate(
+    context: typer.Context,
     application: ApplicationOption = "poisson",
     grid: GridOption = 400,
     processors: ProcessorsOption = 16,
@@ -104,9 +109,8 @@ def calibrate(
 
     Example: testbed calibrate --app poisson --grid 400 --processors 16 --iteration-s 0.001298
     """
+    _check_used(context, by_table=bool(table))
     if table:
-        if iteration_s is not None or runtime_s is not None or from_published or on_this_host:
-            raise InvalidInput("--table: it says what is known; leave out --iteration-s, --runtime-s and --from-....")
         calibrate_from_table(table, topology, day, into, out, as_json=as_json)
         return
     stated = {
@@ -123,6 +127,20 @@ def calibrate(
     if into is not None:
         write_profile(into, named)
     _show(trial, finding, named, into, as_json)
+
+
+def _check_used(context: typer.Context, *, by_table: bool) -> None:
+    """Check that every given option has an effect.
+
+    Raises:
+        InvalidInput: if one describes the other way of calibrating.
+    """
+    given = given_options(context)
+    unused = given - _WITH_TABLE if by_table else given & _ONLY_WITH_TABLE
+    for parameter in context.command.params:
+        if parameter.name in unused:
+            why = "--table says what is known" if by_table else "only --table has this"
+            raise InvalidInput(f"{parameter.opts[0]}: {why}; leave it out.")
 
 
 def _known(

@@ -11,6 +11,7 @@ import typer
 
 from emulator.cli import completion
 from emulator.cli.dilations import parse_dilation
+from emulator.cli.foreign_text import say_left_out
 from emulator.policies.names import POLICY_CHOICES, QUEUE_CHOICES
 
 if TYPE_CHECKING:
@@ -134,10 +135,13 @@ def chosen_campaign(
         UnknownName: if there is no such campaign.
         InvalidInput: if an option is out of range.
     """
+    from emulator.model.catalogue import topology_named
     from workloads.campaign import campaign_named
 
     requested = None if dilation is None else parse_dilation(dilation)
-    chosen = campaign_named(campaign).scheduled(queue, policy)
+    topology = None if changes.get("topology") is None else topology_named(str(changes["topology"]))
+    chosen = campaign_named(campaign, topology).scheduled(queue, policy)
+    say_left_out(chosen.name, chosen.left_out)
     chosen = chosen.changed(dilation=requested, **changes).under_band(band).replicated(replicas)
     chosen = chosen.spaced(interarrival_factor)
     if dilation is None and chosen.states_dilation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections import Counter
@@ -136,8 +137,7 @@ def sweep(
     path = run_path(out, f"{chosen.name}-sweep")
     sweeps.begin_sweep(path, planned)
     if detached:
-        process = detach(path, name)
-        say(f"Process {process} runs the sweep in {path} (`testbed campaign status {path} --follow`).")
+        _say_detached(detach(path, name), path, as_json=as_json)
         return
     _run(path, name, require, as_json=as_json)
 
@@ -166,7 +166,7 @@ def resume(
             raise InvalidInput("A sweep keeps --even-if-hopeless and --repeat-void as it began: leave them out.")
         if detached:
             sweeps.read_sweep(directory)
-            say(f"Process {detach(directory, name)} goes on with the sweep in {directory}.")
+            _say_detached(detach(directory, name), directory, as_json=as_json)
         else:
             _run(directory, name, require, as_json=as_json)
         return
@@ -211,6 +211,14 @@ def status(
         if ended or not follow:
             return
         time.sleep(_HOST_LOOK_ROUND_S)
+
+
+def _say_detached(process: int, path: Path, *, as_json: bool) -> None:
+    """Print which process runs the sweep in `path`."""
+    if as_json:
+        print(json.dumps([{"process": process, "folder": str(path)}], indent=2))
+    else:
+        say(f"Process {process} runs the sweep in {path} (`testbed campaign status {path} --follow`).")
 
 
 def _run(path: Path, name: str, require: Judgement, *, as_json: bool) -> None:

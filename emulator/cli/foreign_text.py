@@ -8,12 +8,20 @@ from __future__ import annotations
 import sys
 from typing import TextIO
 
+from emulator.model.counts import number_of
 from emulator.model.escapes import escaped_lines
 
 
 def say(text: str, *, to_error: bool = False, flush: bool = False) -> None:
     """Print `text`, which may hold text of others, and a line end; nothing in it moves a cursor or changes colours."""
     print(escaped_lines(text), file=sys.stderr if to_error else sys.stdout, flush=flush)
+
+
+def say_left_out(campaign: str, records: int) -> None:
+    """Say how many records of a campaign's log are not among its jobs, if any are not."""
+    if records:
+        left_out = f"{number_of(records, 'record')} of its log cannot be taken and are left out"
+        say(f"Campaign {campaign!r}: {left_out} (`testbed simulate LOG` names them).", to_error=True)
 
 
 def pass_on(text: str, stream: TextIO, *, flush: bool = False) -> None:

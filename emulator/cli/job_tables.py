@@ -16,9 +16,12 @@ if TYPE_CHECKING:
 
 def ended_job(client: BrokerClient, job: JobView) -> JobView:
     """Wait until `job` has ended, and return it as it is then."""
+    # Asked first: if the job has not ended after that, its end is a later event.
+    last_event = client.page_now().last_event
+    job = client.job(job.id)
     if job.state.final:
         return job
-    for event in client.follow(job.run):
+    for event in client.follow(job.run, after=last_event):
         if event.job is not None and event.job.id == job.id and event.job.state.final:
             return event.job
     return client.job(job.id)

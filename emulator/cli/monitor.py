@@ -43,8 +43,8 @@ def monitor(
 
     state = testbed_state(name)
     if stop:
-        if grafana or port is not None:
-            raise InvalidInput("--stop: goes with neither --grafana nor --port.")
+        if grafana or port is not None or as_json:
+            raise InvalidInput("--stop: goes with neither --grafana nor --port nor --json.")
         if not stop_monitor(state, step_printer()):
             raise TestbedNotUp(f"No monitor of the testbed {name!r} runs, so there is nothing to stop.")
         return

@@ -11,8 +11,10 @@ from typing import Annotated
 import typer
 
 from emulator.cli.completion import runs
+from emulator.cli.foreign_text import say
 from emulator.cli.options import DEFAULT_NAME, NameOption
 from emulator.cli.testbeds import broker_of
+from emulator.model.errors import InvalidInput
 
 
 def register(app: typer.Typer) -> None:
@@ -31,8 +33,11 @@ def show_page(
     ] = None,
     name: NameOption = DEFAULT_NAME,
     port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="The port of the page of a recorded run; 0: any free one.")
-    ] = 0,
+        int | None,
+        typer.Option(
+            "--port", min=0, max=65535, help="The port of the page of a recorded run.", show_default="any free one"
+        ),
+    ] = None,
     open_browser: Annotated[
         bool, typer.Option("--open/--no-open", help="Open the link in a browser, where there is one.")
     ] = True,
@@ -41,10 +46,12 @@ def show_page(
 
     Example: testbed page runs/w1-fcm
     """
-    if run is None:
+    if run is not None:
+        _show_record(run, port or 0, open_browser)
+    elif port is None:
         _show_live(name, open_browser)
     else:
-        _show_record(run, port, open_browser)
+        raise InvalidInput("--port: the page of a running testbed is at its broker's port; name a RUN, or leave it out.")
 
 
 def _show_live(name: str, open_browser: bool) -> None:
@@ -58,7 +65,8 @@ def _show_record(run: Path, port: int, open_browser: bool) -> None:
 
     with RecordServer(run, port) as server:
         _offer(server.link, open_browser)
-        print(f"{run} is shown until you interrupt this command (Ctrl-C); `testbed page {run}` makes a new link.")
+        ends = f"{run} is shown until you interrupt this command (Ctrl-C); `testbed page {run}` makes a new link."
+        say(ends, flush=True)
         server.serve_forever(poll_interval=0.2)
 
 

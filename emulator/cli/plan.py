@@ -129,7 +129,7 @@ def plan_run(
         raise InvalidInput(f"{named}: only a campaign has this (name one: `testbed plan W1`).")
     else:
         cells = described_cells(applications, grids, processors, clusters, iterations, settings)
-        run, system = _matrix(validate(cells, Matrix, source="plan"), topology)
+        run, system = _matrix(validate(cells | {"dilation": requested}, Matrix, source="plan"), topology)
     resources = available_resources() if hosts is None else _spread(hosts, system)
     at = Dilation(likely_dilation(run, resources) if requested is None else requested)
     _show(run, plan(run, at, resources), floor_dilation(run, resources), as_json=as_json)

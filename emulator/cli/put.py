@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from emulator.cli.foreign_text import say
 from emulator.cli.options import DEFAULT_NAME, NameOption
 from emulator.model.errors import InvalidInput
 from emulator.model.names import named_among
@@ -45,7 +46,7 @@ def put(
             put_files(client, state.names.cluster(cluster), archive)
     there = ", ".join(file.name for file in files)
     if clusters:
-        print(f"{HOME} of {', '.join(clusters)}: {there}")
+        say(f"{HOME} of {', '.join(clusters)}: {there}")
     for cluster in real:
         print(f"Cluster {cluster!r} is real, and got nothing: copy the files there yourself.", file=sys.stderr)
 

@@ -79,6 +79,8 @@ def reproduce_table(
     reproduction = _stated_reproduction(
         table, grids, processors, repeat, iterations, parse_dilation(dilation), processor_speed
     )
+    if resume_directory is not None and out is not None:
+        raise InvalidInput("--out: what --resume runs goes into its own directory; leave it out.")
     path = resume_directory or run_path(out, f"reproduce-{table}")
     with testbed_named(name) as testbed, _resumable(path, reproduction), run_progress() as report_progress:
         if resume_directory is not None:

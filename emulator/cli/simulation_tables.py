@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from emulator.campaigns.simulated_run import judged
 from emulator.campaigns.simulated_workload import SimulatedWorkload
-from emulator.cli.foreign_text import say
+from emulator.cli.foreign_text import say, say_left_out
 from emulator.cli.tables import show_rows
 from emulator.fidelity.judgement import Judgement
 from emulator.model.counts import number_of
@@ -26,6 +26,7 @@ _SHOWN_REMARKS: Final = 10
 def show_simulation(subject: SimulatedWorkload, result: SimulationResult, *, as_json: bool) -> Judgement:
     """Print a simulation, the remarks on its workload on stderr and then its statistics; return the verdict on it."""
     show_remarks(subject.name, subject.remarks)
+    say_left_out(subject.name, int(subject.record.get("left_out", 0)))
     _say_where_times_come_from(subject)
     if as_json:
         print(json.dumps(statistics_object(subject, result), indent=2, allow_nan=False))

@@ -150,7 +150,7 @@ class SecureShell:
         try:
             transport = self._connected()
             channel = transport.open_session(timeout=CONNECT_TIMEOUT_HOST_S)
-            channel.exec_command(command)
+            _request(channel, command)
         except (OSError, EOFError, paramiko.SSHException) as problem:
             raise ClusterUnreachable(
                 f"Cluster {self._head.cluster!r} cannot be reached at {self._head.address} ({problem})."
@@ -184,6 +184,21 @@ class SecureShell:
         client.load_host_keys(str(self._settings.known_hosts_file))
         client.set_missing_host_key_policy(paramiko.RejectPolicy())
         self._connection.log_in(login, client, Keys(login.user, [key]))
+
+
+def _request(channel: paramiko.Channel, command: str) -> None:
+    """Ask for `command`; close the channel if the head does not answer in time, for which Paramiko waits without limit.
+
+    Raises:
+        OSError, EOFError, paramiko.SSHException: if the head refuses, is lost or does not answer.
+    """
+    unanswered = threading.Timer(COMMAND_TIMEOUT_HOST_S, channel.close)
+    unanswered.daemon = True
+    unanswered.start()
+    try:
+        channel.exec_command(command)
+    finally:
+        unanswered.cancel()
 
 
 def _key_of(hop: Hop | Head, settings: BrokerSettings) -> paramiko.PKey:

@@ -31,7 +31,7 @@ def spread(hosts: str, topology: Topology, resources: Resources) -> Resources:
         InvalidInput: if it is neither, or a cluster fits on no host.
         EngineUnavailable: if a host of the inventory does not answer.
     """
-    if hosts.isdigit():
+    if hosts.isdecimal():
         return on_hosts(resources, *_alike(int(hosts), topology, resources))
     if not Path(hosts).exists():
         raise InvalidInput(f"--hosts: a number of hosts or the file of an inventory; there is no file {hosts!r}.")

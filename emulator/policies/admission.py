@@ -69,8 +69,9 @@ class Admitting:
         self._feasibility = Feasibility(
             [cluster.processors for cluster in topology.clusters], made.discipline, made.policy
         )
-        self.has_local_queues: bool = getattr(made.discipline, "has_local_queues", False)
+        self.singles_stay: bool = getattr(made.discipline, "places_singles_at_home", False)
         self._needs_queue_always: bool = getattr(made.discipline, "has_local_queues_only", False)
+        self.has_local_queues: bool = self._needs_queue_always or getattr(made.discipline, "has_local_queues", False)
 
     def admit(
         self, number: int, specification: JobSpecification, surroundings: Surroundings = NOTHING_ELSE
@@ -85,7 +86,8 @@ class Admitting:
             ImpossibleRequest: if the job could never start.
         """
         request, queue = specification.request_in(self._topology), specification.queue_in(self._topology)
-        if request.kind not in self._takes:
+        stays = self.singles_stay and request.single_component
+        if request.kind not in self._takes and not stays:
             raise InvalidInput(
                 f"request: policy {self._policy!r} does not place {request.kind} requests "
                 f"(it places {', '.join(sorted(self._takes))})."

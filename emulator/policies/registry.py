@@ -195,3 +195,9 @@ def _made(name: str, maker: Any, needed: tuple[str, ...]) -> Any:
     if missing:
         raise InvalidInput(f"{name} lacks {', '.join(missing)}, so it cannot be used here.")
     return made
+
+
+def places_singles_at_home(queue: str) -> bool:
+    """Return whether a discipline places single-component jobs in the cluster of their queue, without a policy."""
+    made = QUEUE_DISCIPLINES.get(queue)
+    return made is not None and bool(getattr(made(Scanning()), "places_singles_at_home", False))

@@ -15,15 +15,16 @@ from emulator.model.request import JobRequest, RequestKind
 from emulator.policies.protocols import PlacementPolicy
 
 
-def as_taken(request: JobRequest, policy: PlacementPolicy) -> JobRequest:
+def as_taken(request: JobRequest, policy: PlacementPolicy, *, singles_stay: bool = False) -> JobRequest:
     """Return `request` in a kind that `policy` accepts: unchanged if possible, else non-fixed, unordered or flexible.
 
-    A fixed request is never changed, because disciplines place it where it says.
+    A fixed request is never changed, because disciplines place it where it says. If `singles_stay`, neither is that of
+    a single-component job, which a discipline with local queues places in the cluster of its queue.
 
     Raises:
         InvalidInput: if the policy accepts neither the request nor a conversion of it.
     """
-    if request.kind in policy.accepts or request.kind is RequestKind.FIXED:
+    if request.kind in policy.accepts or request.kind is RequestKind.FIXED or (singles_stay and request.single_component):
         return request
     if request.kind in (RequestKind.UNORDERED, RequestKind.NON_FIXED):
         for kind in (RequestKind.NON_FIXED, RequestKind.UNORDERED):

@@ -110,7 +110,11 @@ def _values(seed: int, policies: Sequence[_BySeed]) -> list[dict[_Key, float]]:
 def _over_seeds(
     labels: Sequence[str], place: int, key: _Key, values: Sequence[Sequence[Mapping[_Key, float]]]
 ) -> OverSeeds:
-    first, found = ([of_seed[at][key] for of_seed in values] for at in (0, place))
+    pairs = [(of_seed[0][key], of_seed[place][key]) for of_seed in values]
+    if len(set(pairs)) == 1:
+        # The seeds change nothing: they are one case, which has no interval.
+        pairs = pairs[:1]
+    first, found = zip(*pairs, strict=True)
     ratio = None if place == 0 else paired_ratio_of_means(found, first)
     return OverSeeds(labels[place], *key, mean(found), ratio)
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Final, final
 
 from emulator.model.errors import InvalidInput
-from emulator.model.request import JobRequest
+from emulator.model.request import JobRequest, RequestKind
 from emulator.model.stream import StreamJob
 from emulator.policies.feasibility import Feasibility
 from emulator.policies.protocols import PlacementPolicy, WaitingJob
@@ -36,7 +36,7 @@ class JobForm:
         self.offered = offered
         self.request = request
         self.processors: int = request.processors
-        self.multicomponent: bool = len(offered.components) > 1
+        self.multicomponent: bool = len(offered.components) > 1 or offered.kind is RequestKind.FLEXIBLE
         self.possible_queues: set[int | None] = set()
 
 
@@ -56,6 +56,7 @@ class Admission:
     ) -> None:
         self._feasibility = Feasibility(processors, discipline, policy, surroundings)
         self._policy = policy
+        self._singles_stay: bool = getattr(discipline, "places_singles_at_home", False)
         self._as_totals = as_totals
         self._forms: dict[int, JobForm] = {}
 
@@ -88,7 +89,10 @@ class Admission:
         if len(self._forms) >= MOST_FORMS:
             self._forms.clear()
         try:
-            taken = as_total(request) if self._as_totals else as_taken(request, self._policy)
+            if self._as_totals:
+                taken = as_total(request)
+            else:
+                taken = as_taken(request, self._policy, singles_stay=self._singles_stay)
         except InvalidInput as error:
             raise InvalidInput(f"Job {job_id}: {error}") from error
         form = JobForm(request, taken)

@@ -92,7 +92,7 @@ def against_accasim(rounds: int) -> dict[str, list[float]]:
                 print(f"AccaSim does not run here: {ran.stderr.strip().splitlines()[-1]}")
                 return {}
             rates["AccaSim, FIFO"].append(SWF_JOBS / float(ran.stdout.split()[-1]))
-            read_s, found = timed(lambda: swf_jobs(read_swf(path), path, clusters=1))
+            read_s, found = timed(lambda: swf_jobs(read_swf(path), path, clusters=[PROCESSORS]))
             run_s, _ = timed(lambda jobs=found.jobs: simulate(jobs, clusters=[PROCESSORS], queue="sc"))
             rates["engine, SC"].append(SWF_JOBS / run_s)
             rates["engine, SC, with reading"].append(SWF_JOBS / (read_s + run_s))

@@ -120,6 +120,24 @@ const CHECKS = {
     const sign = (time, topic) => lightsAt(known, time).lights.find((light) => light.topic === topic).sign;
     equal([sign(19, "host"), sign(20, "host"), sign(20, "phases"), sign(20, "background")], ["unknown", "doubt", "good", "unknown"]);
   },
+  "a check after a run that was watched counts once the run has ended"() {
+    const known = store(job(1, [4], RAN, { state: "finished" }));
+    known.checks = [{ moment: "after", verdict: "void", reasons: [{ topic: "links", sentence: "off" }] }];
+    const sign = () => lightsAt(known, 30).lights.find((light) => light.topic === "links").sign;
+    equal(sign(), "unknown");
+    known.noteEvent({ sequence: 9, kind: "run-ended", time_s: 25 });
+    equal(sign(), "bad");
+  },
+  "what a failed claim had taken is idle again"() {
+    const known = store();
+    const claiming = job(1, [4, 2], { submitted: 1, placed: 2 }, { state: "claiming" });
+    claiming.components[0].claimed_s = 3;
+    known.noteEvent({ sequence: 1, kind: "component-claimed", time_s: 3, job: claiming });
+    equal(viewAt(known, 3).clusters.get("east").wasted, 4);
+    known.noteEvent({ sequence: 2, kind: "claim-failed", time_s: 5, job: claiming });
+    const use = viewAt(known, 5).clusters.get("east");
+    equal([use.wasted, use.idle], [0, 8]);
+  },
   "a check of the links counts from when it was made"() {
     const known = store(job(1, [4], RAN, { state: "finished" }));
     known.endS = 20;

@@ -20,7 +20,8 @@ from tests.live.container_shell import output_in
 
 ENDLESS = {"grid": 100, "iterations": 10_000_000}
 SHORT = {"grid": 100, "iterations": 20}
-PATIENCE_HOST_S = 180.0
+PATIENCE_HOST_S = 300.0
+"""Longer than a job may take to be claimed and to begin, so that a job that does not has failed and says why."""
 KILL = """
 import os, pathlib, signal
 for process in pathlib.Path("/proc").glob("[0-9]*"):

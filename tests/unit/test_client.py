@@ -55,6 +55,14 @@ def test_following_a_run_beyond_its_end_ends(testbed: Testbed, monkeypatch: pyte
     assert list(testbed.client.follow(run.id, after=last)) == []
 
 
+@pytest.mark.parametrize("name", ["../jobs/3", "input?old", "input#2", "", "a b", "x\n"])
+def test_what_is_no_file_s_name_is_sent_nowhere(name):
+    with BrokerClient("http://127.0.0.1:9", "token") as client:
+        for ask in (client.remove_file, client.file):
+            with pytest.raises(UnknownName, match="There is no file"):
+                ask(name)
+
+
 class Impostor:
     """A program on the broker's port that answers every request with `answer`, and keeps what it was sent."""
 

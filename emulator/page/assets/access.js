@@ -1,6 +1,7 @@
 // The session: a code behind the # of the link is exchanged for it once, and it stays in this tab only.
 
 const KEY = "testbed-page";
+const SESSIONS = "/v1/page/sessions";
 
 /** The server refused; its sentence is the message. */
 export class Refused extends Error {
@@ -20,7 +21,7 @@ export async function enter() {
     // The code leaves the address and the history before it is used.
     history.replaceState(null, "", location.pathname + location.search);
     try {
-      const opened = await ask("/v1/page/sessions", { method: "POST", body: JSON.stringify({ code }) });
+      const opened = await ask(SESSIONS, { method: "POST", body: JSON.stringify({ code }) });
       sessionStorage.setItem(KEY, JSON.stringify(opened));
     } catch (error) {
       if (!(error instanceof Refused) || session() === null) throw error;
@@ -54,6 +55,7 @@ async function ask(path, request, hostPatienceS = 20) {
   } catch (error) {
     throw new Lost(String(error));
   }
+  if (answer.status === 401 && path !== SESSIONS) throw new Refused("This session is over: `testbed page` prints a new link.", 401);
   let sentence = `The server answered with status ${answer.status}.`;
   try {
     sentence = (await answer.json()).error ?? sentence;

@@ -8,15 +8,15 @@ import { request } from "./lists.js";
 const WIDTH = 700;
 const MOST_FIELDS = 40;
 
-/** Show a job in the dialog. `isLive`: its output can be read. */
-export function openJob(job, isLive) {
+/** Show a job in the dialog, whole; what is under way lasts until `now`. `isLive`: its output can be read. */
+export function openJob(job, isLive, now) {
   const dialog = element("job");
   say(element("job-title"), `Job ${job.id}: ${job.name}`);
   refill(
     element("job-body"),
     html("p", { class: "none" }, `${job.application}${argumentsOf(job)}, ${request(job)}, ${job.state}`),
     job.reason ? html("p", {}, job.reason) : null,
-    timeline(job),
+    timeline(job, now),
     html("h3", {}, "Times"),
     times(job),
     ...componentsOf(job),
@@ -34,8 +34,9 @@ function argumentsOf(job) {
 }
 
 /** The phases of a job, one below the other: it waits, its processors are claimed, it starts, it runs. */
-function timeline(job) {
-  const end = job.released ?? job.ended ?? Math.max(job.started ?? 0, job.claimed ?? 0, job.placed ?? 0, job.submitted);
+function timeline(job, now) {
+  const latest = Math.max(job.started ?? 0, job.claimed ?? 0, job.placed ?? 0, job.submitted);
+  const end = job.released ?? job.ended ?? Math.max(latest, now);
   const phases = [
     ["queue", "waits in the queue", job.submitted, job.placed ?? job.ended ?? end],
     ["claim", "placed: claiming (PGT)", job.placed, job.claimed ?? job.ended ?? end],

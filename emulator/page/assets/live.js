@@ -22,7 +22,6 @@ export class LiveSource {
     this.lastJob = 0;
     this.hostOffsetS = 0;
     this.generation = 0;
-    this.hasEnded = false;
     this.others = new Map();
   }
 
@@ -51,7 +50,7 @@ export class LiveSource {
   /** The run's emulated time. */
   nowS() {
     if (this.run === null || this.run.host_origin_s === null || this.run.host_origin_s === undefined) return 0;
-    if (this.hasEnded) return this.store.latestS;
+    if (this.store.endS !== null) return this.store.latestS;
     const hostS = Date.now() / 1000 + this.hostOffsetS;
     return Math.max(this.store.latestS, (hostS - this.run.host_origin_s) / this.run.request.dilation);
   }
@@ -103,7 +102,6 @@ export class LiveSource {
   async #begin(now) {
     this.generation += 1;
     this.run = now.run;
-    this.hasEnded = false;
     this.afterEvent = now.last_event;
     this.afterNote = 0;
     const request = now.run.request;
@@ -151,10 +149,8 @@ export class LiveSource {
 
   #note(event) {
     this.afterEvent = event.sequence;
-    if (event.job) this.store.noteJob(event.job, event.time_s);
-    else this.store.latestS = Math.max(this.store.latestS, event.time_s);
+    this.store.noteEvent(event);
     if (event.kind === "run-started") this.run.host_origin_s = event.host_moment_s - event.time_s * this.run.request.dilation;
-    if (event.kind === "run-ended") this.hasEnded = true;
   }
 
   /** What is neither idle nor held by jobs is others'. A reading may be older than a job's end: two must agree. */

@@ -47,7 +47,7 @@ class Page {
     this.mapVersion = null;
     this.listedMs = 0;
     const redraw = () => this.schedule();
-    const open = (job) => openJob(job, live !== null);
+    const open = (job) => openJob(job, live !== null, this.time);
     this.gantt = new Gantt(element("gantt"), new Tip(element("tip")), open, redraw);
     this.charts = new Charts(element("utilization"), element("waiting"), redraw);
     this.map = new ClusterMap(element("map"), element("links"));
@@ -212,8 +212,9 @@ class Page {
   }
 
   #key(event) {
-    const typed = event.target.closest("input, select, button, dialog, summary, pre");
-    if (typed !== null || event.ctrlKey || event.metaKey || event.altKey) return;
+    const typed = event.target.closest("input, select, dialog, summary, pre");
+    const isPressed = event.key === " " && event.target.closest("button") !== null;
+    if (typed !== null || isPressed || event.ctrlKey || event.metaKey || event.altKey) return;
     const step = (event.shiftKey ? 0.1 : 0.01) * this.end;
     const keys = {
       " ": () => this.#play(),
@@ -285,7 +286,8 @@ async function showRecord() {
   element("connection").className = "replay";
   say(element("connection"), `recorded run, ${count(record.jobs.length, "job")}`);
   const stated = new URLSearchParams(location.search).get("t");
-  player.seek(stated === null ? player.endS : Number(stated) * player.endS);
+  const share = stated === null ? 1 : Number(stated);
+  player.seek((Number.isFinite(share) ? share : 1) * player.endS);
   page.schedule();
 }
 

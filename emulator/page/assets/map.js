@@ -3,7 +3,8 @@
 import { count, duration, trim } from "./format.js";
 import { refill, say, svg, table } from "./elements.js";
 
-const WIDTH = 448;
+const LEAST_WIDTH = 448;
+const LEAST_ROOM = 48;
 const HUB = 30;
 const SPOKE = 24;
 const LARGEST_CELL = 16;
@@ -23,15 +24,16 @@ export class ClusterMap {
     const above = clusters.slice(0, Math.ceil(clusters.length / 2));
     const below = clusters.slice(above.length);
     this.blocks = new Map();
-    this.perCell = cellsFor(clusters, WIDTH / above.length - 12);
+    const wide = Math.max(LEAST_WIDTH, LEAST_ROOM * above.length);
+    this.perCell = cellsFor(clusters, wide / above.length - 12);
     const top = this.#rowHeight(above);
     const hubTop = top + LABEL + SPOKE;
     const height = below.length ? hubTop + HUB + SPOKE + LABEL + this.#rowHeight(below) : hubTop + HUB;
-    const drawing = svg("svg", { viewBox: `0 0 ${WIDTH} ${height + 2}`, role: "group", "aria-label": "Clusters and the wide area" }, hatch());
-    above.forEach((cluster, place) => drawing.append(this.#cluster(cluster, (WIDTH * (place + 0.5)) / above.length, hubTop, true)));
-    below.forEach((cluster, place) => drawing.append(this.#cluster(cluster, (WIDTH * (place + 0.5)) / below.length, hubTop + HUB, false)));
-    drawing.append(svg("rect", { class: "hub", x: 0.5, y: hubTop, width: WIDTH - 1, height: HUB, rx: 4 }));
-    drawing.append(svg("text", { x: WIDTH / 2, y: hubTop + HUB / 2 + 4, "text-anchor": "middle" }, hubText(store.system)));
+    const drawing = svg("svg", { viewBox: `0 0 ${wide} ${height + 2}`, role: "group", "aria-label": "Clusters and the wide area" }, hatch());
+    above.forEach((cluster, place) => drawing.append(this.#cluster(cluster, (wide * (place + 0.5)) / above.length, hubTop, true)));
+    below.forEach((cluster, place) => drawing.append(this.#cluster(cluster, (wide * (place + 0.5)) / below.length, hubTop + HUB, false)));
+    drawing.append(svg("rect", { class: "hub", x: 0.5, y: hubTop, width: wide - 1, height: HUB, rx: 4 }));
+    drawing.append(svg("text", { x: wide / 2, y: hubTop + HUB / 2 + 4, "text-anchor": "middle" }, hubText(store.system)));
     refill(this.box, drawing);
     this.#links(store);
   }

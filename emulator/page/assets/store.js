@@ -61,6 +61,13 @@ export class Store {
     this.version += 1;
   }
 
+  /** Take note of an event of the run. */
+  noteEvent(event) {
+    if (event.job) this.noteJob(event.kind === "claim-failed" ? withoutClaims(event.job) : event.job, event.time_s);
+    else this.latestS = Math.max(this.latestS, event.time_s);
+    if (event.kind === "run-ended") this.endS = event.time_s;
+  }
+
   /** Take note of a fact that only the run's recorder knows. */
   note(fact) {
     if (fact.jobs !== null) this.run.jobs = fact.jobs;
@@ -101,6 +108,11 @@ export class Store {
     while (place > 0 && this.sorted[place - 1].submitted > job.submitted) place -= 1;
     this.sorted.splice(place, 0, job);
   }
+}
+
+/** A view of a job whose claim failed: the event still says what had been claimed, which is held no more. */
+function withoutClaims(view) {
+  return { ...view, components: view.components.map((part) => ({ ...part, claimed_s: null, allocation: null })) };
 }
 
 /** A job with plain names. A job that has ended without a finish ended when that became known. */

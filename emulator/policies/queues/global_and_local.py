@@ -16,6 +16,7 @@ class GlobalAndLocal(VisitingDiscipline):
     """One local queue per cluster and one global queue."""
 
     has_local_queues: ClassVar[bool] = True
+    places_singles_at_home: ClassVar[bool] = True
 
     @property
     def _global(self) -> int:

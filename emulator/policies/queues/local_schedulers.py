@@ -19,6 +19,7 @@ class LocalSchedulers(VisitingDiscipline):
     """The common part of the LS variants: one queue per cluster, visited in the order of the variant."""
 
     has_local_queues: ClassVar[bool] = True
+    places_singles_at_home: ClassVar[bool] = True
     has_local_queues_only: ClassVar[bool] = True
 
     def _number_of_queues(self, clusters: int) -> int:

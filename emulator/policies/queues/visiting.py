@@ -44,11 +44,13 @@ class VisitingDiscipline:
     """Queues of waiting jobs, and the rounds in which their heads are tried.
 
     `has_local_queues` says whether a single-component job must name the queue it is submitted to, and
-    `has_local_queues_only` whether every job must.
+    `has_local_queues_only` whether every job must. If it `places_singles_at_home`, no policy is asked about
+    single-component jobs, so they need not be of a kind that it accepts.
     """
 
     has_local_queues: ClassVar[bool] = False
     has_local_queues_only: ClassVar[bool] = False
+    places_singles_at_home: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self._queues: list[JobQueue] = []

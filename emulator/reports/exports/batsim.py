@@ -26,6 +26,8 @@ from emulator.runs.run_directory import RunRecords
 WORKLOAD_FILE: Final = "workload.json"
 OUTCOMES_FILE: Final = "jobs.csv"
 UNKNOWN: Final = -1
+LEAST_DELAY_S: Final = 1e-6
+"""The delay of a job that took no time: Batsim refuses one of zero."""
 COLUMNS: Final = (
     "job_id", "workload_name", "profile", "submission_time", "requested_number_of_resources", "requested_time",
     "success", "final_state", "starting_time", "execution_time", "finish_time", "waiting_time", "turnaround_time",
@@ -66,9 +68,10 @@ def _workload(run: RunRecords, jobs: Iterable[JobRow]) -> str:
         "nb_res": run.manifest.topology.processors,
         "jobs": [
             {"id": str(job.job), "subtime": job.submitted_s, "res": job.processors, "profile": _profile(job)}
+            | _walltime(job)
             for job in jobs
         ],
-        "profiles": {_profile(job): {"type": "delay", "delay": job.execution_time_s} for job in jobs},
+        "profiles": {_profile(job): {"type": "delay", "delay": _delay_s(job)} for job in jobs},
     }
     return json.dumps(content, indent=1) + "\n"
 
@@ -91,7 +94,7 @@ def _outcome(job: JobRow, workload: str, allocated: list[int]) -> dict[str, obje
         "profile": _profile(job),
         "submission_time": job.submitted_s,
         "requested_number_of_resources": job.processors,
-        "requested_time": UNKNOWN,
+        "requested_time": UNKNOWN if job.estimate_s is None else job.estimate_s,
         "success": int(job.state == JobState.FINISHED.value),
         "final_state": _FINAL_STATES.get(job.state, "COMPLETED_FAILED"),
         "starting_time": job.started_s,
@@ -104,6 +107,16 @@ def _outcome(job: JobRow, workload: str, allocated: list[int]) -> dict[str, obje
         "consumed_energy": UNKNOWN,
         "metadata": "",
     }
+
+
+def _walltime(job: JobRow) -> dict[str, float]:
+    """Return the user's estimate, unless the job took longer: Batsim ends a job at its walltime."""
+    estimate_s = job.estimate_s
+    return {} if estimate_s is None or estimate_s <= _delay_s(job) else {"walltime": estimate_s}
+
+
+def _delay_s(job: JobRow) -> float:
+    return max(job.execution_time_s or 0.0, LEAST_DELAY_S)
 
 
 def _profile(job: JobRow) -> str:

@@ -124,8 +124,14 @@ def coallocation_trace(runs: Sequence[RunRecords]) -> Trace:
     return Trace(
         tuple(_run(run) for run in runs),
         tuple(job for run in runs for job in _jobs(run)),
-        tuple(_component(run, row) for run in runs for row in run.components),
+        tuple(component for run in runs for component in _components(run)),
     )
+
+
+def _components(run: RunRecords) -> Iterator[TraceComponent]:
+    """Yield the components of the run's jobs; those of a cell that was run again have none among them."""
+    known = {job.job for job in run.jobs}
+    return (_component(run, row) for row in run.components if row.job in known)
 
 
 def csv_text(kind: type[Row], rows: Sequence[Row]) -> str:

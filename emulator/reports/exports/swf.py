@@ -61,6 +61,7 @@ def _header(manifest: Manifest, jobs: int, applications: Sequence[str]) -> list[
         f"MaxProcs: {topology.processors}",
         f"Note: run {manifest.name}, policy {manifest.policy}, queue {manifest.queue}, seed {manifest.seed}",
         f"Note: times are emulated seconds since the run's start; dilation {manifest.dilation:g}",
+        *([f"Note: all times were divided by {manifest.time_scale:g}"] if manifest.time_scale != 1.0 else []),
         f"Note: the run's verdict is {manifest.verdict}",
         *(f"Executable: {number} {name}" for number, name in enumerate(applications, start=1)),
     ]

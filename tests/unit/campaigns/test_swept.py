@@ -127,6 +127,16 @@ def test_a_log_of_local_jobs_counts_among_the_files_that_may_change(tmp_path):
     assert keys[0] != keys[1]
 
 
+def test_a_campaign_s_job_list_counts_among_the_files_that_may_change(tmp_path):
+    campaign, jobs = tmp_path / "mine.yaml", tmp_path / "jobs.jsonl"
+    campaign.write_text("name: mine\ntopology: mini\njob_list: jobs.jsonl\napplication: poisson\n")
+    keys = []
+    for service_s in (10, 20):
+        jobs.write_text(f'{{"id": 1, "arrival_s": 0, "service_s": {service_s}, "components": [4]}}\n')
+        keys.append(request(str(campaign)).cases()[0].key)
+    assert keys[0] != keys[1]
+
+
 @pytest.mark.parametrize(
     ("workload", "changes", "error", "said"),
     [

@@ -45,3 +45,16 @@ def test_without_a_testbed_and_without_a_run_there_is_nothing_to_show(call):
     code, _, complaint = call("page")
     assert (code, complaint.count("\n")) == (1, 1)
     assert "Traceback" not in complaint
+
+
+def test_a_port_of_a_running_testbed_s_page_is_refused(call):
+    code, _, complaint = call("page", "--port", "8500")
+    assert (code, complaint.count("\n")) == (1, 1)
+    assert "--port: the page of a running testbed is at its broker's port" in complaint
+
+
+def test_a_run_s_name_may_be_no_text(call, tmp_path, monkeypatch):
+    monkeypatch.setattr(RecordServer, "serve_forever", lambda server, poll_interval: None)
+    code, written, _ = call("page", str(write_run(tmp_path / "caf\udce9")))
+    assert code == 0
+    assert "is shown until you interrupt this command" in written

@@ -103,6 +103,8 @@ def test_packets_count_where_a_guest_must_carry_them_however_many_hosts_there_ar
         (("--app", "nosuch"), UnknownName, "There is no application 'nosuch'"),
         (("--hosts", "0"), InvalidInput, "--hosts: from 1 to 64 hosts like this one, not 0"),
         (("--hosts", "nosuch.yaml"), InvalidInput, "nosuch.yaml"),
+        (("--hosts", "\u00b2"), InvalidInput, "there is no file '\u00b2'"),
+        (("--grid", "4000", "--dilation", "1e300"), InvalidInput, "plan: dilation: input should be less than or equal"),
     ],
 )
 def test_what_cannot_be_planned_is_one_sentence(call, arguments, error, sentence):

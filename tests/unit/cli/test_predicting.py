@@ -264,7 +264,9 @@ def test_people_get_the_rows_and_the_means(calibrate, table, tmp_path):
     ("arguments", "sentence"),
     [
         (("--table", "absent.csv"), "absent.csv: cannot be read"),
-        (("--table", "TABLE", "--iteration-s", "1"), "--table: it says what is known"),
+        (("--table", "TABLE", "--iteration-s", "1"), "--iteration-s: --table says what is known; leave it out."),
+        (("--table", "TABLE", "--as", "fast"), "--as: --table says what is known; leave it out."),
+        (("--iteration-s", "1", "--topology", "das2"), "--topology: only --table has this; leave it out."),
         (("--table", "TABLE", "--day", "monday"), "--day: the table has no set 'monday' (it has all)"),
         (("--table", "TABLE", "--topology", "rome"), "There is no topology 'rome'"),
     ],

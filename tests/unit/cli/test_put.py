@@ -83,6 +83,12 @@ def test_files_go_to_the_home_of_every_cluster_with_their_executable_bit(call, e
         }
 
 
+def test_a_file_s_name_may_be_no_text(call, engine):
+    Path("caf\udce9").write_text("")
+    code, output, _ = call("put", "caf\udce9", "--to", "delft")
+    assert (code, output.splitlines()) == (0, ["/home/researcher of delft: caf\\udce9"])
+
+
 def test_only_the_named_clusters_get_them(call, engine):
     assert call("put", "ring", "--to", "leiden,Delft") == (0, "/home/researcher of leiden, delft: ring\n", "")
     assert {name for name, container in engine.running.items() if container.copied} == {

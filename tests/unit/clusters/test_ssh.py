@@ -16,6 +16,8 @@ from emulator.model.errors import ClusterUnreachable
 from emulator.model.settings import BrokerSettings, Head
 
 WITHIN_HOST_S = 60.0
+UNANSWERED = b"unanswered"
+UNANSWERED_FOR_HOST_S = 10.0
 
 
 def answer(channel: paramiko.Channel) -> None:
@@ -59,6 +61,9 @@ class Commands(paramiko.ServerInterface):
         return paramiko.OPEN_SUCCEEDED
 
     def check_channel_exec_request(self, channel: paramiko.Channel, command: bytes) -> bool:
+        if command == UNANSWERED:
+            time.sleep(UNANSWERED_FOR_HOST_S)
+            return False
         threading.Thread(target=self._run, args=(channel, command), daemon=True).start()
         return True
 
@@ -113,6 +118,17 @@ def test_a_command_that_does_not_end_is_given_up_though_it_writes_or_has_nothing
     with pytest.raises(ClusterUnreachable, match=r"'das' stopped answering \(a command did not end in time\)"):
         shell.execute(command)
     assert time.monotonic() - asked_host_s < WITHIN_HOST_S
+
+
+def test_a_request_that_the_head_never_answers_is_given_up(
+    shell: SecureShell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell.execute("answer")
+    monkeypatch.setattr(ssh, "COMMAND_TIMEOUT_HOST_S", 1.0)
+    asked_host_s = time.monotonic()
+    with pytest.raises(ClusterUnreachable, match=r"'das' cannot be reached at 127\.0\.0\.1 \(Channel closed\.\)"):
+        shell.open_program(UNANSWERED.decode())
+    assert time.monotonic() - asked_host_s < UNANSWERED_FOR_HOST_S
 
 
 def test_a_command_that_writes_without_end_costs_bounded_memory(

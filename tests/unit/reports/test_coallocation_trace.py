@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,13 @@ def test_a_job_that_was_never_placed_has_no_placement(tmp_path: Path) -> None:
     run = run_of(tmp_path / "one", placed(1, 10, 0.0, state="cancelled"))
     (found,) = tables(run)["jobs.csv"]
     assert (found["placed_components"], found["placed_clusters"], found["clusters"]) == ("", "", "")
+
+
+def test_a_component_whose_job_was_run_again_is_left_out(tmp_path: Path) -> None:
+    recorded = run_of(tmp_path, placed(1, 10, 5.0, ("delft", 4)))
+    superseded = replace(recorded, components=[*recorded.components, ComponentRow(
+        job=9, component=0, cluster="delft", processors=4)])  # fmt: skip
+    assert [row["job"] for row in tables(superseded)["components.csv"]] == ["1"]
 
 
 def test_the_background_load_of_a_run_is_stated(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -227,3 +228,25 @@ def test_components_of_flexible_jobs_are_those_that_were_placed(tmp_path: Path) 
         assert resources[str(number)] == ",".join(f"{cluster}:{size}" for cluster, size in parts)
     outcomes = csv.DictReader(io.StringIO(batsim_files(run)["jobs.csv"]))
     assert {row["job_id"] for row in outcomes} == {str(row.job) for row in run.jobs}
+
+
+def test_batsim_gets_the_users_estimates_and_no_job_of_no_length(tmp_path: Path) -> None:
+    """Batsim ends a job at its walltime, and refuses a delay of zero."""
+    jobs = [
+        row(1, 0.0, places={"delft": 8}, start_s=0.0).model_copy(update={"estimate_s": 15.0}),
+        row(2, 1.0, places={"leiden": 8}, start_s=1.0).model_copy(update={"estimate_s": 5.0}),
+        row(3, 2.0, places={"utrecht": 8}, start_s=2.0, run_s=0.0),
+    ]
+    files = batsim_files(run_of(jobs, tmp_path))
+    workload = json.loads(files["workload.json"])
+    assert [job.get("walltime") for job in workload["jobs"]] == [15.0, None, None]
+    assert [profile["delay"] for profile in workload["profiles"].values()] == [10.0, 10.0, 1e-6]
+    outcomes = csv.DictReader(io.StringIO(files["jobs.csv"]))
+    assert {job["job_id"]: job["requested_time"] for job in outcomes} == {"1": "15.0", "2": "5.0", "3": "-1"}
+
+
+def test_a_log_says_that_a_time_scale_divided_its_times(run: RunRecords) -> None:
+    assert not any("divided" in line for line in swf_log(run)[0])
+    scaled = replace(run, manifest=run.manifest.model_copy(update={"time_scale": 10.0}))
+    assert "Note: all times were divided by 10" in swf_log(scaled)[0]
+    assert any("all times were divided by 10" in line for line in gwf_lines(scaled))

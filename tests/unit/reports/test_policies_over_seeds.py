@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import statistics
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from emulator.campaigns.simulated import simulate_workload
+from emulator.campaigns.simulated_workload import SimulationOptions
 from emulator.cli.main import app
 from emulator.fidelity.intervals import paired_ratio_of_means
 from emulator.fidelity.judgement import Judgement
@@ -15,6 +19,7 @@ from emulator.model.records import JobRow, RunProgress
 from emulator.reports.figures.choice import figures_of_all
 from emulator.reports.figures.reported_run import reported_run
 from emulator.reports.policies_over_seeds import OverSeeds, compared_policies
+from emulator.reports.same_campaign import campaign_of
 from emulator.runs.folders import runs_in
 from emulator.runs.run_directory import read_manifest, read_rows, read_run, replace_manifest
 from tests.unit.reports.simulated_runs import simulated_run
@@ -99,3 +104,27 @@ def test_the_report_shows_them_and_draws_them_and_pairs_jobs_within_a_seed_only(
     assert [row["mean"] for row in rows] == [each.mean.value for each in found.quantities]
     assert figures["policies-over-seeds"].draw().axes
     assert {row["run"] for row in figures["paired-differences"].rows} == {"wf-1"}
+
+
+def test_simulations_under_other_assumptions_are_not_put_together(tmp_path):
+    options = SimulationOptions(jobs=6, band="none")
+    for number, (factor, clusters) in enumerate([(1.0, "5x40"), (1.5, "5x40"), (1.0, "80,4x40"), (1.0, "90,4x40")]):
+        chosen = replace(options, runtime=factor, clusters=clusters)
+        simulate_workload("W1", chosen, out=tmp_path / str(number))
+    assert len({campaign_of(read_manifest(tmp_path / str(number))) for number in range(4)}) == 4
+    other_policy = replace(options, runtime=1.0, clusters="5x40", policy="cm", seed=3)
+    simulate_workload("W1", other_policy, out=tmp_path / "same")
+    assert campaign_of(read_manifest(tmp_path / "same")) == campaign_of(read_manifest(tmp_path / "0"))
+
+
+def test_seeds_that_change_nothing_count_as_one_case_without_an_interval(tmp_path):
+    jobs = [{"id": n, "arrival_s": n, "service_s": 20 + n, "components": [8, 8]} for n in range(9)]
+    (tmp_path / "jobs.jsonl").write_text("".join(json.dumps(job) + "\n" for job in jobs))
+    for policy in ("cm", "wf"):
+        for seed in SEEDS:
+            chosen = SimulationOptions(policy=policy, seed=seed, runtime=1.25)
+            simulate_workload(str(tmp_path / "jobs.jsonl"), chosen, out=tmp_path / "runs" / f"{policy}-{seed}")
+    (found,) = compared(tmp_path / "runs")
+    shown = response(found.quantities, "wf")
+    assert shown.ratio is not None
+    assert (shown.mean.n, shown.mean.low, shown.ratio.n, shown.ratio.low) == (1, None, 1, None)

@@ -186,6 +186,14 @@ def test_flexible_cluster_minimization_gets_the_totals():
     }
 
 
+@pytest.mark.parametrize("queue", ["ls-do", "gp", "lp-lf"])
+def test_under_flexible_cluster_minimization_single_component_jobs_stay_at_home_too(queue):
+    jobs = [job(1, 0, 10, (8,), queue=1), job(2, 0, 10, (30,), queue=1), job(3, 0, 10, (16, 16), queue=1)]
+    found = lives(jobs, clusters=[32, 32, 32], queue=queue, policy="fcm")
+    assert (found[1][2], found[2][2], found[2][0]) == ((1,), (1,), 10)
+    assert found[3][2] == (0,), "a job of two components is flexible"
+
+
 # Sameness.
 
 

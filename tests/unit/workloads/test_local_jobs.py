@@ -69,6 +69,11 @@ def test_a_log_begins_at_its_first_submission(tmp_path):
     assert [(job.arrival_s, job.length_s) for job in scaled] == [(0, 6), (6, 3)]
 
 
+def test_a_record_that_cannot_be_replayed_may_be_of_any_size(tmp_path):
+    background = swf(tmp_path, record(1, 0, 60, 8), record(2, 5, -1, 145))
+    assert [job.processors for job in local_jobs(background, DAS2, seed=1)] == [8]
+
+
 @pytest.mark.parametrize(
     ("lines", "said"),
     [

@@ -11,12 +11,13 @@ from emulator.campaigns.job_times import JobTimes
 from emulator.campaigns.live import arrivals_on
 from emulator.campaigns.simulated import simulate_workload
 from emulator.campaigns.simulated_workload import SimulationOptions
-from emulator.model.catalogue import topology_named
+from emulator.cli.campaign_options import chosen_campaign
+from emulator.model.catalogue import equal_clusters, topology_named
 from emulator.model.errors import InvalidInput
 from emulator.model.project import PROJECT_ROOT
 from workloads.campaign import campaign_named, recorded_campaign
 from workloads.job_lengths import drawn_services_s
-from workloads.schedule import schedule
+from workloads.schedule import home_queues, schedule
 
 EXAMPLE = PROJECT_ROOT / "examples" / "own-jobs"
 LOG = """; MaxProcs: 64
@@ -125,3 +126,40 @@ def test_what_contradicts_the_list_is_refused_in_a_sentence(tmp_path, job_list, 
 def test_a_list_in_place_of_a_campaign_is_answered_with_what_to_write(name):
     with pytest.raises(InvalidInput, match=rf"^{name}: holds jobs.* write one that names it \(job_list: {name}\)"):
         campaign_named(name)
+
+
+def test_the_queue_of_a_list_is_kept_live_and_simulated(tmp_path):
+    jobs = [{"id": n, "arrival_s": n, "service_s": 20, "components": [4], "queue": (n + 1) % 4} for n in range(8)]
+    (tmp_path / "jobs.jsonl").write_text(lines(*jobs))
+    path = campaign_of(tmp_path, more="application: poisson\nqueue: ls-do\n")
+    topology, campaign = topology_named("mini"), campaign_named(str(path))
+    stated = [job["queue"] for job in jobs]
+    for seed in (1, 2):
+        found = [arrival.specification.queue for arrival in arrivals_on(topology, campaign, seed)]
+        assert found == [topology.cluster_names[queue] for queue in stated]
+        assert home_queues(campaign, schedule(campaign, seed), topology, seed) == stated
+    (tmp_path / "jobs.jsonl").write_text(lines(*(job | {"queue": 4} for job in jobs)))
+    with pytest.raises(InvalidInput, match="Job 1: queue: must be from 0 to 3 on 'mini', not 4"):
+        arrivals_on(topology, campaign_named(str(path)), 1)
+
+
+def test_what_a_log_leaves_out_is_counted_and_said(tmp_path, capsys):
+    (tmp_path / "log.swf").write_text(LOG + "3 20 -1 -1 4 -1 -1 4 40 -1 0 1 1 -1 -1 -1 -1 -1\n")
+    path = campaign_of(tmp_path, "log.swf", more="application: poisson\n")
+    campaign = campaign_named(str(path))
+    assert (len(campaign.listed), campaign.left_out) == (2, 1)
+    assert recorded_campaign(campaign.model_dump(mode="json"), source="a manifest") == campaign
+    chosen_campaign(str(path), queue=None, dilation=None, band=None, replicas=None)
+    assert "Campaign 'mine': 1 record of its log cannot be taken and are left out" in capsys.readouterr().err
+
+
+def test_a_log_is_split_for_the_topology_that_the_campaign_runs_on(tmp_path):
+    (tmp_path / "log.swf").write_text("1 0 -1 30 80 -1 -1 80 60 -1 1 1 1 -1 -1 -1 -1 -1\n")
+    path = campaign_of(tmp_path, "{file: log.swf, component_limit: 16}", more="application: poisson\n")
+    assert campaign_named(str(path)).listed[0].components == (20,) * 4
+    das2 = chosen_campaign(str(path), queue=None, dilation=None, band=None, replicas=None, topology="das2")[0]
+    assert das2.listed[0].components == (16,) * 5
+    many = equal_clusters("70x16")
+    (tmp_path / "log.swf").write_text("1 0 -1 30 1120 -1 -1 1120 60 -1 1 1 1 -1 -1 -1 -1 -1\n")
+    with pytest.raises(InvalidInput, match=r"log\.swf, job 1: components: "):
+        campaign_named(str(path), many)

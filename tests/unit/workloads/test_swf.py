@@ -14,6 +14,7 @@ from emulator.model.stream import StreamJob
 from workloads.swf import SwfRecord, read_swf, write_swf
 from workloads.swf_stream import swf_jobs, swf_record
 
+MINI = [32] * 4
 HEADER = "; Version: 2.2\n; MaxProcs: 128\n"
 LINE = "1 10 5 60.5 16 -1 -1 16 900 -1 1 3 1 -1 2 -1 -1 -1"
 
@@ -113,7 +114,7 @@ def test_jobs_out_of_order_and_repeated_numbers_are_reported(tmp_path: Path) -> 
 
 def test_requested_and_real_time_are_kept_apart(tmp_path: Path) -> None:
     path = written(tmp_path, LINE)
-    (job,) = swf_jobs(read_swf(path), path, clusters=4).jobs
+    (job,) = swf_jobs(read_swf(path), path, clusters=MINI).jobs
     assert job.service_s == 60.5
     assert job.request.estimate_s == 900
     assert job.request.components == (16,)
@@ -121,21 +122,40 @@ def test_requested_and_real_time_are_kept_apart(tmp_path: Path) -> None:
 
 def test_a_limit_on_component_sizes_splits_the_jobs_of_a_log(tmp_path: Path) -> None:
     path = written(tmp_path, changed(requested_processors=64))
-    (job,) = swf_jobs(read_swf(path), path, clusters=4, component_limit=24).jobs
+    (job,) = swf_jobs(read_swf(path), path, clusters=MINI, component_limit=24).jobs
     assert job.request.components == (22, 21, 21)
 
 
 def test_what_cannot_be_simulated_is_left_out_and_said_to_be(tmp_path: Path) -> None:
     path = written(tmp_path, LINE, changed(job=2, run_s=-1), changed(job=3, requested_processors=0))
-    found = swf_jobs(read_swf(path), path, clusters=4)
+    found = swf_jobs(read_swf(path), path, clusters=MINI)
     assert [job.id for job in found.jobs] == [1]
     assert [(remark.line, remark.field) for remark in found.left_out] == [(4, "run_s"), (5, "requested_processors")]
+
+
+def test_parts_of_an_execution_and_jobs_cancelled_before_their_start_are_left_out(tmp_path: Path) -> None:
+    bursts = (changed(run_s=40, status=2), changed(submit_s=-1, run_s=20.5, status=3))
+    never = changed(job=2, run_s=0, allocated_processors=-1, requested_processors=64, status=5)
+    path = written(tmp_path, LINE, *bursts, never, changed(job=3, run_s=30, status=5))
+    found = swf_jobs(read_swf(path), path, clusters=MINI)
+    assert [(job.id, job.service_s) for job in found.jobs] == [(1, 60.5), (3, 30)], "identities are the job numbers"
+    assert [(remark.line, remark.field) for remark in found.left_out] == [(4, "status"), (5, "status"), (6, "status")]
+
+
+def test_a_job_larger_than_the_cluster_of_its_drawn_queue_is_submitted_to_one_that_can_hold_it(tmp_path: Path) -> None:
+    lines = [changed(job=number, submit_s=number, requested_processors=40) for number in range(1, 41)]
+    path = written(tmp_path, *lines)
+    queues = [job.queue for job in swf_jobs(read_swf(path), path, clusters=[72, 32, 32, 48]).jobs]
+    assert set(queues) == {0, 3}
+    as_equal = [job.queue for job in swf_jobs(read_swf(path), path, clusters=[64] * 4).jobs]
+    assert set(as_equal) == {0, 1, 2, 3}
+    assert all(queue == equal for queue, equal in zip(queues, as_equal, strict=True) if equal in (0, 3))
 
 
 def test_a_log_without_a_job_to_simulate_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, changed(run_s=-1))
     with pytest.raises(InvalidInput, match="no job that could be simulated"):
-        swf_jobs(read_swf(path), path, clusters=4)
+        swf_jobs(read_swf(path), path, clusters=MINI)
 
 
 def test_a_job_that_can_never_fit_is_named_by_its_line(tmp_path: Path) -> None:
@@ -144,12 +164,12 @@ def test_a_job_that_can_never_fit_is_named_by_its_line(tmp_path: Path) -> None:
 
     path = written(tmp_path, LINE)
     with pytest.raises(InvalidInput, match=r"log\.swf, line 3: components: too large"):
-        swf_jobs(read_swf(path), path, clusters=4, check=refuse)
+        swf_jobs(read_swf(path), path, clusters=MINI, check=refuse)
 
 
 def test_a_simulated_job_becomes_a_record(tmp_path: Path) -> None:
     path = written(tmp_path, LINE)
-    (job,) = swf_jobs(read_swf(path), path, clusters=4).jobs
+    (job,) = swf_jobs(read_swf(path), path, clusters=MINI).jobs
     record = swf_record(job, start_s=15.0)
     assert (record.submit_s, record.wait_s, record.run_s, record.requested_s) == (10, 5, 60.5, 900)
 

@@ -1,0 +1,27 @@
+"""The local queue that each job is submitted to, drawn at random where nothing states it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy
+
+from workloads.distributions import stream
+
+
+def drawn_homes(at_home: Sequence[int], clusters: Sequence[int], seed: int) -> list[int]:
+    """Draw the index of the local queue of each job: uniform over clusters of these numbers of processors.
+
+    `at_home` says of each job how many processors it needs in the cluster of its queue, 0 if it may run elsewhere. A
+    job that is larger than its cluster draws again, among the clusters that can hold it. If none can, its queue stays.
+    """
+    drawn = stream(seed, "queue").integers(len(clusters), size=len(at_home)).tolist()
+    again = stream(seed, "larger queue")
+    return [_home(needed, queue, clusters, again) for needed, queue in zip(at_home, drawn, strict=True)]
+
+
+def _home(needed: int, queue: int, clusters: Sequence[int], generator: numpy.random.Generator) -> int:
+    if needed <= clusters[queue]:
+        return queue
+    fitting = [index for index, processors in enumerate(clusters) if processors >= needed]
+    return fitting[int(generator.integers(len(fitting)))] if fitting else queue
