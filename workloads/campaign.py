@@ -12,8 +12,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from emulator.model.catalogue import topology_named
 from emulator.model.background import Background, parse_band
+from emulator.model.catalogue import topology_named
 from emulator.model.documents import Count, read_document, validate
 from emulator.model.errors import InvalidInput
 from emulator.model.job import (
@@ -54,13 +54,13 @@ class Campaign(StatedScheduling):
     uniform choice of `component_sizes`. For other workloads, `choices` replaces `application`, `arguments` and these
     two. A `job_list` replaces all that is drawn: arrivals, components and execution times are those of its jobs. They
     are `listed` once the file has been read, and the first `jobs` of them are taken; `left_out` counts the records of
-    a log that cannot be taken. A `command` replaces `application` and `arguments` by a program of the user's own. `dilation` is a default that a command may override; if neither
-    states one, pilots find it. `service_s` is the distribution of execution times in one cluster: simulated jobs take
-    them, live jobs make as many iterations as take so long by the model (`workloads.job_lengths`). `input_files`
-    describes the files that jobs read. A job is ended after `run_time_limit_s`. Jobs that `rules` forbid are never
-    submitted. With sampled `numerics` live jobs take their time without computing a solution. `claiming` holds the
-    parameters of claiming in a live run. `background` is the load of other users. `quota` is the share of each cluster
-    that jobs may fill.
+    a log that cannot be taken. A `command` replaces `application` and `arguments` by a program of the user's own.
+    `dilation` is a default that a command may override; if neither states one, pilots find it. `service_s` is the
+    distribution of execution times in one cluster: simulated jobs take them, live jobs make as many iterations as take
+    so long by the model (`workloads.job_lengths`). `input_files` describes the files that jobs read. A job is ended
+    after `run_time_limit_s`. Jobs that `rules` forbid are never submitted. With sampled `numerics` live jobs take their
+    time without computing a solution. `claiming` holds the parameters of claiming in a live run. `background` is the
+    load of other users. `quota` is the share of each cluster that jobs may fill.
 
     `time_scale` divides how long everything is: iterations, all times and file sizes that are stated here, and the
     topology's overhead. It changes neither its links nor what an iteration costs, so that a long campaign meets the

@@ -111,7 +111,7 @@ def _queue_name(topology: Topology, number: int, home: int) -> str:
 def _taken(
     specification: JobSpecification, topology: Topology, policy: PlacementPolicy, queue: str, singles_stay: bool
 ) -> dict[str, object]:
-    """Return what the job asks for, as `policy` takes it: FCM gets the total size of jobs whose components others place.
+    """Return what the job asks for, as `policy` takes it: FCM gets the totals of jobs whose components others place.
 
     On a single cluster every request becomes one for a total. If `singles_stay`, the queue places single-component
     jobs, which stay as they are.

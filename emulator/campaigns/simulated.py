@@ -29,7 +29,6 @@ from workloads.estimates import with_estimates
 from workloads.job_lists import JobOutcome, outcome_line
 from workloads.whole_files import written_whole
 
-
 TABLE: Final = "table"
 """Stands in a record for a table of extension factors; what it says of each job is in the run's rows."""
 

@@ -51,7 +51,9 @@ def show_page(
     elif port is None:
         _show_live(name, open_browser)
     else:
-        raise InvalidInput("--port: the page of a running testbed is at its broker's port; name a RUN, or leave it out.")
+        raise InvalidInput(
+            "--port: the page of a running testbed is at its broker's port; name a RUN, or leave it out."
+        )
 
 
 def _show_live(name: str, open_browser: bool) -> None:

@@ -24,7 +24,11 @@ def as_taken(request: JobRequest, policy: PlacementPolicy, *, singles_stay: bool
     Raises:
         InvalidInput: if the policy accepts neither the request nor a conversion of it.
     """
-    if request.kind in policy.accepts or request.kind is RequestKind.FIXED or (singles_stay and request.single_component):
+    if (
+        request.kind in policy.accepts
+        or request.kind is RequestKind.FIXED
+        or (singles_stay and request.single_component)
+    ):
         return request
     if request.kind in (RequestKind.UNORDERED, RequestKind.NON_FIXED):
         for kind in (RequestKind.NON_FIXED, RequestKind.UNORDERED):

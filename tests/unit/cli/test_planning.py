@@ -95,7 +95,7 @@ def test_packets_count_where_a_guest_must_carry_them_however_many_hosts_there_ar
         (("--time-scale", "20"), InvalidInput, "--time-scale: only a campaign has this (name one: `testbed plan W1`)"),
         (("W1", "--policy", "fmc"), UnknownName, "did you mean 'fcm'"),
         (("--dilation", "fast"), InvalidInput, "--dilation: must be a number or 'auto', not 'fast'"),
-        (("--dilation", "0"), InvalidInput, "The dilation must be a positive number"),
+        (("--dilation", "0"), InvalidInput, "plan: dilation: must be greater than 0, not 0"),
         (("first", "--grid", "100"), InvalidInput, "leave out what describes others"),
         (("W1", "--seed", "-1"), SystemExit, "2"),
         (("nosuch",), UnknownName, "There is no campaign 'nosuch'"),
@@ -104,7 +104,7 @@ def test_packets_count_where_a_guest_must_carry_them_however_many_hosts_there_ar
         (("--hosts", "0"), InvalidInput, "--hosts: from 1 to 64 hosts like this one, not 0"),
         (("--hosts", "nosuch.yaml"), InvalidInput, "nosuch.yaml"),
         (("--hosts", "\u00b2"), InvalidInput, "there is no file '\u00b2'"),
-        (("--grid", "4000", "--dilation", "1e300"), InvalidInput, "plan: dilation: input should be less than or equal"),
+        (("--grid", "4000", "--dilation", "1e300"), InvalidInput, "plan: dilation: must be less than or equal to 10000, not 1e+300"),
     ],
 )
 def test_what_cannot_be_planned_is_one_sentence(call, arguments, error, sentence):

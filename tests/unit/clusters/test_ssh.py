@@ -120,9 +120,7 @@ def test_a_command_that_does_not_end_is_given_up_though_it_writes_or_has_nothing
     assert time.monotonic() - asked_host_s < WITHIN_HOST_S
 
 
-def test_a_request_that_the_head_never_answers_is_given_up(
-    shell: SecureShell, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_request_that_the_head_never_answers_is_given_up(shell: SecureShell, monkeypatch: pytest.MonkeyPatch) -> None:
     shell.execute("answer")
     monkeypatch.setattr(ssh, "COMMAND_TIMEOUT_HOST_S", 1.0)
     asked_host_s = time.monotonic()
