@@ -288,7 +288,7 @@ class Verification:
         ]
 
     def _carry_out(self, dilated: DilatedTopology, streams: Sequence[Stream]) -> list[Arrival]:
-        return carry_out(self.handle, streams, dilated.host_drain_s(self.topology.cluster_names))
+        return carry_out(self.handle, streams, dilated.host_drain_s(self.topology.cluster_names, streams))
 
     def _repeated(
         self, items: Sequence[Item], measure: Callable[[Sequence[Item]], list[list[LinkMeasurement]]]

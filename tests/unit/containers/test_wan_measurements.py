@@ -28,11 +28,23 @@ from emulator.containers.wan.rounds import (
 from emulator.containers.wan.router import Backend
 from emulator.containers.wan.schedule import Arrival, host_rate_together_mbit
 from emulator.model.clock import Dilation
-from emulator.model.documents import read_document
+from emulator.model.documents import read_document, validate
 from emulator.model.project import PROJECT_ROOT
 from emulator.model.topology import Path, Topology
 
 MINI = read_document(PROJECT_ROOT / "compose" / "mini.yaml", Topology)
+
+
+def topology_of(*rates_mbit: float, **link: float) -> Topology:
+    """Return a topology of clusters whose access links have those rates in both directions."""
+    clusters = [
+        {"name": f"c{at}", "nodes": 2, "access_link": {"up_mbit": mbit, "down_mbit": mbit}}
+        for at, mbit in enumerate(rates_mbit)
+    ]
+    processor = {"name": "p", "in_cache_ns_per_point": 100, "out_of_cache_ns_per_point": 200, "cache_bytes": 1000}
+    default_link = {"delay_s": 0.001, **link}
+    stated = {"name": "stated", "processor": processor, "clusters": clusters, "default_link": default_link}
+    return validate(stated, Topology, source="test")
 
 
 @pytest.mark.parametrize(("factor", "host_delay_s", "within"), [
@@ -128,6 +140,28 @@ def test_turns_begin_when_the_queues_of_the_turn_before_have_drained() -> None:
     for before, after in zip(streams[::2], streams[2::2], strict=False):
         queue_s = 96896 * 8 / 2.5e6
         assert after.host_begin_s >= before.host_end_s + 2 * queue_s
+
+
+@pytest.mark.parametrize("loss", [0.0, 0.2])
+def test_a_fast_cluster_floods_a_slow_one_at_little_more_than_the_path_takes(loss: float) -> None:
+    topology = topology_of(100, 10, 10, loss=loss)
+    dilated = DilatedTopology.at(topology, Dilation(2), AddressPlan(150))
+    into_slow, into_fast = in_turns(dilated, [[("c0", "c1"), ("c1", "c0")]], flood=True)
+    assert into_slow.frames_per_host_s * into_slow.frame_bytes * 8 == pytest.approx(1.2 * 5e6 / (1 - loss))
+    assert into_fast.frames_per_host_s * into_fast.frame_bytes * 8 == pytest.approx(1.2 * 5e6)
+    flood, lesser = two_into_one(dilated, [("c0", "c2", "c1")])
+    assert flood.frames_per_host_s * flood.frame_bytes * 8 == pytest.approx(1.2 * 5e6 / (1 - loss))
+    assert lesser.frames_per_host_s * lesser.frame_bytes * 8 == pytest.approx(0.5 * 5e6)
+
+
+def test_a_turn_waits_for_what_a_fast_uplink_let_through_to_a_slow_cluster() -> None:
+    dilated = DilatedTopology.at(topology_of(100, 10, 10), Dilation(1), AddressPlan(150))
+    first, second = in_turns(dilated, [[("c0", "c1")], [("c0", "c2")]], flood=True)
+    held_s = 0.2 * (first.host_end_s - first.host_begin_s)
+    assert second.host_begin_s == pytest.approx(first.host_end_s + dilated.host_drain_s(["c0", "c1"]) + held_s)
+    even = DilatedTopology.at(MINI, Dilation(1), AddressPlan(150))
+    flood = in_turns(even, [[("amsterdam", "delft")]], flood=True)
+    assert even.host_drain_s(MINI.cluster_names, flood) == even.host_drain_s(MINI.cluster_names)
 
 
 def test_the_rate_of_two_streams_together_is_that_of_the_link_though_one_is_dropped_for_half_of_the_time() -> None:
