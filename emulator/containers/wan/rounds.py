@@ -71,6 +71,10 @@ class DilatedTopology:
         sending, receiving = self.topology.cluster(source), self.topology.cluster(target)
         return min(sending.access_link.up_mbit, receiving.access_link.down_mbit)
 
+    def host_load_mbit(self, pairs: Sequence[Pair]) -> float:
+        """Return the host's rate of what passes the router if all `pairs` fill their links at once."""
+        return sum(self.dilation.host_rate_mbit(self.link_mbit(source, target)) for source, target in pairs)
+
     def carried_mbit(self, source: str, target: str) -> float:
         """Return the emulated rate at which `source` alone can fill the path to `target`, on which packets are lost."""
         up = self.topology.cluster(source).access_link.up_mbit * (1 - self.topology.path(source, target).loss)
