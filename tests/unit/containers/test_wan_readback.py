@@ -62,11 +62,13 @@ def test_the_dilation_is_read_back(factor: float) -> None:
 
 
 def test_slow_links_are_read_back_at_their_dilation_though_tc_prints_whole_bytes_per_second() -> None:
-    """At dilation 32 a link of 0.1 Mbit/s has 390.6 bytes per second, of which tc prints 391."""
+    """At dilation 32 a link of 0.1 Mbit/s has 390.6 bytes per second, of which tc keeps 390."""
     link = AccessLink(up_mbit=0.1, down_mbit=0.1)
     clusters = tuple(cluster.model_copy(update={"stated_access_link": link}) for cluster in MINI.clusters)
     slow = MINI.model_copy(update={"clusters": clusters})
     edges, router = reported(wide_area_program(slow, Dilation(32), ADDRESSES))
+    for queue in (queue for queues in edges for queue in queues if queue["kind"] == "tbf"):
+        queue["options"]["rate"] = 390
     dilation, differences = dilation_of(slow, edges, router, ADDRESSES)
     found = Programmed(dilation, tuple(differences))
     assert found.is_for(Dilation(32))
