@@ -76,8 +76,8 @@ def check_wide_area(
     Programs the wide area for `dilation`, and leaves it programmed. Rates are measured at a dilation at which they are
     a light load. With `carrying`, also check whether the router carries full links at `dilation`, as the full form
     does; that takes a flood of two seconds or more, unless rates that were right show it already: all links at once may
-    have been as large a load as the fastest pair is at `dilation`. With `shared` False, every connection has the rate of the
-    links that it crosses. A check of the same that has `begun` is continued.
+    have been as large a load as the fastest pair is at `dilation`. With `shared` False, every connection has the rate
+    of the links that it crosses. A check of the same that has `begun` is continued.
 
     Raises:
         TestbedNotUp: if a container does not run.
