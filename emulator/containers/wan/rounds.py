@@ -163,9 +163,7 @@ def two_into_one(dilated: DilatedTopology, triples: Sequence[Triple]) -> list[St
         lesser_mbit = dilated.dilation.host_rate_mbit(lesser_rate_mbit(dilated, second, target))
         filling_s = drain_s(dilated.down(target)) / LESSER
         settle_s = HOST_SETTLING_S + filling_s + max(dilated.host_delay_s(name, target) for name in (first, second))
-        streams.append(
-            _full_frames(dilated, first, target, begin_s, dilated.host_flood_mbit(first, target), settle_s)
-        )
+        streams.append(_full_frames(dilated, first, target, begin_s, dilated.host_flood_mbit(first, target), settle_s))
         lesser = _full_frames(dilated, second, target, begin_s, lesser_mbit, settle_s)
         ends_s = max(streams[-1].host_end_s, lesser.host_end_s)
         streams[-1:] = [_until(streams[-1], ends_s), _until(lesser, ends_s)]
