@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from emulator.calibration.run_table import run_table
+from emulator.fidelity.iteration.predicted import predicted
 from emulator.model.documents import read_document
 from emulator.model.project import PROJECT_ROOT
 from emulator.model.records import JobRow
@@ -271,10 +272,9 @@ def test_what_a_job_passes_on_once_is_no_part_of_the_runtimes_that_numbers_are_f
     rows = run_table(run).rows
     assert {row.application for row in rows} == {"heat", "laplace"}
     for row, kind in zip(rows, kinds, strict=True):
-        if row.application == "heat":
-            assert 0.9 * kind.iteration_s < row.iteration_s < 0.999 * kind.iteration_s
-        else:
-            assert row.iteration_s == pytest.approx(kind.iteration_s)
+        alone_s = predicted(run.manifest.topology, row.job(run.manifest.topology)).iteration_s
+        assert row.iteration_s == pytest.approx(alone_s, rel=0.005)
+        assert (row.iteration_s < 0.97 * kind.iteration_s) == (row.application == "heat")
 
 
 def test_a_run_whose_jobs_no_table_can_say_is_refused(calibrate, tmp_path):
