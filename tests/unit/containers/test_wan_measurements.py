@@ -12,6 +12,7 @@ import pytest
 
 from emulator.containers.addresses import AddressPlan
 from emulator.containers.progress import ignore
+from emulator.containers.wan.controls import Control
 from emulator.containers.wan.handle import WanHandle
 from emulator.containers.wan.measurements import (
     LinkMeasurement,
@@ -34,11 +35,14 @@ from emulator.containers.wan.router import Backend
 from emulator.containers.wan.schedule import Arrival, Stream, host_rate_together_mbit
 from emulator.containers.wan.verification import CARRYING_ATTEMPTS, Verification
 from emulator.containers.wan.verify import check_wide_area
+from emulator.containers.wan.wide_area import Programmed
 from emulator.model.clock import Dilation
 from emulator.model.documents import read_document, validate
 from emulator.model.link_queues import FRAME_BYTES
 from emulator.model.project import PROJECT_ROOT
 from emulator.model.topology import Path, Topology
+from emulator.runs import container_testbed
+from emulator.runs.container_testbed import ContainerWideArea
 
 MINI = read_document(PROJECT_ROOT / "compose" / "mini.yaml", Topology)
 
@@ -256,6 +260,25 @@ def test_links_are_as_asked_though_the_router_does_not_carry_a_full_pair_at_the_
     unasked = scripted(topology_of(100, 100), 1, host_most_mbit=60)
     assert checked(unasked, carrying=False).carries_asked
     assert unasked.filled_at == [4.0]
+
+
+@pytest.mark.parametrize(
+    ("moment", "control", "carried"),
+    [("before", Control.AS_ASKED, False), ("after", Control.AS_ASKED, True), ("before", Control.LATENCY_ALONE, True)],
+)
+def test_before_a_run_on_links_as_asked_its_check_finds_whether_the_router_carries_them(
+    monkeypatch: pytest.MonkeyPatch, moment: str, control: Control, carried: bool
+) -> None:
+    def check(
+        handle: WanHandle, topology: Topology, dilation: Dilation, *, carrying: bool = False, shared: bool = True
+    ) -> WideAreaReport:
+        return WideAreaReport(dilation, dilation, Backend.GUEST, (), (), 0, 1.0, carries_asked=not carrying)
+
+    monkeypatch.setattr(container_testbed, "check_wide_area", check)
+    monkeypatch.setattr(container_testbed, "programmed_wide_area", lambda *_, shared: Programmed(Dilation(8), ()))
+    wide_area = ContainerWideArea(scripted(MINI, 8).handle, MINI, control=control)
+    found, _ = wide_area.check(Dilation(8), moment)
+    assert (found.carried, found.faults) == (carried, ())
 
 
 @pytest.mark.parametrize("rates_mbit", [(100,), (100, 100)])
