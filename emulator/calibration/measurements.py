@@ -108,9 +108,10 @@ def measure_overhead(
 
 
 def computing_beside(topology: Topology, trial: CalibrationTrial) -> int:
-    """Return how many processors of each node compute at once in the trial, which runs in one cluster."""
+    """Return how many processors of its fullest node compute at once in the trial, which runs in one cluster."""
     cluster = topology.clusters[0]
-    return topology.whole_nodes.per_node(trial.processors, 1, None, cluster.processors_per_node)
+    per_node = topology.whole_nodes.per_node(trial.processors, 1, None, cluster.processors_per_node)
+    return min(trial.processors, per_node)
 
 
 def measure_host_costs(

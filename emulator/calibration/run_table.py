@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from statistics import mean
+
+from apps.registry import application_named
+from emulator.fidelity.iteration.once import PassedOnce
+from emulator.fidelity.iteration.predicted import ModelJob
 from emulator.fidelity.iteration.table import Table, table_of
 from emulator.fidelity.judgement import Judgement
 from emulator.model.errors import InvalidInput
+from emulator.model.topology import Topology
 from emulator.runs.measured_iterations import MeasuredIterations, measured_iterations
 from emulator.runs.run_directory import RunRecords
 
@@ -12,17 +18,39 @@ from emulator.runs.run_directory import RunRecords
 def run_table(run: RunRecords) -> Table:
     """Return a row for each kind of job of a live run, the mean of its jobs; void jobs are left out.
 
+    What a job passes on once is no part of its iterations: what that takes by the model, on the run's own topology, is
+    not in the runtime of its row.
+
     Raises:
-        InvalidInput: if no finished job recorded the time of its iterations, or all are void.
+        InvalidInput: if no finished job recorded the time of its iterations, all are void, or a table cannot say what
+            one of them was.
     """
-    rows = [_row(measured) for measured in measured_iterations(run) if measured.judgement is not Judgement.VOID]
-    if not rows:
+    kinds = [measured for measured in measured_iterations(run) if measured.judgement is not Judgement.VOID]
+    if not kinds:
         raise InvalidInput(f"{run.path}: all of its jobs are void, and say nothing about a topology: measure again.")
-    return table_of(rows)
+    for measured in kinds:
+        _check_sayable(run, measured.job)
+    return table_of([_row(run.manifest.topology, measured) for measured in kinds])
 
 
-def _row(measured: MeasuredIterations) -> dict[str, object]:
+def _check_sayable(run: RunRecords, job: ModelJob) -> None:
+    if job.processor_speed != 1:
+        raise InvalidInput(
+            f"{run.path}: its jobs had processors {job.processor_speed:g} times as fast as the topology's "
+            "(processor_speed), which a table cannot say: measure jobs without it."
+        )
+    usual = application_named(job.application).form.exchange
+    if (exchange := job.arguments.get("exchange", usual)) != usual:
+        raise InvalidInput(
+            f"{run.path}: {job.application} exchanged its borders {str(exchange)!r} (exchange), and in a table it does "
+            f"so {usual!r}: measure jobs without that argument."
+        )
+
+
+def _row(topology: Topology, measured: MeasuredIterations) -> dict[str, object]:
     job, iterations = measured.job, measured.rows[0].iterations or 1
+    once = PassedOnce(topology, job)
+    of_iteration_s = mean(once.takes_s(row.iterations or 1) / (row.iterations or 1) for row in measured.rows)
     return {
         "application": job.application,
         "grid": job.grid,
@@ -31,6 +59,6 @@ def _row(measured: MeasuredIterations) -> dict[str, object]:
         "on": ",".join(name for name, _ in job.parts),
         "interconnect": job.which,
         "iterations": iterations,
-        "runtime_s": measured.iteration_s * iterations,
+        "runtime_s": (measured.iteration_s - of_iteration_s) * iterations,
         "runs": len(measured.rows),
     }

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from emulator.fidelity.thresholds import CONTENDED
 from emulator.model.clock import Dilation
-from emulator.model.evidence import HOST_PART, EvidenceRow
+from emulator.model.evidence import COMMAND_PART, HOST_PART, EvidenceRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +114,19 @@ def _look(rows: Sequence[EvidenceRow], weight: float) -> _Look:
         weight=weight,
         host_interval_s=_interval_s(rows),
         host_used_s=_total((1.0, row.host_cpu_s) for row in host),
-        host_testbed_s=_total((1.0, row.host_cpu_s) for row in parts),
+        host_testbed_s=_of_all(parts),
         host_stolen_s=_total((1.0, row.host_stolen_s) for row in host),
         host_wait_s=_total((1.0, row.host_cpu_wait_s) for row in host),
     )
+
+
+def _of_all(parts: Sequence[EvidenceRow]) -> float | None:
+    """Return what all `parts` of the testbed used; None if that of a container is not known, or no container is.
+
+    What unknown containers used would otherwise count as other work.
+    """
+    counted = [row.host_cpu_s for row in parts if row.part != COMMAND_PART]
+    return None if not counted or None in counted else _total((1.0, row.host_cpu_s) for row in parts)
 
 
 def _interval_s(rows: Sequence[EvidenceRow]) -> float:

@@ -180,7 +180,7 @@ class Background(DocumentModel):
         """Check that dummy jobs of `smallest` processors can hold the band in each cluster."""
         for cluster in topology.clusters:
             band = self.of(cluster.processors)
-            if band.least > 0 and smallest > band.most:
+            if band.least > 0 and smallest > band.most - band.least + 1:
                 low, high = self.band
                 raise InvalidInput(
                     f"background.scope: a band of {low:.0%} to {high:.0%} cannot be held in the {cluster.processors} "

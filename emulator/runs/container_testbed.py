@@ -88,11 +88,16 @@ class ContainerWideArea:
         return carrying(self.handle, self.topology, flows, dilation)
 
     def check(self, dilation: Dilation, moment: str) -> tuple[LinkCheck, list[LinkRow]]:
-        """Read back the program of the links, then measure every link briefly."""
+        """Read back the program of the links, then measure every link briefly.
+
+        Before a run, also find whether the router carries full links, unless it is a control run.
+        """
         topology, shared = self.control.of(self.topology, dilation), self.control.shared
+        # The rates of a control run may be more than the router forwards, and are no rates of the topology.
+        carrying = moment == "before" and self.control is Control.AS_ASKED
         try:
             programmed = programmed_wide_area(self.handle, topology, shared=shared)
-            report = check_wide_area(self.handle, topology, dilation, shared=shared)
+            report = check_wide_area(self.handle, topology, dilation, carrying=carrying, shared=shared)
             underlays = self.underlays()
         except (WideAreaUnfaithful, EngineUnavailable) as failure:
             # What was measured so far is kept; its verdict says that the state of the links is unknown.

@@ -5,16 +5,22 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from statistics import mean
 
 from apps.descriptor import Arguments
+from apps.registry import application_named
 from emulator.fidelity.iteration.predicted import ModelJob, Part
 from emulator.fidelity.judgement import Judgement
 from emulator.model.errors import InvalidInput
+from emulator.model.held_nodes import ranks
 from emulator.model.interconnects import WIDE_AREA, Interconnects, WhichInterconnect
 from emulator.model.job import PLAIN, JobState
-from emulator.model.records import ComponentRow, JobRow
+from emulator.model.placement import Component, Placement
+from emulator.model.records import JobRow
+from emulator.model.request import JobRequest, RequestKind
+from emulator.model.topology import Topology
 from emulator.runs.run_directory import RunRecords
 
 
@@ -46,25 +52,49 @@ def measured_iterations(run: RunRecords) -> tuple[MeasuredIterations, ...]:
     Raises:
         InvalidInput: if no finished job recorded the time of its iterations, as in every simulated run.
     """
-    parts = _parts(run.components)
+    parts = _parts(run)
     found: dict[tuple[object, ...], list[JobRow]] = defaultdict(list)
     for row in run.jobs:
         measured = row.state == JobState.FINISHED and row.application != PLAIN and row.iteration_s
         if measured and row.job in parts:
-            found[row.application, _arguments(row).get("grid"), parts[row.job], row.interconnects].append(row)
+            found[row.application, _problem(row), parts[row.job], row.interconnects].append(row)
     if not found:
         raise InvalidInput(f"{run.path}: no finished job recorded what an iteration took; name a live run of MPI jobs.")
     return tuple(MeasuredIterations(_job(run, rows[0], parts[rows[0].job]), tuple(rows)) for rows in found.values())
 
 
-def _parts(components: Sequence[ComponentRow]) -> dict[int, tuple[Part, ...]]:
-    found: dict[int, list[ComponentRow]] = defaultdict(list)
-    for row in components:
-        found[row.job].append(row)
-    return {
-        job: tuple((row.cluster, row.processors) for row in sorted(rows, key=lambda row: row.component))
-        for job, rows in found.items()
-    }
+def _problem(row: JobRow) -> str:
+    """Return what equal jobs have in common of their arguments: all of them except the length of the run."""
+    length = application_named(row.application).length
+    return json.dumps({name: value for name, value in _arguments(row).items() if name != length}, sort_keys=True)
+
+
+def _parts(run: RunRecords) -> dict[int, tuple[Part, ...]]:
+    """Return how many processes of each job ran in which clusters; a job of which that is unknown is left out."""
+    held: dict[int, list[Part]] = defaultdict(list)
+    for component in sorted(run.components, key=lambda row: (row.job, row.component)):
+        held[component.job].append((component.cluster, component.processors))
+    found: dict[int, tuple[Part, ...]] = {}
+    for row in run.jobs:
+        # Of a flexible job the record keeps neither the splits nor the least size that it asked for.
+        with suppress(InvalidInput):
+            if row.job in held:
+                found[row.job] = _as_run(held[row.job], row, run.manifest.topology)
+    return found
+
+
+def _as_run(held: Sequence[Part], row: JobRow, topology: Topology) -> tuple[Part, ...]:
+    """Return the processes of a job in each component, of which the record says what it held.
+
+    Raises:
+        InvalidInput: if that is not what the job asked for, in whole nodes.
+    """
+    is_flexible = row.request == RequestKind.FLEXIBLE
+    kind = RequestKind.FLEXIBLE if is_flexible else RequestKind.NON_FIXED
+    request = JobRequest(kind, (row.processors,) if is_flexible else row.components)
+    placement = Placement(tuple(Component(topology.index(cluster), size) for cluster, size in held))
+    sizes = ranks(request, placement, topology.processors_taken_together)
+    return tuple((cluster, size) for (cluster, _), size in zip(held, sizes, strict=True))
 
 
 def _job(run: RunRecords, row: JobRow, parts: tuple[Part, ...]) -> ModelJob:

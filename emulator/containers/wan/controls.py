@@ -6,6 +6,7 @@ is checked against that topology, as any other run against its own.
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 from typing import Final
 
@@ -50,16 +51,20 @@ class Control(StrEnum):
 def speedup(topology: Topology, dilation: Dilation) -> float:
     """Return the factor by which access links are faster if rates are unlimited, in a run at `dilation`.
 
-    Unlimited is as fast as the router forwards; the larger the dilation, the closer that is to infinite.
+    Unlimited is as fast as the router forwards; the larger the dilation, the closer that is to infinite. Links of real
+    clusters are never made faster.
     """
-    links = [cluster.access_link for cluster in topology.clusters]
-    fastest_mbit = max(max(link.up_mbit, link.down_mbit) for link in links)
+    links = [cluster.access_link for cluster in topology.clusters if not cluster.is_real]
+    fastest_mbit = max((max(link.up_mbit, link.down_mbit) for link in links), default=math.inf)
     return max(LEAST_SPEEDUP, UNLIMITED_HOST_MBIT / dilation.host_rate_mbit(fastest_mbit))
 
 
 def _sped_up(topology: Topology, factor: float) -> Topology:
     clusters = []
     for cluster in topology.clusters:
+        if cluster.is_real:
+            clusters.append(cluster)
+            continue
         link = cluster.access_link
         faster = link.model_copy(update={"up_mbit": factor * link.up_mbit, "down_mbit": factor * link.down_mbit})
         clusters.append(cluster.model_copy(update={"stated_access_link": faster}))

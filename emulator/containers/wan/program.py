@@ -4,8 +4,10 @@ The work is divided as in real networks. Each cluster has one *edge*: its access
 shared by all that crosses it; what arrives is shaped on an ifb. The *router* holds the paths: on the interface towards
 a site, one band per source with a netem each, which delays and then transmits at the rate of the path's slower access
 link. This is not a second limit, but is needed all the same: after a pause, a token bucket passes a frame and a little
-more at once, so a shorter message would otherwise cross its link in no time. The host's kernel and the guest's take the
-very same commands, because the router names its interfaces after the sites (``site0`` is the first cluster's).
+more at once, so a shorter message would otherwise cross its link in no time. Where an uplink is faster than the
+receiver's downlink, what one source sends too fast therefore waits in its delay line, which is longer than the
+downlink's queue. The host's kernel and the guest's take the very same commands, because the router names its interfaces
+after the sites (``site0`` is the first cluster's).
 
 Over several hosts a packet also takes its time between them. That is subtracted: a delay line adds what is left.
 """

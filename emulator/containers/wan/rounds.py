@@ -21,10 +21,10 @@ from emulator.containers.wan.schedule import Stream
 from emulator.model.clock import Dilation
 from emulator.model.link_queues import FRAME_BYTES
 from emulator.model.topology import Topology
-from emulator.model.units import rate_bytes_per_s
+from emulator.model.units import rate_bytes_per_s, rate_mbit
 
 FLOOD: Final = 1.2
-"""How far above a link's rate a flood is sent."""
+"""How far above what a path carries a flood is sent."""
 
 LESSER: Final = 0.5
 """The share of a link's rate that the lesser of two sources sends into it."""
@@ -71,19 +71,41 @@ class DilatedTopology:
         sending, receiving = self.topology.cluster(source), self.topology.cluster(target)
         return min(sending.access_link.up_mbit, receiving.access_link.down_mbit)
 
+    def host_load_mbit(self, pairs: Sequence[Pair]) -> float:
+        """Return the host's rate of what passes the router if all `pairs` fill their links at once."""
+        return sum(self.dilation.host_rate_mbit(self.link_mbit(source, target)) for source, target in pairs)
+
     def carried_mbit(self, source: str, target: str) -> float:
         """Return the emulated rate at which `source` alone can fill the path to `target`, on which packets are lost."""
         up = self.topology.cluster(source).access_link.up_mbit * (1 - self.topology.path(source, target).loss)
         return min(up, self.topology.cluster(target).access_link.down_mbit)
 
-    def host_drain_s(self, clusters: Sequence[str]) -> float:
-        """Return how long after a flood between `clusters` the last packet has arrived, in host seconds."""
+    def host_flood_mbit(self, source: str, target: str) -> float:
+        """Return the host's rate of a flood from `source` to `target`: a little above what the path takes.
+
+        A fast uplink could send much more than a slow downlink takes. The path's delay line, which transmits at the
+        slower rate, would then hold packets for longer than any round waits.
+        """
+        taken_mbit = self.carried_mbit(source, target) / (1 - self.topology.path(source, target).loss)
+        return FLOOD * self.dilation.host_rate_mbit(taken_mbit)
+
+    def host_drain_s(self, clusters: Sequence[str], streams: Sequence[Stream] = ()) -> float:
+        """Return how long after `streams` between `clusters` the last packet has arrived, in host seconds."""
         queues_s = max(drain_s(self.up(name)) for name in clusters) + max(drain_s(self.down(name)) for name in clusters)
         delays_s = [
             self.host_delay_s(a, b) + self.dilation.host_duration_s(self.topology.path(a, b).jitter_s)
             for a, b in self.topology.ordered_pairs
         ]
-        return queues_s + max(delays_s, default=0.0) + HOST_MARGIN_S
+        held_s = max(map(self._host_held_s, streams), default=0.0)
+        return queues_s + max(delays_s, default=0.0) + held_s + HOST_MARGIN_S
+
+    def _host_held_s(self, stream: Stream) -> float:
+        """Return for how long after a stream its path's delay line transmits what the uplink let through too fast."""
+        source, target = (self.topology.cluster_names[at] for at in (stream.source_index, stream.target_index))
+        offered_mbit = rate_mbit(stream.frame_bytes * stream.frames_per_host_s, 1.0)
+        let_through_mbit = min(offered_mbit, self.up(source).host_rate_mbit)
+        excess = let_through_mbit / self.dilation.host_rate_mbit(self.link_mbit(source, target)) - 1
+        return max(0.0, excess) * (stream.host_end_s - stream.host_begin_s)
 
 
 def drain_s(shaper: Shaper) -> float:
@@ -115,17 +137,18 @@ def in_turns(
     """
     streams: list[Stream] = []
     for turn in turns:
-        ends_s = begin_s
+        of_turn: list[Stream] = []
         for source, target in turn:
-            rate_mbit = (
-                FLOOD * dilated.up(source).host_rate_mbit
+            host_rate_mbit = (
+                dilated.host_flood_mbit(source, target)
                 if flood
                 else HALF * dilated.dilation.host_rate_mbit(dilated.carried_mbit(source, target))
             )
             settle_s = HOST_SETTLING_S + dilated.host_delay_s(source, target)
-            streams.append(_full_frames(dilated, source, target, begin_s, rate_mbit, settle_s))
-            ends_s = max(ends_s, streams[-1].host_end_s)
-        begin_s = ends_s + dilated.host_drain_s([name for pair in turn for name in pair])
+            of_turn.append(_full_frames(dilated, source, target, begin_s, host_rate_mbit, settle_s))
+        streams += of_turn
+        ends_s = max((stream.host_end_s for stream in of_turn), default=begin_s)
+        begin_s = ends_s + dilated.host_drain_s([name for pair in turn for name in pair], of_turn)
     return streams
 
 
@@ -140,12 +163,11 @@ def two_into_one(dilated: DilatedTopology, triples: Sequence[Triple]) -> list[St
         lesser_mbit = dilated.dilation.host_rate_mbit(lesser_rate_mbit(dilated, second, target))
         filling_s = drain_s(dilated.down(target)) / LESSER
         settle_s = HOST_SETTLING_S + filling_s + max(dilated.host_delay_s(name, target) for name in (first, second))
-        flood_mbit = FLOOD * dilated.up(first).host_rate_mbit
-        streams.append(_full_frames(dilated, first, target, begin_s, flood_mbit, settle_s))
+        streams.append(_full_frames(dilated, first, target, begin_s, dilated.host_flood_mbit(first, target), settle_s))
         lesser = _full_frames(dilated, second, target, begin_s, lesser_mbit, settle_s)
         ends_s = max(streams[-1].host_end_s, lesser.host_end_s)
         streams[-1:] = [_until(streams[-1], ends_s), _until(lesser, ends_s)]
-        begin_s = ends_s + dilated.host_drain_s([first, second, target])
+        begin_s = ends_s + dilated.host_drain_s([first, second, target], streams[-2:])
     return streams
 
 

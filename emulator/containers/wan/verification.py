@@ -55,6 +55,9 @@ LOADED_ATTEMPTS: Final = 3
 LIGHT_HOST_LOAD_MBIT: Final = 60.0
 """The load that the short form puts on the router: a guest can carry it, even on a busy host."""
 
+SAME_LOAD: Final = 1e-9
+"""Loads that differ by a smaller share are the same one."""
+
 OVERLOAD: Final = 1.1
 """Two sources fill a shared queue if they send this many times what it lets pass."""
 
@@ -201,6 +204,18 @@ class Verification:
             for _ in range(CARRYING_ATTEMPTS)
         )
 
+    def shows_carrying(self, light: Dilation) -> bool:
+        """Return whether links that were right at `light`, all filled at once, show that the router carries full ones.
+
+        They do if they loaded it as much as its fastest pair does at the dilation asked.
+        """
+        names = self.topology.cluster_names
+        filled, asked = (
+            DilatedTopology.at(self.topology, dilation, self.handle.addresses) for dilation in (light, self.dilation)
+        )
+        most_mbit = max((asked.host_load_mbit(turn) for turn in turns_of_disjoint_pairs(names, 1)), default=0.0)
+        return filled.host_load_mbit(circle(names)) >= most_mbit * (1 - SAME_LOAD)
+
     def light_dilation(self) -> Dilation:
         """Return the smallest power of two, not below the dilation asked for, at which all links are a light load."""
         total_mbit = sum(cluster.access_link.up_mbit for cluster in self.topology.clusters)
@@ -288,7 +303,7 @@ class Verification:
         ]
 
     def _carry_out(self, dilated: DilatedTopology, streams: Sequence[Stream]) -> list[Arrival]:
-        return carry_out(self.handle, streams, dilated.host_drain_s(self.topology.cluster_names))
+        return carry_out(self.handle, streams, dilated.host_drain_s(self.topology.cluster_names, streams))
 
     def _repeated(
         self, items: Sequence[Item], measure: Callable[[Sequence[Item]], list[list[LinkMeasurement]]]

@@ -75,8 +75,9 @@ def check_wide_area(
 
     Programs the wide area for `dilation`, and leaves it programmed. Rates are measured at a dilation at which they are
     a light load. With `carrying`, also check whether the router carries full links at `dilation`, as the full form
-    does; rates that were right at `dilation` itself show it. With `shared` False, every connection has the rate of the
-    links that it crosses. A check of the same that has `begun` is continued.
+    does; that takes a flood of two seconds or more, unless rates that were right show it already: all links at once may
+    have been as large a load as the fastest pair is at `dilation`. With `shared` False, every connection has the rate
+    of the links that it crosses. A check of the same that has `begun` is continued.
 
     Raises:
         TestbedNotUp: if a container does not run.
@@ -84,9 +85,12 @@ def check_wide_area(
     """
     verification = begun or Verification(handle, topology, dilation, observe, shared=shared)
     rate_dilation, measurements = verification.light(DELAY_PACKETS_SHORT)
-    carried = rate_dilation == dilation and all(measurement.within for measurement in measurements)
+    right = all(measurement.within for measurement in measurements)
+    carried = right and verification.shows_carrying(rate_dilation)
     carries_asked = not carrying or carried or verification.carries(dilation)
     measurements += verification.delays(DELAY_PACKETS_SHORT)
+    # Without a pair, nothing was measured at `dilation`.
+    verification.program(dilation)
     return verification.report(measurements, rate_dilation, carries_asked=carries_asked)
 
 

@@ -11,7 +11,7 @@ from emulator.containers.wan.edges import apply_edges, edge_queues
 from emulator.containers.wan.handle import WanHandle
 from emulator.containers.wan.measurements import power_of_two_not_below
 from emulator.containers.wan.program import least_dilation, wide_area_program
-from emulator.containers.wan.readback import dilation_of
+from emulator.containers.wan.readback import RELATIVE_ERROR, dilation_of
 from emulator.containers.wan.router import Backend, Router
 from emulator.model.clock import REAL_TIME, Dilation
 from emulator.model.topology import Topology
@@ -30,11 +30,11 @@ class Programmed:
         return self.dilation is not None and not self.differences
 
     def is_for(self, dilation: Dilation) -> bool:
-        """Return whether everything is programmed for `dilation` (a factor read back is right to four digits)."""
+        """Return whether everything is programmed for `dilation` (read back from a rate that tc rounds)."""
         return (
             self.dilation is not None
             and self.whole
-            and math.isclose(self.dilation.factor, dilation.factor, rel_tol=1e-3)
+            and math.isclose(self.dilation.factor, dilation.factor, rel_tol=RELATIVE_ERROR)
         )
 
 

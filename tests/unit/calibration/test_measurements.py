@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
-from emulator.calibration.measurements import CalibrationTrial, measure_host_costs, measure_overhead
+from emulator.calibration.measurements import (
+    CalibrationTrial,
+    computing_beside,
+    measure_host_costs,
+    measure_overhead,
+)
 from emulator.calibration.profile import KnownIteration, check_solvable, from_host, from_measured_overhead
 from emulator.model.errors import InvalidInput, RunFailed, UnknownName
 from emulator.model.processor import processor_named
@@ -48,6 +53,17 @@ def test_the_overhead_is_what_the_processor_does_not_compute(testbed, broker, wi
     assert [job.components for job in run.jobs] == [(16,), (16,)]
     assert wide_area.programmed == [1.0]
     assert not broker.held
+
+
+@pytest.mark.parametrize(
+    ("processors", "of_node", "computing"), [(1, 2, 1), (2, 2, 2), (16, 2, 2), (3, 4, 3), (5, 4, 4)]
+)
+def test_no_more_processors_compute_on_a_node_than_the_trial_has(testbed, processors, of_node, computing):
+    first, *others = testbed.topology.clusters
+    clusters = (first.model_copy(update={"processors_per_node": of_node}), *others)
+    topology = testbed.topology.model_copy(update={"clusters": clusters})
+    trial = TRIAL.model_copy(update={"processors": processors})
+    assert computing_beside(topology, trial) == computing
 
 
 def test_an_iteration_shorter_than_its_computation_has_no_overhead(testbed, records, tmp_path):

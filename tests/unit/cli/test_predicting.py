@@ -5,13 +5,21 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from emulator.calibration.run_table import run_table
+from emulator.fidelity.iteration.predicted import predicted
 from emulator.model.documents import read_document
 from emulator.model.project import PROJECT_ROOT
+from emulator.model.records import JobRow
 from emulator.model.topology import Topology
+from emulator.runs.measured_iterations import measured_iterations
+from emulator.runs.run_directory import read_manifest, read_rows, read_run, replace_manifest, replace_rows
 from tests.unit.reports.simulated_runs import simulated_run
 
 EXAMPLE = ("--app", "poisson", "--grid", "1000", "--processors", "48", "--split", "24,16,8")
@@ -73,6 +81,16 @@ def test_the_factor_is_relative_to_one_cluster_over_its_own_interconnect(predict
 
 RECORDED = PROJECT_ROOT / "examples" / "recorded" / "poisson-1000-on-16"
 UNFITTED = PROJECT_ROOT / "docs" / "results" / "model" / "unfitted-cells-1"
+CAMPAIGNS = PROJECT_ROOT / "docs" / "results" / "campaigns"
+
+
+def changed_copy(folder: Path, *, first_job: dict[str, Any]) -> Path:
+    """Copy a recorded measurement of 3 cells, with other arguments of its first job."""
+    shutil.copytree(RECORDED, folder)
+    rows = read_rows(folder, JobRow)
+    arguments = json.dumps(json.loads(rows[0].arguments) | first_job)
+    replace_rows(folder, JobRow, [rows[0].model_copy(update={"arguments": arguments}), *rows[1:]])
+    return folder
 
 
 def test_the_jobs_of_a_live_run_stand_beside_the_model_of_the_same_jobs(predict):
@@ -128,8 +146,25 @@ def test_a_run_that_measured_no_iteration_and_none_at_all_say_so(predict, tmp_pa
     assert (code, "nowhere" in said) == (1, True)
 
 
+@pytest.mark.parametrize(
+    ("first_job", "kinds"), [({"iterations": 81}, 3), ({"tolerance": 1e-9}, 4), ({"exchange": "overlapped"}, 4)]
+)
+def test_jobs_that_differ_in_anything_but_their_length_are_rows_of_their_own(predict, tmp_path, first_job, kinds):
+    before = json.loads(predict("--like", str(RECORDED), "--json")[1])
+    after = json.loads(predict("--like", str(changed_copy(tmp_path / "run", first_job=first_job)), "--json")[1])
+    assert (len(before), len(after)) == (3, kinds)
+    assert sum(row["jobs"] for row in after) == sum(row["jobs"] for row in before)
+
+
+def test_on_exclusive_nodes_jobs_are_of_the_processes_that_ran_not_of_the_nodes_that_they_held(predict):
+    code, shown, _ = predict("--like", str(CAMPAIGNS / "w1-wf-30-jobs-whole-nodes"), "--json")
+    assert code == 0
+    splits = {row["split"] for row in json.loads(shown)}
+    assert splits == {"9+9+9+9", "12+12+12", "18+18", "16+16+16+16", "24+24+24"}
+
+
 def test_what_a_job_passes_on_once_is_spread_over_its_iterations(predict):
-    run = PROJECT_ROOT / "docs" / "results" / "campaigns" / "w1-fcm-6-jobs"
+    run = CAMPAIGNS / "w1-fcm-6-jobs"
     heat = next(row for row in json.loads(predict("--like", str(run), "--json")[1]) if row["split"] == "36")
     more = ("--app", "heat", "--grid", "3600", "--processors", "36", "--topology", "das2-2006", "--json")
     assert heat["predicted_s"] > 1.01 * row_of(predict(*more)[1])["iteration_s"]
@@ -229,6 +264,28 @@ def test_a_run_is_a_table_too_and_gives_the_numbers_back_with_which_it_ran(calib
         assert numbers[number]["after"] == pytest.approx(numbers[number]["before"], rel=0.01)
     assert 0.78 < numbers["links.delay_s"]["after"] < 0.82
     assert all(abs(row["left_out_error"]) < 0.01 for row in found["rows"])
+
+
+def test_what_a_job_passes_on_once_is_no_part_of_the_runtimes_that_numbers_are_fitted_to():
+    run = read_run(CAMPAIGNS / "w1-fcm-6-jobs")
+    kinds = measured_iterations(run)
+    rows = run_table(run).rows
+    assert {row.application for row in rows} == {"heat", "laplace"}
+    for row, kind in zip(rows, kinds, strict=True):
+        alone_s = predicted(run.manifest.topology, row.job(run.manifest.topology)).iteration_s
+        assert row.iteration_s == pytest.approx(alone_s, rel=0.005)
+        assert (row.iteration_s < 0.97 * kind.iteration_s) == (row.application == "heat")
+
+
+def test_a_run_whose_jobs_no_table_can_say_is_refused(calibrate, tmp_path):
+    overlapped = changed_copy(tmp_path / "overlapped", first_job={"exchange": "overlapped"})
+    code, _, said = calibrate("--table", str(overlapped))
+    assert (code, "poisson exchanged its borders 'overlapped' (exchange)" in said) == (1, True)
+    fast = changed_copy(tmp_path / "fast", first_job={})
+    manifest = read_manifest(fast)
+    workload = manifest.workload | {"processor_speed": 60.0}
+    replace_manifest(fast, manifest.model_copy(update={"workload": workload}))
+    assert "processors 60 times as fast as the topology's (processor_speed)" in calibrate("--table", str(fast))[2]
 
 
 def test_several_runs_of_a_host_predict_what_others_took_on_it(calibrate, predict, tmp_path):

@@ -17,7 +17,10 @@ from emulator.containers.wan.readback import dilation_of
 from emulator.containers.wan.unshared import CONNECTIONS
 from emulator.model.catalogue import topology_named
 from emulator.model.clock import Dilation
+from emulator.model.documents import parse_document
+from emulator.model.topology import Topology
 from tests.unit.containers.test_wan_readback import reported, reported_rate
+from tests.unit.model.test_real_head import HALF_REAL
 
 ADDRESSES = AddressPlan(150)
 MINI, DAS2 = topology_named("mini"), topology_named("das2")
@@ -62,6 +65,21 @@ def test_unlimited_is_what_the_router_carries_and_never_near_what_was_asked(fact
     assert host_mbit >= UNLIMITED_HOST_MBIT * 0.999
     assert fastest_mbit >= LEAST_SPEEDUP * 100 * 0.999
     assert host_mbit == pytest.approx(UNLIMITED_HOST_MBIT) or speedup(DAS2, Dilation(factor)) == LEAST_SPEEDUP
+
+
+@pytest.mark.parametrize("control", list(Control))
+def test_real_clusters_stay_as_they_are_beside_emulated_ones_in_every_control(control):
+    topology = parse_document(HALF_REAL, Topology, source="half.yaml")
+    left = control.of(topology, K)
+    assert left.real_clusters == topology.real_clusters
+    assert left.emulated == control.of(topology.emulated, K)
+
+
+def test_where_all_clusters_are_real_no_link_counts_for_unlimited_rates():
+    topology = parse_document(HALF_REAL, Topology, source="half.yaml")
+    real = topology.model_copy(update={"clusters": topology.real_clusters, "links": ()})
+    assert speedup(real, K) == LEAST_SPEEDUP
+    assert Control.LATENCY_ALONE.of(real, K) == real
 
 
 def queues_for(control: Control) -> tuple[list[list[dict[str, Any]]], list[dict[str, Any]]]:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import permutations
+from unittest.mock import Mock
 
 import pytest
 
 from emulator.containers.addresses import AddressPlan
+from emulator.containers.progress import ignore
+from emulator.containers.wan.controls import Control
+from emulator.containers.wan.handle import WanHandle
 from emulator.containers.wan.measurements import (
     LinkMeasurement,
     Quantity,
@@ -26,13 +32,31 @@ from emulator.containers.wan.rounds import (
     two_into_one,
 )
 from emulator.containers.wan.router import Backend
-from emulator.containers.wan.schedule import Arrival, host_rate_together_mbit
+from emulator.containers.wan.schedule import Arrival, Stream, host_rate_together_mbit
+from emulator.containers.wan.verification import CARRYING_ATTEMPTS, Verification
+from emulator.containers.wan.verify import check_wide_area
+from emulator.containers.wan.wide_area import Programmed
 from emulator.model.clock import Dilation
-from emulator.model.documents import read_document
+from emulator.model.documents import read_document, validate
+from emulator.model.link_queues import FRAME_BYTES
 from emulator.model.project import PROJECT_ROOT
 from emulator.model.topology import Path, Topology
+from emulator.runs import container_testbed
+from emulator.runs.container_testbed import ContainerWideArea
 
 MINI = read_document(PROJECT_ROOT / "compose" / "mini.yaml", Topology)
+
+
+def topology_of(*rates_mbit: float, **link: float) -> Topology:
+    """Return a topology of clusters whose access links have those rates in both directions."""
+    clusters = [
+        {"name": f"c{at}", "nodes": 2, "access_link": {"up_mbit": mbit, "down_mbit": mbit}}
+        for at, mbit in enumerate(rates_mbit)
+    ]
+    processor = {"name": "p", "in_cache_ns_per_point": 100, "out_of_cache_ns_per_point": 200, "cache_bytes": 1000}
+    default_link = {"delay_s": 0.001, **link}
+    stated = {"name": "stated", "processor": processor, "clusters": clusters, "default_link": default_link}
+    return validate(stated, Topology, source="test")
 
 
 @pytest.mark.parametrize(("factor", "host_delay_s", "within"), [
@@ -130,6 +154,28 @@ def test_turns_begin_when_the_queues_of_the_turn_before_have_drained() -> None:
         assert after.host_begin_s >= before.host_end_s + 2 * queue_s
 
 
+@pytest.mark.parametrize("loss", [0.0, 0.2])
+def test_a_fast_cluster_floods_a_slow_one_at_little_more_than_the_path_takes(loss: float) -> None:
+    topology = topology_of(100, 10, 10, loss=loss)
+    dilated = DilatedTopology.at(topology, Dilation(2), AddressPlan(150))
+    into_slow, into_fast = in_turns(dilated, [[("c0", "c1"), ("c1", "c0")]], flood=True)
+    assert into_slow.frames_per_host_s * into_slow.frame_bytes * 8 == pytest.approx(1.2 * 5e6 / (1 - loss))
+    assert into_fast.frames_per_host_s * into_fast.frame_bytes * 8 == pytest.approx(1.2 * 5e6)
+    flood, lesser = two_into_one(dilated, [("c0", "c2", "c1")])
+    assert flood.frames_per_host_s * flood.frame_bytes * 8 == pytest.approx(1.2 * 5e6 / (1 - loss))
+    assert lesser.frames_per_host_s * lesser.frame_bytes * 8 == pytest.approx(0.5 * 5e6)
+
+
+def test_a_turn_waits_for_what_a_fast_uplink_let_through_to_a_slow_cluster() -> None:
+    dilated = DilatedTopology.at(topology_of(100, 10, 10), Dilation(1), AddressPlan(150))
+    first, second = in_turns(dilated, [[("c0", "c1")], [("c0", "c2")]], flood=True)
+    held_s = 0.2 * (first.host_end_s - first.host_begin_s)
+    assert second.host_begin_s == pytest.approx(first.host_end_s + dilated.host_drain_s(["c0", "c1"]) + held_s)
+    even = DilatedTopology.at(MINI, Dilation(1), AddressPlan(150))
+    flood = in_turns(even, [[("amsterdam", "delft")]], flood=True)
+    assert even.host_drain_s(MINI.cluster_names, flood) == even.host_drain_s(MINI.cluster_names)
+
+
 def test_the_rate_of_two_streams_together_is_that_of_the_link_though_one_is_dropped_for_half_of_the_time() -> None:
     flood = Arrival(150, 150, None, None, 15, frame_bytes=1000, settled_bytes=150_000, host_settled_ns=(0, 80_000_000))
     lesser = Arrival(50, 50, None, None, 10.0, frame_bytes=1000, settled_bytes=50_000, host_settled_ns=(0, 40_000_000))
@@ -145,3 +191,99 @@ def test_two_sources_are_more_than_their_shared_link_carries_and_the_lesser_fill
         assert flood.target_index == lesser.target_index
         assert flood.frames_per_host_s * flood.frame_bytes * 8 > 20e6
         assert lesser.frames_per_host_s * lesser.frame_bytes * 8 == pytest.approx(10e6)
+
+
+@dataclass
+class Scripted(Verification):
+    """A verification of links as asked, whose router forwards no more than `host_most_mbit` in all.
+
+    `filled_at` are the dilations at which links were filled.
+    """
+
+    host_most_mbit: float = math.inf
+    filled_at: list[float] = field(default_factory=list)
+
+    def program(self, dilation: Dilation, *, with_delays: bool = True) -> DilatedTopology:
+        self.backend, self.programmed = Backend.GUEST, (dilation, with_delays)
+        return DilatedTopology.at(self.topology, dilation, self.handle.addresses)
+
+    def _carry_out(self, dilated: DilatedTopology, streams: Sequence[Stream]) -> list[Arrival]:
+        names, delayed = self.topology.cluster_names, self.programmed == (dilated.dilation, True)
+        pairs = [(names[stream.source_index], names[stream.target_index]) for stream in streams]
+        filled = [pair for pair, stream in zip(pairs, streams, strict=True) if stream.frame_bytes == FRAME_BYTES]
+        forwarded = min(1.0, self.host_most_mbit / dilated.host_load_mbit(filled)) if filled else 1.0
+        self.filled_at += [dilated.dilation.factor] if filled else []
+        return [
+            Arrival(
+                100, 100, dilated.host_delay_s(*pair) if delayed else 0.0, None,
+                forwarded * dilated.dilation.host_rate_mbit(dilated.link_mbit(*pair)),
+            )
+            for pair in pairs
+        ]  # fmt: skip
+
+
+def scripted(topology: Topology, factor: float, host_most_mbit: float = math.inf) -> Scripted:
+    names = tuple(topology.cluster_names)
+    handle = WanHandle(Mock(), "scripted", names, "router", AddressPlan(150))
+    return Scripted(handle, topology, Dilation(factor), ignore, host_most_mbit=host_most_mbit)
+
+
+def checked(check: Scripted, *, carrying: bool) -> WideAreaReport:
+    report = check_wide_area(check.handle, check.topology, check.dilation, carrying=carrying, begun=check)
+    assert report.ok
+    return report
+
+
+@pytest.mark.parametrize("factor", [1, 2, 3, 8, 30])
+@pytest.mark.parametrize("topology", [MINI, topology_of(10, 10, 10)], ids=["mini", "three"])
+def test_all_links_full_at_once_show_that_the_router_carries_a_pair_without_more_traffic(
+    topology: Topology, factor: float
+) -> None:
+    check = scripted(topology, factor)
+    assert checked(check, carrying=True).carries_asked
+    assert check.filled_at == [check.light_dilation().factor]
+
+
+@pytest.mark.parametrize(("rates_mbit", "factor"), [((20, 20), 3), ((20, 20), 0.25), ((100, 100, 100, 100, 100), 2)])
+def test_where_all_links_were_a_smaller_load_than_a_pair_that_pair_is_filled_at_the_dilation_asked(
+    rates_mbit: tuple[float, ...], factor: float
+) -> None:
+    check = scripted(topology_of(*rates_mbit), factor)
+    assert checked(check, carrying=True).carries_asked
+    assert check.filled_at == [check.light_dilation().factor, factor]
+
+
+def test_links_are_as_asked_though_the_router_does_not_carry_a_full_pair_at_the_dilation_asked() -> None:
+    check = scripted(topology_of(100, 100), 1, host_most_mbit=60)
+    assert not checked(check, carrying=True).carries_asked
+    assert check.filled_at == [4.0, *[1.0] * CARRYING_ATTEMPTS]
+    unasked = scripted(topology_of(100, 100), 1, host_most_mbit=60)
+    assert checked(unasked, carrying=False).carries_asked
+    assert unasked.filled_at == [4.0]
+
+
+@pytest.mark.parametrize(
+    ("moment", "control", "carried"),
+    [("before", Control.AS_ASKED, False), ("after", Control.AS_ASKED, True), ("before", Control.LATENCY_ALONE, True)],
+)
+def test_before_a_run_on_links_as_asked_its_check_finds_whether_the_router_carries_them(
+    monkeypatch: pytest.MonkeyPatch, moment: str, control: Control, carried: bool
+) -> None:
+    def check(
+        handle: WanHandle, topology: Topology, dilation: Dilation, *, carrying: bool = False, shared: bool = True
+    ) -> WideAreaReport:
+        return WideAreaReport(dilation, dilation, Backend.GUEST, (), (), 0, 1.0, carries_asked=not carrying)
+
+    monkeypatch.setattr(container_testbed, "check_wide_area", check)
+    monkeypatch.setattr(container_testbed, "programmed_wide_area", lambda *_, shared: Programmed(Dilation(8), ()))
+    wide_area = ContainerWideArea(scripted(MINI, 8).handle, MINI, control=control)
+    found, _ = wide_area.check(Dilation(8), moment)
+    assert (found.carried, found.faults) == (carried, ())
+
+
+@pytest.mark.parametrize("rates_mbit", [(100,), (100, 100)])
+def test_a_check_leaves_the_wide_area_at_the_dilation_asked_also_without_a_pair(rates_mbit: tuple[float, ...]) -> None:
+    check = scripted(topology_of(*rates_mbit), 1)
+    check.program(check.light_dilation(), with_delays=False)
+    checked(check, carrying=False)
+    assert check.programmed == (Dilation(1), True)

@@ -9,10 +9,11 @@ import pytest
 from emulator.containers.addresses import AddressPlan
 from emulator.containers.wan.program import DelayLine, WideAreaProgram, wide_area_program
 from emulator.containers.wan.readback import dilation_of
+from emulator.containers.wan.wide_area import Programmed
 from emulator.model.clock import Dilation
 from emulator.model.documents import read_document
 from emulator.model.project import PROJECT_ROOT
-from emulator.model.topology import Topology
+from emulator.model.topology import AccessLink, Topology
 from emulator.model.units import rate_bytes_per_s
 
 ADDRESSES = AddressPlan(150)
@@ -58,6 +59,20 @@ def test_the_dilation_is_read_back(factor: float) -> None:
     assert differences == []
     assert dilation is not None
     assert dilation.factor == pytest.approx(factor, rel=1e-3)
+
+
+def test_slow_links_are_read_back_at_their_dilation_though_tc_prints_whole_bytes_per_second() -> None:
+    """At dilation 32 a link of 0.1 Mbit/s has 390.6 bytes per second, of which tc keeps 390."""
+    link = AccessLink(up_mbit=0.1, down_mbit=0.1)
+    clusters = tuple(cluster.model_copy(update={"stated_access_link": link}) for cluster in MINI.clusters)
+    slow = MINI.model_copy(update={"clusters": clusters})
+    edges, router = reported(wide_area_program(slow, Dilation(32), ADDRESSES))
+    for queue in (queue for queues in edges for queue in queues if queue["kind"] == "tbf"):
+        queue["options"]["rate"] = 390
+    dilation, differences = dilation_of(slow, edges, router, ADDRESSES)
+    found = Programmed(dilation, tuple(differences))
+    assert found.is_for(Dilation(32))
+    assert not found.is_for(Dilation(33))
 
 
 def test_a_changed_delay_is_told_by_its_path() -> None:

@@ -70,6 +70,18 @@ def test_what_is_not_counted_is_not_known() -> None:
     assert {use.testbed_cpu_share, use.other_cpu_share, use.contending_cpu_share, use.cpu_pressure} == {None}
 
 
+@pytest.mark.parametrize("containers", [{}, {"amsterdam": None, "wan": None}, {"amsterdam": None, "wan": 0.1}])
+def test_where_containers_do_not_show_what_they_use_their_ranks_are_not_other_work(
+    containers: dict[str, float | None],
+) -> None:
+    rows = [
+        EvidenceRow(time_s=1.0, host_interval_s=1.0, part=part, host_cpu_s=used_s)
+        for part, used_s in {"host": 1.5, "command": 0.2, **containers}.items()
+    ]
+    use = processor_use(rows, PROCESSORS)
+    assert (use.testbed_cpu_share, use.other_cpu_share, use.contending_cpu_share) == (None, None, None)
+
+
 @pytest.mark.parametrize(
     ("began_s", "ended_s", "covered"),
     [(0.0, 1.0, 1.0), (0.75, 1.0, 0.5), (0.0, 0.6, 0.2), (0.6, 0.7, 0.2), (1.5, 2.0, 0.0), (-3.0, 9.0, 1.0)],

@@ -241,3 +241,12 @@ def test_a_band_that_small_clusters_cannot_hold_each_is_refused():
     background(band=(0.3, 0.4), dummy={"sizes": [1]}).check_on(small)
     with pytest.raises(InvalidInput, match="30% to 40% cannot be held in the 2 processors of cluster"):
         background(band=(0.3, 0.4), dummy={"sizes": [1]}, scope="cluster").check_on(small)
+
+
+def test_a_band_between_two_numbers_of_dummy_jobs_in_a_cluster_is_refused():
+    """In 16 processors the band of 30% to 40% is 5 or 6: a job of 4 makes 4 or 8, one of 2 makes 6."""
+    topology = equal_clusters("4x16")
+    background(band=(0.3, 0.4), dummy={"sizes": [2]}, scope="cluster").check_on(topology)
+    background(band=(0.3, 0.4), dummy={"sizes": [4]}).check_on(topology)
+    with pytest.raises(InvalidInput, match="30% to 40% cannot be held in the 16 processors of cluster"):
+        background(band=(0.3, 0.4), dummy={"sizes": [4]}, scope="cluster").check_on(topology)
