@@ -46,6 +46,12 @@ def open_doorbells(communicator: MPI.Comm) -> mmap.mmap:
     return memory
 
 
+def shares_memory(doorbells: bytes | mmap.mmap, rank: int) -> bool:
+    """Return whether `rank` has left its mark in the opened `doorbells`: whether it is on this machine and node."""
+    mark_at = rank * _LINE_BYTES + _MARK_AT
+    return doorbells[mark_at : mark_at + len(_MARK)] == _MARK
+
+
 def _shared(path: Path, size_bytes: int) -> mmap.mmap:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:

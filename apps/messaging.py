@@ -1,7 +1,7 @@
 """One rank's messages to the other ranks of its job: arrays of float64, real MPI messages all of them.
 
-Between ranks of one cluster a message is paced to the cluster's interconnect, if one is stated; between clusters it
-takes what the wide area takes. The work is done in the compiled `apps.kernels.messages`; this sets it up.
+Between ranks of one cluster on one machine a message is paced to the cluster's interconnect, if one is stated; between
+machines it takes what the network takes, and between clusters what the wide area takes. The work is done in the compiled `apps.kernels.messages`; this sets it up.
 """
 
 from __future__ import annotations
@@ -19,17 +19,20 @@ import numpy as np
 import numpy.typing as npt
 
 from apps.counters import MessageCount
-from apps.doorbells import open_doorbells
+from apps.doorbells import open_doorbells, shares_memory
 from apps.interfaces import own_interface, shared_interface
 from emulator.model.units import NANOSECONDS_PER_SECOND, nanoseconds
 
 if TYPE_CHECKING:
+    import mmap
+
     from mpi4py import MPI
 
     from apps.setting import JobSetting
 
 Values = npt.NDArray[np.float64]
 Nanoseconds = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
 Outgoing = tuple[Values, int, int]
 """A view to send, the receiver's rank, a tag."""
 Incoming = tuple[Values, int, int]
@@ -96,13 +99,13 @@ class Messenger:
         self.cluster_of = setting.cluster_of_ranks()
         self.pattern = setting.pattern
         own_cluster = self.cluster_of[self.rank]
-        paced = [setting.interconnect is not None and cluster == own_cluster for cluster in self.cluster_of]
+        doorbells = open_doorbells(communicator)
         eager_bytes = int(os.environ.get(*map(str, _EAGER_BYTES)))
         self._post: Any = Post(
             MPI._addressof(communicator),
             self.rank,
-            open_doorbells(communicator),
-            np.array(paced, dtype=np.uint8),
+            doorbells,
+            paced_ranks(setting, self.rank, doorbells),
             *_host_costs_ns(setting),
             shared_interface(setting.shared_nodes[self.rank]) if setting.shared_nodes else own_interface(),
             *_far_ns(setting, own_cluster, self.cluster_of),
@@ -205,6 +208,17 @@ class Messenger:
 
     def _watch(self) -> None:
         self._post.watch(message_sockets())
+
+
+def paced_ranks(setting: JobSetting, rank: int, doorbells: bytes | mmap.mmap) -> Bytes:
+    """Return for each rank whether the interconnect paces messages between it and `rank`: 1 or 0.
+
+    It does inside a cluster, if one is stated, and on one machine only: stamps are of that machine's monotonic clock,
+    which says nothing on another. The nodes of an emulated cluster are all on one machine.
+    """
+    cluster_of = setting.cluster_of_ranks()
+    inside = [setting.interconnect is not None and cluster == cluster_of[rank] for cluster in cluster_of]
+    return np.array([paced and shares_memory(doorbells, other) for other, paced in enumerate(inside)], dtype=np.uint8)
 
 
 def _host_costs_ns(setting: JobSetting) -> tuple[float, float, float]:

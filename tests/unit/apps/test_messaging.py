@@ -1,0 +1,71 @@
+"""A rank's messages: which of them are paced to an interconnect, and the doorbells that show who shares its memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apps.doorbells import open_doorbells, shares_memory
+from apps.interconnect import Interconnect
+from apps.messaging import paced_ranks
+from apps.setting import JobSetting
+from emulator.model.clock import Dilation
+
+MYRINET = Interconnect("myrinet", 20e-6, 1000.0, 5e-6)
+
+
+class Rank:
+    """Communicator of one of four ranks; `token` is what rank 0 broadcasts: ranks of one machine find its file."""
+
+    size = 4
+
+    def __init__(self, rank: int, token: bytes) -> None:
+        self.rank, self._token = rank, token
+
+    def Ibcast(self, value: bytearray, root: int) -> Any:  # noqa: N802 - as in mpi4py
+        value[:] = self._token
+        return self
+
+    def Ibarrier(self) -> Any:  # noqa: N802
+        return self
+
+    def Test(self) -> bool:  # noqa: N802
+        return True
+
+
+@pytest.fixture
+def shared_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setattr("apps.doorbells._FOLDER", tmp_path)
+    return tmp_path
+
+
+def setting(*components: int, interconnect: Interconnect | None = MYRINET) -> JobSetting:
+    return JobSetting(Dilation(1.0), len(components), components, None, interconnect=interconnect)
+
+
+def marked(*ranks: int) -> bytes:
+    """Return doorbells of a job of four, marked by the ranks of one machine."""
+    lines = [bytearray(64) for _ in range(4)]
+    for rank in ranks:
+        lines[rank][12] = 1
+    return b"".join(lines)
+
+
+def test_doorbells_are_marked_by_the_ranks_that_open_them_and_leave_no_file(shared_memory: Path) -> None:
+    doorbells = open_doorbells(Rank(2, bytes(8)))
+    assert [shares_memory(doorbells, rank) for rank in range(4)] == [False, False, True, False]
+    assert list(shared_memory.iterdir()) == []
+
+
+def test_the_interconnect_paces_messages_inside_a_cluster() -> None:
+    everybody = marked(0, 1, 2, 3)
+    assert list(paced_ranks(setting(2, 2), 0, everybody)) == [1, 1, 0, 0]
+    assert list(paced_ranks(setting(2, 2), 3, everybody)) == [0, 0, 1, 1]
+    assert list(paced_ranks(setting(2, 2, interconnect=None), 0, everybody)) == [0, 0, 0, 0]
+
+
+def test_messages_between_machines_are_not_paced_because_stamps_are_of_one_machines_clock() -> None:
+    assert list(paced_ranks(setting(4), 0, marked(0, 1))) == [1, 1, 0, 0]
+    assert list(paced_ranks(setting(4), 3, marked(2, 3))) == [0, 0, 1, 1]
