@@ -10,7 +10,7 @@ import ipaddress
 import os
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -47,7 +47,9 @@ _LEAD_HOST_NS = 100_000_000
 # a core that has idled wakes late, its caches are cold, and other ranks of its node wake at the same time.
 _SHORT_LEAD_HOST_NS = 4_000_000
 # Open MPI's own default; larger messages through shared memory need their receiver's help to be sent.
-_EAGER_BYTES = ("OMPI_MCA_btl_vader_eager_limit", 4096)
+_EAGER_LIMIT_BYTES = ("OMPI_MCA_btl_vader_eager_limit", 4096)
+# Open MPI's header of a message counts towards the limit. It is smaller than this; asking MPI once more costs little.
+_EAGER_HEADER_BYTES = 128
 
 
 def flat(values: Values) -> Values:
@@ -100,7 +102,6 @@ class Messenger:
         self.pattern = setting.pattern
         own_cluster = self.cluster_of[self.rank]
         doorbells = open_doorbells(communicator)
-        eager_bytes = int(os.environ.get(*map(str, _EAGER_BYTES)))
         self._post: Any = Post(
             MPI._addressof(communicator),
             self.rank,
@@ -110,7 +111,7 @@ class Messenger:
             shared_interface(setting.shared_nodes[self.rank]) if setting.shared_nodes else own_interface(),
             *_far_ns(setting, own_cluster, self.cluster_of),
             setting.profile is None,
-            eager_bytes,
+            eager_bytes(os.environ),
             self._watch,
         )
         self._far_receivers: set[int] = set()
@@ -208,6 +209,12 @@ class Messenger:
 
     def _watch(self) -> None:
         self._post.watch(message_sockets())
+
+
+def eager_bytes(environment: Mapping[str, str]) -> int:
+    """Return the size of the largest message through shared memory that needs no help of its receiver to be sent."""
+    name, usual_bytes = _EAGER_LIMIT_BYTES
+    return int(environment.get(name, usual_bytes)) - _EAGER_HEADER_BYTES
 
 
 def paced_ranks(setting: JobSetting, rank: int, doorbells: bytes | mmap.mmap) -> Bytes:

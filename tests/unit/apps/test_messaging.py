@@ -9,8 +9,9 @@ import pytest
 
 from apps.doorbells import open_doorbells, shares_memory
 from apps.interconnect import Interconnect
-from apps.messaging import paced_ranks
+from apps.messaging import eager_bytes, paced_ranks
 from apps.setting import JobSetting
+from apps.start.mpi import LARGEST_AT_ONCE
 from emulator.model.clock import Dilation
 
 MYRINET = Interconnect("myrinet", 20e-6, 1000.0, 5e-6)
@@ -69,3 +70,11 @@ def test_the_interconnect_paces_messages_inside_a_cluster() -> None:
 def test_messages_between_machines_are_not_paced_because_stamps_are_of_one_machines_clock() -> None:
     assert list(paced_ranks(setting(4), 0, marked(0, 1))) == [1, 1, 0, 0]
     assert list(paced_ranks(setting(4), 3, marked(2, 3))) == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize(("environment", "limit_bytes"), [({}, 4096), (LARGEST_AT_ONCE, 40960)])
+def test_open_mpis_header_counts_towards_what_it_sends_at_once(environment: dict[str, str], limit_bytes: int) -> None:
+    """Of Open MPI 4.1 the header has at most 64 bytes; rows of 32 KB and a stamp still go at once with ranks' limit."""
+    assert eager_bytes(environment) <= limit_bytes - 64
+    if environment:
+        assert eager_bytes(environment) >= 32 * 1024 + 8
