@@ -56,7 +56,7 @@ def _largest_block(side_points: int, process_grid: ProcessGrid) -> Work:
     return Work(block.points, row_points=block.columns)
 
 
-def _poisson_share(side_points: int, processors: int) -> Work:
+def _poisson_share(side_points: int, processors: int, arguments: Arguments) -> Work:
     return _largest_block(side_points, ProcessGrid.of_processes(processors))
 
 
@@ -64,7 +64,7 @@ def _check_poisson(side_points: int, processors: int, arguments: Arguments) -> N
     block_of(0, side_points, ProcessGrid.of_processes(processors))
 
 
-def _laplace_share(side_points: int, processors: int) -> Work:
+def _laplace_share(side_points: int, processors: int, arguments: Arguments) -> Work:
     return _largest_block(side_points, ProcessGrid.square_of_processes(processors))
 
 
@@ -72,7 +72,7 @@ def _check_laplace(side_points: int, processors: int, arguments: Arguments) -> N
     square_block_of(0, side_points, processors)
 
 
-def _heat_share(side_points: int, processors: int) -> Work:
+def _heat_share(side_points: int, processors: int, arguments: Arguments) -> Work:
     block = MasterAndWorkers(processors).block_of(processors - 1, side_points)
     return Work(0 if block is None else block.points, row_points=side_points)
 
@@ -90,20 +90,24 @@ def _ensemble_work(side_points: int) -> Work:
     return Work(basin.points, MEMBERS * basin.steps_per_day)
 
 
-def _ensflow_share(side_points: int, processors: int) -> Work:
+def _members(arguments: Arguments) -> int:
+    members = arguments.get("members", MEMBERS)
+    # The application itself refuses what is no number of members.
+    return members if isinstance(members, int) else MEMBERS
+
+
+def _ensflow_share(side_points: int, processors: int, arguments: Arguments) -> Work:
     basin = BasinGrid(side_points)
-    return Work(basin.points, EnsembleShare(MEMBERS, basin.points, processors).members_each * basin.steps_per_day)
+    share = EnsembleShare(_members(arguments), basin.points, processors)
+    return Work(basin.points, share.members_each * basin.steps_per_day)
 
 
 def _check_ensflow(side_points: int, processors: int, arguments: Arguments) -> None:
-    members = arguments.get("members", MEMBERS)
-    # The application itself refuses what is no number of members.
-    if isinstance(members, int):
-        EnsembleShare(members, BasinGrid(side_points).points, processors)
+    EnsembleShare(_members(arguments), BasinGrid(side_points).points, processors)
 
 
-def _ensemble_bytes(side_points: int) -> int:
-    return MEMBERS * FIELDS * side_points**2 * BYTES_PER_POINT
+def _ensemble_bytes(side_points: int, arguments: Arguments) -> int:
+    return _members(arguments) * FIELDS * side_points**2 * BYTES_PER_POINT
 
 
 POISSON: Final = ApplicationDescriptor(
@@ -153,7 +157,11 @@ ENSFLOW: Final = ApplicationDescriptor(
     example="--grid 64",
     work=GridWork(_ensflow_share, _ensemble_work),
     form=IterationForm(
-        meeting_phases=ANALYSIS_EVERY_DAYS, all_to_all_bytes=_ensemble_bytes, arrays=2 * FIELDS, division="none"
+        meeting_phases=ANALYSIS_EVERY_DAYS,
+        meeting_argument="analysis-every-days",
+        all_to_all_bytes=_ensemble_bytes,
+        arrays=2 * FIELDS,
+        division="none",
     ),
     check=_check_ensflow,
     length="days",
@@ -190,13 +198,13 @@ def application_named(name: str) -> ApplicationDescriptor:
 
 
 def largest_share(application: str, side_points: int, processors: int) -> Work:
-    """Return the work in an iteration of the process that has most of it, in a job on `processors`.
+    """Return the work in an iteration of the process that has most of it, in a job on `processors` without arguments.
 
     Raises:
         UnknownName: if the application's work does not follow from a grid.
         InvalidInput: if the grid cannot be divided over the processors.
     """
-    return _grid_work(application).largest_share(side_points, processors)
+    return _grid_work(application).largest_share(side_points, processors, {})
 
 
 def all_updates(application: str, side_points: int) -> int:

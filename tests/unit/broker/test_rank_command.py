@@ -131,7 +131,7 @@ def test_ranks_compute_as_long_as_the_model_says(sizes, grid):
 def test_ranks_of_an_ensemble_compute_as_long_as_the_model_says():
     sizes, grid = (7, 5), 128
     line = words("ensflow", parts=sizes, topology=DAS2_2003, grid=grid)
-    share = APPLICATIONS["ensflow"].work.largest_share(grid, sum(sizes))
+    share = APPLICATIONS["ensflow"].work.largest_share(grid, sum(sizes), {})
     told = told_s(line, "ensflow", [(share.points, share.row_points)] * sum(sizes), APPLICATIONS["ensflow"].form.arrays)
     model_s = computed_s(DAS2_2003, ModelJob("ensflow", grid, parts_of(DAS2_2003, sizes)))
     assert [share.sweeps * sweep_s for sweep_s in told] == pytest.approx(model_s)
