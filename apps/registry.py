@@ -6,7 +6,7 @@ forms of the iterations are as they are. Needs the standard library only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from apps.basin import FIELDS, BasinGrid
@@ -18,6 +18,9 @@ from emulator.model.units import BYTES_PER_POINT
 
 LAPLACE_COMPARED_EVERY: Final = 20
 """Iterations of Laplace from one comparison of all points to the next."""
+
+_ITERATIONS: Final = "iterations"
+"""The argument by which every application is told its length by hand, whatever its own name of it is."""
 
 TESTBED_ARGUMENTS: Final = frozenset(
     {
@@ -216,17 +219,29 @@ def all_updates(application: str, side_points: int) -> int:
     return _grid_work(application).whole(side_points).updates
 
 
-def check_program(application: str, arguments: Iterable[str]) -> None:
-    """Check that a job may name this application and set these arguments.
+def check_program(application: str, arguments: Collection[str], processor_speed: float = 1.0) -> None:
+    """Check that a job may name this application and set these arguments, on processors of that speed.
 
     Raises:
         UnknownName: if there is no such application.
-        InvalidInput: if the testbed sets one of the arguments itself.
+        InvalidInput: if the testbed sets one of the arguments itself or knows it by another name, or it states times
+            that would have to change with the speed.
     """
-    application_named(application)
+    descriptor = application_named(application)
     for name in arguments:
         if name in TESTBED_ARGUMENTS:
             raise InvalidInput(f"arguments.{name}: the testbed sets this argument itself; leave it out.")
+    if _ITERATIONS in arguments and descriptor.length != _ITERATIONS:
+        raise InvalidInput(
+            f"arguments.{_ITERATIONS}: a job of {descriptor.name} states its length as {descriptor.length}; use that "
+            "name."
+        )
+    work = descriptor.work
+    if processor_speed != 1.0 and isinstance(work, StatedWork) and work.duration_s in arguments:
+        raise InvalidInput(
+            f"processor_speed: {processor_speed:g} would not change how long {descriptor.name} computes, which "
+            f"{work.duration_s} states in seconds; leave one of them out, or state {work.points}."
+        )
 
 
 def _grid_work(application: str) -> GridWork:

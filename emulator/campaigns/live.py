@@ -103,7 +103,7 @@ def _runnable(
     With `as_totals` every request becomes one for a total, as on a single cluster.
     """
     if not specification.command:
-        check_program(specification.application, specification.arguments)
+        check_program(specification.application, specification.arguments, specification.processor_speed)
     request = specification.request_in(topology)
     taken = as_total(request) if as_totals else as_taken(request, policy)
     return specification.model_copy(update={"request": taken.kind, "components": taken.components, "queue": queue})

@@ -75,7 +75,7 @@ def planned_job(specification: JobSpecification, parts: Sequence[Part], topology
             f"Job {specification.name!r} runs a program of its own, which no model knows anything of (run it, and see)."
         )
     application, arguments = specification.application, specification.arguments
-    check_program(application, arguments)
+    check_program(application, arguments, specification.processor_speed)
     descriptor = application_named(application)
     form = descriptor.form
     clusters = {cluster for cluster, _ in parts}

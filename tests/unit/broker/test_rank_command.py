@@ -201,6 +201,21 @@ def test_an_argument_that_is_the_testbeds_is_refused(argument):
         check_program("poisson", {argument: 1})
 
 
+@pytest.mark.parametrize(("application", "length"), [("heat", "steps"), ("ensflow", "days")])
+def test_a_length_is_stated_by_the_applications_own_name_of_it(application, length):
+    """Else planner and campaigns would not see it, and add a length of their own."""
+    check_program(application, {length: 20})
+    with pytest.raises(InvalidInput, match=rf"arguments.iterations: a job of {application} states .* as {length};"):
+        check_program(application, {"grid": 64, "iterations": 20})
+
+
+def test_a_speed_is_refused_where_a_job_states_in_seconds_how_long_it_computes():
+    check_program("synthetic", {"points": 100}, processor_speed=10.0)
+    check_program("synthetic", {"compute-s": 0.5}, processor_speed=1.0)
+    with pytest.raises(InvalidInput, match=r"processor_speed: 10 would not change .* compute-s states in seconds"):
+        check_program("synthetic", {"compute-s": 0.5}, processor_speed=10.0)
+
+
 def test_the_ranks_know_every_option_that_the_broker_sets():
     """The options of the applications' own command line, of which the broker's are a part."""
     for topology in (MINI, DAS2, MINI.model_copy(update={"processor": processor_named("native")})):

@@ -114,6 +114,13 @@ def test_stated_iterations_are_divided_where_no_execution_times_are_drawn() -> N
     assert [{arrival.specification.arguments["iterations"] for arrival in each} for each in scaled] == [{4}, {1}]
 
 
+def test_a_length_under_another_name_than_the_applications_own_is_refused() -> None:
+    arguments = {"grid": 400, "iterations": 30}
+    campaign = campaign_named("first").changed(application="heat", arguments=arguments)
+    with pytest.raises(InvalidInput, match=r"campaign 'first': arguments.iterations: a job of heat states .* as steps"):
+        coming(campaign)
+
+
 def test_jobs_whose_length_nothing_says_are_refused_at_a_time_scale() -> None:
     campaign = campaign_named("first").changed(arguments={"grid": 400, "tolerance": 1e-6})
     coming(campaign)
