@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from apps.messaging import eager_bytes, paced_ranks
 from apps.setting import JobSetting
 from apps.start.mpi import LARGEST_AT_ONCE
 from emulator.model.clock import Dilation
+from emulator.model.errors import TestbedError
 
 MYRINET = Interconnect("myrinet", 20e-6, 1000.0, 5e-6)
 
@@ -57,6 +60,21 @@ def marked(*ranks: int) -> bytes:
 def test_doorbells_are_marked_by_the_ranks_that_open_them_and_leave_no_file(shared_memory: Path) -> None:
     doorbells = open_doorbells(Rank(2, bytes(8)))
     assert [shares_memory(doorbells, rank) for rank in range(4)] == [False, False, True, False]
+    assert list(shared_memory.iterdir()) == []
+
+
+def test_a_rank_that_finds_no_room_for_doorbells_ends_the_job_at_once(
+    shared_memory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is no `TestbedError` is reported by the rank itself: the ranks of other clusters know nothing of it."""
+
+    def refuse(*_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("apps.doorbells.os.posix_fallocate", refuse)
+    with pytest.raises(OSError, match=r"cannot share memory in .*: No space left on device\.") as refused:
+        open_doorbells(Rank(2, bytes(8)))
+    assert not isinstance(refused.value, TestbedError)
     assert list(shared_memory.iterdir()) == []
 
 
