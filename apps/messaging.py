@@ -1,7 +1,8 @@
 """One rank's messages to the other ranks of its job: arrays of float64, real MPI messages all of them.
 
 Between ranks of one cluster on one machine a message is paced to the cluster's interconnect, if one is stated; between
-machines it takes what the network takes, and between clusters what the wide area takes. The work is done in the compiled `apps.kernels.messages`; this sets it up.
+machines it takes what the network takes, and between clusters what the wide area takes. The work is done in the
+compiled `apps.kernels.messages`; this sets it up.
 """
 
 from __future__ import annotations

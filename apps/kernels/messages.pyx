@@ -117,10 +117,11 @@ cdef class Post:
     `communicator_address` is that of the MPI handle. `doorbells` is memory shared by the ranks of this node, a line for
     each rank of the job, in which those of this node have made their mark. `find_sockets` calls `watch` again.
     `paced_ranks` has a true byte for each rank that the interconnect reaches, all of them on this machine, since stamps
-    are of its monotonic clock; all zeros without an interconnect, whose costs are in host nanoseconds. `interface` is the timestamp from which on this node's interface has nothing to do,
-    which the ranks that share a node share as well. `far_delays_ns` holds for each rank of another cluster the delay of
-    the wide area from the clock there to the clock here, and `far_extras_ns` by how much longer than the delay its
-    messages take, in host nanoseconds; 0 for other ranks.
+    are of its monotonic clock; all zeros without an interconnect, whose costs are in host nanoseconds. `interface` is
+    the timestamp from which on this node's interface has nothing to do, which the ranks that share a node share as
+    well. `far_delays_ns` holds for each rank of another cluster the delay of the wide area from the clock there to the
+    clock here, and `far_extras_ns` by how much longer than the delay its messages take, in host nanoseconds; 0 for
+    other ranks.
     """
 
     cdef public long long timestamp_ns

@@ -98,7 +98,7 @@ def test_a_time_scale_changes_the_number_of_iterations_and_nothing_that_an_itera
             for job in (long_job, short_job)
         ]
         assert [line.pop() for line in lines] == ["--start-announced"] * 2
-        options = [dict(zip(line[2::2], line[3::2], strict=True)) for line in lines]
+        options = [dict(word.split("=", 1) for word in line[2:]) for line in lines]
         length = f"--{LENGTHS[long_job.specification.application]}"
         lengths = [int(each.pop(length)) for each in options]
         shares = [float(each.pop("--distributed-share", 1)) for each in options]
