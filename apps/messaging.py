@@ -88,7 +88,8 @@ class Messenger:
     """The messages of one rank, and the timestamp of its emulated processor.
 
     `timestamp_ns` is on the host's monotonic clock: each wait ends at it, and the next phase begins there. With a
-    stated interconnect it may be ahead of the host's clock, or behind it if the rank is late.
+    stated interconnect it may be ahead of the host's clock, or behind it if the rank is late. `to_first_clock_ns` is to
+    be added to have a timestamp on the clock of the first rank's machine, once the start barrier has found it out.
     """
 
     def __init__(self, communicator: MPI.Comm, setting: JobSetting) -> None:
@@ -115,6 +116,7 @@ class Messenger:
             eager_bytes(os.environ),
             self._watch,
         )
+        self.to_first_clock_ns = 0
         self._far_receivers: set[int] = set()
         self._far_senders: set[int] = set()
 
