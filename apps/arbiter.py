@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import random
 import select
 import socket
@@ -27,7 +28,7 @@ from apps.pacing import make_timers_exact
 from apps.shared_pacing import ANSWER, MOST_BYTES, PLACE, REQUEST, WATCHES
 from emulator.model.clock import Dilation
 from emulator.model.errors import InvalidInput
-from emulator.model.time_sharing.arbiter import Arbiter, Grant
+from emulator.model.time_sharing.arbiter import ROUNDING_S, Arbiter, Grant
 from emulator.model.time_sharing.local_work import Burst, LocalWork
 from emulator.model.time_sharing.processor import SharedProcessor
 from emulator.model.time_sharing.rules import SharingRule, SocialContract, rule_named
@@ -35,6 +36,9 @@ from emulator.model.units import nanoseconds, seconds_from_nanoseconds
 
 PATIENCE_HOST_S: Final = 0.001
 """How long a rank that has computed holds its processor until it asks again, or else waits for a message."""
+ROUNDING_HOST_S: Final = 1e-8
+"""Host timestamps that differ by no more than this are equal: they are whole nanoseconds, reckoned in fractions."""
+CLUSTER_VARIABLE: Final = "TESTBED_CLUSTER"
 _BACKLOG: Final = 1024
 
 
@@ -59,9 +63,9 @@ class Sharing:
         users = {node: (float(burst_s), float(think_s)) for node, (burst_s, think_s) in stated["users"].items()}
         return cls(rule_named(stated["rule"]), SocialContract(float(stated["parallel_share"])), users)
 
-    def work_on(self, node: str) -> LocalWork | None:
-        """Return the work of the local user on a node; None if there is no user."""
-        return LocalWork(*self.users[node], random.Random(node)) if node in self.users else None
+    def work_on(self, node: str, cluster: str = "") -> LocalWork | None:
+        """Return the work of the local user on a node of `cluster`, whose own it is; None if there is no user."""
+        return LocalWork(*self.users[node], random.Random(f"{cluster} {node}")) if node in self.users else None
 
 
 class Node:
@@ -121,7 +125,9 @@ class Node:
         self._dilation = dilation
         now_s = self._emulated_s(time.monotonic_ns())
         processor = SharedProcessor(self._sharing.rule, self._sharing.contract, now_s)
-        self._arbiter = Arbiter(processor, dilation.emulated_duration_s(PATIENCE_HOST_S))
+        # At a small dilation a nanosecond of the host is a long emulated time.
+        rounding_s = max(ROUNDING_S, dilation.emulated_duration_s(ROUNDING_HOST_S))
+        self._arbiter = Arbiter(processor, dilation.emulated_duration_s(PATIENCE_HOST_S), rounding_s)
         if self._user is not None:
             self._arbiter.add_user(USER, self._user)
 
@@ -171,12 +177,12 @@ class _Rank:
 
 
 class Server:
-    """The server of the ranks of all nodes."""
+    """The server of the ranks of all nodes of `cluster`."""
 
-    def __init__(self, listener: socket.socket, sharing: Sharing, nodes: Sequence[str]) -> None:
+    def __init__(self, listener: socket.socket, sharing: Sharing, nodes: Sequence[str], cluster: str = "") -> None:
         self._listener = listener
         self._balances = sharing.rule.balances_jobs
-        self._nodes = {name: Node(sharing, sharing.work_on(name)) for name in nodes}
+        self._nodes = {name: Node(sharing, sharing.work_on(name, cluster)) for name in nodes}
         self._ranks: dict[int, _Rank] = {}
         self._unnamed: dict[int, socket.socket] = {}
         self._watchers: dict[int, socket.socket] = {}
@@ -287,10 +293,10 @@ def listen(place: Path) -> socket.socket:
 
 
 def main(words: Sequence[str]) -> NoReturn:
-    """Serve the nodes that the command line names."""
+    """Serve the nodes that the command line names, of the cluster that the environment names."""
     sharing, *nodes = words
     make_timers_exact()
-    Server(listen(Path(PLACE)), Sharing.parse(sharing), nodes).serve()
+    Server(listen(Path(PLACE)), Sharing.parse(sharing), nodes, os.environ.get(CLUSTER_VARIABLE, "")).serve()
 
 
 if __name__ == "__main__":

@@ -32,8 +32,9 @@ class HostTimes:
     The first is how late such messages left the latest of all ranks, added up from one reduction to the next; after the
     last reduction (or without any) only this rank's own count. The second is how far this rank is behind at the end.
 
-    `standstills_ns` are pairs of timestamps of the host's monotonic clock between which the rank stood still while it
-    waited for messages that are not paced: nothing is late then, but the loop is too long by that time.
+    `standstills_ns` are pairs of timestamps, of the monotonic clock of the first rank's machine, between which the rank
+    stood still while it waited for messages that are not paced: nothing is late then, but the loop is too long by that
+    time.
     """
 
     iterations_ns: array[int] = field(default_factory=lambda: array("q"))

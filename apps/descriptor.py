@@ -47,11 +47,12 @@ class Work:
 class GridWork:
     """Work that follows from a square grid, given as its number of points along a side.
 
-    `largest_share(side_points, processors)` is the work of the process that has most of it; it raises `InvalidInput` if
-    the grid cannot be divided over the processors. `whole(side_points)` is the work of all processes together.
+    `largest_share(side_points, processors, arguments)` is the work of the process that has most of it in a job with
+    these arguments; it raises `InvalidInput` if the grid cannot be divided over the processors. `whole(side_points)` is
+    the work of all processes together, unless arguments change it.
     """
 
-    largest_share: Callable[[int, int], Work]
+    largest_share: Callable[[int, int, Arguments], Work]
     whole: Callable[[int], Work]
 
 
@@ -72,17 +73,25 @@ class IterationForm:
 
     An iteration has `phases` compute phases that share its work equally, and as many border exchanges, in the mode
     `exchange` unless the job's arguments say otherwise. All ranks meet in a reduction after every `meeting_phases`
-    phases (None: never). If `all_to_all_bytes` is given, each meeting also has two all-to-all exchanges; it takes the
-    grid's points along a side and returns the bytes of one such exchange in total. Each rank holds `arrays` arrays over
-    its part of the grid. `division` says how the processes divide the grid; with `none` no borders are exchanged.
+    phases (None: never), or as many as the argument called `meeting_argument` states. If `all_to_all_bytes` is given,
+    each meeting also has two all-to-all exchanges; it takes the grid's points along a side and the job's arguments, and
+    returns the bytes of one such exchange in total. Each rank holds `arrays` arrays over its part of the grid.
+    `division` says how the processes divide the grid; with `none` no borders are exchanged.
     """
 
     phases: int = 1
     meeting_phases: int | None = 1
     exchange: ExchangeMode = "steps"
-    all_to_all_bytes: Callable[[int], int] | None = None
+    all_to_all_bytes: Callable[[int, Arguments], int] | None = None
     arrays: int = 2
     division: Literal["blocks", "rows", "none"] = "blocks"
+    meeting_argument: str | None = None
+
+    def phases_to_meeting(self, arguments: Arguments) -> int | None:
+        """Return the phases from one meeting to the next of a job with these arguments; None if it never meets."""
+        stated = None if self.meeting_argument is None else arguments.get(self.meeting_argument)
+        # The application itself refuses what is no number of phases.
+        return stated if isinstance(stated, int) and stated > 0 else self.meeting_phases
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from apps.start.mpi import wait_asleep
-from emulator.model.errors import RunFailed
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -30,7 +29,7 @@ def open_doorbells(communicator: MPI.Comm) -> mmap.mmap:
     """Open the doorbells of this rank's node, marked by all its ranks. Every rank must call this.
 
     Raises:
-        RunFailed: if the node has no shared memory left.
+        OSError: at this rank alone, perhaps, if its node has no shared memory left.
     """
     token = bytearray(secrets.token_bytes(_TOKEN_BYTES))
     wait_asleep(communicator.Ibcast(token, root=0))
@@ -38,7 +37,9 @@ def open_doorbells(communicator: MPI.Comm) -> mmap.mmap:
     try:
         memory = _shared(path, communicator.size * _LINE_BYTES)
     except OSError as error:
-        raise RunFailed(f"The ranks of a node cannot share memory in {_FOLDER}: {error.strerror}.") from error
+        path.unlink(missing_ok=True)
+        # No `TestbedError`, which all ranks would have to raise: the others wait for this one, so it ends the job.
+        raise OSError(f"The ranks of a node cannot share memory in {_FOLDER}: {error.strerror}.") from error
     mark_at = communicator.rank * _LINE_BYTES + _MARK_AT
     memory[mark_at : mark_at + len(_MARK)] = _MARK
     wait_asleep(communicator.Ibarrier())
@@ -46,10 +47,17 @@ def open_doorbells(communicator: MPI.Comm) -> mmap.mmap:
     return memory
 
 
+def shares_memory(doorbells: bytes | mmap.mmap, rank: int) -> bool:
+    """Return whether `rank` has left its mark in the opened `doorbells`: whether it is on this machine and node."""
+    mark_at = rank * _LINE_BYTES + _MARK_AT
+    return doorbells[mark_at : mark_at + len(_MARK)] == _MARK
+
+
 def _shared(path: Path, size_bytes: int) -> mmap.mmap:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        os.ftruncate(descriptor, size_bytes)
+        # Not only sized: where the memory is full, a rank would be killed as it writes.
+        os.posix_fallocate(descriptor, 0, size_bytes)
         return mmap.mmap(descriptor, size_bytes)
     finally:
         os.close(descriptor)

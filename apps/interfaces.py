@@ -28,10 +28,22 @@ def own_interface() -> Interface:
 
 
 def shared_interface(node: str, folder: Path = FOLDER) -> Interface:
-    """Return the interface of `node`, which all ranks there share."""
-    file = os.open(folder / f"interface-{node}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    """Return the interface of `node`, which all ranks there share.
+
+    Raises:
+        OSError: at this rank alone, perhaps, if `folder` is full.
+    """
     try:
-        os.ftruncate(file, _BYTES)
+        return _mapped(folder / f"interface-{node}")
+    except OSError as error:
+        raise OSError(f"The interface of node {node!r} cannot be kept in {folder}: {error.strerror}.") from error
+
+
+def _mapped(path: Path) -> Interface:
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        # Not only sized: where the memory is full, a rank would be killed as it writes.
+        os.posix_fallocate(file, 0, _BYTES)
         return np.frombuffer(mmap.mmap(file, _BYTES), dtype=np.int64)
     finally:
         os.close(file)

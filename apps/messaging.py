@@ -1,7 +1,8 @@
 """One rank's messages to the other ranks of its job: arrays of float64, real MPI messages all of them.
 
-Between ranks of one cluster a message is paced to the cluster's interconnect, if one is stated; between clusters it
-takes what the wide area takes. The work is done in the compiled `apps.kernels.messages`; this sets it up.
+Between ranks of one cluster on one machine a message is paced to the cluster's interconnect, if one is stated; between
+machines it takes what the network takes, and between clusters what the wide area takes. The work is done in the
+compiled `apps.kernels.messages`; this sets it up.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import ipaddress
 import os
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -19,17 +20,20 @@ import numpy as np
 import numpy.typing as npt
 
 from apps.counters import MessageCount
-from apps.doorbells import open_doorbells
+from apps.doorbells import open_doorbells, shares_memory
 from apps.interfaces import own_interface, shared_interface
 from emulator.model.units import NANOSECONDS_PER_SECOND, nanoseconds
 
 if TYPE_CHECKING:
+    import mmap
+
     from mpi4py import MPI
 
     from apps.setting import JobSetting
 
 Values = npt.NDArray[np.float64]
 Nanoseconds = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
 Outgoing = tuple[Values, int, int]
 """A view to send, the receiver's rank, a tag."""
 Incoming = tuple[Values, int, int]
@@ -44,7 +48,9 @@ _LEAD_HOST_NS = 100_000_000
 # a core that has idled wakes late, its caches are cold, and other ranks of its node wake at the same time.
 _SHORT_LEAD_HOST_NS = 4_000_000
 # Open MPI's own default; larger messages through shared memory need their receiver's help to be sent.
-_EAGER_BYTES = ("OMPI_MCA_btl_vader_eager_limit", 4096)
+_EAGER_LIMIT_BYTES = ("OMPI_MCA_btl_vader_eager_limit", 4096)
+# Open MPI's header of a message counts towards the limit. It is smaller than this; asking MPI once more costs little.
+_EAGER_HEADER_BYTES = 128
 
 
 def flat(values: Values) -> Values:
@@ -82,7 +88,8 @@ class Messenger:
     """The messages of one rank, and the timestamp of its emulated processor.
 
     `timestamp_ns` is on the host's monotonic clock: each wait ends at it, and the next phase begins there. With a
-    stated interconnect it may be ahead of the host's clock, or behind it if the rank is late.
+    stated interconnect it may be ahead of the host's clock, or behind it if the rank is late. `to_first_clock_ns` is to
+    be added to have a timestamp on the clock of the first rank's machine, once the start barrier has found it out.
     """
 
     def __init__(self, communicator: MPI.Comm, setting: JobSetting) -> None:
@@ -96,20 +103,20 @@ class Messenger:
         self.cluster_of = setting.cluster_of_ranks()
         self.pattern = setting.pattern
         own_cluster = self.cluster_of[self.rank]
-        paced = [setting.interconnect is not None and cluster == own_cluster for cluster in self.cluster_of]
-        eager_bytes = int(os.environ.get(*map(str, _EAGER_BYTES)))
+        doorbells = open_doorbells(communicator)
         self._post: Any = Post(
             MPI._addressof(communicator),
             self.rank,
-            open_doorbells(communicator),
-            np.array(paced, dtype=np.uint8),
+            doorbells,
+            paced_ranks(setting, self.rank, doorbells),
             *_host_costs_ns(setting),
             shared_interface(setting.shared_nodes[self.rank]) if setting.shared_nodes else own_interface(),
             *_far_ns(setting, own_cluster, self.cluster_of),
             setting.profile is None,
-            eager_bytes,
+            eager_bytes(os.environ),
             self._watch,
         )
+        self.to_first_clock_ns = 0
         self._far_receivers: set[int] = set()
         self._far_senders: set[int] = set()
 
@@ -205,6 +212,23 @@ class Messenger:
 
     def _watch(self) -> None:
         self._post.watch(message_sockets())
+
+
+def eager_bytes(environment: Mapping[str, str]) -> int:
+    """Return the size of the largest message through shared memory that needs no help of its receiver to be sent."""
+    name, usual_bytes = _EAGER_LIMIT_BYTES
+    return int(environment.get(name, usual_bytes)) - _EAGER_HEADER_BYTES
+
+
+def paced_ranks(setting: JobSetting, rank: int, doorbells: bytes | mmap.mmap) -> Bytes:
+    """Return for each rank whether the interconnect paces messages between it and `rank`: 1 or 0.
+
+    It does inside a cluster, if one is stated, and on one machine only: stamps are of that machine's monotonic clock,
+    which says nothing on another. The nodes of an emulated cluster are all on one machine.
+    """
+    cluster_of = setting.cluster_of_ranks()
+    inside = [setting.interconnect is not None and cluster == cluster_of[rank] for cluster in cluster_of]
+    return np.array([paced and shares_memory(doorbells, other) for other, paced in enumerate(inside)], dtype=np.uint8)
 
 
 def _host_costs_ns(setting: JobSetting) -> tuple[float, float, float]:

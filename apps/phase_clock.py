@@ -30,10 +30,12 @@ _CARRIED = 3
 class EmulatedProcessor(Protocol):
     """The emulated processor's timestamp on the host's monotonic clock.
 
-    `timestamp_ns` may be ahead of the host's clock by `host_lead_ns`.
+    `timestamp_ns` may be ahead of the host's clock by `host_lead_ns`. Timestamps of ranks on several machines can be
+    compared with `to_first_clock_ns` added to each.
     """
 
     timestamp_ns: int
+    to_first_clock_ns: int
 
     @property
     def host_lead_ns(self) -> int:
@@ -74,6 +76,7 @@ class PhaseClock:
         self._times, self._pacer, self._processor = times, pacer, processor
         self._carried = np.zeros(_CARRIED) if reduction is None else reduction.carried
         self._iteration_started_ns = self._phase_started_ns = self._loop_started_ns = self._cpu_started_ns = 0
+        self._to_first_clock_ns = 0
         self._samples = self._kernels = 0
         # Since the last reduction: not every iteration has one.
         self._host_lateness_s = 0.0
@@ -82,6 +85,7 @@ class PhaseClock:
         """Begin the loop now; by how much the rank left the start barrier too late is its first lateness."""
         processor = self._processor
         self._pacer.host_lead_ns = processor.host_lead_ns
+        self._to_first_clock_ns = processor.to_first_clock_ns
         self._cpu_started_ns = time.process_time_ns()
         timestamp_ns = time.monotonic_ns()
         processor.take_passed_lateness_ns()
@@ -121,7 +125,7 @@ class PhaseClock:
         self._times.compute_ns += ended_ns - self._phase_started_ns
         self._phase_started_ns = ended_ns
         self._carry_lateness()
-        self._carried[_COMPUTED] = ended_ns
+        self._carried[_COMPUTED] = ended_ns + self._to_first_clock_ns
 
     def end_barrier(self) -> None:
         """Close the wait at a barrier before communication."""
@@ -131,7 +135,7 @@ class PhaseClock:
         """Close a border exchange, or other communication of the application."""
         self._times.exchange_ns += self._close_phase()
         self._carry_lateness()
-        self._carried[_EXCHANGED] = self._phase_started_ns
+        self._carried[_EXCHANGED] = self._phase_started_ns + self._to_first_clock_ns
 
     def end_reduction(self) -> None:
         """Close a reduction, after which all ranks know the latest rank's timestamps."""
@@ -156,7 +160,10 @@ class PhaseClock:
         self._carry_lateness()
         behind_s = seconds_from_nanoseconds(max(0, host_ended_ns - processor.timestamp_ns))
         times.host_critical_lateness_s += self._host_lateness_s + behind_s
-        times.standstills_ns = processor.take_standstills_ns()
+        times.standstills_ns = [
+            (began_ns + self._to_first_clock_ns, ended_ns + self._to_first_clock_ns)
+            for began_ns, ended_ns in processor.take_standstills_ns()
+        ]
         times.cpu_ns = time.process_time_ns() - self._cpu_started_ns
         times.kernel_cpu_ns *= self._kernels / max(1, self._samples)
 

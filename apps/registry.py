@@ -6,7 +6,7 @@ forms of the iterations are as they are. Needs the standard library only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from apps.basin import FIELDS, BasinGrid
@@ -18,6 +18,9 @@ from emulator.model.units import BYTES_PER_POINT
 
 LAPLACE_COMPARED_EVERY: Final = 20
 """Iterations of Laplace from one comparison of all points to the next."""
+
+_ITERATIONS: Final = "iterations"
+"""The argument by which every application is told its length by hand, whatever its own name of it is."""
 
 TESTBED_ARGUMENTS: Final = frozenset(
     {
@@ -56,7 +59,7 @@ def _largest_block(side_points: int, process_grid: ProcessGrid) -> Work:
     return Work(block.points, row_points=block.columns)
 
 
-def _poisson_share(side_points: int, processors: int) -> Work:
+def _poisson_share(side_points: int, processors: int, arguments: Arguments) -> Work:
     return _largest_block(side_points, ProcessGrid.of_processes(processors))
 
 
@@ -64,7 +67,7 @@ def _check_poisson(side_points: int, processors: int, arguments: Arguments) -> N
     block_of(0, side_points, ProcessGrid.of_processes(processors))
 
 
-def _laplace_share(side_points: int, processors: int) -> Work:
+def _laplace_share(side_points: int, processors: int, arguments: Arguments) -> Work:
     return _largest_block(side_points, ProcessGrid.square_of_processes(processors))
 
 
@@ -72,7 +75,7 @@ def _check_laplace(side_points: int, processors: int, arguments: Arguments) -> N
     square_block_of(0, side_points, processors)
 
 
-def _heat_share(side_points: int, processors: int) -> Work:
+def _heat_share(side_points: int, processors: int, arguments: Arguments) -> Work:
     block = MasterAndWorkers(processors).block_of(processors - 1, side_points)
     return Work(0 if block is None else block.points, row_points=side_points)
 
@@ -90,20 +93,24 @@ def _ensemble_work(side_points: int) -> Work:
     return Work(basin.points, MEMBERS * basin.steps_per_day)
 
 
-def _ensflow_share(side_points: int, processors: int) -> Work:
+def _members(arguments: Arguments) -> int:
+    members = arguments.get("members", MEMBERS)
+    # The application itself refuses what is no number of members.
+    return members if isinstance(members, int) else MEMBERS
+
+
+def _ensflow_share(side_points: int, processors: int, arguments: Arguments) -> Work:
     basin = BasinGrid(side_points)
-    return Work(basin.points, EnsembleShare(MEMBERS, basin.points, processors).members_each * basin.steps_per_day)
+    share = EnsembleShare(_members(arguments), basin.points, processors)
+    return Work(basin.points, share.members_each * basin.steps_per_day)
 
 
 def _check_ensflow(side_points: int, processors: int, arguments: Arguments) -> None:
-    members = arguments.get("members", MEMBERS)
-    # The application itself refuses what is no number of members.
-    if isinstance(members, int):
-        EnsembleShare(members, BasinGrid(side_points).points, processors)
+    EnsembleShare(_members(arguments), BasinGrid(side_points).points, processors)
 
 
-def _ensemble_bytes(side_points: int) -> int:
-    return MEMBERS * FIELDS * side_points**2 * BYTES_PER_POINT
+def _ensemble_bytes(side_points: int, arguments: Arguments) -> int:
+    return _members(arguments) * FIELDS * side_points**2 * BYTES_PER_POINT
 
 
 POISSON: Final = ApplicationDescriptor(
@@ -153,7 +160,11 @@ ENSFLOW: Final = ApplicationDescriptor(
     example="--grid 64",
     work=GridWork(_ensflow_share, _ensemble_work),
     form=IterationForm(
-        meeting_phases=ANALYSIS_EVERY_DAYS, all_to_all_bytes=_ensemble_bytes, arrays=2 * FIELDS, division="none"
+        meeting_phases=ANALYSIS_EVERY_DAYS,
+        meeting_argument="analysis-every-days",
+        all_to_all_bytes=_ensemble_bytes,
+        arrays=2 * FIELDS,
+        division="none",
     ),
     check=_check_ensflow,
     length="days",
@@ -190,13 +201,13 @@ def application_named(name: str) -> ApplicationDescriptor:
 
 
 def largest_share(application: str, side_points: int, processors: int) -> Work:
-    """Return the work in an iteration of the process that has most of it, in a job on `processors`.
+    """Return the work in an iteration of the process that has most of it, in a job on `processors` without arguments.
 
     Raises:
         UnknownName: if the application's work does not follow from a grid.
         InvalidInput: if the grid cannot be divided over the processors.
     """
-    return _grid_work(application).largest_share(side_points, processors)
+    return _grid_work(application).largest_share(side_points, processors, {})
 
 
 def all_updates(application: str, side_points: int) -> int:
@@ -208,17 +219,29 @@ def all_updates(application: str, side_points: int) -> int:
     return _grid_work(application).whole(side_points).updates
 
 
-def check_program(application: str, arguments: Iterable[str]) -> None:
-    """Check that a job may name this application and set these arguments.
+def check_program(application: str, arguments: Collection[str], processor_speed: float = 1.0) -> None:
+    """Check that a job may name this application and set these arguments, on processors of that speed.
 
     Raises:
         UnknownName: if there is no such application.
-        InvalidInput: if the testbed sets one of the arguments itself.
+        InvalidInput: if the testbed sets one of the arguments itself or knows it by another name, or it states times
+            that would have to change with the speed.
     """
-    application_named(application)
+    descriptor = application_named(application)
     for name in arguments:
         if name in TESTBED_ARGUMENTS:
             raise InvalidInput(f"arguments.{name}: the testbed sets this argument itself; leave it out.")
+    if _ITERATIONS in arguments and descriptor.length != _ITERATIONS:
+        raise InvalidInput(
+            f"arguments.{_ITERATIONS}: a job of {descriptor.name} states its length as {descriptor.length}; use that "
+            "name."
+        )
+    work = descriptor.work
+    if processor_speed != 1.0 and isinstance(work, StatedWork) and work.duration_s in arguments:
+        raise InvalidInput(
+            f"processor_speed: {processor_speed:g} would not change how long {descriptor.name} computes, which "
+            f"{work.duration_s} states in seconds; leave one of them out, or state {work.points}."
+        )
 
 
 def _grid_work(application: str) -> GridWork:

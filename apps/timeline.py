@@ -2,6 +2,9 @@
 
 The broker reads the events from rank 0's standard output, one JSON document a line. Their timestamps are those of the
 broker's wall clock, because the broker compares them with timestamps of its own.
+
+Inside the loop timestamps are of a machine's monotonic clock. Where a job has ranks on several machines, those that are
+compared are taken to the first rank's clock, by way of the wall clocks, as exactly as these agree.
 """
 
 from __future__ import annotations
@@ -10,12 +13,22 @@ import gc
 import json
 import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from emulator.model.units import nanoseconds
+
 if TYPE_CHECKING:
     from apps.application import JobContext
+
+_BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
+_BOOT_DIGITS: Final = 12
+_READINGS: Final = 5
+
+MachineClock = tuple[float, float]
+"""A number of a machine's start, and by how many nanoseconds the broker's clock is ahead of its monotonic clock."""
 
 
 def report_event(event: str, **values: object) -> None:
@@ -27,6 +40,32 @@ def report_event(event: str, **values: object) -> None:
 def broker_now_s(job: JobContext) -> float:
     """Return what the broker's wall clock shows, by this rank's own and what is known of their difference."""
     return time.time() - job.setting.clock_ahead_s(job.communicator.rank)
+
+
+def machine_clock(clock_ahead_s: float) -> MachineClock:
+    """Return the clock of this rank's machine, whose wall clock is `clock_ahead_s` ahead of the broker's.
+
+    Machines whose number cannot be read are taken for one.
+    """
+    try:
+        machine = int(_BOOT.read_text(encoding="ascii").replace("-", "")[:_BOOT_DIGITS], 16)
+    except (OSError, ValueError):
+        machine = 0
+    return float(machine), float(_wall_ahead_ns() - nanoseconds(clock_ahead_s))
+
+
+def _wall_ahead_ns() -> int:
+    """Return how far the wall clock is ahead of the monotonic one: of some readings, the one made in least time."""
+    readings: list[tuple[int, int]] = []
+    for _ in range(_READINGS):
+        before_ns, wall_ns, after_ns = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()
+        readings.append((after_ns - before_ns, wall_ns - (before_ns + after_ns) // 2))
+    return min(readings)[1]
+
+
+def to_first_clock_ns(own: MachineClock, first: MachineClock) -> int:
+    """Return what is to be added to timestamps of one machine's monotonic clock to have them on the first rank's."""
+    return 0 if own[0] == first[0] else round(own[1] - first[1])
 
 
 def host_wait_s(host_start_at_s: float | None, host_start_within_s: float | None, host_now_s: float) -> float:
@@ -49,10 +88,13 @@ def pass_start_barrier(
     gc.collect()
     gc.disable()
     job.collectives.barrier()
-    start = np.array([host_start_at_s or 0.0, host_wait_s(host_start_at_s, host_start_within_s, broker_now_s(job))])
+    clock = machine_clock(job.setting.clock_ahead_s(job.communicator.rank))
+    wait_s = host_wait_s(host_start_at_s, host_start_within_s, broker_now_s(job))
+    start = np.array([host_start_at_s or 0.0, wait_s, *clock])
     job.collectives.broadcast(start)
     time.sleep(host_wait_s(start[0], start[1], broker_now_s(job)))
     job.messenger.begin_now()
+    job.messenger.to_first_clock_ns = to_first_clock_ns(clock, (float(start[2]), float(start[3])))
     (host_ready_at_s,) = job.collectives.all_reduce(np.array([broker_now_s(job)]), "max")
     if job.communicator.rank == 0:
         host_late_s = 0.0 if host_start_at_s is None else max(0.0, float(host_ready_at_s) - host_start_at_s)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from apps.descriptor import ApplicationDescriptor, ArgumentValue
-from apps.registry import application_named
+from apps.registry import application_named, check_program
 from emulator.fidelity.iteration.alone import job_alone
 from emulator.fidelity.iteration.remembered import JobOver, iterations_on
 from emulator.model.errors import InvalidInput
@@ -41,7 +41,8 @@ def with_lengths(arrivals: Sequence[Arrival], campaign: Campaign, topology: Topo
     """Return `arrivals` of `campaign` on `topology` with jobs as long as drawn or stated, divided by the time scale.
 
     Raises:
-        InvalidInput: if a job's problem cannot be divided over its processors, or nothing says how long it is.
+        InvalidInput: if a job's problem cannot be divided over its processors, nothing says how long it is, or it sets
+            arguments that no job may set.
         UnknownName: if there is no such application.
     """
     drawn_s = drawn_services_s(campaign, len(arrivals), seed)
@@ -77,6 +78,7 @@ class _Lengths:
         if specification.command:
             return specification
         descriptor = application_named(specification.application)
+        self._check(specification)
         arguments = _once_divided(descriptor, specification.arguments, self._campaign.time_scale)
         alone = (
             None if service_s is None else self._job_alone(descriptor.name, arguments, sum(specification.components))
@@ -86,6 +88,12 @@ class _Lengths:
         elif service_s is not None or self._campaign.time_scale != 1.0:
             arguments[descriptor.length] = self._stated_divided(descriptor, arguments)
         return specification.model_copy(update={"arguments": arguments})
+
+    def _check(self, specification: JobSpecification) -> None:
+        try:
+            check_program(specification.application, specification.arguments, specification.processor_speed)
+        except InvalidInput as error:
+            raise InvalidInput(f"campaign {self._campaign.name!r}: {error}") from error
 
     def _job_alone(self, application: str, arguments: Arguments, processors: int) -> JobOver | None:
         try:

@@ -74,7 +74,6 @@ cdef extern from "interface.h" nogil:
 
 
 cdef enum:
-    SOCKETS = 256
     # Host times. A long sleep for messages that arrive without help, and a short one if MPI may have to help.
     LONG_SLEEP_NS = 100000000
     NAP_NS = 50000
@@ -117,11 +116,12 @@ cdef class Post:
 
     `communicator_address` is that of the MPI handle. `doorbells` is memory shared by the ranks of this node, a line for
     each rank of the job, in which those of this node have made their mark. `find_sockets` calls `watch` again.
-    `paced_ranks` has a true byte for each rank that the interconnect reaches; all zeros without an interconnect, whose
-    costs are in host nanoseconds. `interface` is the timestamp from which on this node's interface has nothing to do,
-    which the ranks that share a node share as well. `far_delays_ns` holds for each rank of another cluster the delay of
-    the wide area from the clock there to the clock here, and `far_extras_ns` by how much longer than the delay its
-    messages take, in host nanoseconds; 0 for other ranks.
+    `paced_ranks` has a true byte for each rank that the interconnect reaches, all of them on this machine, since stamps
+    are of its monotonic clock; all zeros without an interconnect, whose costs are in host nanoseconds. `interface` is
+    the timestamp from which on this node's interface has nothing to do, which the ranks that share a node share as
+    well. `far_delays_ns` holds for each rank of another cluster the delay of the wide area from the clock there to the
+    clock here, and `far_extras_ns` by how much longer than the delay its messages take, in host nanoseconds; 0 for
+    other ranks.
     """
 
     cdef public long long timestamp_ns
@@ -141,7 +141,7 @@ cdef class Post:
     cdef readonly bint any_paced, any_unpaced_sends
     cdef bint in_host_time
     cdef Py_ssize_t eager_bytes
-    cdef pollfd sockets[SOCKETS]
+    cdef pollfd* sockets
     cdef int n_sockets
     cdef unsigned int naps, far_waits
     cdef uint32_t heard
@@ -173,17 +173,26 @@ cdef class Post:
         self.standstills_now, self.standstills = [], []
         self.timestamp_ns = host_now_ns()
 
+    def __dealloc__(self):
+        free(self.sockets)
+
     def is_near(self, int rank):
         """Return whether that rank shares this node's memory."""
         return self.bells[rank].present == 1
 
     def watch(self, sockets):
-        """Set the sockets, by their numbers, through which messages from other nodes come."""
-        self.n_sockets = 0
-        for number in list(sockets)[:SOCKETS]:
-            self.sockets[self.n_sockets].fd = number
-            self.sockets[self.n_sockets].events = POLLIN
-            self.n_sockets += 1
+        """Set the sockets, by their numbers, through which messages from other nodes come; all of them are watched."""
+        cdef list numbers = list(sockets)
+        cdef int index, number
+        cdef pollfd* watched = <pollfd*> calloc(max(1, len(numbers)), sizeof(pollfd))
+        if watched == NULL:
+            raise MemoryError()
+        free(self.sockets)
+        self.sockets = watched
+        self.n_sockets = len(numbers)
+        for index, number in enumerate(numbers):
+            self.sockets[index].fd = number
+            self.sockets[index].events = POLLIN
 
     cdef int nap(self) except -1:
         cdef long long began_ns = host_now_ns()

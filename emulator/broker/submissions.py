@@ -148,7 +148,7 @@ class Submissions:
     def _create_job(self, run: Run, submission: Submission) -> LiveJob:
         specification = submission.specification
         if not specification.command:
-            check_program(specification.application, specification.arguments)
+            check_program(specification.application, specification.arguments, specification.processor_speed)
         number = self._registry.next_job_number
         surroundings = self._replicas.surroundings_of(specification.file)
         admitted = run.admitting.admit(number, specification, surroundings)

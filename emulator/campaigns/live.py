@@ -117,7 +117,7 @@ def _taken(
     jobs, which stay as they are.
     """
     if not specification.command:
-        check_program(specification.application, specification.arguments)
+        check_program(specification.application, specification.arguments, specification.processor_speed)
     request = specification.request_in(topology)
     taken = as_total(request) if queue == SINGLE_CLUSTER else as_taken(request, policy, singles_stay=singles_stay)
     return {"request": taken.kind, "components": taken.components}

@@ -86,7 +86,7 @@ def _check_campaign(campaign: Campaign, path: Path, named: str | None) -> None:
 
 def _check_job(job: JobSpecification, path: Path, named: str | None) -> None:
     if not job.command:
-        check_program(job.application, job.arguments)
+        check_program(job.application, job.arguments, job.processor_speed)
     if named is not None:
         topology, default = topology_named(named), DEFAULT_RUN_REQUEST
         job.request_in(topology)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Hashable
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Final, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, Strict, StringConstraints, ValidationError
@@ -90,16 +90,17 @@ def parse_document(text: str, model: type[Document], *, source: str) -> Document
     Raises:
         InvalidInput: if the text is not YAML, is empty, or does not describe a `model`.
     """
-    return cast("Document", _parsed(text, model, source))
+    content = _kept_content(text, source)
+    if not isinstance(content, dict):
+        raise InvalidInput(f"{source}: {_not_keys(content, model)}.")
+    # Each time: a topology names a processor profile, whose file may have changed.
+    return validate(content, model, source=source)
 
 
 @lru_cache(maxsize=KEPT_DOCUMENTS)
-def _parsed(text: str, model: type[BaseModel], source: str) -> BaseModel:
-    """Return the value that a text describes; kept, since each case of a sweep reads the same few documents."""
-    content = _content(text, source)
-    if not isinstance(content, dict):
-        raise InvalidInput(f"{source}: {_not_keys(content, model)}.")
-    return validate(content, model, source=source)
+def _kept_content(text: str, source: str) -> object:
+    """Return what a text holds, not to be changed: it is kept, since cases of a sweep read the same few documents."""
+    return _content(text, source)
 
 
 def document_text(value: BaseModel) -> str:

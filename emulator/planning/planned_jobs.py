@@ -75,7 +75,7 @@ def planned_job(specification: JobSpecification, parts: Sequence[Part], topology
             f"Job {specification.name!r} runs a program of its own, which no model knows anything of (run it, and see)."
         )
     application, arguments = specification.application, specification.arguments
-    check_program(application, arguments)
+    check_program(application, arguments, specification.processor_speed)
     descriptor = application_named(application)
     form = descriptor.form
     clusters = {cluster for cluster, _ in parts}
@@ -84,7 +84,7 @@ def planned_job(specification: JobSpecification, parts: Sequence[Part], topology
     grid = arguments.get("grid", 0)
     side_points = grid if isinstance(grid, int) else 0
     work = _work(descriptor, side_points, ranks, arguments)
-    segments = _segments(form, side_points, RankPackets(tuple(parts)), topology.collectives.pattern)
+    segments = _segments(form, side_points, RankPackets(tuple(parts)), topology.collectives.pattern, arguments)
     job = ModelJob(
         application, side_points, tuple(parts), specification.interconnect, arguments=arguments,
         processor_speed=specification.processor_speed,
@@ -127,16 +127,19 @@ def _work(descriptor: ApplicationDescriptor, side_points: int, ranks: int, argum
     if isinstance(work, StatedWork):
         points = arguments.get(work.points, _UNSTATED_POINTS)
         return _Work(int(points) if isinstance(points, int | float) else _UNSTATED_POINTS)
-    share = work.largest_share(side_points, ranks)
+    share = work.largest_share(side_points, ranks, arguments)
     return _Work(share.points, share.sweeps)
 
 
-def _segments(form: IterationForm, side_points: int, packets: RankPackets, pattern: Pattern) -> float:
+def _segments(
+    form: IterationForm, side_points: int, packets: RankPackets, pattern: Pattern, arguments: Arguments
+) -> float:
     """Return the packets of an iteration between clusters."""
-    meetings = 0.0 if form.meeting_phases is None else form.phases / form.meeting_phases
+    meeting_phases = form.phases_to_meeting(arguments)
+    meetings = 0.0 if meeting_phases is None else form.phases / meeting_phases
     meeting = packets.reduction(pattern)
     if form.all_to_all_bytes is not None:
-        meeting += 2.0 * packets.all_to_all(form.all_to_all_bytes(side_points))
+        meeting += 2.0 * packets.all_to_all(form.all_to_all_bytes(side_points, arguments))
     if form.division == "none":
         return meeting * meetings
     neighbours, row_points, column_points = _borders(form, side_points, len(packets.clusters_of_ranks))

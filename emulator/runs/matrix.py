@@ -276,7 +276,9 @@ def lay_out(matrix: Matrix, topology: Topology) -> Layout:
 
 def _check_arguments(matrix: Matrix, application: str, known: ApplicationDescriptor) -> None:
     given = {**matrix.arguments, **matrix.own_arguments.get(application, {})}
-    options = {"grid": "--grid", known.length: "--iterations", SYNCHRONIZED: "--communication"}
+    options = {
+        "grid": "--grid", known.length: "--iterations", "iterations": "--iterations", SYNCHRONIZED: "--communication",
+    }  # fmt: skip
     for argument, option in options.items():
         if argument in given and (argument != "grid" or known.has_grid):
             raise InvalidInput(f"{argument}: say it with {option}, not with --set.")
@@ -359,7 +361,7 @@ def _specification(
         JobSpecification,
         source="measure",
     )
-    check_program(specification.application, specification.arguments)
+    check_program(specification.application, specification.arguments, specification.processor_speed)
     specification.request_in(topology)
     return specification
 

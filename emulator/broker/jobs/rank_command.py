@@ -49,13 +49,12 @@ def command_line(
 def shared_nodes(parts: Sequence[Part]) -> list[str]:
     """Return the option that names the node of each rank, where tasks share nodes in time."""
     nodes = [share.node for part in parts for share in part.nodes for _ in range(share.processors)]
-    return ["--shared-nodes", ",".join(nodes)]
+    return [f"--shared-nodes={','.join(nodes)}"]
 
 
 def clocks_ahead(clusters: Sequence[str], ahead_s: Mapping[str, float]) -> list[str]:
     """Return the option that says how far the clock in each cluster is ahead, if one is."""
     stated = [ahead_s.get(cluster, 0.0) for cluster in clusters]
-    # In one word: the first of them may begin with a minus.
     return [f"--clocks-ahead-s={','.join(map(repr, stated))}"] if any(stated) else []
 
 
@@ -115,11 +114,14 @@ def _per_node(
 
 
 def _option_words(arguments: Mapping[str, Value]) -> list[str]:
-    """Return options as words; true gives the option alone, false omits it."""
+    """Return options as words; true gives the option alone, false omits it.
+
+    A value is in the word of its option: argparse would take a word of its own such as -1e-05 for an option.
+    """
     words: list[str] = []
     for name, value in arguments.items():
         if value is True:
             words.append(f"--{name}")
         elif value is not False:
-            words += [f"--{name}", str(value)]
+            words.append(f"--{name}={value}")
     return words

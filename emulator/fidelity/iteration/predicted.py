@@ -92,8 +92,8 @@ def predicted(topology: Topology, job: ModelJob) -> Predicted:
         InvalidInput: if the grid cannot be divided so, or the links of a cluster are unknown.
     """
     following = Following(topology, job)
-    form = following.form
-    meets_every = _FOLLOWED if form.meeting_phases is None else max(1, form.meeting_phases // form.phases)
+    phases, meeting_phases = following.form.phases, following.meeting_phases
+    meets_every = _FOLLOWED if meeting_phases is None else max(1, meeting_phases // phases)
     followed = min(meets_every, _FOLLOWED)
     following.iterate(followed)
     following.meet()
@@ -111,13 +111,15 @@ def predicted(topology: Topology, job: ModelJob) -> Predicted:
 class Following:
     """The ranks of a job, followed through its iterations.
 
-    `borders_s` and `meetings_s` are the times that borders and meetings have taken so far.
+    They meet after `meeting_phases` phases each (None: never). `borders_s` and `meetings_s` are the times that borders
+    and meetings have taken so far.
     """
 
     def __init__(self, topology: Topology, job: ModelJob) -> None:
         self.form: IterationForm = application_named(job.application).form
+        self.meeting_phases = self.form.phases_to_meeting(job.arguments)
         self.borders_s = self.meetings_s = 0.0
-        self._grid = job.grid
+        self._grid, self._arguments = job.grid, job.arguments
         topology = topology.among(job.processors)
         names = job.clusters
         index = {name: at for at, name in enumerate(names)}
@@ -147,11 +149,11 @@ class Following:
 
     def meet(self) -> None:
         """Follow a meeting, if the application has any."""
-        if self.form.meeting_phases is None:
+        if self.meeting_phases is None:
             return
         begin_s = max(self.ranks.timestamps_s)
         if self.form.all_to_all_bytes is not None:
-            total_bytes = self.form.all_to_all_bytes(self._grid)
+            total_bytes = self.form.all_to_all_bytes(self._grid, self._arguments)
             for _ in range(2):
                 self.ranks.all_to_all(total_bytes)
         for sends in (*self._up, *self._down):
@@ -170,7 +172,7 @@ def computed_s(topology: Topology, job: ModelJob) -> list[float]:
     weight = topology.processor.weight(job.application) / job.processor_speed
     touched = descriptor.form.arrays * BYTES_PER_POINT
     computing = _computing_beside(topology, job)
-    share = work.largest_share(job.grid, job.processors)
+    share = work.largest_share(job.grid, job.processors, job.arguments)
     if descriptor.form.division == "none":
         sweep = Sweep(share.points, touched, share.row_points)
         return [share.sweeps * costs.duration_s(sweep, beside) * weight for beside in computing]

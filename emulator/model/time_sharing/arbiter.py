@@ -19,7 +19,7 @@ from emulator.model.time_sharing.local_work import Burst, LocalWork
 from emulator.model.time_sharing.processor import NEVER, NOBODY, SharedProcessor
 
 ROUNDING_S: Final = 1e-8
-"""Timestamps that differ by no more than this are equal: tasks send them in whole nanoseconds of the host."""
+"""Timestamps that differ by no more than this are equal, at least: tasks send them in whole host nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +40,15 @@ class _Request:
 
 
 class Arbiter:
-    """The arbiter of one processor. Between calls the driver waits until `next_s`, and then calls `advance`."""
+    """The arbiter of one processor. Between calls the driver waits until `next_s`, and then calls `advance`.
 
-    def __init__(self, processor: SharedProcessor, patience_s: float) -> None:
+    Timestamps that differ by no more than `rounding_s` are equal.
+    """
+
+    def __init__(self, processor: SharedProcessor, patience_s: float, rounding_s: float = ROUNDING_S) -> None:
         self._processor = processor
         self._patience_s = patience_s
+        self._rounding_s = rounding_s
         self._ahead: list[_Request] = []
         self._requests = 0
         self._asking: dict[int, _Request] = {}
@@ -97,7 +101,7 @@ class Arbiter:
             heapq.heappush(self._ahead, request)
             return
         self._undecided = NOBODY
-        if from_s <= self._processor.now_s + ROUNDING_S:
+        if from_s <= self._processor.now_s + self._rounding_s:
             # It still holds the processor, and goes on.
             self._late_s[task] = 0.0
             self._compute(request)

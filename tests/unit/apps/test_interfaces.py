@@ -1,6 +1,10 @@
 """The network interfaces of nodes: ranks on one node share one, and no others do."""
 
+import errno
+import os
 from pathlib import Path
+
+import pytest
 
 from apps.interfaces import own_interface, shared_interface
 
@@ -17,3 +21,14 @@ def test_an_interface_stays_as_it_was_left(tmp_path: Path) -> None:
     shared_interface("n1", tmp_path)[0] = 5
     assert shared_interface("n1", tmp_path)[0] == 5
     assert own_interface()[0] == 0
+
+
+def test_an_interface_that_finds_no_room_is_reported_and_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("apps.interfaces.os.posix_fallocate", refuse)
+    with pytest.raises(OSError, match=r"interface of node 'n1' cannot be kept in .*: No space left on device\."):
+        shared_interface("n1", tmp_path)

@@ -36,6 +36,7 @@ class Processor:
     """An emulated processor whose messages into the host's time leave as late as it is told, one for each question."""
 
     host_lead_ns = 0
+    to_first_clock_ns = 0
 
     def __init__(self, *host_send_lateness_s: float) -> None:
         self.timestamp_ns = time.monotonic_ns() + 1_000_000_000
@@ -167,6 +168,25 @@ def test_standstills_since_the_start_barrier_count() -> None:
     times = HostTimes()
     clock_of(times, Processor()).end()
     assert times.standstills_ns == [(1_000, 3_000)]
+
+
+def test_timestamps_that_ranks_compare_are_of_the_first_ranks_clock() -> None:
+    """The other rank's machine has run an hour longer: what ended there first did not end last."""
+    hour_ns = 3600 * 10**9
+    times, reduction, processor = HostTimes(), Reduction(), Processor()
+    processor.timestamp_ns, processor.to_first_clock_ns = processor.timestamp_ns + hour_ns, -hour_ns
+    clock = clock_of(times, processor, reduction)
+    loop_began_ns = processor.timestamp_ns
+    clock.compute(lambda: None, PHASE)
+    processor.timestamp_ns += 5_000
+    clock.end_exchange()
+    began_ns = loop_began_ns - hour_ns
+    assert list(reduction.carried[1:]) == [began_ns + 1_000, began_ns + 6_000]
+    reduction.carried[1:] = np.maximum(reduction.carried[1:], [began_ns + 4_000, began_ns + 5_000])
+    clock.end_reduction()
+    clock.end()
+    assert times.communication_ns == 2_000
+    assert times.standstills_ns == [(1_000 - hour_ns, 3_000 - hour_ns)]
 
 
 @pytest.mark.parametrize(

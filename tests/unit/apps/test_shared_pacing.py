@@ -12,11 +12,12 @@ from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from apps.arbiter import Server, Sharing, listen
-from apps.shared_pacing import SharedPacer
+from apps.arbiter import Node, Server, Sharing, listen
+from apps.shared_pacing import ANSWER, REQUEST, SharedPacer
 from emulator.model.clock import Dilation
 from emulator.model.time_sharing.rules import RULES, SocialContract
 
@@ -199,3 +200,35 @@ def test_the_tasks_of_a_job_get_quanta_of_the_size_that_its_slowest_node_gives(w
         *_, tied, free = threads.map(lambda rank: ends_ns(rank, 0.3, started_ns), ranks)
     assert free[0] == pytest.approx(440_000_000, abs=70_000_000)
     assert tied[0] == pytest.approx(600_000_000, abs=5)
+
+
+def test_at_a_small_dilation_a_rank_keeps_its_processor_from_one_phase_to_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a host that has run for months, emulated timestamps differ there by more than rounding to nanoseconds makes
+    elsewhere. All phases are within the first rank's quantum, so that the other one has to wait."""
+    now_ns = began_ns = 10_000_000_000_000_000
+    monkeypatch.setattr("apps.arbiter.time", SimpleNamespace(monotonic_ns=lambda: now_ns))
+    node, duration_ns = Node(Sharing(RULES["linux"]), None), 12_345
+    (first, told), (other, told_other) = (socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(2))
+    with first, told, other, told_other:
+        for rank in (first, other):
+            node.add(rank, Dilation(0.01), ("n1",))
+            node.request(rank, REQUEST.pack(began_ns, duration_ns))
+        told.setblocking(False)
+        for phase in range(1, 21):
+            now_ns = began_ns + phase * duration_ns + 1000
+            node.advance()
+            ended_ns, _ = ANSWER.unpack(told.recv(ANSWER.size))
+            assert ended_ns == pytest.approx(began_ns + phase * duration_ns, abs=200)
+            node.request(first, REQUEST.pack(ended_ns, duration_ns))
+
+
+def test_local_users_of_equally_named_nodes_work_each_in_their_own_way() -> None:
+    sharing = Sharing(RULES["ccs"], users={"n1": (0.1, 0.2)})
+    first, again, elsewhere = (sharing.work_on("n1", cluster) for cluster in ("delft", "delft", "leiden"))
+    assert first is not None
+    assert again is not None
+    assert elsewhere is not None
+    bursts_s = [work.draw_burst_s() for work in (first, again, elsewhere)]
+    assert bursts_s[0] == bursts_s[1] != bursts_s[2]

@@ -31,13 +31,23 @@ def words(application="poisson", parts=(8,), topology=MINI, clusters=(), **argum
 
 
 def value(line: list[str], option: str) -> str:
-    return line[line.index(option) + 1]
+    (found,) = (word.removeprefix(f"{option}=") for word in line if word.startswith(f"{option}="))
+    return found
+
+
+def options(line: list[str]) -> set[str]:
+    return {word.partition("=")[0] for word in line[2:]}
 
 
 def test_the_users_arguments_come_first_and_a_false_one_is_left_out():
     line = words(grid=400, synchronized=True, tolerance=0, quiet=False)
-    assert line[:7] == ["start-rank", "poisson", "--grid", "400", "--synchronized", "--tolerance", "0"]
-    assert "--quiet" not in line
+    assert line[:5] == ["start-rank", "poisson", "--grid=400", "--synchronized", "--tolerance=0"]
+    assert "--quiet" not in options(line)
+
+
+def test_a_value_may_begin_with_a_minus_whatever_number_it_is():
+    line = words(grid=8, iterations=1, amplitude=-1e-05)
+    assert make_parser("poisson").parse_args(line[1:]).amplitude == -1e-05
 
 
 def test_components_and_dilation_are_the_brokers_and_the_start_is_announced():
@@ -53,7 +63,7 @@ def test_a_job_in_one_cluster_uses_another_interconnect_than_a_coallocated_one()
     assert value(words(topology=DAS2), "--interconnect") == stated.single_cluster.as_argument
     assert value(words(topology=DAS2, parts=(4, 4)), "--interconnect") == stated.coallocated.as_argument
     without = MINI.model_copy(update={"interconnects": Interconnects()})
-    assert "--interconnect" not in words(topology=without)
+    assert "--interconnect" not in options(words(topology=without))
 
 
 def test_a_job_in_one_cluster_may_be_asked_to_use_the_interconnect_of_coallocated_ones():
@@ -99,7 +109,7 @@ def told_s(line: list[str], application: str, shapes: list[tuple[int, int]], arr
 
 def test_ranks_that_share_nodes_in_time_are_told_their_nodes_and_compute_alone():
     parts = [Part("10.0.0.1", "7", 3, (NodeShare("n2", 2), NodeShare("n5", 1)))]
-    assert shared_nodes(parts) == ["--shared-nodes", "n2,n2,n5"]
+    assert shared_nodes(parts) == ["--shared-nodes=n2,n2,n5"]
     line = [*words(parts=(3,), topology=topology_named("cisne-shared"), grid=90), *shared_nodes(parts)]
     assert value(line, "--per-node") == "1"
     setting = read_setting(make_parser("poisson").parse_args(line[1:]), 3)
@@ -131,7 +141,7 @@ def test_ranks_compute_as_long_as_the_model_says(sizes, grid):
 def test_ranks_of_an_ensemble_compute_as_long_as_the_model_says():
     sizes, grid = (7, 5), 128
     line = words("ensflow", parts=sizes, topology=DAS2_2003, grid=grid)
-    share = APPLICATIONS["ensflow"].work.largest_share(grid, sum(sizes))
+    share = APPLICATIONS["ensflow"].work.largest_share(grid, sum(sizes), {})
     told = told_s(line, "ensflow", [(share.points, share.row_points)] * sum(sizes), APPLICATIONS["ensflow"].form.arrays)
     model_s = computed_s(DAS2_2003, ModelJob("ensflow", grid, parts_of(DAS2_2003, sizes)))
     assert [share.sweeps * sweep_s for sweep_s in told] == pytest.approx(model_s)
@@ -157,8 +167,8 @@ def test_messages_are_stretched_by_their_spread_and_collectives_follow_the_patte
     stretch = among.default_link.delay_s / DAS2_2003.default_link.delay_s
     assert float(value(line, "--far-stretch")) == pytest.approx(stretch)
     for unstretched in (words(parts=(16,), topology=DAS2_2003), words(parts=(8, 8), topology=DAS2)):
-        assert not {"--far-stretch", "--far-delays-s"} & set(unstretched)
-    assert "--far-stretch" not in words(parts=(1, 1), topology=DAS2_2003)
+        assert not {"--far-stretch", "--far-delays-s"} & options(unstretched)
+    assert "--far-stretch" not in options(words(parts=(1, 1), topology=DAS2_2003))
 
 
 def test_what_the_spread_adds_between_clusters_is_that_of_each_pair_of_links():
@@ -182,7 +192,7 @@ def test_small_jobs_in_one_cluster_have_nodes_of_their_own_if_the_topology_says_
 def test_a_native_processor_is_not_paced():
     line = words(topology=MINI.model_copy(update={"processor": processor_named("native")}))
     assert "--native" in line
-    assert not {"--weight", "--cache-bytes", "--in-cache-ns-per-point"} & set(line)
+    assert not {"--weight", "--cache-bytes", "--in-cache-ns-per-point"} & options(line)
 
 
 @pytest.mark.parametrize("application", APPLICATIONS)
@@ -201,6 +211,21 @@ def test_an_argument_that_is_the_testbeds_is_refused(argument):
         check_program("poisson", {argument: 1})
 
 
+@pytest.mark.parametrize(("application", "length"), [("heat", "steps"), ("ensflow", "days")])
+def test_a_length_is_stated_by_the_applications_own_name_of_it(application, length):
+    """Else planner and campaigns would not see it, and add a length of their own."""
+    check_program(application, {length: 20})
+    with pytest.raises(InvalidInput, match=rf"arguments.iterations: a job of {application} states .* as {length};"):
+        check_program(application, {"grid": 64, "iterations": 20})
+
+
+def test_a_speed_is_refused_where_a_job_states_in_seconds_how_long_it_computes():
+    check_program("synthetic", {"points": 100}, processor_speed=10.0)
+    check_program("synthetic", {"compute-s": 0.5}, processor_speed=1.0)
+    with pytest.raises(InvalidInput, match=r"processor_speed: 10 would not change .* compute-s states in seconds"):
+        check_program("synthetic", {"compute-s": 0.5}, processor_speed=10.0)
+
+
 def test_the_ranks_know_every_option_that_the_broker_sets():
     """The options of the applications' own command line, of which the broker's are a part."""
     for topology in (MINI, DAS2, MINI.model_copy(update={"processor": processor_named("native")})):
@@ -209,7 +234,7 @@ def test_the_ranks_know_every_option_that_the_broker_sets():
 
 
 def test_sampled_numerics_are_passed_and_real_ones_are_the_ranks_default():
-    assert "--numerics" not in words()
+    assert "--numerics" not in options(words())
     specification = JobSpecification(application="poisson", components=(8,), numerics="sampled")
     assert value(command_line(specification, (8,), MINI, Dilation(8), None), "--numerics") == "sampled"
 

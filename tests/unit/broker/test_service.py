@@ -51,7 +51,7 @@ def test_the_ranks_start_is_paced_to_base_plus_one_second_per_component(setup):
     origin = setup.broker._registry.default_run.clock.host_origin_s
     assert start_at == pytest.approx(origin + setup.broker.job(job).placed_s + 7, abs=0.001)
     assert "-H east:6,west:6 -n 12" in script
-    assert "--components 6,6" in script
+    assert "--components=6,6" in script
 
 
 def test_components_on_one_cluster_share_an_allocation(setup):
@@ -59,7 +59,7 @@ def test_components_on_one_cluster_share_an_allocation(setup):
     setup.started(job, setup.west)
     assert next(iter(setup.west.held.values()))[1] == 7
     assert "-H west:7 -n 7" in setup.west.scripts[-1]
-    assert "--components 7" in setup.west.scripts[-1]
+    assert "--components=7" in setup.west.scripts[-1]
 
 
 def test_when_one_cluster_refuses_every_other_claim_is_released(setup):

@@ -133,6 +133,25 @@ def test_every_application_is_predicted(application: str):
     assert 0.0 < alone.compute_s <= alone.iteration_s < split.iteration_s
 
 
+def ensflow(grid: int = 64, **arguments: int) -> ModelJob:
+    stated = {name.replace("_", "-"): value for name, value in arguments.items()}
+    return ModelJob("ensflow", grid, ((NAMES[0], 6), (NAMES[1], 6)), arguments=stated)
+
+
+def test_an_ensemble_of_other_size_evolves_and_exchanges_its_own_members():
+    usual, twice = predicted(DAS2, ensflow()), predicted(DAS2, ensflow(members=120))
+    assert predicted(DAS2, ensflow(members=60)) == usual
+    assert twice.compute_s == pytest.approx(2 * usual.compute_s)
+    assert 1.5 * usual.meeting_s < twice.meeting_s <= 2.0 * usual.meeting_s
+
+
+def test_an_ensemble_meets_as_often_as_its_job_says():
+    usual, often = predicted(DAS2, ensflow()), predicted(DAS2, ensflow(analysis_every_days=5))
+    assert predicted(DAS2, ensflow(analysis_every_days=10)) == usual
+    assert often.meeting_s == pytest.approx(2 * usual.meeting_s)
+    assert often.compute_s == usual.compute_s
+
+
 def test_a_rare_meeting_costs_its_share():
     parts = ((NAMES[0], 8), (NAMES[1], 8))
     laplace = predicted(DAS2, ModelJob("laplace", 400, parts))

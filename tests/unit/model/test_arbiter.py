@@ -117,6 +117,19 @@ def test_a_task_that_says_nothing_waits_for_a_message_and_others_go_on():
     assert (second.task, second.end_s) == (B, pytest.approx(0.08)), "B goes on where A ended, not after the patience"
 
 
+@pytest.mark.parametrize(("rounding_s", "first_again"), [(1e-6, True), (1e-8, False)])
+def test_a_task_that_asks_from_its_end_on_goes_on_however_coarse_its_timestamps_are(rounding_s, first_again):
+    """Both have wanted the processor since 0. One ends and asks again from 0.5 us later, as its clock rounds."""
+    arbiter = Arbiter(SharedProcessor(RULES["linux"], SocialContract()), PATIENCE_S, rounding_s)
+    for task in (A, B):
+        arbiter.add(task)
+        arbiter.request(task, 0.0, 0.01)
+    (first,) = arbiter.advance(0.0101)
+    arbiter.request(first.task, first.end_s + 0.5e-6, 0.01)
+    (second,) = arbiter.advance(0.1)
+    assert (second.task == first.task) is first_again
+
+
 class Given:
     """Local work that is given, not drawn: bursts and thoughts in turn, from a first thought on."""
 

@@ -93,6 +93,18 @@ def test_every_application_can_be_planned(application):
     assert spread.segments >= alone.segments == 0
 
 
+def test_an_ensemble_is_planned_with_the_members_and_the_analyses_that_its_job_states():
+    def planned(**arguments: int):
+        stated = {"grid": 64, **{name.replace("_", "-"): value for name, value in arguments.items()}}
+        specification = JobSpecification(application="ensflow", arguments=stated, components=(6, 6))
+        return planned_job(specification, [("delft", 6), ("leiden", 6)], MINI)
+
+    usual, larger, often = planned(), planned(members=120), planned(analysis_every_days=5)
+    assert larger.updates == 2 * usual.updates
+    assert larger.segments == pytest.approx(2 * usual.segments, rel=0.01)
+    assert (often.updates, often.segments) == (usual.updates, pytest.approx(2 * usual.segments))
+
+
 def test_synthetic_work_may_be_stated_as_a_time():
     specification = JobSpecification(application="synthetic", arguments={"compute-s": 0.25}, components=(4,))
     assert planned_job(specification, [("delft", 4)], MINI).iteration_s == pytest.approx(0.25)

@@ -209,6 +209,12 @@ def test_communication_runs_every_cell_synchronized_too():
         ({"applications": ("No Such",)}, InvalidInput, "measure: applications.0: must be 1 to 31 letters"),
         ({"applications": ("nosuch",)}, UnknownName, "no application 'nosuch'"),
         ({"arguments": {"iterations": 3}}, InvalidInput, "iterations: say it with --iterations"),
+        ({"applications": ("heat",), "arguments": {"iterations": 3}}, InvalidInput, "iterations: say it with --iterat"),
+        (
+            {"applications": ("synthetic",), "arguments": {"compute-s": 0.5}, "processor_speed": 10},
+            InvalidInput,
+            "processor_speed: 10 would not change how long synthetic computes",
+        ),
         ({"arguments": {"grid": 3}}, InvalidInput, "grid: say it with --grid"),
         ({"arguments": {"weight": 3}}, InvalidInput, "arguments.weight: the testbed sets this argument itself"),
         ({"own_arguments": {"heat": {"steps": 3}}}, InvalidInput, "'heat' is not among the applications measured"),

@@ -98,7 +98,7 @@ def test_a_time_scale_changes_the_number_of_iterations_and_nothing_that_an_itera
             for job in (long_job, short_job)
         ]
         assert [line.pop() for line in lines] == ["--start-announced"] * 2
-        options = [dict(zip(line[2::2], line[3::2], strict=True)) for line in lines]
+        options = [dict(word.split("=", 1) for word in line[2:]) for line in lines]
         length = f"--{LENGTHS[long_job.specification.application]}"
         lengths = [int(each.pop(length)) for each in options]
         shares = [float(each.pop("--distributed-share", 1)) for each in options]
@@ -112,6 +112,13 @@ def test_stated_iterations_are_divided_where_no_execution_times_are_drawn() -> N
     assert {arrival.specification.arguments["iterations"] for arrival in coming(first)} == {30}
     scaled = [coming(first.changed(time_scale=scale)) for scale in (7, 1000)]
     assert [{arrival.specification.arguments["iterations"] for arrival in each} for each in scaled] == [{4}, {1}]
+
+
+def test_a_length_under_another_name_than_the_applications_own_is_refused() -> None:
+    arguments = {"grid": 400, "iterations": 30}
+    campaign = campaign_named("first").changed(application="heat", arguments=arguments)
+    with pytest.raises(InvalidInput, match=r"campaign 'first': arguments.iterations: a job of heat states .* as steps"):
+        coming(campaign)
 
 
 def test_jobs_whose_length_nothing_says_are_refused_at_a_time_scale() -> None:
