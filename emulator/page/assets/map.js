@@ -3,12 +3,13 @@
 import { count, duration, trim } from "./format.js";
 import { refill, say, svg, table } from "./elements.js";
 
-const LEAST_WIDTH = 448;
-const LEAST_ROOM = 48;
+const WIDTH = 448;
+const MOST_IN_ROW = 9;
+const MOST_SQUARES = 6000;
 const HUB = 30;
 const SPOKE = 24;
-const LARGEST_CELL = 16;
-const BLOCK_HEIGHT = 128;
+const FEW = { largestCell: 16, blockHeight: 128 };
+const MANY = { largestCell: 8, blockHeight: 40 };
 const LABEL = 30;
 export const USES = ["executing", "wasted", "local", "dummy", "idle"];
 
@@ -24,22 +25,35 @@ export class ClusterMap {
     const above = clusters.slice(0, Math.ceil(clusters.length / 2));
     const below = clusters.slice(above.length);
     this.blocks = new Map();
-    const wide = Math.max(LEAST_WIDTH, LEAST_ROOM * above.length);
-    this.perCell = cellsFor(clusters, wide / above.length - 12);
-    const top = this.#rowHeight(above);
-    const hubTop = top + LABEL + SPOKE;
-    const height = below.length ? hubTop + HUB + SPOKE + LABEL + this.#rowHeight(below) : hubTop + HUB;
-    const drawing = svg("svg", { viewBox: `0 0 ${wide} ${height + 2}`, role: "group", "aria-label": "Clusters and the wide area" }, hatch());
-    above.forEach((cluster, place) => drawing.append(this.#cluster(cluster, (wide * (place + 0.5)) / above.length, hubTop, true)));
-    below.forEach((cluster, place) => drawing.append(this.#cluster(cluster, (wide * (place + 0.5)) / below.length, hubTop + HUB, false)));
-    drawing.append(svg("rect", { class: "hub", x: 0.5, y: hubTop, width: wide - 1, height: HUB, rx: 4 }));
-    drawing.append(svg("text", { x: wide / 2, y: hubTop + HUB / 2 + 4, "text-anchor": "middle" }, hubText(store.system)));
+    const inRow = Math.min(MOST_IN_ROW, above.length);
+    this.perCell = cellsFor(clusters, WIDTH / inRow - 12, above.length > inRow ? MANY : FEW);
+    const hubTop = this.#heightOf(above, inRow);
+    const height = hubTop + HUB + this.#heightOf(below, inRow);
+    const drawing = svg("svg", { viewBox: `0 0 ${WIDTH} ${height + 2}`, role: "group", "aria-label": "Clusters and the wide area" }, hatch());
+    drawing.append(...this.#rows(above, inRow, hubTop, true), ...this.#rows(below, inRow, hubTop + HUB, false));
+    drawing.append(svg("rect", { class: "hub", x: 0.5, y: hubTop, width: WIDTH - 1, height: HUB, rx: 4 }));
+    drawing.append(svg("text", { x: WIDTH / 2, y: hubTop + HUB / 2 + 4, "text-anchor": "middle" }, hubText(store.system)));
     refill(this.box, drawing);
     this.#links(store);
   }
 
-  #rowHeight(clusters) {
-    return Math.max(0, ...clusters.map((cluster) => this.perCell.block(cluster).height));
+  #heightOf(clusters, inRow) {
+    return rowsOf(clusters, inRow).reduce((sum, row) => sum + this.#rowHeight(row), 0);
+  }
+
+  #rowHeight(row) {
+    return SPOKE + LABEL + Math.max(...row.map((cluster) => this.perCell.block(cluster).height));
+  }
+
+  /** Clusters in rows, from the wide area outwards; `edge` is its edge. */
+  #rows(clusters, inRow, edge, isAbove) {
+    const drawn = [];
+    const wide = WIDTH / Math.min(inRow, clusters.length);
+    for (const row of rowsOf(clusters, inRow)) {
+      row.forEach((cluster, place) => drawn.push(this.#cluster(cluster, wide * (place + 0.5), edge, isAbove)));
+      edge += isAbove ? -this.#rowHeight(row) : this.#rowHeight(row);
+    }
+    return drawn;
   }
 
   #cluster(cluster, middle, edge, isAbove) {
@@ -90,17 +104,26 @@ export class ClusterMap {
   }
 }
 
+function rowsOf(clusters, inRow) {
+  const rows = [];
+  for (let first = 0; first < clusters.length; first += inRow) rows.push(clusters.slice(first, first + inRow));
+  return rows;
+}
+
 /** Squares for clusters: their size, and how many processors one stands for, so that every block fits. */
-function cellsFor(clusters, room) {
-  for (let each = 1; ; each *= 2) {
-    for (let cell = LARGEST_CELL; cell >= 5; cell -= 1) {
+function cellsFor(clusters, room, { largestCell, blockHeight }) {
+  const processors = clusters.reduce((sum, cluster) => sum + cluster.processors, 0);
+  let least = 1;
+  while (processors / least > MOST_SQUARES) least *= 2;
+  for (let each = least; ; each *= 2) {
+    for (let cell = largestCell; cell >= 5; cell -= 1) {
       const block = (cluster) => {
         const cells = Math.ceil(cluster.processors / each);
         const most = Math.max(1, Math.floor(room / cell));
         const columns = Math.min(most, columnsFor(cells));
         return { cells, columns, width: columns * cell, height: Math.ceil(cells / columns) * cell };
       };
-      if (clusters.every((cluster) => block(cluster).height <= BLOCK_HEIGHT)) return { each, cell, room, block };
+      if (clusters.every((cluster) => block(cluster).height <= blockHeight)) return { each, cell, room, block };
     }
   }
 }

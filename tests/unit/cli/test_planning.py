@@ -104,7 +104,11 @@ def test_packets_count_where_a_guest_must_carry_them_however_many_hosts_there_ar
         (("--hosts", "0"), InvalidInput, "--hosts: from 1 to 64 hosts like this one, not 0"),
         (("--hosts", "nosuch.yaml"), InvalidInput, "nosuch.yaml"),
         (("--hosts", "\u00b2"), InvalidInput, "there is no file '\u00b2'"),
-        (("--grid", "4000", "--dilation", "1e300"), InvalidInput, "plan: dilation: must be less than or equal to 10000, not 1e+300"),
+        (
+            ("--grid", "4000", "--dilation", "1e300"),
+            InvalidInput,
+            "plan: dilation: must be less than or equal to 10000, not 1e+300",
+        ),
     ],
 )
 def test_what_cannot_be_planned_is_one_sentence(call, arguments, error, sentence):
