@@ -219,6 +219,17 @@ def all_updates(application: str, side_points: int) -> int:
     return _grid_work(application).whole(side_points).updates
 
 
+def check_arguments(arguments: Collection[str]) -> None:
+    """Check that no argument is one that the testbed sets itself.
+
+    Raises:
+        InvalidInput: if one is.
+    """
+    for name in arguments:
+        if name in TESTBED_ARGUMENTS:
+            raise InvalidInput(f"arguments.{name}: the testbed sets this argument itself; leave it out.")
+
+
 def check_program(application: str, arguments: Collection[str], processor_speed: float = 1.0) -> None:
     """Check that a job may name this application and set these arguments, on processors of that speed.
 
@@ -228,9 +239,7 @@ def check_program(application: str, arguments: Collection[str], processor_speed:
             that would have to change with the speed.
     """
     descriptor = application_named(application)
-    for name in arguments:
-        if name in TESTBED_ARGUMENTS:
-            raise InvalidInput(f"arguments.{name}: the testbed sets this argument itself; leave it out.")
+    check_arguments(arguments)
     if _ITERATIONS in arguments and descriptor.length != _ITERATIONS:
         raise InvalidInput(
             f"arguments.{_ITERATIONS}: a job of {descriptor.name} states its length as {descriptor.length}; use that "

@@ -7,6 +7,7 @@ from the seed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +45,8 @@ def swf_jobs(
     Raises:
         InvalidInput: if `check` refuses a job, or no job remains; the message names the file and the line.
     """
-    at_home = [record.processors if component_limit is None else 0 for record in log.records]
+    most = component_limit if component_limit is not None and len(clusters) > 1 else math.inf
+    at_home = [record.processors if record.processors <= most else 0 for record in log.records]
     queues = drawn_homes(at_home, clusters, seed)
     numbers = [record.job for record in log.records if _unusable(record) is None]
     repeated = len(set(numbers)) < len(numbers)

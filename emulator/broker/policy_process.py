@@ -281,6 +281,7 @@ class _AskedDiscipline:
         self._process = process
         self.has_local_queues = bool(process.description.get("has_local_queues"))
         self.has_local_queues_only = bool(process.description.get("has_local_queues_only"))
+        self.places_singles_at_home = bool(process.description.get("places_singles_at_home"))
 
     def could_start(self, job: WaitingJob, state: SystemState, policy: PlacementPolicy) -> bool:
         """Return whether `job` would start if it were the only job.

@@ -50,6 +50,7 @@ class Worker:
             "accepts": sorted(self._admission.policy.accepts),
             "has_local_queues": bool(getattr(discipline, "has_local_queues", False)),
             "has_local_queues_only": bool(getattr(discipline, "has_local_queues_only", False)),
+            "places_singles_at_home": bool(getattr(discipline, "places_singles_at_home", False)),
             **self._queue(),
         }
 

@@ -10,7 +10,6 @@ from emulator.fidelity.iteration.predicted import ModelJob
 from emulator.fidelity.iteration.table import Table, table_of
 from emulator.fidelity.judgement import Judgement
 from emulator.model.errors import InvalidInput
-from emulator.model.topology import Topology
 from emulator.runs.measured_iterations import MeasuredIterations, measured_iterations
 from emulator.runs.run_directory import RunRecords
 
@@ -30,7 +29,7 @@ def run_table(run: RunRecords) -> Table:
         raise InvalidInput(f"{run.path}: all of its jobs are void, and say nothing about a topology: measure again.")
     for measured in kinds:
         _check_sayable(run, measured.job)
-    return table_of([_row(run.manifest.topology, measured) for measured in kinds])
+    return table_of([_row(run, measured) for measured in kinds])
 
 
 def _check_sayable(run: RunRecords, job: ModelJob) -> None:
@@ -47,10 +46,27 @@ def _check_sayable(run: RunRecords, job: ModelJob) -> None:
         )
 
 
-def _row(topology: Topology, measured: MeasuredIterations) -> dict[str, object]:
+def _computed_s(run: RunRecords, measured: MeasuredIterations) -> float:
+    """Return the time of an iteration without the share of what a job passes on once."""
+    job = measured.job
+    try:
+        once = PassedOnce(run.manifest.topology, job)
+        of_iteration_s = mean(once.takes_s(row.iterations or 1) / (row.iterations or 1) for row in measured.rows)
+    except InvalidInput as error:
+        raise InvalidInput(
+            f"{run.path}: what its {job.application} jobs pass on once cannot be told ({str(error).rstrip('.')}): "
+            "measure them in emulated clusters, or in one cluster."
+        ) from error
+    if of_iteration_s >= measured.iteration_s:
+        raise InvalidInput(
+            f"{run.path}: its {job.application} jobs took less time than what they pass on once takes by the model: "
+            "measure longer ones."
+        )
+    return measured.iteration_s - of_iteration_s
+
+
+def _row(run: RunRecords, measured: MeasuredIterations) -> dict[str, object]:
     job, iterations = measured.job, measured.rows[0].iterations or 1
-    once = PassedOnce(topology, job)
-    of_iteration_s = mean(once.takes_s(row.iterations or 1) / (row.iterations or 1) for row in measured.rows)
     return {
         "application": job.application,
         "grid": job.grid,
@@ -59,6 +75,6 @@ def _row(topology: Topology, measured: MeasuredIterations) -> dict[str, object]:
         "on": ",".join(name for name, _ in job.parts),
         "interconnect": job.which,
         "iterations": iterations,
-        "runtime_s": (measured.iteration_s - of_iteration_s) * iterations,
+        "runtime_s": _computed_s(run, measured) * iterations,
         "runs": len(measured.rows),
     }

@@ -120,7 +120,7 @@ def write_simulated_run(path: Path, run: SimulatedRun) -> None:
     verdict = _judged(len(run.jobs), len(run.result.finished), background)
     sources = run.workload.get("sources") or None
     policy = placement_policy(run.used_policy, sources)
-    singles_stay = places_singles_at_home(run.queue)
+    singles_stay = places_singles_at_home(run.queue, sources)
     manifest = Manifest(
         kind=RunKind.SIMULATION, name=run.name, progress=RunProgress.RUNNING, verdict=verdict.judgement,
         verdict_reasons=verdict.reasons, topology=run.topology, workload=dict(run.workload), jobs=len(run.jobs),

@@ -36,7 +36,8 @@ from emulator.studies.published_runtimes import published_runtime
 DEFAULT_PROFILE: Final = "das2-pentium3"
 
 _ONLY_WITH_TABLE: Final = {"topology", "day"}
-_WITH_TABLE: Final = _ONLY_WITH_TABLE | {"table", "into", "out", "name", "as_json"}
+_WITH_TABLE: Final = _ONLY_WITH_TABLE | {"table", "into", "out", "as_json"}
+_OF_MEASURING: Final = frozenset({"dilation", "repeat", "out", "name"})
 
 ApplicationOption = Annotated[str, typer.Option("--app", help="The application whose runtime is known.")]
 GridOption = Annotated[int, typer.Option(help="Its grid points along a side.")]
@@ -136,11 +137,15 @@ def _check_used(context: typer.Context, *, by_table: bool) -> None:
         InvalidInput: if one describes the other way of calibrating.
     """
     given = given_options(context)
-    unused = given - _WITH_TABLE if by_table else given & _ONLY_WITH_TABLE
+    if by_table:
+        unused = dict.fromkeys(given - _WITH_TABLE, "--table says what is known")
+    else:
+        unused = dict.fromkeys(given & _ONLY_WITH_TABLE, "only --table has this")
+    if not by_table and "overhead_s" in given:
+        unused |= dict.fromkeys(given & _OF_MEASURING, "with --overhead-s nothing is measured")
     for parameter in context.command.params:
         if parameter.name in unused:
-            why = "--table says what is known" if by_table else "only --table has this"
-            raise InvalidInput(f"{parameter.opts[0]}: {why}; leave it out.")
+            raise InvalidInput(f"{parameter.opts[0]}: {unused[parameter.name]}; leave it out.")
 
 
 def _known(

@@ -138,6 +138,10 @@ class ProcessorBand:
         """The number of processors half way between both ends."""
         return (self.least + self.most) // 2
 
+    def is_held_by(self, smallest: int, step: int) -> bool:
+        """Return whether dummy jobs of `smallest` processors reach it from any load that is a multiple of `step`."""
+        return smallest <= self.most // step * step - whole(self.least, step) + step
+
 
 class Background(DocumentModel):
     """A background load that is held in a band.
@@ -176,11 +180,11 @@ class Background(DocumentModel):
         changes = {"local_jobs": local, "dummy": dummy, "void_after_s": self.void_after_s / time_scale}
         return self.model_copy(update=changes)
 
-    def _check_on_each(self, topology: Topology, smallest: int) -> None:
+    def _check_on_each(self, topology: Topology, smallest: int, step: int) -> None:
         """Check that dummy jobs of `smallest` processors can hold the band in each cluster."""
         for cluster in topology.clusters:
             band = self.of(cluster.processors)
-            if band.least > 0 and smallest > band.most - band.least + 1:
+            if band.least > 0 and not band.is_held_by(smallest, step):
                 low, high = self.band
                 raise InvalidInput(
                     f"background.scope: a band of {low:.0%} to {high:.0%} cannot be held in the {cluster.processors} "
@@ -200,10 +204,12 @@ class Background(DocumentModel):
                 f"every cluster of {topology.name}, the largest of which has {max(sizes)}."
             )
         band = self.of(sum(sizes))
-        smallest = whole(min(self.dummy.sizes), topology.processors_taken_together)
+        together = topology.processors_taken_together
+        held = [whole(size, together) for size in self.dummy.sizes]
+        smallest, step = min(held), math.gcd(*held) if self.local_jobs == NO_LOCAL_JOBS else together
         if self.scope is Scope.CLUSTER:
-            self._check_on_each(topology, smallest)
-        if smallest > band.most - band.least + 1:
+            self._check_on_each(topology, smallest, step)
+        if not band.is_held_by(smallest, step):
             raise InvalidInput(
                 f"background.dummy.sizes: dummy jobs of {smallest} processors or more cannot hold a band of "
                 f"{band.least} to {band.most} processors of {topology.name} (give smaller sizes, or a wider band)."

@@ -94,6 +94,7 @@ class CustomDiscipline:
         self._discipline = discipline
         self.has_local_queues = bool(getattr(discipline, "has_local_queues", False))
         self.has_local_queues_only = bool(getattr(discipline, "has_local_queues_only", False))
+        self.places_singles_at_home = bool(getattr(discipline, "places_singles_at_home", False))
         self.needs_running_jobs = bool(getattr(discipline, "needs_running_jobs", False))
 
     def decide(

@@ -197,7 +197,10 @@ def _made(name: str, maker: Any, needed: tuple[str, ...]) -> Any:
     return made
 
 
-def places_singles_at_home(queue: str) -> bool:
-    """Return whether a discipline places single-component jobs in the cluster of their queue, without a policy."""
-    made = QUEUE_DISCIPLINES.get(queue)
-    return made is not None and bool(getattr(made(Scanning()), "places_singles_at_home", False))
+def places_singles_at_home(queue: str, sources: Mapping[str, str] | None = None) -> bool:
+    """Return whether a discipline places single-component jobs in the cluster of their queue, without a policy.
+
+    Raises:
+        UnknownName, InvalidInput: as `queue_discipline`.
+    """
+    return bool(getattr(queue_discipline(queue, Scanning(), sources), "places_singles_at_home", False))

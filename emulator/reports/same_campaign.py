@@ -7,8 +7,8 @@ from typing import Final
 
 from emulator.model.records import Manifest
 
-_NOT_THE_CAMPAIGNS: Final = frozenset({"dilation", "policy", "queue", "sources"})
-"""What a campaign's record states of the host and of the scheduling, and not of the jobs and their conditions."""
+_NOT_THE_CAMPAIGNS: Final = frozenset({"dilation", "policy", "queue", "sources", "left_out"})
+"""What a campaign's record states of the host, of the scheduling and of its log, not of the jobs and their conditions."""
 
 _ASSUMED: Final = frozenset({"times", "options", "jobs_per_link"})
 """What the record of a simulation states of its assumptions, and not of what it repeats or drew."""
@@ -17,12 +17,14 @@ _ASSUMED: Final = frozenset({"times", "options", "jobs_per_link"})
 def campaign_of(manifest: Manifest) -> str:
     """Return, as text, all that runs of one campaign have in common whatever their policy, seed and dilation."""
     stated = {name: value for name, value in manifest.workload.items() if name not in _NOT_THE_CAMPAIGNS}
+    # Records of an older version lack keys of jobs that may be None.
+    listed = [{key: value for key, value in job.items() if value is not None} for job in stated.get("listed", ())]
     # Generated topologies of different clusters share a name.
     clusters = [[cluster.name, cluster.processors] for cluster in manifest.topology.clusters]
     system = [manifest.topology.name, clusters]
     simulated = {name: value for name, value in (manifest.simulated or {}).items() if name in _ASSUMED}
     return json.dumps(
-        [manifest.kind, manifest.name, system, manifest.time_scale, manifest.jobs, stated, simulated], sort_keys=True
+        [manifest.kind, manifest.name, system, manifest.time_scale, manifest.jobs, stated | {"listed": listed}, simulated], sort_keys=True
     )
 
 

@@ -47,7 +47,7 @@ class Page {
     this.mapVersion = null;
     this.listedMs = 0;
     const redraw = () => this.schedule();
-    const open = (job) => openJob(job, live !== null, this.time);
+    const open = (job) => openJob(job, live !== null, this.end);
     this.gantt = new Gantt(element("gantt"), new Tip(element("tip")), open, redraw);
     this.charts = new Charts(element("utilization"), element("waiting"), redraw);
     this.map = new ClusterMap(element("map"), element("links"));

@@ -129,7 +129,7 @@ def coallocation_trace(runs: Sequence[RunRecords]) -> Trace:
 
 
 def _components(run: RunRecords) -> Iterator[TraceComponent]:
-    """Yield the components of the run's jobs; those of a cell that was run again have none among them."""
+    """Yield the components of the run's jobs, without those of cells that were run again."""
     known = {job.job for job in run.jobs}
     return (_component(run, row) for row in run.components if row.job in known)
 

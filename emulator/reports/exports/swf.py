@@ -11,11 +11,10 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from emulator.model.job import JobState
-from emulator.model.records import SCHEDULE_FILE, JobRow, Manifest
+from emulator.model.records import JobRow, Manifest
 from emulator.reports.exports.jobs_in_order import jobs_in_order
 from emulator.reports.exports.placed_parts import placed_parts
 from emulator.runs.run_directory import RunRecords
-from workloads.schedule import read_schedule
 from workloads.swf import MISSING, SwfRecord
 
 COMPONENT_COLUMNS: Final = ("job", "component", "processors", "cluster")
@@ -31,8 +30,7 @@ def swf_log(run: RunRecords) -> tuple[list[str], list[SwfRecord]]:
     """
     jobs = jobs_in_order(run)
     applications = sorted({job.application for job in jobs})
-    scheduled = _scheduled_estimates_s(run)
-    records = [_record(job, applications, job.estimate_s or scheduled.get(job.name)) for job in jobs]
+    records = [_record(job, applications) for job in jobs]
     return _header(run.manifest, len(jobs), applications), records
 
 
@@ -67,14 +65,7 @@ def _header(manifest: Manifest, jobs: int, applications: Sequence[str]) -> list[
     ]
 
 
-def _scheduled_estimates_s(run: RunRecords) -> dict[str, float | None]:
-    """Return the estimates in the schedule of a live campaign by the job's name: old rows of jobs do not hold them."""
-    schedule = run.path / SCHEDULE_FILE
-    arrivals = read_schedule(schedule) if schedule.is_file() else []
-    return {arrival.specification.name: arrival.specification.estimate_s for arrival in arrivals}
-
-
-def _record(job: JobRow, applications: Sequence[str], estimate_s: float | None) -> SwfRecord:
+def _record(job: JobRow, applications: Sequence[str]) -> SwfRecord:
     ran = job.started_s is not None
     return SwfRecord(
         job=job.job,
@@ -85,7 +76,7 @@ def _record(job: JobRow, applications: Sequence[str], estimate_s: float | None) 
         cpu_s=MISSING,
         memory_kilobytes=MISSING,
         requested_processors=job.processors,
-        requested_s=_known(estimate_s),
+        requested_s=_known(job.estimate_s),
         requested_memory_kilobytes=MISSING,
         status=_STATUS.get(job.state, MISSING),
         user=MISSING,

@@ -212,3 +212,12 @@ def test_a_policy_that_cannot_be_made_again_fails_its_run_and_the_broker_starts(
     again.broker.end_run(run)
     again.until_state(again.submit(4), JobState.STARTING)
     again.close()
+
+
+def test_single_component_jobs_of_local_queues_need_not_be_of_a_kind_that_the_policy_places(setup):
+    flexible = BEST_FIT.replace("RequestKind.NON_FIXED", "RequestKind.FLEXIBLE")
+    run = under(setup, flexible, policy=NAME, queue="gp")
+    job = setup.submit(2, run=run, queue=setup.broker.topology.cluster_names[1])
+    setup.until_state(job, JobState.STARTING)
+    with pytest.raises(InvalidInput, match="does not place"):
+        setup.submit(2, 2, run=run)

@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 from emulator.calibration.run_table import run_table
+from emulator.fidelity.iteration.once import PassedOnce
 from emulator.fidelity.iteration.predicted import predicted
 from emulator.model.documents import read_document
+from emulator.model.errors import InvalidInput
 from emulator.model.project import PROJECT_ROOT
 from emulator.model.records import JobRow
 from emulator.model.topology import Topology
@@ -286,6 +288,20 @@ def test_a_run_whose_jobs_no_table_can_say_is_refused(calibrate, tmp_path):
     workload = manifest.workload | {"processor_speed": 60.0}
     replace_manifest(fast, manifest.model_copy(update={"workload": workload}))
     assert "processors 60 times as fast as the topology's (processor_speed)" in calibrate("--table", str(fast))[2]
+
+
+def test_a_run_of_which_the_model_cannot_tell_what_was_passed_on_is_refused_by_its_name(calibrate, monkeypatch):
+    run = str(CAMPAIGNS / "w1-fcm-6-jobs")
+    monkeypatch.setattr(PassedOnce, "takes_s", lambda once, iterations: 1e9)
+    said = calibrate("--table", run)[2]
+    assert "w1-fcm-6-jobs: its heat jobs took less time than what they pass on once takes by the model" in said
+
+    def unknown(once: PassedOnce, iterations: int) -> float:
+        raise InvalidInput("Cluster 'das' is real, and its links are unknown.")
+
+    monkeypatch.setattr(PassedOnce, "takes_s", unknown)
+    said = calibrate("--table", run)[2]
+    assert "w1-fcm-6-jobs: what its heat jobs pass on once cannot be told (Cluster 'das' is real" in said
 
 
 def test_several_runs_of_a_host_predict_what_others_took_on_it(calibrate, predict, tmp_path):

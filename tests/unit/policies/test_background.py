@@ -13,6 +13,7 @@ from emulator.model.background import Background
 from emulator.model.catalogue import equal_clusters, topology_named
 from emulator.model.documents import validate
 from emulator.model.errors import InvalidInput
+from emulator.model.topology import Topology
 from emulator.policies.background import (
     Action,
     BackgroundController,
@@ -250,3 +251,22 @@ def test_a_band_between_two_numbers_of_dummy_jobs_in_a_cluster_is_refused():
     background(band=(0.3, 0.4), dummy={"sizes": [4]}).check_on(topology)
     with pytest.raises(InvalidInput, match="30% to 40% cannot be held in the 16 processors of cluster"):
         background(band=(0.3, 0.4), dummy={"sizes": [4]}, scope="cluster").check_on(topology)
+
+
+def test_a_band_that_whole_nodes_or_equal_dummy_jobs_hit_exactly_is_taken():
+    """In 32 processors the band of 45% to 55% is 15 to 17: four nodes of four are 16, and so are two jobs of 8."""
+    nodes = validate(
+        {
+            "name": "whole", "nodes": "exclusive", "default_link": {"delay_s": 0.001}, "processor": "native",
+            "clusters": [
+                {"name": "a", "nodes": 8, "processors_per_node": 4, "access_link": {"up_mbit": 10, "down_mbit": 10}},
+            ],
+        },
+        Topology, source="topology",
+    )  # fmt: skip
+    background(band=(0.45, 0.55), dummy={"sizes": [1]}, scope="cluster").check_on(nodes)
+    background(band=(0.45, 0.55), dummy={"sizes": [8]}, scope="cluster").check_on(equal_clusters("2x32"))
+    local = {"interarrival": {"mean_s": 40}, "sizes": [1], "lengths": {"low_s": 100, "high_s": 200}}
+    with pytest.raises(InvalidInput, match="45% to 55% cannot be held in the 32 processors of cluster"):
+        load = background(band=(0.45, 0.55), dummy={"sizes": [8]}, scope="cluster", local_jobs=local)
+        load.check_on(equal_clusters("2x32"))

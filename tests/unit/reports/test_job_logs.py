@@ -99,6 +99,8 @@ def test_old_rows_of_jobs_take_the_estimates_of_the_schedule(run: RunRecords, tm
     specification = JobSpecification(name="job-2", application="heat", components=(6,), run_time_limit_s=60.0)
     write_schedule([Arrival(arrival_s=4.0, specification=specification)], tmp_path / "run" / "schedule.jsonl")
     assert [record.requested_s for record in swf_log(run)[1]] == [MISSING, 60.0, MISSING, MISSING]
+    workload = json.loads(batsim_files(run)["workload.json"])
+    assert [job.get("walltime") for job in workload["jobs"] if job["id"] == "2"] == [60.0]
 
 
 def test_the_header_says_what_the_numbers_mean(run: RunRecords) -> None:

@@ -128,3 +128,12 @@ def test_seeds_that_change_nothing_count_as_one_case_without_an_interval(tmp_pat
     shown = response(found.quantities, "wf")
     assert shown.ratio is not None
     assert (shown.mean.n, shown.mean.low, shown.ratio.n, shown.ratio.low) == (1, None, 1, None)
+
+
+def test_records_of_an_older_version_are_of_the_same_campaign(tmp_path):
+    job = {"arrival_s": 0.0, "service_s": 5.0, "components": [4], "application": "poisson", "estimate_s": None}
+    manifests = [
+        read_manifest(simulated_run(tmp_path / name, jobs=2, workload={"listed": [job | more], **workload}))
+        for name, more, workload in (("old", {}, {}), ("new", {"queue": None}, {"left_out": 0}))
+    ]
+    assert len({campaign_of(manifest) for manifest in manifests}) == 1

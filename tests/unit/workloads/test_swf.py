@@ -152,6 +152,13 @@ def test_a_job_larger_than_the_cluster_of_its_drawn_queue_is_submitted_to_one_th
     assert all(queue == equal for queue, equal in zip(queues, as_equal, strict=True) if equal in (0, 3))
 
 
+def test_a_job_that_a_limit_does_not_split_is_submitted_to_a_cluster_that_can_hold_it(tmp_path: Path) -> None:
+    lines = [changed(job=number, submit_s=number, requested_processors=12) for number in range(1, 21)]
+    path = written(tmp_path, *lines)
+    jobs = swf_jobs(read_swf(path), path, clusters=[32, 8], component_limit=16).jobs
+    assert {(job.queue, job.request.components) for job in jobs} == {(0, (12,))}
+
+
 def test_a_log_without_a_job_to_simulate_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, changed(run_s=-1))
     with pytest.raises(InvalidInput, match="no job that could be simulated"):
