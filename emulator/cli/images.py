@@ -21,6 +21,9 @@ def images(
     push: Annotated[
         str | None, typer.Option(metavar="REGISTRY/FOLDER", help="Push them there, too, for other machines.")
     ] = None,
+    base: Annotated[
+        bool, typer.Option("--base", help="Make the base image, too, on which programs of your own are compiled.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Make the images that a testbed needs and that do not exist yet.
@@ -32,14 +35,15 @@ def images(
     """
     from emulator.containers import engine
     from emulator.containers.image_registry import there
-    from emulator.containers.images import ensure_images, push_images
+    from emulator.containers.images import ensure_base, ensure_images, push_images
 
     if push is not None:
         there(push, "")
     client = engine.connect()
     references = ensure_images(client, step_printer())
     rows = [{"image": name, "reference": reference} for name, reference in asdict(references).items()]
+    base_rows = [{"image": "base", "reference": ensure_base(client, step_printer())}] if base else []
     if push is not None:
         pushed = push_images(client, references, push, step_printer())
         rows = [row | {"pushed": target} for row, target in zip(rows, pushed, strict=True)]
-    show_rows(rows, as_json=as_json)
+    show_rows(base_rows + rows, as_json=as_json)

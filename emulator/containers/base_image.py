@@ -43,7 +43,7 @@ def ensure(client: docker.DockerClient, observe: Observer) -> str:
     """
     image_name = base_reference()
     try:
-        client.images.get(image_name)
+        client.images.get(image_name).tag(BASE_REPOSITORY, tag="dev")
         return image_name
     except docker.errors.ImageNotFound:
         pass

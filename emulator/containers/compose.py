@@ -17,7 +17,7 @@ from typing import Any, Final
 import yaml
 
 from emulator.containers.addresses import AddressPlan
-from emulator.containers.names import CLUSTER_LABEL, LABEL, ROLE_LABEL, USER, PartNames
+from emulator.containers.names import CLUSTER_LABEL, LABEL, OWNER_LABEL, ROLE_LABEL, USER, PartNames
 from emulator.containers.wan.program import kernel_settings
 from emulator.model.errors import InvalidInput
 from emulator.model.local_users import profile_named
@@ -92,7 +92,7 @@ class Rendering:
 
     `state_folder` is the host folder that holds its topology, keys and token; `router_backend` is asked of the
     router (``auto``, ``kernel`` or ``uml``); `api_port` is the port on the host's loopback; `host_memory_bytes` is the
-    memory of the host. `routes` are the ways to the heads of real clusters, for those whose topology does not say all,
+    memory of the host, and `owner` the number of its user. `routes` are the ways to the heads of real clusters, for those whose topology does not say all,
     and `agent` is the ssh-agent that some of them need.
     """
 
@@ -104,6 +104,7 @@ class Rendering:
     api_port: int
     router_backend: str
     host_memory_bytes: int
+    owner: int
     routes: Mapping[str, tuple[Hop, ...]] = field(default_factory=dict)
     agent: AgentSocket | None = None
 
@@ -337,7 +338,7 @@ def volumes(rendering: Rendering) -> dict[str, Any]:
 def labels(rendering: Rendering, role: str, cluster: str | None = None) -> dict[str, str]:
     """Return the labels of a part of the testbed."""
     of_cluster = {CLUSTER_LABEL: cluster} if cluster else {}
-    return {LABEL: rendering.names.testbed, ROLE_LABEL: role, **of_cluster}
+    return {LABEL: rendering.names.testbed, OWNER_LABEL: str(rendering.owner), ROLE_LABEL: role, **of_cluster}
 
 
 def _common(rendering: Rendering, role: str, image: str, container: str, cluster: str | None = None) -> dict[str, Any]:

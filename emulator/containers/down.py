@@ -40,7 +40,7 @@ def take_down(name: str, observe: Observer = ignore) -> None:
     What is on a host that is not reached is remembered, and removed when it is.
 
     Raises:
-        TestbedNotUp: if there is nothing of it.
+        TestbedNotUp: if there is nothing of it, or it is another user's.
         EngineUnavailable: if Docker does not answer.
     """
     PartNames(name)
@@ -53,6 +53,8 @@ def take_down(name: str, observe: Observer = ignore) -> None:
             raise TestbedNotUp(
                 f"What {name!r} left on hosts that are not reached stays until they are (try again then)."
             )
+        if not exists:
+            engine.check_own(client, name)
         if not remove_parts(client, name, observe) and not exists and name not in swept:
             raise TestbedNotUp(f"No testbed called {name!r} is running, so there is nothing to take down.")
         if isinstance(client, HostEngines) and record is not None and record.hosts is not None:

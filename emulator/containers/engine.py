@@ -18,8 +18,8 @@ from docker.models.volumes import Volume
 
 from emulator.containers.compose_command import compose_command
 from emulator.containers.docker_address import engine_address
-from emulator.containers.names import LABEL
-from emulator.model.errors import EngineUnavailable
+from emulator.containers.names import LABEL, OWNER_LABEL
+from emulator.model.errors import EngineUnavailable, TestbedNotUp
 
 Part: TypeAlias = Container | Network | Volume
 
@@ -174,12 +174,28 @@ def volumes_of(client: docker.DockerClient, testbed: str | None) -> list[Volume]
 
 def testbeds_seen(parts: Iterable[Part]) -> set[str]:
     """Return the names of the testbeds that containers, networks or volumes belong to."""
-    names = set()
-    for part in parts:
-        labels = part.attrs.get("Labels") or part.attrs.get("Config", {}).get("Labels") or {}
-        if LABEL in labels:
-            names.add(labels[LABEL])
-    return names
+    return {labels[LABEL] for labels in map(_labels_of, parts) if LABEL in labels}
+
+
+def check_own(client: docker.DockerClient, testbed: str) -> None:
+    """Check that no other user of this host brought up what the engine holds of a testbed; root may be anybody.
+
+    Raises:
+        TestbedNotUp: if another user did.
+    """
+    own = os.getuid()
+    parts: list[Part] = [*containers_of(client, testbed), *volumes_of(client, testbed)]
+    owners = {labels[OWNER_LABEL] for labels in map(_labels_of, parts) if OWNER_LABEL in labels}
+    foreign = sorted(owners - {str(own)})
+    if foreign and own != 0:
+        raise TestbedNotUp(
+            f"You have no testbed called {testbed!r}: the one that is here is of another user of this host (number "
+            f"{foreign[0]}), who can take it down, as root can (name yours by --name)."
+        )
+
+
+def _labels_of(part: Part) -> dict[str, str]:
+    return part.attrs.get("Labels") or part.attrs.get("Config", {}).get("Labels") or {}
 
 
 def _labelled(testbed: str | None) -> dict[str, str]:

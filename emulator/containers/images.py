@@ -111,6 +111,16 @@ def ensure_images(client: docker.DockerClient, observe: Observer) -> ImageRefere
     return ImageReferences(node=node, wan=wan, broker=broker)
 
 
+def ensure_base(client: docker.DockerClient, observe: Observer) -> str:
+    """Build the base of all images if it is not here; return its reference.
+
+    Raises:
+        EngineUnavailable: if it cannot be built.
+    """
+    with exclusive(MAKING_IMAGES, wait=True):
+        return base_image.ensure(client, observe)
+
+
 def push_images(client: docker.DockerClient, references: ImageReferences, prefix: str, observe: Observer) -> list[str]:
     """Push the images to the registry's folder `prefix`; return their references there.
 

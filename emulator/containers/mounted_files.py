@@ -41,6 +41,7 @@ def write_rendered(testbed: TestbedState) -> None:
         api_port=testbed.record.api_port,
         router_backend=testbed.record.router_backend,
         host_memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        owner=os.getuid(),
         routes=testbed.record.routes,
         agent=testbed.record.agent,
     )

@@ -111,10 +111,13 @@ def _remove_existing(client: Client, name: str, observe: Observer) -> None:
     """Remove the testbed of that name with everything that it holds, if there is one, and say so first.
 
     Raises:
+        TestbedNotUp: if it is another user's.
         EngineUnavailable: if one of its hosts is not reached, so that what is there would be forgotten.
     """
     if isinstance(client, HostEngines):
         client.require_all()
+    if not state.state_folder(name).exists():
+        engine.check_own(client, name)
     volumes = [str(volume.name) for volume in engine.volumes_of(client, name)]
     if volumes or engine.containers_of(client, name) or state.state_folder(name).exists():
         held = f" ({', '.join(volumes)})" if volumes else ""

@@ -38,6 +38,7 @@ def rendering_of(topology: str, name: str = "lab") -> Rendering:
         api_port=8470,
         router_backend="auto",
         host_memory_bytes=24 * 1024**3,
+        owner=1000,
     )
 
 

@@ -1,7 +1,8 @@
-"""Taking all testbeds down: one that stays keeps no other."""
+"""Taking testbeds down: one that stays keeps no other, and that of another user stays."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import docker.errors
@@ -9,7 +10,8 @@ import pytest
 
 from emulator.containers import down
 from emulator.containers import engine as engine_parts
-from emulator.model.errors import EngineUnavailable
+from emulator.containers.names import LABEL, OWNER_LABEL
+from emulator.model.errors import EngineUnavailable, TestbedNotUp
 
 
 def test_a_testbed_that_cannot_be_taken_down_keeps_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,3 +84,17 @@ def test_containers_leave_a_network_before_they_are_removed(monkeypatch: pytest.
     monkeypatch.setattr(down, "_LISTED_BY_KIND", (("networks", engine_parts.networks_of),))
     assert down.remove_parts(engine, "lab", lambda step: None)
     assert network.removed
+
+
+def test_another_users_testbed_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs = SimpleNamespace(attrs={"Config": {"Labels": {LABEL: "testbed", OWNER_LABEL: "1001"}}})
+    unlabelled = SimpleNamespace(attrs={"Labels": {LABEL: "testbed"}})
+    client = SimpleNamespace(
+        containers=SimpleNamespace(list=lambda **_: [theirs]), volumes=SimpleNamespace(list=lambda **_: [unlabelled])
+    )
+    monkeypatch.setattr("os.getuid", lambda: 1000)
+    with pytest.raises(TestbedNotUp, match=r"another user of this host \(number 1001\), who can take it down"):
+        engine_parts.check_own(client, "testbed")
+    for number in (0, 1001):
+        monkeypatch.setattr("os.getuid", lambda number=number: number)
+        engine_parts.check_own(client, "testbed")

@@ -42,7 +42,7 @@ GIB = 1024**3
 def whole() -> dict[str, Any]:
     """The Compose file of the whole of `mini`."""
     images = ImageReferences(node="n:1", wan="w:1", broker="b:1")
-    rendering = Rendering(MINI, NAMES, PLAN, images, Path("/state/lab"), 8470, "auto", 24 * GIB)
+    rendering = Rendering(MINI, NAMES, PLAN, images, Path("/state/lab"), 8470, "auto", 24 * GIB, owner=1000)
     loaded: dict[str, Any] = yaml.safe_load(render(rendering))
     return loaded
 

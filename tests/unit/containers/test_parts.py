@@ -40,6 +40,7 @@ def document(topology: Topology) -> dict[str, Any]:
         api_port=8470,
         router_backend="auto",
         host_memory_bytes=24 * 1024**3,
+        owner=1000,
     )
     loaded: dict[str, Any] = yaml.safe_load(render(rendering))
     return loaded
