@@ -178,7 +178,9 @@ SYNTHETIC: Final = ApplicationDescriptor(
     summary="computation and messages as its arguments state them",
     example="--points 10000",
     work=StatedWork(points="points", duration_s="compute-s"),
-    form=IterationForm(exchange="overlapped", division="none"),
+    form=IterationForm(
+        meeting_phases=None, meeting_argument="collective-every", exchange="overlapped", division="none"
+    ),
     default_length=100,
 )
 

@@ -152,6 +152,19 @@ def test_an_ensemble_meets_as_often_as_its_job_says():
     assert often.compute_s == usual.compute_s
 
 
+def test_a_synthetic_job_sums_as_often_as_it_says_and_by_default_never():
+    parts = ((NAMES[0], 8), (NAMES[1], 8))
+
+    def synthetic(**arguments: float) -> Predicted:
+        stated = {name.replace("_", "-"): value for name, value in arguments.items()}
+        return predicted(DAS2, ModelJob("synthetic", 0, parts, arguments={"compute-s": 0.01, **stated}))
+
+    assert (synthetic().meeting_s, synthetic().iteration_s) == (0.0, pytest.approx(0.01))
+    often, rare = synthetic(collective_every=1), synthetic(collective_every=4)
+    assert often.meeting_s > 0.002
+    assert rare.meeting_s == pytest.approx(often.meeting_s / 4, rel=0.2)
+
+
 def test_a_rare_meeting_costs_its_share():
     parts = ((NAMES[0], 8), (NAMES[1], 8))
     laplace = predicted(DAS2, ModelJob("laplace", 400, parts))
