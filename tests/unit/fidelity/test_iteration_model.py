@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apps.registry import APPLICATIONS
-from emulator.fidelity.iteration.predicted import ModelJob, predicted
+from emulator.fidelity.iteration.predicted import ModelJob, Predicted, predicted
 from emulator.model.catalogue import topology_named
 from emulator.model.collectives import Collectives, WholeNodes
 from emulator.model.interconnects import Interconnects, WhichInterconnect
