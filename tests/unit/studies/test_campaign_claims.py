@@ -11,6 +11,7 @@ import pytest
 from emulator.fidelity.intervals import paired_ratio_of_means, ratio_of_means
 from emulator.model.cell_rows import ExtensionFactorRow
 from emulator.model.errors import InvalidInput
+from emulator.model.project import PROJECT_ROOT
 from emulator.model.records import JobRow, RunKind
 from emulator.runs.timelines import BackgroundUse, Timelines, read_timelines
 from emulator.studies.campaign_claims import decided_claims
@@ -20,6 +21,8 @@ from emulator.studies.claims import ClaimOutcome, Decision
 from tests.unit.reports.simulated_runs import simulated_run
 
 SHOWN, NOT_SHOWN, UNDECIDED = ClaimOutcome.SHOWN, ClaimOutcome.NOT_SHOWN, ClaimOutcome.UNDECIDED
+SHIPPED = PROJECT_ROOT / "docs/results/campaigns"
+SIMULATED = {"times": "stated", "options": {"extension_factors": 1.0}}
 FILES = {"input_files": {"sizes_bytes": [2e9], "replicas": [3]}}
 
 
@@ -222,13 +225,44 @@ def test_a_heavy_background_is_a_case_of_its_own(w50):
         ({"jobs": 200}, "has number of jobs 200, and .* has 40"),
         ({"time_scale": 10.0}, "has time scale 10, and .* has 1"),
         ({"workload": {"background": {"band": [0.15, 0.2]}}}, "has background load 15% to 20%, and .* has none"),
+        ({"workload": {"quota": 0.5}}, "has quota 0.5, and .* has none"),
+        ({"simulated": {**SIMULATED, "times": "run"}}, "has times run, and .* has stated"),
+        ({"simulated": {"times": "stated"}}, "has options none, and .* has extension factors 1.0"),
+        ({"simulated": {**SIMULATED, "jobs_per_link": 2}}, "has jobs per link 2, and .* has none"),
+        ({"simulated": None}, "has times none, and .* has stated"),
+        # W1 is compared with W2.
+        ({"name": "w2", "simulated": {**SIMULATED, "times": "run"}}, "has times run, and .* has stated"),
     ],
 )
 def test_runs_that_differ_in_more_than_their_case_decide_nothing_together(w1, changes, sentence):
-    other = like(w1, policy="cm", seed=2)
+    first, other = like(w1, simulated=SIMULATED), like(w1, policy="cm", seed=2, simulated=SIMULATED)
     records = replace(other.records, manifest=other.records.manifest.model_copy(update=changes))
     with pytest.raises(InvalidInput, match=sentence):
-        decided_claims([w1, replace(other, records=records)])
+        decided_claims([first, replace(other, records=records)])
+
+
+def test_runs_on_clusters_of_other_sizes_decide_nothing_together(w1):
+    """Generated topologies share a name."""
+    topology = w1.records.manifest.topology
+    first, *others = topology.clusters
+    smaller = topology.model_copy(update={"clusters": (first.model_copy(update={"nodes": 40}), *others)})
+    with pytest.raises(InvalidInput, match="has clusters vrije-universiteit 80, .* has vrije-universiteit 134, "):
+        decided_claims([w1, like(w1, policy="cm", topology=smaller)])
+
+
+def test_simulations_that_repeat_other_runs_and_draw_from_other_seeds_are_alike(w1):
+    runs = [
+        like(w1, policy=policy, simulated={**SIMULATED, "like": f"w1-{policy}", "draw": draw})
+        for draw, policy in enumerate(("wf", "cm"))
+    ]
+    assert parts(runs, "C30")["W1, response: cm < wf"].value == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("pattern", ["w1-*-200-jobs", "w2-*-200-jobs", "w30-*"])
+def test_the_shipped_runs_of_a_campaign_are_alike(pattern):
+    paths = sorted(SHIPPED.glob(pattern))
+    assert len(paths) >= 3
+    assert decided_claims(read_timelines(path) for path in paths)
 
 
 def test_total_utilization_needs_a_background_load(w50):
