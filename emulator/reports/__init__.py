@@ -12,8 +12,7 @@ figures                      the figures of a run and of several runs, each with
 run_page, html_parts         the page of `report --html`
 compared_runs, placement_differences, comparison_tables
                              a live run beside simulations of it
-same_campaign, policies_over_seeds
-                             the policies of a campaign over seeds
+policies_over_seeds          the policies of a campaign over seeds
 study_folders                the results of studies in a folder, for that page
 text, pictures               intervals and tables as text; figures as PNG
 exports                      runs and topologies in the formats of other tools

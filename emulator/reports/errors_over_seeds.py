@@ -16,9 +16,9 @@ from emulator.fidelity.intervals import Estimate, paired_ratio_of_means
 from emulator.model.errors import InvalidInput
 from emulator.model.records import MANIFEST_FILE
 from emulator.reports.compared_runs import Comparison, Quantity, compare
-from emulator.reports.same_campaign import campaign_of, scheduling_of
 from emulator.runs.folders import live_runs_in
 from emulator.runs.run_directory import RunRecords, read_run
+from emulator.runs.same_campaign import campaign_of, scheduling_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from emulator.fidelity.intervals import Estimate, mean, paired_ratio_of_means
 from emulator.fidelity.judgement import Judgement
 from emulator.model.records import RunKind, RunProgress
 from emulator.reports.compared_runs import MAKESPAN, UTILIZATION, finished_names, quantities_of
-from emulator.reports.same_campaign import campaign_of, scheduling_of
 from emulator.runs.run_directory import RunRecords, attempts
+from emulator.runs.same_campaign import campaign_of, scheduling_of
 
 LEAST_SEEDS: Final = 2
 

@@ -16,6 +16,7 @@ control_runs                 runs beside a measurement's own that change the wid
 extension_factors            rows of extension factors from finished cells
 resuming                     what earlier attempts have already run
 equal_jobs                   jobs that differ in their length alone
+same_campaign                what runs of one campaign have in common, and what simulations assume
 input_files                  the files that a campaign's jobs read
 replay                       a run's recorded decisions made again
 """

@@ -5,12 +5,13 @@ Live and simulated runs are never mixed: each claim is decided once for each kin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from emulator.model.cell_rows import ExtensionFactorRow
 from emulator.model.errors import InvalidInput
 from emulator.model.records import Manifest, RunKind
+from emulator.runs.same_campaign import assumptions_of, clusters_of
 from emulator.runs.timelines import Timelines
 from emulator.studies.campaign_runs import CampaignRun
 from emulator.studies.claims import DecidedClaim, decide
@@ -57,31 +58,47 @@ def unlike_runs(runs: Sequence[CampaignRun]) -> str | None:
     """Return a sentence about two runs of published campaigns that differ in more than their case and seed."""
     seen: dict[tuple[object, ...], tuple[CampaignRun, object]] = {}
     for run in runs:
-        manifest = run.manifest
-        cell = cell_of(run)
-        if run.campaign not in PUBLISHED and cell is None:
-            continue
-        kind, band = manifest.kind, run.band
-        is_further = run.is_heavy and run.campaign in (W30, W50)
-        held = "none" if band is None else f"{band[0]:.0%} to {band[1]:.0%}"
-        settings: dict[tuple[object, ...], object] = {
-            (kind, "time scale"): f"{manifest.time_scale:g}",
-            (kind, run.campaign, "number of jobs"): manifest.jobs,
-            (kind, run.campaign, "interarrival time"): _mean_interarrival(manifest),
-        }
-        if cell is None:
-            settings[kind, run.campaign, "queue"] = manifest.queue
-            settings[kind, run.campaign, "topology"] = manifest.topology.name
-            if not is_further:
-                settings[kind, run.campaign, "background load"] = held
-        for setting, value in settings.items():
+        for setting, value in _settings(run).items():
             first, expected = seen.setdefault(setting, (run, value))
             if value != expected:
                 return (
-                    f"{run.path}: has {setting[-1]} {value}, and {first.path} has "
-                    f"{expected}: give runs that are alike but for their policy, replicas and seed."
+                    f"{run.path}: has {setting[-1]} {_in_words(value)}, and {first.path} has "
+                    f"{_in_words(expected)}: give runs that are alike but for their policy, replicas and seed."
                 )
     return None
+
+
+def _settings(run: CampaignRun) -> dict[tuple[object, ...], object]:
+    """Return what other runs must share with `run`; none for a run that no claim is about.
+
+    A key is the kind and, where only runs of the same campaign must share it, the campaign, and then what it is called.
+    W1 is compared with W2, so the assumptions of simulations are those of all campaigns.
+    """
+    manifest, kind, cell = run.manifest, run.manifest.kind, cell_of(run)
+    if run.campaign not in PUBLISHED and cell is None:
+        return {}
+    settings: dict[tuple[object, ...], object] = {
+        (kind, "time scale"): f"{manifest.time_scale:g}",
+        (kind, run.campaign, "number of jobs"): manifest.jobs,
+        (kind, run.campaign, "interarrival time"): _mean_interarrival(manifest),
+        (kind, run.campaign, "quota"): manifest.workload.get("quota"),
+    }
+    if cell is None:
+        settings[kind, run.campaign, "queue"] = manifest.queue
+        settings[kind, run.campaign, "topology"] = manifest.topology.name
+        if not (run.is_heavy and run.campaign in (W30, W50)):
+            held = None if run.band is None else f"{run.band[0]:.0%} to {run.band[1]:.0%}"
+            settings[kind, run.campaign, "background load"] = held
+        for name, value in assumptions_of(manifest).items():
+            settings[kind, name.replace("_", " ")] = value
+    settings[kind, run.campaign, "clusters"] = dict(clusters_of(manifest))
+    return settings
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name.replace('_', ' ')} {stated}" for name, stated in value.items())
+    return "none" if value is None else str(value)
 
 
 def _mean_interarrival(manifest: Manifest) -> str:

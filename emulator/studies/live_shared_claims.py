@@ -34,7 +34,9 @@ def live_shared_claims(runs: Sequence[CampaignRun]) -> tuple[Claim, ...]:
     if not cells:
         return ()
     claims = [Claim(claim.id, claim.source, claim.statement, tuple(_parts(claim, cells))) for claim in shared_claims()]
-    return (*claims, latency_claim(_latencies(cells.get(LATENCY_CELL, ())), "the runs recorded too few such bursts"))
+    with_bursts = cells.get(LATENCY_CELL, ())
+    too_few, void = "the runs recorded too few such bursts", any(run.is_void for run in with_bursts)
+    return (*claims, latency_claim(_latencies(with_bursts), too_few, void=void))
 
 
 def cell_of(run: CampaignRun) -> WorkloadQueue | None:

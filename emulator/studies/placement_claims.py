@@ -67,7 +67,9 @@ Cases = Mapping[tuple[str, str], Sequence[CampaignRun]]
 
 
 def _by_clusters(runs: Sequence[CampaignRun], factors: Sequence[ExtensionFactorRow]) -> Iterator[Part]:
-    measured = [row for row in factors if row.application in APPLICATIONS and row.extension_factor is not None]
+    # In one cluster a factor is 1 by definition, or that of the interconnect alone.
+    coallocated = [row for row in factors if row.application in APPLICATIONS and row.clusters > 1]
+    measured = [row for row in coallocated if row.extension_factor is not None]
     for row in measured:
         value = Estimate(row.extension_factor or math.nan, row.ci_low, row.ci_high, row.n)
         says = f"measured factor of {row.application} on {row.processors} processors in {row.clusters} clusters"
@@ -85,7 +87,8 @@ def _by_clusters(runs: Sequence[CampaignRun], factors: Sequence[ExtensionFactorR
             ratio = ratio_of_means(by_clusters[most], by_clusters[fewest])
             yield stated(says, ratio, MARKEDLY, math.inf, runs)
     if not measured and not by_job:
-        yield OpenPart("execution time by clusters", "no run of W1 or W2, nor measured factors of Laplace or Heat")
+        nothing = "no run of W1 or W2, nor measured factors of Laplace or Heat over several clusters"
+        yield OpenPart("execution time by clusters", nothing)
 
 
 def _order(cases: Cases) -> Iterator[Part]:
@@ -120,7 +123,13 @@ def _queues(cases: Cases) -> Iterator[Part]:
 
 
 def _difference(runs: Sequence[CampaignRun], others: Sequence[CampaignRun]) -> Estimate | None:
-    """Return the difference of mean queue times, over the response time of `others`, with an interval of both."""
+    """Return the difference of mean queue times, over the response time of `others`, with an interval of both.
+
+    Only runs of seeds that both cases have count, as in `ratio_of`; without such seeds all count.
+    """
+    common = {run.seed for run in runs} & {run.seed for run in others}
+    if common:
+        runs, others = ([run for run in case if run.seed in common] for case in (runs, others))
     mine, theirs = ratio_of(runs, queue_s, others, response_s), ratio_of(others, queue_s, others, response_s)
     if mine is None or theirs is None or mine.low is None or theirs.low is None:
         return None

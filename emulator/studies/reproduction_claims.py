@@ -14,7 +14,7 @@ from typing import Final
 
 from emulator.fidelity.intervals import Estimate
 from emulator.fidelity.verdict import Judgement
-from emulator.model.cell_rows import BorderExchangeRow, ReproductionRow
+from emulator.model.cell_rows import BorderExchangeRow, CommunicationRow, ReproductionRow
 from emulator.studies.published_runtimes import Setup
 from emulator.studies.reproduction import Reproduced
 from emulator.studies.reproduction_rows import COMMUNICATION, RUNTIME
@@ -41,6 +41,7 @@ HELPS: Final = 1.2
 def reproduction_claims(reproduced: Reproduced, rows: Sequence[ReproductionRow]) -> tuple[Claim, ...]:
     """Return the claims that `rows`, those of `reproduced`, and its border exchanges can decide."""
     borders = [row for records in reproduced.parts for row in records.border_exchange]
+    totals = [row for records in reproduced.parts for row in records.communication]
     claims = (
         Claim(
             "C25", "section 4.2", "Ensflow over several clusters takes about what it takes in one; relative to 12 "
@@ -52,7 +53,7 @@ def reproduction_claims(reproduced: Reproduced, rows: Sequence[ReproductionRow])
         ),
         Claim(
             "C27", "Fig. 9", "Over two clusters, the columns beside the wide area communicate longest, relatively far "
-            "more at grid 100 than at grid 4000.", tuple(_columns(borders)),
+            "more at grid 100 than at grid 4000.", tuple(_columns(borders, totals)),
         ),
         Claim(
             "C28", "Table 10", "Synchronized, one cluster communicates 10 to 35 times faster than several, otherwise "
@@ -93,8 +94,11 @@ def _vanishing(rows: Sequence[ReproductionRow]) -> Iterator[ValuePart]:
                 yield _within(says, _factor(by_grid[-1]), 0.0, VANISHED, by_grid[-1:])
 
 
-def _columns(borders: Sequence[BorderExchangeRow]) -> Iterator[ValuePart]:
-    """Compare mean times of processes beside the wide area with those of the others, Globus-2, synchronized."""
+def _columns(borders: Sequence[BorderExchangeRow], totals: Sequence[CommunicationRow]) -> Iterator[ValuePart]:
+    """Compare mean times of processes beside the wide area with those of the others, Globus-2, synchronized.
+
+    The verdicts on their cells are in `totals`.
+    """
     ratios: dict[int, float] = {}
     for grid in sorted({row.grid for row in borders if row.grid is not None}):
         cell = [row for row in borders if (row.grid, row.clusters, row.synchronized) == (grid, 2, True)]
@@ -102,12 +106,17 @@ def _columns(borders: Sequence[BorderExchangeRow]) -> Iterator[ValuePart]:
         times_s = [[row.total_s for row in cell if (row.column in beside) is is_beside] for is_beside in (True, False)]
         if all(times_s):
             ratios[grid] = statistics.fmean(times_s[0]) / statistics.fmean(times_s[1])
+    cells = {
+        grid: [row for row in totals if (row.grid, row.clusters, row.synchronized) == (grid, 2, True)]
+        for grid in ratios
+    }
     for grid, ratio in ratios.items():
         says = f"grid {grid}: columns beside the wide area over the others, above 1"
-        yield _within(says, Estimate(ratio, None, None, 1), 1.0, math.inf)
+        yield _within(says, Estimate(ratio, None, None, 1), 1.0, math.inf, cells[grid])
     for smaller, larger in pairwise(ratios):
         relative = Estimate(ratios[smaller] / ratios[larger], None, None, 1)
-        yield _within(f"the same at grid {smaller} over that at {larger}, above 1", relative, 1.0, math.inf)
+        says, both = f"the same at grid {smaller} over that at {larger}, above 1", [*cells[smaller], *cells[larger]]
+        yield _within(says, relative, 1.0, math.inf, both)
 
 
 def _beside(cell: Sequence[BorderExchangeRow]) -> set[int]:
@@ -158,6 +167,8 @@ def _quotient(above: Estimate, below: Estimate) -> Estimate:
     return Estimate(ratio, ratio * math.exp(-half), ratio * math.exp(half), min(above.n, below.n))
 
 
-def _within(says: str, value: Estimate, low: float, high: float, rows: Sequence[ReproductionRow] = ()) -> ValuePart:
+def _within(
+    says: str, value: Estimate, low: float, high: float, rows: Sequence[ReproductionRow | CommunicationRow]
+) -> ValuePart:
     """State that `value` lies between `low` and `high`; void if a row behind it is."""
     return ValuePart(says, value, Range(low, high), void=any(row.verdict == Judgement.VOID for row in rows))

@@ -68,8 +68,11 @@ def simulated_latency_claim(outcomes: Mapping[WorkloadQueue, Sequence[Outcome]])
     return latency_claim(latencies, "fewer than two replications had such bursts")
 
 
-def latency_claim(latencies: Mapping[int, Estimate], too_few: str) -> Claim:
-    """State C48 on mean delays of bursts, by the number of parallel tasks beside them; what is not there is open."""
+def latency_claim(latencies: Mapping[int, Estimate], too_few: str, *, void: bool = False) -> Claim:
+    """State C48 on mean delays of bursts, by the number of parallel tasks beside them; what is not there is open.
+
+    `void` says that a run behind them is.
+    """
     parts: list[ValuePart | OpenPart] = []
     for beside in range(1, MOST_BESIDE + 1):
         says = f"latency beside {beside} < {LATENCY_BELOW_S:g} s (3dbf-light/ccs, sit)"
@@ -77,7 +80,7 @@ def latency_claim(latencies: Mapping[int, Estimate], too_few: str) -> Claim:
         if latency is None:
             parts.append(OpenPart(says, too_few))
         else:
-            parts.append(ValuePart(says, latency, Range(low=-1.0, high=LATENCY_BELOW_S)))
+            parts.append(ValuePart(says, latency, Range(low=-1.0, high=LATENCY_BELOW_S), void))
     return Claim("C48", "3D Fig. 10", "SIT, 3DBF-Light: CCS keeps latency below 400 ms at MPL 1 to 4.", tuple(parts))
 
 

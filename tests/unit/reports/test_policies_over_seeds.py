@@ -19,9 +19,9 @@ from emulator.model.records import JobRow, RunProgress
 from emulator.reports.figures.choice import figures_of_all
 from emulator.reports.figures.reported_run import reported_run
 from emulator.reports.policies_over_seeds import OverSeeds, compared_policies
-from emulator.reports.same_campaign import campaign_of
 from emulator.runs.folders import runs_in
 from emulator.runs.run_directory import read_manifest, read_rows, read_run, replace_manifest
+from emulator.runs.same_campaign import campaign_of
 from tests.unit.reports.simulated_runs import simulated_run
 
 SEEDS = (1, 2, 3)

@@ -11,7 +11,8 @@ import pytest
 from emulator.fidelity.intervals import paired_ratio_of_means, ratio_of_means
 from emulator.model.cell_rows import ExtensionFactorRow
 from emulator.model.errors import InvalidInput
-from emulator.model.records import JobRow
+from emulator.model.project import PROJECT_ROOT
+from emulator.model.records import JobRow, RunKind
 from emulator.runs.timelines import BackgroundUse, Timelines, read_timelines
 from emulator.studies.campaign_claims import decided_claims
 from emulator.studies.campaign_runs import CampaignRun, mean_of, of_case, ratio_of
@@ -20,6 +21,8 @@ from emulator.studies.claims import ClaimOutcome, Decision
 from tests.unit.reports.simulated_runs import simulated_run
 
 SHOWN, NOT_SHOWN, UNDECIDED = ClaimOutcome.SHOWN, ClaimOutcome.NOT_SHOWN, ClaimOutcome.UNDECIDED
+SHIPPED = PROJECT_ROOT / "docs/results/campaigns"
+SIMULATED = {"times": "stated", "options": {"extension_factors": 1.0}}
 FILES = {"input_files": {"sizes_bytes": [2e9], "replicas": [3]}}
 
 
@@ -88,6 +91,18 @@ def test_runs_of_several_seeds_are_replications_paired_by_seed(w1):
     assert decision.verdict is SHOWN
 
 
+def test_queue_times_are_compared_over_the_seeds_that_both_cases_have(w1):
+    def queued(seed: int) -> Any:
+        """Queue times are the same under both policies, and long with the seeds that only one of them has."""
+        return lambda job: {"queue_time_s": 20.0 if seed in (2, 3) else 90.0, "response_time_s": 100.0}
+
+    runs = [like(w1, seed=seed, jobs=queued(seed)) for seed in (1, 2, 3)]
+    runs += [like(w1, policy="cm", seed=seed, jobs=queued(seed)) for seed in (2, 3, 4)]
+    decision = parts(runs, "C32")["W1, queue time: cm and wf differ by less than 10% of wf's response time"]
+    assert decision.value == pytest.approx(0.0)
+    assert decision.verdict is SHOWN
+
+
 def test_two_runs_of_one_case_and_seed_are_refused(w1):
     with pytest.raises(InvalidInput, match="is a run of the same campaign, policy and seed as"):
         decided_claims([w1, w1])
@@ -127,15 +142,31 @@ def test_contention_is_between_jobs_that_start_at_the_same_time(w1):
     assert crowded[0].verdict is SHOWN
 
 
-def test_execution_by_clusters_comes_from_measured_factors_too(w1):
-    row = ExtensionFactorRow(
-        application="laplace", processors=36, components=(18, 18), clusters=2, dilation=4, runtime_s=9,
-        extension_factor=1.3, ci_low=1.25, ci_high=1.36, n=5, verdict="valid",
+def factor_row(factor: float, *components: int, width: float = 0.05) -> ExtensionFactorRow:
+    return ExtensionFactorRow(
+        application="laplace", processors=36, components=components, clusters=len(components), dilation=4, runtime_s=9,
+        extension_factor=factor, ci_low=factor - width, ci_high=factor + width, n=5, verdict="valid",
     )  # fmt: skip
-    measured = replace(w1, records=replace(w1.records, extension_factors=[row]))
+
+
+def test_execution_by_clusters_comes_from_measured_factors_too(w1):
+    measured = replace(w1, records=replace(w1.records, extension_factors=[factor_row(1.3, 18, 18)]))
     found = parts([measured], "C29")
     assert found["measured factor of laplace on 36 processors in 2 clusters, above 1"].verdict is SHOWN
     assert any("heat on 36 processors" in says for says in found)
+
+
+def test_a_whole_measurement_decides_by_its_factors_over_several_clusters(w1):
+    """Its rows of one cluster are the one that the factors are relative to, and the one run as if co-allocated."""
+    rows = [factor_row(1.0, 36, width=0.0), factor_row(0.9, 36), factor_row(1.3, 18, 18), factor_row(1.4, 9, 9, 9, 9)]
+    own = like(w1, name="measure-laplace", kind=RunKind.MEASUREMENT)
+    measured = replace(own, records=replace(own.records, extension_factors=rows))
+    (decided,) = (decided for decided in decided_claims([measured]) if decided.claim.id == "C29")
+    assert [(decision.says, decision.value) for decision in decided.decisions] == [
+        (f"measured factor of laplace on 36 processors in {clusters} clusters, above 1", factor)
+        for clusters, factor in ((2, 1.3), (4, 1.4))
+    ]
+    assert decided.verdict is SHOWN
 
 
 def test_execution_by_clusters_compares_jobs_that_differ_in_length_by_their_iterations(w1):
@@ -194,13 +225,44 @@ def test_a_heavy_background_is_a_case_of_its_own(w50):
         ({"jobs": 200}, "has number of jobs 200, and .* has 40"),
         ({"time_scale": 10.0}, "has time scale 10, and .* has 1"),
         ({"workload": {"background": {"band": [0.15, 0.2]}}}, "has background load 15% to 20%, and .* has none"),
+        ({"workload": {"quota": 0.5}}, "has quota 0.5, and .* has none"),
+        ({"simulated": {**SIMULATED, "times": "run"}}, "has times run, and .* has stated"),
+        ({"simulated": {"times": "stated"}}, "has options none, and .* has extension factors 1.0"),
+        ({"simulated": {**SIMULATED, "jobs_per_link": 2}}, "has jobs per link 2, and .* has none"),
+        ({"simulated": None}, "has times none, and .* has stated"),
+        # W1 is compared with W2.
+        ({"name": "w2", "simulated": {**SIMULATED, "times": "run"}}, "has times run, and .* has stated"),
     ],
 )
 def test_runs_that_differ_in_more_than_their_case_decide_nothing_together(w1, changes, sentence):
-    other = like(w1, policy="cm", seed=2)
+    first, other = like(w1, simulated=SIMULATED), like(w1, policy="cm", seed=2, simulated=SIMULATED)
     records = replace(other.records, manifest=other.records.manifest.model_copy(update=changes))
     with pytest.raises(InvalidInput, match=sentence):
-        decided_claims([w1, replace(other, records=records)])
+        decided_claims([first, replace(other, records=records)])
+
+
+def test_runs_on_clusters_of_other_sizes_decide_nothing_together(w1):
+    """Generated topologies share a name."""
+    topology = w1.records.manifest.topology
+    first, *others = topology.clusters
+    smaller = topology.model_copy(update={"clusters": (first.model_copy(update={"nodes": 40}), *others)})
+    with pytest.raises(InvalidInput, match="has clusters vrije-universiteit 80, .* has vrije-universiteit 134, "):
+        decided_claims([w1, like(w1, policy="cm", topology=smaller)])
+
+
+def test_simulations_that_repeat_other_runs_and_draw_from_other_seeds_are_alike(w1):
+    runs = [
+        like(w1, policy=policy, simulated={**SIMULATED, "like": f"w1-{policy}", "draw": draw})
+        for draw, policy in enumerate(("wf", "cm"))
+    ]
+    assert parts(runs, "C30")["W1, response: cm < wf"].value == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("pattern", ["w1-*-200-jobs", "w2-*-200-jobs", "w30-*"])
+def test_the_shipped_runs_of_a_campaign_are_alike(pattern):
+    paths = sorted(SHIPPED.glob(pattern))
+    assert len(paths) >= 3
+    assert decided_claims(read_timelines(path) for path in paths)
 
 
 def test_total_utilization_needs_a_background_load(w50):

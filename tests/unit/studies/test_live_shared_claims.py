@@ -93,10 +93,25 @@ def test_latency_under_ccs_is_that_of_the_recorded_bursts(tmp_path):
     assert part.low < part.value < part.high < 0.4
 
 
+def test_latency_in_a_void_run_decides_nothing(tmp_path):
+    light = run_of(tmp_path / "light", "uniform-light", "backfill")
+    replace_manifest(light, read_manifest(light).model_copy(update={"verdict": "void"}))
+    part = decided(light)["latency beside 1 < 0.4 s (3dbf-light/ccs, sit)"]
+    assert part.high < 0.4
+    assert part.verdict is ClaimOutcome.UNDECIDED
+
+
 def test_runs_of_other_workloads_are_of_no_cell(tmp_path):
     other = run_of(tmp_path / "other", "uniform-light", "backfill", name="mine")
     claims = decided_claims([read_timelines(other)])
     assert not {claim.claim.id for claim in claims} & set(CLAIMS)
+
+
+@pytest.mark.parametrize("workload", ["sit", "dit"])
+def test_the_shipped_runs_of_a_workload_are_alike(workload):
+    paths = sorted(RECORDED.parent.glob(f"{workload}-dense-*-90-jobs"))
+    assert len(paths) >= 3
+    decided(*paths)
 
 
 @pytest.mark.parametrize(

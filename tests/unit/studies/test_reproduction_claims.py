@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from emulator.model.cell_rows import BorderExchangeRow, ReproductionRow
+from emulator.model.cell_rows import BorderExchangeRow, CommunicationRow, ReproductionRow
 from emulator.studies.claims import decide
 from emulator.studies.published_runtimes import Setup, find_communication, find_published
 from emulator.studies.reproduction_claims import reproduction_claims
@@ -63,8 +63,18 @@ def figure_9() -> list[BorderExchangeRow]:
     ]  # fmt: skip
 
 
-def decided(rows=(), borders=()):
-    reproduced = SimpleNamespace(parts=[SimpleNamespace(border_exchange=list(borders))])
+def total(grid: int, clusters: int, verdict: str, *, synchronized: bool = True) -> CommunicationRow:
+    """The communication of a cell of Figure 9, or of another of its problem."""
+    return CommunicationRow(
+        application="poisson", grid=grid, processors=16, components=(16 // clusters,) * clusters, clusters=clusters,
+        dilation=8, synchronized=synchronized, iterations=100, communication_s=1, least_s=1, most_s=1, n=1,
+        verdict=verdict,
+    )  # fmt: skip
+
+
+def decided(rows=(), borders=(), totals=()):
+    part = SimpleNamespace(border_exchange=list(borders), communication=list(totals))
+    reproduced = SimpleNamespace(parts=[part])
     return {claim.id: decide(claim) for claim in reproduction_claims(reproduced, list(rows))}
 
 
@@ -93,6 +103,20 @@ def test_an_efficiency_that_does_not_fall_counts_against_c25():
 def test_void_cells_decide_nothing(verdict, says):
     rows = published_cells("poisson", [(100, 16), (4000, 16)], verdict=verdict)
     assert decided(rows)["C26"].verdict.value == says
+
+
+@pytest.mark.parametrize(("verdict", "says"), [("valid", "shown"), ("suspect", "shown"), ("void", "undecided")])
+def test_border_exchanges_of_void_cells_decide_nothing(verdict, says):
+    totals = [total(grid, 2, verdict) for grid in FIGURE_9]
+    assert decided(borders=figure_9(), totals=totals)["C27"].verdict.value == says
+
+
+def test_a_void_cell_leaves_undecided_what_it_is_a_part_of_and_nothing_else():
+    totals = [total(100, 2, "valid"), total(4000, 2, "void")]
+    decisions = decided(borders=figure_9(), totals=totals)["C27"].decisions
+    assert [decision.verdict.value for decision in decisions] == ["shown", "undecided", "undecided"]
+    others = [total(100, 4, "void"), total(100, 2, "void", synchronized=False), total(400, 2, "void")]
+    assert decided(borders=figure_9(), totals=others)["C27"].verdict.value == "shown"
 
 
 def test_an_interval_that_reaches_across_decides_nothing():

@@ -1,0 +1,40 @@
+"""What runs of one campaign have in common, what tells them apart, and what simulations of it assume."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from emulator.model.records import Manifest
+
+_NOT_THE_CAMPAIGNS: Final = frozenset({"dilation", "policy", "queue", "sources", "left_out"})
+"""What a campaign's record states of the host, the scheduling and its log, not of the jobs and their conditions."""
+
+_ASSUMED: Final = ("times", "options", "jobs_per_link")
+"""What the record of a simulation states of its assumptions, and not of what it repeats or drew."""
+
+
+def campaign_of(manifest: Manifest) -> str:
+    """Return, as text, all that runs of one campaign have in common whatever their policy, seed and dilation."""
+    stated = {name: value for name, value in manifest.workload.items() if name not in _NOT_THE_CAMPAIGNS}
+    # Records of an older version lack keys of jobs that may be None.
+    listed = [{key: value for key, value in job.items() if value is not None} for job in stated.get("listed", ())]
+    system = [manifest.topology.name, clusters_of(manifest)]
+    jobs = [manifest.time_scale, manifest.jobs, stated | {"listed": listed}]
+    return json.dumps([manifest.kind, manifest.name, system, jobs, assumptions_of(manifest)], sort_keys=True)
+
+
+def clusters_of(manifest: Manifest) -> list[tuple[str, int]]:
+    """Return each cluster with its processors: generated topologies of different clusters share a name."""
+    return [(cluster.name, cluster.processors) for cluster in manifest.topology.clusters]
+
+
+def assumptions_of(manifest: Manifest) -> dict[str, Any]:
+    """Return what a simulation assumed, by name; None for what its record does not state, and for all of a live run."""
+    simulated = manifest.simulated or {}
+    return {name: simulated.get(name) for name in _ASSUMED}
+
+
+def scheduling_of(manifest: Manifest) -> tuple[str, str, str]:
+    """Return policy and queue of a run, and as text the sources of those that are the user's own."""
+    return manifest.policy, manifest.queue, json.dumps(manifest.workload.get("sources", {}), sort_keys=True)
