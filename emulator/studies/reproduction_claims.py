@@ -134,11 +134,13 @@ def _desynchronizing(rows: Sequence[ReproductionRow]) -> Iterator[ValuePart]:
     grids = sorted({row.grid for row in found.values() if row.grid is not None})
     for synchronized, (low, high) in ((True, SYNCHRONIZED_RATIOS), (False, OTHER_RATIOS)):
         for grid in grids:
+            alone = found.get((grid, Setup.PBS_1, COMMUNICATION[synchronized]))
             for setup in (Setup.GLOBUS_2, Setup.GLOBUS_4):
                 row = found.get((grid, setup, COMMUNICATION[synchronized]))
                 if row is not None and row.factor is not None:
                     says = f"{COMMUNICATION[synchronized]}, grid {grid}: {setup} over pbs-1, {low:g} to {high:g}"
-                    yield _within(says, _factor(row), low, high, [row])
+                    # Unlike a runtime's factor, this one has the verdict of its own cell alone.
+                    yield _within(says, _factor(row), low, high, [row] if alone is None else [row, alone])
     for setup, low, high in (
         (Setup.GLOBUS_2, HELPS, math.inf), (Setup.GLOBUS_4, HELPS, math.inf), (Setup.PBS_1, 0.0, HELPS),
     ):  # fmt: skip

@@ -111,6 +111,17 @@ def test_border_exchanges_of_void_cells_decide_nothing(verdict, says):
     assert decided(borders=figure_9(), totals=totals)["C27"].verdict.value == says
 
 
+def test_a_void_cell_in_one_cluster_leaves_the_factors_of_communication_over_it_undecided():
+    void = [
+        row.model_copy(update={"verdict": "void"}) if row.setup == Setup.PBS_1 and row.grid == 400 else row
+        for row in published_communication()
+    ]
+    decisions = decided(void)["C28"].decisions
+    of_grid = [decision for decision in decisions if "grid 400:" in decision.part.says]
+    assert of_grid
+    assert {decision.verdict.value for decision in of_grid} == {"undecided"}
+
+
 def test_a_void_cell_leaves_undecided_what_it_is_a_part_of_and_nothing_else():
     totals = [total(100, 2, "valid"), total(4000, 2, "void")]
     decisions = decided(borders=figure_9(), totals=totals)["C27"].decisions
