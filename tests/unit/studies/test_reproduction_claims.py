@@ -117,7 +117,7 @@ def test_a_void_cell_in_one_cluster_leaves_the_factors_of_communication_over_it_
         for row in published_communication()
     ]
     decisions = decided(void)["C28"].decisions
-    of_grid = [decision for decision in decisions if "grid 400:" in decision.part.says]
+    of_grid = [decision for decision in decisions if "grid 400:" in decision.says]
     assert of_grid
     assert {decision.verdict.value for decision in of_grid} == {"undecided"}
 
