@@ -27,7 +27,7 @@ from emulator.model.cell_rows import (
     InvarianceRow,
 )
 from emulator.model.counts import number_of
-from emulator.model.errors import InvalidInput
+from emulator.model.errors import InvalidInput, TestbedBusy
 from emulator.model.faults import first_fault
 from emulator.model.process_lock import ProcessLock, is_locked
 from emulator.model.records import (
@@ -78,6 +78,16 @@ def _leaves_free(entry: Path) -> bool:
     if entry.name == WRITING:
         return not is_locked(entry)
     return entry.name in (PILOTS_FOLDER, _UNFINISHED_MANIFEST)
+
+
+def check_unwritten(path: Path) -> None:
+    """Raise `TestbedBusy` if a process still writes the run in `path`, one of its parts or a control run of it."""
+    for file in sorted(path.rglob(WRITING)):
+        if is_locked(file):
+            raise TestbedBusy(
+                f"{file.parent}: is being written by another process (wait until it ends; if there is none, remove "
+                f"{file.name} there)."
+            )
 
 
 class RunDirectory:
