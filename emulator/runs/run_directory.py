@@ -196,7 +196,8 @@ def _replace(path: Path, text: str) -> None:
 class RunRecords:
     """The content of a run's directory.
 
-    `transfers`, `utilization` and `background` are those of its first part, `jobs` are without superseded ones.
+    `transfers`, `utilization` and `background` are those of its first part, `jobs` are without superseded ones. Numbers
+    of jobs are those of one part: several parts may use the same ones.
     """
 
     path: Path
