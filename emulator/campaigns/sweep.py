@@ -28,7 +28,7 @@ from emulator.policies.names import policy_name
 from emulator.policies.nodes.compositions import is_composition
 from emulator.runs.holding import Testbed
 from emulator.runs.progress import ProgressReport, ReportProgress
-from emulator.runs.run_directory import read_manifest, read_rows
+from emulator.runs.run_directory import check_unwritten, read_manifest, read_rows
 from workloads.campaign import Campaign, recorded_campaign
 from workloads.custom_sources import carrying_sources
 
@@ -223,7 +223,7 @@ def rerun_campaign(
 
     Raises:
         InvalidInput: if `path` holds no campaign, one that is complete, or one of another topology.
-        TestbedBusy: if a run holds the testbed.
+        TestbedBusy: if a run holds the testbed, or another process still writes this one.
         RunFailed: if it ends early again.
     """
     manifest = read_manifest(path)
@@ -302,7 +302,13 @@ def _folders(folder: Path, repeat_void: int) -> list[Path]:
 
 @contextmanager
 def _moved_aside(paths: Sequence[Path]) -> Iterator[None]:
-    """Move the records of interrupted runs aside; move them back if nothing new has begun in their place."""
+    """Move the records of interrupted runs aside; move them back if nothing new has begun in their place.
+
+    Raises:
+        TestbedBusy: if another process still writes one of them; all stay where they are.
+    """
+    for path in paths:
+        check_unwritten(path)
     moved: dict[Path, Path] = {}
     for path in paths:
         names = (f"{path.name}-{_INTERRUPTED}" + ("" if number < 2 else f"-{number}") for number in range(1, MOST_RUNS))

@@ -19,7 +19,7 @@ from emulator.containers.hosts.engines import Client, HostEngines
 from emulator.containers.hosts.left_behind import is_left, remember_left, sweep
 from emulator.containers.names import PartNames
 from emulator.containers.progress import Observer, ProgressStep, ignore
-from emulator.model.errors import EngineUnavailable, InvalidInput, TestbedError, TestbedNotUp
+from emulator.model.errors import EngineUnavailable, TestbedError, TestbedNotUp
 
 _REMOVERS: Final = 16
 _REMOVE_WITHIN_HOST_S: Final = 60.0
@@ -45,7 +45,7 @@ def take_down(name: str, observe: Observer = ignore) -> None:
     """
     PartNames(name)
     swept = sweep(observe)
-    record = _readable_record(name)
+    record = state.readable_record(name)
     client = engine_of(record)
     with state.exclusive(name, wait=False):
         exists = state.state_folder(name).exists()
@@ -60,14 +60,6 @@ def take_down(name: str, observe: Observer = ignore) -> None:
         if isinstance(client, HostEngines) and record is not None and record.hosts is not None:
             remember_left(client, name, record.hosts.inventory, observe)
         state.forget(name)
-
-
-def _readable_record(name: str) -> state.TestbedRecord | None:
-    """Return the record of a testbed, or None if there is none or it is damaged, which `down` ends, too."""
-    try:
-        return state.record_of(name)
-    except InvalidInput:
-        return None
 
 
 def take_all_down(observe: Observer = ignore) -> list[str]:

@@ -12,7 +12,7 @@ import docker
 import psutil
 
 from emulator.containers.addresses import HIGHEST_SECOND_OCTET, LOWEST_SECOND_OCTET, AddressPlan
-from emulator.containers.state import TestbedState, remembered, remembered_names
+from emulator.containers.state import TestbedRecord, readable_record, remembered_names
 from emulator.hosts.checks import LEAST_PREFIX
 from emulator.model.errors import TestbedAlreadyUp
 
@@ -47,7 +47,7 @@ def free_port(requested: int | None, first: int = FIRST_PORT) -> int:
     Raises:
         TestbedAlreadyUp: if the port asked for is in use, or none is free.
     """
-    claimed = {state.record.api_port for state in _remembered()}
+    claimed = {record.api_port for record in _remembered()}
     if requested is not None:
         if requested in claimed or not _is_free(requested):
             raise TestbedAlreadyUp(f"Port {requested} of {_LOOPBACK} is in use (choose another with --port, or none).")
@@ -96,12 +96,13 @@ def _routes(table: Path) -> Iterator[Network]:
 
 
 def _remembered_subnets() -> Iterator[Network]:
-    for state in _remembered():
-        yield Network(state.addresses.whole)
+    for record in _remembered():
+        yield Network(AddressPlan(record.second_octet).whole)
 
 
-def _remembered() -> Iterator[TestbedState]:
+def _remembered() -> Iterator[TestbedRecord]:
+    """Yield the record of every testbed; a damaged one keeps no other from being brought up."""
     for name in remembered_names():
-        state = remembered(name)
-        if state is not None:
-            yield state
+        record = readable_record(name)
+        if record is not None:
+            yield record

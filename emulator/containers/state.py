@@ -238,7 +238,9 @@ def remembered(name: str) -> TestbedState | None:
         return None
     topology = topology_file(name)
     if not topology.is_file():
-        raise InvalidInput(f"{topology} is missing (`testbed up` with the same topology writes it again).")
+        raise InvalidInput(
+            f"{topology} is missing (`testbed up --name {name}` with the same topology writes it again)."
+        )
     return TestbedState(topology.parent, record, read_document(topology, Topology))
 
 
@@ -258,7 +260,7 @@ def restore_topology(name: str, topology: Topology, text: str) -> None:
             f"{file} is missing, and the testbed's clusters ({known}) are not "
             f"those of {topology.name}: name the topology that it was brought up with."
         )
-    file.write_text(text, encoding="utf-8")
+    write_whole(file, text)
 
 
 def topology_file(name: str) -> Path:
@@ -276,9 +278,19 @@ def record_of(name: str) -> TestbedRecord | None:
     if not recorded.is_file():
         return None
     try:
-        return TestbedRecord.model_validate_json(recorded.read_text())
+        return TestbedRecord.model_validate_json(recorded.read_bytes())
     except ValidationError as error:
-        raise InvalidInput(f"{recorded}: is damaged; take the testbed down with `testbed down`.") from error
+        raise InvalidInput(
+            f"{recorded}: is damaged; take the testbed down with `testbed down --name {name}`."
+        ) from error
+
+
+def readable_record(name: str) -> TestbedRecord | None:
+    """Return the decisions made about the testbed called `name`, or None if there is none or its record is damaged."""
+    try:
+        return record_of(name)
+    except InvalidInput:
+        return None
 
 
 def remembered_names() -> list[str]:
@@ -292,7 +304,7 @@ def remember(record: TestbedRecord, topology_text: str) -> TestbedState:
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
     topology = topology_file(record.name)
-    topology.write_text(topology_text, encoding="utf-8")
+    write_whole(topology, topology_text)
     write_token(folder)
     write_record(record)
     return TestbedState(folder, record, read_document(topology, Topology))
@@ -300,7 +312,7 @@ def remember(record: TestbedRecord, topology_text: str) -> TestbedState:
 
 def write_record(record: TestbedRecord) -> None:
     """Write the decisions made about a testbed, replacing earlier ones."""
-    (state_folder(record.name) / RECORD_FILE).write_text(record.model_dump_json(indent=2) + "\n")
+    write_whole(state_folder(record.name) / RECORD_FILE, record.model_dump_json(indent=2) + "\n")
 
 
 def note_underlays(testbed: TestbedState, found: Mapping[str, Underlay]) -> TestbedState:
@@ -330,6 +342,20 @@ def write_authorization(folder: Path) -> None:
 def forget(name: str) -> None:
     """Remove the state of a testbed."""
     shutil.rmtree(state_folder(name), ignore_errors=True)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file that a crash or a full disk leaves as it was before, or absent."""
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    try:
+        with unfinished.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
 
 
 def write_secret(path: Path, content: bytes) -> None:

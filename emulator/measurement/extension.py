@@ -97,7 +97,7 @@ def resume(testbed: Testbed, path: Path, report_progress: ReportProgress) -> Mea
 
     Raises:
         InvalidInput: if there is nothing to resume in `path`, or it was measured on another topology.
-        TestbedBusy: if another run holds the testbed.
+        TestbedBusy: if another run holds the testbed, or another process still writes the measurement.
         RunFailed: if the testbed was lost.
     """
     earlier = read_earlier(path, testbed.topology)

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import mean
 
 from apps.descriptor import Arguments
@@ -18,10 +19,13 @@ from emulator.model.held_nodes import ranks
 from emulator.model.interconnects import WIDE_AREA, Interconnects, WhichInterconnect
 from emulator.model.job import PLAIN, JobState
 from emulator.model.placement import Component, Placement
-from emulator.model.records import JobRow
+from emulator.model.records import ComponentRow, JobRow
 from emulator.model.request import JobRequest, RequestKind
 from emulator.model.topology import Topology
-from emulator.runs.run_directory import RunRecords
+from emulator.runs.run_directory import RunRecords, attempts, counted_jobs, read_rows
+
+_Kind = tuple[str, str, tuple[Part, ...], str]
+"""What the jobs of a kind have in common: application, problem, parts and interconnects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +56,14 @@ def measured_iterations(run: RunRecords) -> tuple[MeasuredIterations, ...]:
     Raises:
         InvalidInput: if no finished job recorded the time of its iterations, as in every simulated run.
     """
-    parts = _parts(run)
-    found: dict[tuple[object, ...], list[JobRow]] = defaultdict(list)
-    for row in run.jobs:
-        measured = row.state == JobState.FINISHED and row.application != PLAIN and row.iteration_s
-        if measured and row.job in parts:
-            found[row.application, _problem(row), parts[row.job], row.interconnects].append(row)
+    found: dict[_Kind, list[JobRow]] = defaultdict(list)
+    for folder in attempts(run.path):
+        for row, parts in _placed_jobs(folder, run.manifest.topology):
+            if row.state == JobState.FINISHED and row.application != PLAIN and row.iteration_s:
+                found[row.application, _problem(row), parts, row.interconnects].append(row)
     if not found:
         raise InvalidInput(f"{run.path}: no finished job recorded what an iteration took; name a live run of MPI jobs.")
-    return tuple(MeasuredIterations(_job(run, rows[0], parts[rows[0].job]), tuple(rows)) for rows in found.values())
+    return tuple(MeasuredIterations(_job(run, rows[0], parts), tuple(rows)) for (_, _, parts, _), rows in found.items())
 
 
 def _problem(row: JobRow) -> str:
@@ -69,17 +72,21 @@ def _problem(row: JobRow) -> str:
     return json.dumps({name: value for name, value in _arguments(row).items() if name != length}, sort_keys=True)
 
 
-def _parts(run: RunRecords) -> dict[int, tuple[Part, ...]]:
-    """Return how many processes of each job ran in which clusters; a job of which that is unknown is left out."""
+def _placed_jobs(folder: Path, topology: Topology) -> list[tuple[JobRow, tuple[Part, ...]]]:
+    """Return the jobs in one folder of a run, with how many processes of each ran in which clusters.
+
+    A job of which that is unknown is left out. Numbers of jobs are those of one folder: a testbed that was brought up
+    anew in between counts from 1 again.
+    """
     held: dict[int, list[Part]] = defaultdict(list)
-    for component in sorted(run.components, key=lambda row: (row.job, row.component)):
+    for component in sorted(read_rows(folder, ComponentRow), key=lambda row: (row.job, row.component)):
         held[component.job].append((component.cluster, component.processors))
-    found: dict[int, tuple[Part, ...]] = {}
-    for row in run.jobs:
+    found: list[tuple[JobRow, tuple[Part, ...]]] = []
+    for row in counted_jobs(folder):
         # Of a flexible job the record keeps neither the splits nor the least size that it asked for.
         with suppress(InvalidInput):
             if row.job in held:
-                found[row.job] = _as_run(held[row.job], row, run.manifest.topology)
+                found.append((row, _as_run(held[row.job], row, topology)))
     return found
 
 

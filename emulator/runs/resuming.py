@@ -25,7 +25,7 @@ from emulator.model.views import EventKind, EventView
 from emulator.runs.job_rows import verdict_in
 from emulator.runs.matrix import Layout, Matrix
 from emulator.runs.recording import EndedJob, Finished
-from emulator.runs.run_directory import attempts, counted_jobs, read_manifest, read_rows
+from emulator.runs.run_directory import attempts, check_unwritten, counted_jobs, read_manifest, read_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,7 @@ def read_earlier(path: Path, topology: Topology) -> Earlier:
 
     Raises:
         InvalidInput: if it is no measurement, is complete, was made on another topology, or cannot be read.
+        TestbedBusy: if another process still writes it, on another testbed.
     """
     manifest = read_manifest(path)
     if manifest.kind is not RunKind.MEASUREMENT:
@@ -65,6 +66,7 @@ def read_earlier(path: Path, topology: Topology) -> Earlier:
             f"{path}: was measured on topology {manifest.topology.name!r} as it then was, which is not what runs "
             f"({topology.name!r}): measure anew."
         )
+    check_unwritten(path)
     return read_attempts(path)
 
 

@@ -27,9 +27,9 @@ from emulator.model.cell_rows import (
     InvarianceRow,
 )
 from emulator.model.counts import number_of
-from emulator.model.errors import InvalidInput
+from emulator.model.errors import InvalidInput, TestbedBusy
 from emulator.model.faults import first_fault
-from emulator.model.process_lock import ProcessLock
+from emulator.model.process_lock import ProcessLock, is_locked
 from emulator.model.records import (
     DECISIONS_FILE,
     FORMAT_VERSION,
@@ -58,13 +58,36 @@ WRITING: Final = ".writing"
 PILOTS_FOLDER: Final = "pilots"
 """The folder of a run's pilots: they are made before the run begins, and are not part of it."""
 
+_UNFINISHED_MANIFEST: Final = f".{MANIFEST_FILE}"
+"""The name of the manifest while it is written."""
+
 
 def check_free(path: Path) -> None:
-    """Raise `InvalidInput` unless `path` may become a run's directory: it is absent, or empty but for pilots."""
+    """Raise `InvalidInput` unless `path` may become a run's directory: it is absent, or empty but for pilots.
+
+    What a process left that was killed before its first manifest was there does not count.
+    """
     if path.exists() and not path.is_dir():
         raise InvalidInput(f"{path}: is no directory (choose another with --out).")
-    if path.is_dir() and any(entry.name != PILOTS_FOLDER for entry in path.iterdir()):
+    if path.is_dir() and not all(_leaves_free(entry) for entry in path.iterdir()):
         raise InvalidInput(f"{path}: is not empty, and no run is written over another (choose another with --out).")
+
+
+def _leaves_free(entry: Path) -> bool:
+    """Return whether a run may begin in the directory that holds `entry`."""
+    if entry.name == WRITING:
+        return not is_locked(entry)
+    return entry.name in (PILOTS_FOLDER, _UNFINISHED_MANIFEST)
+
+
+def check_unwritten(path: Path) -> None:
+    """Raise `TestbedBusy` if a process still writes the run in `path`, one of its parts or a control run of it."""
+    for file in sorted(path.rglob(WRITING)):
+        if is_locked(file):
+            raise TestbedBusy(
+                f"{file.parent}: is being written by another process (wait until it ends; if there is none, remove "
+                f"{file.name} there)."
+            )
 
 
 class RunDirectory:
@@ -72,17 +95,17 @@ class RunDirectory:
 
     def __init__(self, path: Path, manifest: Manifest) -> None:
         check_free(path)
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-            self._writing = ProcessLock(path / WRITING)
-        except OSError as error:
-            raise InvalidInput(f"{path}: cannot be made ({error.strerror or error}).") from error
         self.path = path
         self.manifest = manifest
         self._files: dict[str, TextIO] = {}
         self.on_row: Callable[[Row], None] | None = None
         self._appending = threading.Lock()
-        self.update_manifest({})
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            self._writing = ProcessLock(path / WRITING)
+            self._write_first_manifest()
+        except OSError as error:
+            raise InvalidInput(f"{path}: cannot be made ({error.strerror or error}).") from error
 
     def __enter__(self) -> Self:
         return self
@@ -128,6 +151,14 @@ class RunDirectory:
             file.write(event.model_dump_json(exclude_none=True) + "\n")
             file.flush()
 
+    def _write_first_manifest(self) -> None:
+        """Write the manifest for the first time; if that fails, leave nothing behind."""
+        try:
+            self.update_manifest({})
+        except BaseException:
+            self._writing.release()
+            raise
+
     def _open(self, name: str) -> TextIO:
         file = (self.path / name).open("x", encoding="utf-8", newline="")
         self._files[name] = file
@@ -150,18 +181,23 @@ def replace_rows(directory: Path, row_type: type[AnyRow], rows: Sequence[AnyRow]
 
 def _replace(path: Path, text: str) -> None:
     unfinished = path.with_name(f".{path.name}")
-    with unfinished.open("w", encoding="utf-8", newline="") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(path)
+    try:
+        with unfinished.open("w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
 
 
 @dataclass(frozen=True, slots=True)
 class RunRecords:
     """The content of a run's directory.
 
-    `transfers`, `utilization` and `background` are those of its first part, `jobs` are without superseded ones.
+    `transfers`, `utilization` and `background` are those of its first part, `jobs` are without superseded ones. Numbers
+    of jobs are those of one part: several parts may use the same ones.
     """
 
     path: Path

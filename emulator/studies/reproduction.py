@@ -74,7 +74,7 @@ def resume_reproduction(
 
     Raises:
         InvalidInput: if `path` holds no reproduction, or what is there was measured on another topology.
-        TestbedBusy: if another run holds the testbed.
+        TestbedBusy: if another run holds the testbed, or another process still writes the problem that is resumed.
         RunFailed: as `reproduce`.
     """
     reproduction = read_reproduction(path)

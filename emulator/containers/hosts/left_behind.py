@@ -8,13 +8,14 @@ from typing import Final
 
 import docker
 import docker.errors
+from pydantic import ValidationError
 
 from emulator.containers import engine, state
 from emulator.containers.hosts.engines import HostEngines, open_engines
 from emulator.containers.progress import Observer, ProgressStep
 from emulator.hosts.inventory import Host, HostInventory
 from emulator.model.documents import DocumentModel
-from emulator.model.errors import TestbedAlreadyUp, TestbedError
+from emulator.model.errors import InvalidInput, TestbedAlreadyUp, TestbedError
 
 FOLDER: Final = "left_behind"
 """Holds an underscore, as no testbed's name does, whose own folder is beside this one."""
@@ -38,14 +39,26 @@ def remember_left(engines: HostEngines, name: str, hosts: HostInventory, observe
     left = LeftBehind(testbed=name, central=hosts.host(engines.central), hosts=lost, networks=networks)
     file = _file(name)
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(left.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    state.write_whole(file, left.model_dump_json(indent=2) + "\n")
     where = ", ".join(host.name for host in lost)
     observe(ProgressStep("left", f"what {name} has on {where}: not reached; `testbed down` or `up` removes it later"))
 
 
 def sweep(observe: Observer) -> list[str]:
-    """Remove what testbeds left on hosts that are reached again; return the testbeds of which nothing is left now."""
-    return [left.testbed for left in _remembered() if _swept(left, observe)]
+    """Remove what testbeds left on hosts that are reached again; return the testbeds of which nothing is left now.
+
+    A damaged file only has its own testbed wait: it is named, and the others are swept.
+    """
+    swept: list[str] = []
+    for file in sorted((state.state_root() / FOLDER).glob("*.json")):
+        try:
+            left = _read(file)
+        except InvalidInput as error:
+            observe(ProgressStep("left", str(error)))
+            continue
+        if _swept(left, observe):
+            swept.append(left.testbed)
+    return swept
 
 
 def is_left(name: str) -> bool:
@@ -58,14 +71,14 @@ def require_nothing_left(name: str) -> None:
 
     Raises:
         TestbedAlreadyUp: if there are any.
+        InvalidInput: if the file that names them is damaged.
     """
-    for left in _remembered():
-        if left.testbed == name:
-            where = ", ".join(host.name for host in left.hosts)
-            raise TestbedAlreadyUp(
-                f"An earlier testbed {name!r} still has parts on {where}, which was not reached or did not remove "
-                "them: see to that host, or choose another name by --name."
-            )
+    if is_left(name):
+        where = ", ".join(host.name for host in _read(_file(name)).hosts)
+        raise TestbedAlreadyUp(
+            f"An earlier testbed {name!r} still has parts on {where}, which was not reached or did not remove "
+            "them: see to that host, or choose another name by --name."
+        )
 
 
 def _swept(left: LeftBehind, observe: Observer) -> bool:
@@ -95,9 +108,14 @@ def _remove_all(client: docker.DockerClient, name: str) -> None:
         volume.remove()
 
 
-def _remembered() -> list[LeftBehind]:
-    files = sorted((state.state_root() / FOLDER).glob("*.json"))
-    return [LeftBehind.model_validate_json(file.read_text(encoding="utf-8")) for file in files]
+def _read(file: Path) -> LeftBehind:
+    try:
+        return LeftBehind.model_validate_json(file.read_bytes())
+    except ValidationError as error:
+        raise InvalidInput(
+            f"{file}: is damaged; see to it that no host holds parts of the testbed {file.stem!r} any more, and remove "
+            "the file."
+        ) from error
 
 
 def _file(name: str) -> Path:

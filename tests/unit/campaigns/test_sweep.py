@@ -20,9 +20,10 @@ from emulator.campaigns.sweep import (
 )
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput, RunFailed, TestbedBusy
+from emulator.model.process_lock import ProcessLock
 from emulator.model.records import MANIFEST_FILE
 from emulator.model.views import EventKind, RunRequest
-from emulator.runs.run_directory import read_manifest, read_run, replace_manifest
+from emulator.runs.run_directory import WRITING, read_manifest, read_run, replace_manifest
 from workloads.campaign import campaign_named, recorded_campaign, shipped_campaigns
 
 pytestmark = pytest.mark.usefixtures("submitted_by_a_thread")
@@ -211,6 +212,33 @@ def test_what_cannot_be_run_again_stays_as_it_is(testbed, broker, tmp_path):
     assert (path / MANIFEST_FILE).read_bytes() == before
     with pytest.raises(InvalidInput, match="is no run's directory"):
         rerun_campaign(testbed, tmp_path / "nowhere", silent)
+
+
+def test_a_campaign_that_another_process_still_writes_is_not_run_again(testbed, broker, tmp_path):
+    path = tmp_path / "run"
+    finishes, broker.on_submit = broker.on_submit, fails_after(broker, 1)
+    with pytest.raises(RunFailed):
+        run_campaign(testbed, CAMPAIGN, seed=5, path=path, report_progress=silent)
+    broker.on_submit = finishes
+    writing = ProcessLock(path / WRITING)
+    with pytest.raises(TestbedBusy, match="/run: is being written by another process"):
+        rerun_campaign(testbed, path, silent)
+    assert folders(tmp_path) == ["run"]
+    writing.release()
+    assert rerun_campaign(testbed, path, silent) == path
+
+
+def test_a_run_of_a_sweep_that_another_process_still_writes_is_not_moved_aside(testbed, broker, tmp_path):
+    path = tmp_path / "sweep"
+    sweep = begin_sweep(path, sweep_of(CAMPAIGN, ["wf"], [2], dilation=0.01))
+    broker.on_submit = fails_after(broker, 1)
+    with pytest.raises(RunFailed):
+        run_sweep(testbed, path, sweep, silent)
+    writing = ProcessLock(path / "wf-2" / WRITING)
+    with pytest.raises(TestbedBusy, match="/wf-2: is being written by another process"):
+        run_sweep(testbed, path, sweep, silent)
+    assert folders(path) == ["wf-2"]
+    writing.release()
 
 
 def test_a_sweep_that_goes_on_takes_what_is_said_of_hopeless_and_void_runs(tmp_path):

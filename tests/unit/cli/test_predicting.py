@@ -18,7 +18,7 @@ from emulator.fidelity.iteration.predicted import predicted
 from emulator.model.documents import read_document
 from emulator.model.errors import InvalidInput
 from emulator.model.project import PROJECT_ROOT
-from emulator.model.records import JobRow
+from emulator.model.records import ComponentRow, JobRow, SupersededRow
 from emulator.model.topology import Topology
 from emulator.runs.measured_iterations import measured_iterations
 from emulator.runs.run_directory import read_manifest, read_rows, read_run, replace_manifest, replace_rows
@@ -318,6 +318,19 @@ def test_several_runs_of_a_host_predict_what_others_took_on_it(calibrate, predic
     errors = sorted(abs(row["error"]) for row in rows)
     assert len(errors) == 10
     assert errors[-2] < 0.065
+
+
+def test_jobs_of_several_parts_with_the_same_numbers_are_told_apart(tmp_path):
+    """The testbed was brought up anew before the second part: its job in one cluster has the number of one over two."""
+    path, part = tmp_path / "run", tmp_path / "run" / "part-1"
+    shutil.copytree(RECORDED, path)
+    shutil.copytree(RECORDED, part)
+    for kind in (JobRow, ComponentRow, SupersededRow):
+        replace_rows(part, kind, [row.model_copy(update={"job": row.job + 1}) for row in read_rows(part, kind)])
+    once, twice = (measured_iterations(read_run(run)) for run in (RECORDED, path))
+    assert [kind.job for kind in twice] == [kind.job for kind in once]
+    assert [kind.rows[0].job for kind in twice] == [kind.rows[0].job for kind in once]
+    assert [len(kind.rows) for kind in twice] == [2 * len(kind.rows) for kind in once]
 
 
 def test_a_run_that_tells_nothing_is_no_table(calibrate, tmp_path):

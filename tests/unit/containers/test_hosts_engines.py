@@ -218,6 +218,22 @@ def test_a_host_that_does_not_remove_what_is_left_says_why(tmp_path: Path, monke
     assert left_behind.is_left("lab")
 
 
+def test_a_damaged_note_of_what_is_left_stands_in_the_way_of_its_own_testbed_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    folder = state.state_root() / left_behind.FOLDER
+    folder.mkdir(parents=True)
+    (folder / "lab.json").write_text('{"testbed": "la')
+    said: list[str] = []
+    assert left_behind.sweep(lambda step: said.append(step.detail)) == []
+    assert "lab.json: is damaged" in said[0]
+    left_behind.require_nothing_left("other")
+    with pytest.raises(InvalidInput, match=r"lab\.json: is damaged; .* no host holds parts of the testbed 'lab'"):
+        left_behind.require_nothing_left("lab")
+    assert left_behind.is_left("lab")
+
+
 def test_nothing_is_remembered_where_every_host_was_reached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     left_behind.remember_left(engines(one=("a",)), "lab", HostInventory(hosts=(HOSTS["one"],)), lambda step: None)

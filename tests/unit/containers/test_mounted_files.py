@@ -154,7 +154,7 @@ def test_an_empty_folder_that_the_engine_made_in_place_of_a_secret_is_replaced(t
 
 def test_a_lost_topology_is_written_again_if_the_clusters_are_the_same(testbed: TestbedState) -> None:
     (testbed.folder / "topology.yaml").unlink()
-    with pytest.raises(InvalidInput, match=r"topology\.yaml is missing .*testbed up"):
+    with pytest.raises(InvalidInput, match=r"topology\.yaml is missing .*testbed up --name lab"):
         remembered("lab")
     with pytest.raises(InvalidInput, match="are not those of das2"):
         restore_topology("lab", topology_named("das2"), "das2")

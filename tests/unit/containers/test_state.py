@@ -1,23 +1,29 @@
 """What the host remembers of a testbed, and how it forgets."""
 
+import errno
+import os
 import stat
 from pathlib import Path
 
 import pytest
 
+from emulator.containers import free_addresses
 from emulator.containers.names import USER
 from emulator.containers.state import (
     ClusterRecord,
     TestbedRecord,
     exclusive,
     forget,
+    readable_record,
     remember,
     remembered_names,
+    state_folder,
     testbed_state,
+    write_record,
     write_secret,
 )
 from emulator.model.catalogue import topology_named
-from emulator.model.errors import InvalidInput, TestbedBusy, TestbedNotUp
+from emulator.model.errors import InvalidInput, TestbedAlreadyUp, TestbedBusy, TestbedNotUp
 from emulator.model.project import PROJECT_ROOT
 
 MINI = (PROJECT_ROOT / "compose" / "mini.yaml").read_text()
@@ -81,8 +87,42 @@ def test_what_was_forgotten_does_not_stand_and_the_error_says_what_to_do() -> No
 def test_damaged_state_is_named() -> None:
     folder = remember(record(), MINI).folder
     (folder / "testbed.json").write_text("{")
-    with pytest.raises(InvalidInput, match=r"testbed\.json"):
+    with pytest.raises(InvalidInput, match=r"testbed\.json: is damaged; .* `testbed down --name lab`"):
         testbed_state("lab")
+
+
+def test_a_record_cut_off_within_a_letter_is_damaged_too() -> None:
+    folder = remember(record(), MINI).folder
+    (folder / "testbed.json").write_bytes('{"name": "é'.encode()[:-1])
+    with pytest.raises(InvalidInput, match=r"testbed\.json: is damaged"):
+        testbed_state("lab")
+    assert readable_record("lab") is None
+
+
+def test_a_full_disk_leaves_the_record_that_was_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = remember(record(), MINI)
+    files = sorted(before.folder.iterdir())
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_record(record().model_copy(update={"api_port": 8471}))
+    assert testbed_state("lab") == before
+    assert sorted(before.folder.iterdir()) == files
+
+
+def test_a_testbed_whose_state_cannot_be_read_does_not_keep_others_from_a_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The port of one whose record is damaged cannot be told; one without its topology still has its own."""
+    monkeypatch.setattr(free_addresses, "_is_free", lambda port: True)
+    for port, name in enumerate(("whole", "damaged", "without-topology"), start=8470):
+        remember(record(name).model_copy(update={"api_port": port}), MINI)
+    (state_folder("damaged") / "testbed.json").write_text('{"name": "dam')
+    (state_folder("without-topology") / "topology.yaml").unlink()
+    assert free_addresses.free_port(None, first=8470) == 8471
+    with pytest.raises(TestbedAlreadyUp, match="Port 8472"):
+        free_addresses.free_port(8472)
+    assert [str(network) for network in free_addresses._remembered_subnets()] == ["10.111.0.0/16"] * 2
 
 
 def test_a_second_process_that_brings_it_up_is_refused() -> None:

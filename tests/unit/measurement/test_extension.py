@@ -12,14 +12,15 @@ from typer.testing import CliRunner
 from emulator.cli.main import app
 from emulator.measurement.extension import measure, resume
 from emulator.model.clock import REAL_TIME, Dilation
-from emulator.model.errors import InvalidInput, RunFailed, WideAreaUnfaithful
+from emulator.model.errors import InvalidInput, RunFailed, TestbedBusy, WideAreaUnfaithful
 from emulator.model.evidence import LinkCheck, LinkFault
 from emulator.model.job import JobState
+from emulator.model.process_lock import ProcessLock
 from emulator.model.records import RunProgress
 from emulator.model.views import EventKind
 from emulator.runs.matrix import Matrix
 from emulator.runs.progress import ProgressReport
-from emulator.runs.run_directory import read_manifest, read_run, replace_manifest
+from emulator.runs.run_directory import WRITING, read_manifest, read_run, replace_manifest
 from emulator.simulator.runtime_tables import read_factors
 
 MATRIX = Matrix(
@@ -265,6 +266,23 @@ def test_a_measurement_may_be_interrupted_more_than_once(testbed, tmp_path):
     resume(testbed, tmp_path / "run", silent)
     assert [row.n for row in read_run(tmp_path / "run").extension_factors] == [3, 3, 3]
     assert sorted(entry.name for entry in (tmp_path / "run").iterdir() if entry.is_dir()) == ["part-1", "part-2"]
+
+
+@pytest.mark.parametrize("folder", [".", "part-1", "part-2"])
+def test_a_measurement_of_which_another_process_still_writes_a_part_is_not_resumed(testbed, broker, tmp_path, folder):
+    with pytest.raises(Stopped):
+        measure(testbed, MATRIX, tmp_path / "run", stopping_after(2))
+    with pytest.raises(Stopped):
+        resume(testbed, tmp_path / "run", stopping_after(5))
+    runs = len(broker.runs)
+    (tmp_path / "run" / folder).mkdir(exist_ok=True)
+    writing = ProcessLock(tmp_path / "run" / folder / WRITING)
+    with pytest.raises(TestbedBusy, match="is being written by another process"):
+        resume(testbed, tmp_path / "run", silent)
+    assert len(broker.runs) == runs
+    writing.release()
+    resume(testbed, tmp_path / "run", silent)
+    assert [row.n for row in read_run(tmp_path / "run").extension_factors] == [3, 3, 3]
 
 
 def test_a_torn_last_line_costs_one_job(testbed, tmp_path):

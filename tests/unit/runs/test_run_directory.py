@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -11,10 +13,19 @@ from hypothesis import strategies as st
 
 from emulator.model.cell_rows import ExtensionFactorRow
 from emulator.model.errors import InvalidInput
+from emulator.model.process_lock import ProcessLock
 from emulator.model.records import JobRow, LocalBurstRow, Manifest, RunKind, RunProgress, UtilizationRow
 from emulator.model.views import RunRequest
 from emulator.runs.recorded_run import begun_manifest
-from emulator.runs.run_directory import RunDirectory, next_attempt, read_rows, read_run, replace_rows
+from emulator.runs.run_directory import (
+    WRITING,
+    RunDirectory,
+    check_free,
+    next_attempt,
+    read_rows,
+    read_run,
+    replace_rows,
+)
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 texts = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), max_size=20)
@@ -164,6 +175,40 @@ def test_no_run_is_written_over_anything(tmp_path, manifest):
     with pytest.raises(InvalidInput, match="is no directory"):
         RunDirectory(tmp_path / "notes", manifest)
     assert (tmp_path / "notes").read_text() == "mine"
+
+
+def test_a_part_whose_process_was_killed_before_its_first_manifest_is_begun_again(tmp_path, manifest):
+    with RunDirectory(tmp_path / "run", manifest):
+        pass
+    part = next_attempt(tmp_path / "run")
+    part.mkdir()
+    (part / WRITING).touch()
+    (part / ".manifest.json").write_text('{"kind": "camp')
+    assert next_attempt(tmp_path / "run") == part
+    with RunDirectory(part, manifest):
+        pass
+    assert [path.name for path in part.iterdir()] == ["manifest.json"]
+
+
+def test_no_run_is_begun_where_another_process_begins_one(tmp_path):
+    writing = ProcessLock(tmp_path / WRITING)
+    with pytest.raises(InvalidInput, match="is not empty"):
+        check_free(tmp_path)
+    writing.release()
+    check_free(tmp_path)
+
+
+def test_a_run_that_a_full_disk_kept_from_beginning_leaves_its_directory_free(tmp_path, manifest, monkeypatch):
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "fsync", full)
+        with pytest.raises(InvalidInput, match=r"run: cannot be made \(No space left on device\)"):
+            RunDirectory(tmp_path / "run", manifest)
+    assert list((tmp_path / "run").iterdir()) == []
+    with RunDirectory(tmp_path / "run", manifest):
+        assert read_run(tmp_path / "run").manifest == manifest
 
 
 def test_what_is_no_run_is_refused(tmp_path):
