@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 
 def down(
     name: NameOption = DEFAULT_NAME,
-    everything: Annotated[bool, typer.Option("--all", help="Take every testbed of this host down.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Take every testbed of yours on this host down.")] = False,
 ) -> None:
     """Take a testbed down: containers, networks, volumes and state.
 

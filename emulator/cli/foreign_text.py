@@ -20,8 +20,8 @@ def say(text: str, *, to_error: bool = False, flush: bool = False) -> None:
 def say_left_out(campaign: str, records: int) -> None:
     """Say how many records of a campaign's log are not among its jobs, if any are not."""
     if records:
-        left_out = f"left out of its log, for they cannot be simulated: {number_of(records, 'record')}"
-        say(f"Campaign {campaign!r}: {left_out} (`testbed simulate LOG` names them).", to_error=True)
+        left_out = f"{number_of(records, 'record')} of its log left out (`testbed simulate LOG` says why)."
+        say(f"Campaign {campaign!r}: {left_out}", to_error=True)
 
 
 def pass_on(text: str, stream: TextIO, *, flush: bool = False) -> None:

@@ -46,4 +46,5 @@ def images(
     if push is not None:
         pushed = push_images(client, references, push, step_printer())
         rows = [row | {"pushed": target} for row, target in zip(rows, pushed, strict=True)]
+        base_rows = [row | {"pushed": ""} for row in base_rows]
     show_rows(base_rows + rows, as_json=as_json)

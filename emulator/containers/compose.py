@@ -92,8 +92,8 @@ class Rendering:
 
     `state_folder` is the host folder that holds its topology, keys and token; `router_backend` is asked of the
     router (``auto``, ``kernel`` or ``uml``); `api_port` is the port on the host's loopback; `host_memory_bytes` is the
-    memory of the host, and `owner` the number of its user. `routes` are the ways to the heads of real clusters, for those whose topology does not say all,
-    and `agent` is the ssh-agent that some of them need.
+    memory of the host, and `owner` the number of the user who brings it up. `routes` are the ways to the heads of real
+    clusters, for those whose topology does not say all, and `agent` is the ssh-agent that some of them need.
     """
 
     topology: Topology
@@ -338,14 +338,14 @@ def volumes(rendering: Rendering) -> dict[str, Any]:
 def labels(rendering: Rendering, role: str, cluster: str | None = None) -> dict[str, str]:
     """Return the labels of a part of the testbed."""
     of_cluster = {CLUSTER_LABEL: cluster} if cluster else {}
-    return {LABEL: rendering.names.testbed, OWNER_LABEL: str(rendering.owner), ROLE_LABEL: role, **of_cluster}
+    return {LABEL: rendering.names.testbed, ROLE_LABEL: role, **of_cluster}
 
 
 def _common(rendering: Rendering, role: str, image: str, container: str, cluster: str | None = None) -> dict[str, Any]:
     return {
         "image": image,
         "container_name": container,
-        "labels": labels(rendering, role, cluster),
+        "labels": {**labels(rendering, role, cluster), OWNER_LABEL: str(rendering.owner)},
         "init": True,
         "security_opt": [READS_HOST_FILES],
         "restart": "no",

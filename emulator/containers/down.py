@@ -63,13 +63,14 @@ def take_down(name: str, observe: Observer = ignore) -> None:
 
 
 def take_all_down(observe: Observer = ignore) -> list[str]:
-    """Take every testbed of this host down; return their names.
+    """Take every testbed of this user down, as root that of every user of this host; return their names.
 
     Raises:
         TestbedError: if one cannot be taken down, after all others have been.
     """
     swept = sweep(observe)
-    names = testbeds(engine.connect())
+    client = engine.connect()
+    names = [name for name in testbeds(client) if engine.other_owner(client, name) is None]
     failures: list[TestbedError] = []
     for name in names:
         try:

@@ -177,20 +177,27 @@ def testbeds_seen(parts: Iterable[Part]) -> set[str]:
     return {labels[LABEL] for labels in map(_labels_of, parts) if LABEL in labels}
 
 
-def check_own(client: docker.DockerClient, testbed: str) -> None:
-    """Check that no other user of this host brought up what the engine holds of a testbed; root may be anybody.
+def other_owner(client: docker.DockerClient, testbed: str) -> str | None:
+    """Return the number of the other user of this host who brought a testbed up; None if none is known.
 
-    Raises:
-        TestbedNotUp: if another user did.
+    Root is nobody else.
     """
     own = os.getuid()
-    parts: list[Part] = [*containers_of(client, testbed), *volumes_of(client, testbed)]
-    owners = {labels[OWNER_LABEL] for labels in map(_labels_of, parts) if OWNER_LABEL in labels}
-    foreign = sorted(owners - {str(own)})
-    if foreign and own != 0:
+    labels = map(_labels_of, containers_of(client, testbed))
+    owners = {stated[OWNER_LABEL] for stated in labels if OWNER_LABEL in stated}
+    return min(owners - {str(own)}, default=None) if own != 0 else None
+
+
+def check_own(client: docker.DockerClient, testbed: str) -> None:
+    """Check that no other user of this host brought a testbed up.
+
+    Raises:
+        TestbedNotUp: if one did.
+    """
+    if (owner := other_owner(client, testbed)) is not None:
         raise TestbedNotUp(
             f"You have no testbed called {testbed!r}: the one that is here is of another user of this host (number "
-            f"{foreign[0]}), who can take it down, as root can (name yours by --name)."
+            f"{owner}), who can take it down, as root can (name yours by --name)."
         )
 
 

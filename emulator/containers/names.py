@@ -19,7 +19,7 @@ CLUSTER_LABEL: Final = "multicluster-testbed.cluster"
 """Label that names the cluster of a cluster's container or a site's network."""
 
 OWNER_LABEL: Final = "multicluster-testbed.owner"
-"""Label that holds the number of the user of this host who brought the testbed up."""
+"""Label of containers that holds the number of the user of this host who brought the testbed up."""
 
 USER: Final = "researcher"
 """The account that jobs run under in every cluster."""

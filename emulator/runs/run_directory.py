@@ -152,8 +152,10 @@ class RunDirectory:
             file.flush()
 
     def _write_first_manifest(self) -> None:
-        """Write the manifest for the first time; if that fails, leave nothing behind."""
+        """Write the manifest for the first time; if that fails, leave nothing in the directory."""
         try:
+            if (self.path / MANIFEST_FILE).exists():
+                raise InvalidInput(f"{self.path}: another process has written a run there (choose another with --out).")
             self.update_manifest({})
         except BaseException:
             self._writing.release()

@@ -72,7 +72,7 @@ def _settings(run: CampaignRun) -> dict[tuple[object, ...], object]:
     """Return what other runs must share with `run`; none for a run that no claim is about.
 
     A key is the kind and, where only runs of the same campaign must share it, the campaign, and then what it is called.
-    W1 is compared with W2, so the assumptions of simulations are those of all campaigns.
+    W1 is compared with W2, and W30 with W50, so the assumptions of simulations are those of both.
     """
     manifest, kind, cell = run.manifest, run.manifest.kind, cell_of(run)
     if run.campaign not in PUBLISHED and cell is None:
@@ -89,8 +89,9 @@ def _settings(run: CampaignRun) -> dict[tuple[object, ...], object]:
         if not (run.is_heavy and run.campaign in (W30, W50)):
             held = None if run.band is None else f"{run.band[0]:.0%} to {run.band[1]:.0%}"
             settings[kind, run.campaign, "background load"] = held
+        compared = (W30, W50) if run.campaign in (W30, W50) else (W1, W2)
         for name, value in assumptions_of(manifest).items():
-            settings[kind, name.replace("_", " ")] = value
+            settings[kind, compared, name.replace("_", " ")] = value
     settings[kind, run.campaign, "clusters"] = dict(clusters_of(manifest))
     return settings
 

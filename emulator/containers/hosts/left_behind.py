@@ -47,7 +47,7 @@ def remember_left(engines: HostEngines, name: str, hosts: HostInventory, observe
 def sweep(observe: Observer) -> list[str]:
     """Remove what testbeds left on hosts that are reached again; return the testbeds of which nothing is left now.
 
-    A damaged file only has its own testbed wait: it is named, and the others are swept.
+    A damaged file holds up its own testbed only: it is named, and the others are swept.
     """
     swept: list[str] = []
     for file in sorted((state.state_root() / FOLDER).glob("*.json")):

@@ -74,7 +74,7 @@ def test_it_is_written_into_a_topology_and_into_a_profile_of_its_own(calibrate, 
     [
         (EXAMPLE, "No testbed called 'testbed' is running (bring one up with `testbed up`): it would measure what of"),
         ((*EXAMPLE, "--overhead-s", "0.002"), "leaves nothing for computation, since 0.002 s of it are not"),
-        ((*EXAMPLE, "--overhead-s", "0", "--dilation", "8"), "--dilation: with --overhead-s nothing is measured; leave it"),
+        ((*EXAMPLE, "--overhead-s", "0", "--dilation", "8"), "--dilation: with --overhead-s nothing is measured"),
         ((*EXAMPLE, "--overhead-s", "nan"), "An iteration's overhead is zero or more seconds, not nan"),
         (("--iteration-s", "-1", "--overhead-s", "0"), "positive number of seconds, not -1"),
         (("--overhead-s", "0"), "Say one of --iteration-s, --runtime-s, --from-published, --from-host and --table."),

@@ -24,7 +24,9 @@ def test_a_testbed_that_cannot_be_taken_down_keeps_no_other(monkeypatch: pytest.
 
     monkeypatch.setattr(down, "sweep", lambda observe: [])
     monkeypatch.setattr(down.engine, "connect", lambda: None)
-    monkeypatch.setattr(down, "testbeds", lambda client: ["first", "second", "last"])
+    monkeypatch.setattr(down, "testbeds", lambda client: ["first", "second", "of-another-user", "last"])
+    owners = {"of-another-user": "1001"}
+    monkeypatch.setattr(down.engine, "other_owner", lambda client, name: owners.get(name))
     monkeypatch.setattr(down, "take_down", take_down)
     with pytest.raises(EngineUnavailable, match=r"first could not be removed\."):
         down.take_all_down()
@@ -89,9 +91,7 @@ def test_containers_leave_a_network_before_they_are_removed(monkeypatch: pytest.
 def test_another_users_testbed_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     theirs = SimpleNamespace(attrs={"Config": {"Labels": {LABEL: "testbed", OWNER_LABEL: "1001"}}})
     unlabelled = SimpleNamespace(attrs={"Labels": {LABEL: "testbed"}})
-    client = SimpleNamespace(
-        containers=SimpleNamespace(list=lambda **_: [theirs]), volumes=SimpleNamespace(list=lambda **_: [unlabelled])
-    )
+    client = SimpleNamespace(containers=SimpleNamespace(list=lambda **_: [unlabelled, theirs]))
     monkeypatch.setattr("os.getuid", lambda: 1000)
     with pytest.raises(TestbedNotUp, match=r"another user of this host \(number 1001\), who can take it down"):
         engine_parts.check_own(client, "testbed")

@@ -125,7 +125,7 @@ def test_an_uneven_split_is_predicted():
 
 @pytest.mark.parametrize("application", APPLICATIONS)
 def test_every_application_is_predicted(application: str):
-    arguments = {"points": 100, "compute-s": 0.01} if application == "synthetic" else {}
+    arguments = {"compute-s": 0.01, "collective-every": 1} if application == "synthetic" else {}
     alone, split = (
         predicted(DAS2, ModelJob(application, 64, parts, arguments=arguments))
         for parts in (((NAMES[0], 4),), ((NAMES[0], 2), (NAMES[1], 2)))

@@ -219,7 +219,7 @@ def test_a_load_that_makes_no_sense_is_refused_in_a_sentence(changes, said):
             {"local_jobs": {"interarrival": {"mean_s": 9}, "sizes": [8, 145], "lengths": {"low_s": 1, "high_s": 2}}},
             "a local job of 145 processors is larger than every cluster of das2, the largest of which has 144",
         ),
-        ({"dummy": {"sizes": [32, 64]}}, "dummy jobs of 32 processors or more cannot hold a band of 60 to 80"),
+        ({"dummy": {"sizes": [48, 96]}}, "dummy jobs of 48 processors or more cannot hold a band of 60 to 80"),
         ({"band": [0.1501, 0.1502]}, "cannot hold a band of 61 to 60 processors of das2"),
     ],
 )
@@ -267,6 +267,6 @@ def test_a_band_that_whole_nodes_or_equal_dummy_jobs_hit_exactly_is_taken():
     background(band=(0.45, 0.55), dummy={"sizes": [1]}, scope="cluster").check_on(nodes)
     background(band=(0.45, 0.55), dummy={"sizes": [8]}, scope="cluster").check_on(equal_clusters("2x32"))
     local = {"interarrival": {"mean_s": 40}, "sizes": [1], "lengths": {"low_s": 100, "high_s": 200}}
+    load = background(band=(0.45, 0.55), dummy={"sizes": [8]}, scope="cluster", local_jobs=local)
     with pytest.raises(InvalidInput, match="45% to 55% cannot be held in the 32 processors of cluster"):
-        load = background(band=(0.45, 0.55), dummy={"sizes": [8]}, scope="cluster", local_jobs=local)
         load.check_on(equal_clusters("2x32"))

@@ -246,7 +246,7 @@ def test_runs_on_clusters_of_other_sizes_decide_nothing_together(w1):
     topology = w1.records.manifest.topology
     first, *others = topology.clusters
     smaller = topology.model_copy(update={"clusters": (first.model_copy(update={"nodes": 40}), *others)})
-    with pytest.raises(InvalidInput, match="has clusters vrije-universiteit 80, .* has vrije-universiteit 134, "):
+    with pytest.raises(InvalidInput, match=r"has clusters vrije-universiteit 80, .* has vrije-universiteit 134, "):
         decided_claims([w1, like(w1, policy="cm", topology=smaller)])
 
 

@@ -150,7 +150,7 @@ def test_what_a_log_leaves_out_is_counted_and_said(tmp_path, capsys):
     assert (len(campaign.listed), campaign.left_out) == (2, 1)
     assert recorded_campaign(campaign.model_dump(mode="json"), source="a manifest") == campaign
     chosen_campaign(str(path), queue=None, dilation=None, band=None, replicas=None)
-    assert "Campaign 'mine': left out of its log, for they cannot be simulated: 1 record (" in capsys.readouterr().err
+    assert "Campaign 'mine': 1 record of its log left out (`testbed simulate LOG` says why)." in capsys.readouterr().err
 
 
 def test_a_log_is_split_for_the_topology_that_the_campaign_runs_on(tmp_path):
