@@ -46,12 +46,17 @@ def system_state(
     them later.
     """
     idle = [reading.occupancy.idle if reading and reading.occupancy else 0 for reading in readings]
+    held = [0] * len(idle)
     for job in placed:
         for cluster, size in job.placement.by_cluster().items() if job.placement else ():
+            held[cluster] += size
             if not _knows(readings[cluster], topology.clusters[cluster].name, job):
                 idle[cluster] = max(0, idle[cluster] - size)
     processors = tuple(cluster.processors for cluster in topology.clusters)
-    usable = tuple(min(free, size) for free, size in zip(idle, processors, strict=True))
+    # A real partition may be larger than the topology says: what jobs hold counts towards the stated processors.
+    usable = tuple(
+        max(0, min(free, size - of_jobs)) for free, size, of_jobs in zip(idle, processors, held, strict=True)
+    )
     return SystemState(processors, usable, time_s, surroundings)
 
 

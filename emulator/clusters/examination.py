@@ -28,6 +28,9 @@ ANSWER_WITHIN_HOST_S: Final = 30.0
 SLURM_PROGRAMS: Final = ("srun", "sbatch", "scancel", "squeue", "scontrol")
 """Programs that claims need on the path of a plain login, because no setup runs before them."""
 
+OPEN_MPI: Final = "(Open MPI) 4.1"
+"""In the version of a mpirun that understands what the testbed asks of it."""
+
 RANK_PROGRAMS: Final = ("mpirun", "start-rank")
 """Programs that a rank needs on the path of a head and of its nodes, after the setup."""
 
@@ -146,7 +149,8 @@ class _Questions:
             remedy = f"install it, or put it on the path by ssh.setup ({INSTALL})"
             yield Finding(program, bool(found), found or "not found", remedy, needed=True)
         version = self._output_prepared("mpirun --version | head -1")
-        yield Finding("Open MPI", bool(version), version or "none", f"install Open MPI 4.1 ({INSTALL})", needed=True)
+        is_known = OPEN_MPI in version
+        yield Finding("Open MPI", is_known, version or "none", f"install Open MPI 4.1 ({INSTALL})", needed=True)
         yield from self._imports()
 
     def _imports(self) -> Iterator[Finding]:

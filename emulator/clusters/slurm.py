@@ -20,13 +20,20 @@ from emulator.clusters.passes import Admissions
 from emulator.clusters.protocol import AllocationEvent, Occupancy, Part
 from emulator.clusters.slurm_events import WATCH, EventReader
 from emulator.clusters.ssh import Completed, Program, SecureShell
-from emulator.model.errors import ClaimFailed, ClusterUnreachable
+from emulator.model.errors import ClaimFailed, ClusterUnreachable, NotGranted
 from emulator.model.settings import BrokerSettings, Head
 
 log = logging.getLogger(__name__)
 CANCELLED_AT_ONCE = 500
 COMPLETING = "CG"
 """Slurm's state of a job that has ended and whose nodes are being cleaned."""
+AVAILABLE = "up"
+"""Slurm's state of a partition that starts jobs."""
+PASSING_REFUSALS = (
+    "Required partition not available", "Unable to contact slurm controller", "Socket timed out",
+    "temporarily unable to accept job",
+)  # fmt: skip
+"""What Slurm says where the same claim may be granted later."""
 DEFAULT_PARTITION = "*"
 """Slurm's mark of the default partition."""
 RECONNECT_HOST_S = (0.2, 1.0, 2.0)
@@ -73,12 +80,14 @@ class SlurmCluster:
     def occupancy(self) -> Occupancy:
         """Return processors and nodes of the partition that Slurm would use now; drained and dead ones are not idle."""
         nodes, processors, idle = 0, 0, 0
-        for line in self._checked(f'sinfo -h{self._partition} -o "%P %D %C"').output.splitlines():
-            partition, count, states = line.split()
+        for line in self._checked(f'sinfo -h{self._partition} -o "%P %a %D %C"').output.splitlines():
+            partition, available, count, states = line.split()
             if not self._head.partition and not partition.endswith(DEFAULT_PARTITION):
                 continue
             counts = [int(number) for number in states.split("/")]
-            nodes, idle, processors = nodes + int(count), idle + counts[1], processors + counts[3]
+            nodes, processors = nodes + int(count), processors + counts[3]
+            # A partition that is down, drained or inactive starts no job on its idle nodes.
+            idle += counts[1] if available == AVAILABLE else 0
         most = self._head.processors or processors
         return Occupancy(nodes, min(processors, most), min(idle, most), self._unusable_nodes())
 
@@ -94,9 +103,10 @@ class SlurmCluster:
         command = holding_command(self._head, self._prefix + claim, processors, nodes, memory_mb)
         completed = self._shell.execute(command, HOLDER)
         if completed.exit_code != 0:
-            raise ClaimFailed(
-                f"Cluster {self.cluster!r} refused {processors} processors: {_last_line(completed.error)}."
-            )
+            reason = f"Cluster {self.cluster!r} refused {processors} processors: {_last_line(completed.error)}."
+            if any(passing in completed.error for passing in PASSING_REFUSALS):
+                raise NotGranted(reason, self.cluster)
+            raise ClaimFailed(reason)
         return completed.output.strip().split(";")[0]
 
     def part(self, allocation: str, processors: int) -> Part:

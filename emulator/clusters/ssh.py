@@ -1,6 +1,7 @@
-"""One lasting SSH connection to a cluster's head, shared by all who have something to run there.
+"""Lasting SSH connections to a cluster's head, shared by all who have something to run there.
 
-`SecureShell` connects when needed and again after a loss, through the head's jump hosts; `execute` runs a short command
+A server lets a connection have ten sessions, unless it is configured otherwise, so there are as many connections as the
+running commands need. `SecureShell` connects when needed and again after a loss, through the head's jump hosts; `execute` runs a short command
 to its end, `open_program` starts a long one whose output is read as it comes. Host keys, also those of jump hosts, are
 checked against the given known-hosts file.
 """
@@ -33,6 +34,8 @@ SILENT_PEER_HOST_S = 10
 ERROR_TEXT_BYTES = 16_384
 RECEIVED_AT_ONCE_BYTES = 65_536
 LATE = "a command did not end in time"
+MOST_CONNECTIONS = 64
+"""To one head, for one purpose: those of 640 jobs at once."""
 LONGEST_LINE_BYTES = 4_194_304
 
 
@@ -97,7 +100,7 @@ class Program:
 
 
 class SecureShell:
-    """A connection to `head` with the key for it, else the broker's own; safe to share between threads.
+    """Connections to `head` with the key for it, else the broker's own; safe to share between threads.
 
     A command that fails or takes too long loses its own channel only, since others may share the connection.
     """
@@ -105,7 +108,7 @@ class SecureShell:
     def __init__(self, head: Head, settings: BrokerSettings) -> None:
         self._head = head
         self._settings = settings
-        self._connection = Connection()
+        self._connections: list[Connection] = []
         self._lock = threading.Lock()
 
     def execute(self, command: str, script: str = "") -> Completed:
@@ -144,12 +147,12 @@ class SecureShell:
     def close(self) -> None:
         """Hang up."""
         with self._lock:
-            self._connection.close()
+            while self._connections:
+                self._connections.pop().close()
 
     def _channel(self, command: str) -> paramiko.Channel:
         try:
-            transport = self._connected()
-            channel = transport.open_session(timeout=CONNECT_TIMEOUT_HOST_S)
+            channel = self._session()
             _request(channel, command)
         except (OSError, EOFError, paramiko.SSHException) as problem:
             raise ClusterUnreachable(
@@ -157,33 +160,50 @@ class SecureShell:
             ) from problem
         return channel
 
-    def _connected(self) -> paramiko.Transport:
-        with self._lock:
-            if not self._connection.is_active():
-                self._connection.close()
-                self._connect()
-            return self._connection.transports()[-1]
+    def _session(self) -> paramiko.Channel:
+        """Return a new session of the first connection that has room for one, which may be a new one."""
+        for number in range(MOST_CONNECTIONS):
+            transport, is_new = self._connected(number)
+            try:
+                return transport.open_session(timeout=CONNECT_TIMEOUT_HOST_S)
+            except paramiko.ChannelException:
+                # The head lets this connection have no more sessions. One that has none is refused for another reason.
+                if is_new:
+                    raise
+        raise paramiko.SSHException(f"{MOST_CONNECTIONS} connections have no room for another command")
 
-    def _connect(self) -> None:
+    def _connected(self, number: int) -> tuple[paramiko.Transport, bool]:
+        """Return the transport of the connection with that number, from 0, and whether it was connected now."""
+        with self._lock:
+            while number >= len(self._connections):
+                self._connections.append(Connection())
+            connection = self._connections[number]
+            is_new = not connection.is_active()
+            if is_new:
+                connection.close()
+                self._connect(connection)
+            return connection.transports()[-1], is_new
+
+    def _connect(self, connection: Connection) -> None:
         head = self._head
         last = Login(head.address, head.port, head.user)
         try:
             for hop in head.jumps:
-                self._log_in(Login(hop.host, hop.port, hop.user), _key_of(hop, self._settings))
-            self._log_in(last, _key_of(head, self._settings))
+                self._log_in(connection, Login(hop.host, hop.port, hop.user), _key_of(hop, self._settings))
+            self._log_in(connection, last, _key_of(head, self._settings))
         except BaseException:
-            self._connection.close()
+            connection.close()
             raise
-        for transport in self._connection.transports():
+        for transport in connection.transports():
             transport.set_keepalive(KEEPALIVE_HOST_S)
             if isinstance(transport.sock, socket.socket):
                 transport.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SILENT_PEER_HOST_S * 1000)
 
-    def _log_in(self, login: Login, key: paramiko.PKey) -> None:
+    def _log_in(self, connection: Connection, login: Login, key: paramiko.PKey) -> None:
         client = paramiko.SSHClient()
         client.load_host_keys(str(self._settings.known_hosts_file))
         client.set_missing_host_key_policy(paramiko.RejectPolicy())
-        self._connection.log_in(login, client, Keys(login.user, [key]))
+        connection.log_in(login, client, Keys(login.user, [key]))
 
 
 def _request(channel: paramiko.Channel, command: str) -> None:

@@ -45,11 +45,13 @@ KEYED = """
 (umask 077 && head -c "$key_bytes" > "$partial.key") || exit
 """
 
+# A source that is gone for five minutes is given up: over a slow link even a short answer may take many seconds.
 # rsync ends each report of its progress with a carriage return: the first says that it begins to receive.
 FETCH = """
+gone='-o ServerAliveInterval=60 -o ServerAliveCountMax=5'
 receive() {
     rsync --inplace --whole-file --no-human-readable --info=progress2 --outbuf=L \\
-        -e "ssh -x -p $port -o BatchMode=yes -o IPQoS=none $identity" -- "$source:$whole" "$partial" |
+        -e "ssh -x -p $port -o BatchMode=yes -o IPQoS=none $gone $identity" -- "$source:$whole" "$partial" |
     while IFS= read -r -d $'\\r' line; do
         read -r bytes _ <<< "$line"
         echo "received $EPOCHREALTIME ${bytes:-0}"

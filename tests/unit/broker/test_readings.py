@@ -173,11 +173,11 @@ class Case:
 @pytest.mark.parametrize(
     "case",
     [
-        Case("not granted", {}, frozenset(), (4, 6)),
-        Case("granted before the question", {"east": ("7", 1.0)}, frozenset({("east", "7")}), (8, 6)),
-        Case("granted since the question", {"east": ("7", 1.0)}, frozenset(), (4, 6)),
-        Case("granted again since the question", {"east": ("8", 1.0)}, frozenset({("east", "7")}), (4, 6)),
-        Case("the same number elsewhere", {"east": ("7", 1.0)}, frozenset({("west", "7")}), (4, 6)),
+        Case("not granted", {}, frozenset(), (2, 4)),
+        Case("granted before the question", {"east": ("7", 1.0)}, frozenset({("east", "7")}), (4, 4)),
+        Case("granted since the question", {"east": ("7", 1.0)}, frozenset(), (2, 4)),
+        Case("granted again since the question", {"east": ("8", 1.0)}, frozenset({("east", "7")}), (2, 4)),
+        Case("the same number elsewhere", {"east": ("7", 1.0)}, frozenset({("west", "7")}), (2, 4)),
     ],
     ids=lambda case: case.name,
 )
@@ -187,5 +187,15 @@ def test_processors_of_a_job_are_taken_off_a_reading_that_may_not_know_them(case
     job = LiveJob(1, 0, specification, specification.request_in(topology), Timeline(submitted_s=0.0))
     job.placement, job.state = Placement((Component(EAST, 4), Component(WEST, 2))), JobState.CLAIMING
     job.claimed = case.claimed
-    readings = [Reading(1, 0.0, Occupancy(4, 8, 8), case.grants)] * 2
+    readings = [Reading(1, 0.0, Occupancy(4, 8, 6), case.grants)] * 2
     assert system_state(readings, [job], topology, 0.0).idle == case.idle
+
+
+def test_of_a_partition_larger_than_the_topology_says_jobs_hold_no_more_than_that():
+    topology = parse_document(TOPOLOGY, Topology, source="two")
+    specification = JobSpecification(application="poisson", components=(6,))
+    job = LiveJob(1, 0, specification, specification.request_in(topology), Timeline(submitted_s=0.0))
+    job.placement, job.state = Placement((Component(EAST, 6),)), JobState.RUNNING
+    job.claimed = {"east": ("7", 1.0)}
+    knowing = Reading(1, 0.0, Occupancy(100, 8, 8), frozenset({("east", "7")}))
+    assert system_state([knowing, knowing], [job], topology, 0.0).idle == (2, 8)

@@ -53,6 +53,18 @@ def test_what_claims_are_made_with_must_be_there_without_being_set_up(tmp_path):
     assert [found[program].ok for program in RANK_PROGRAMS] == [True] * len(RANK_PROGRAMS)
 
 
+@pytest.mark.parametrize(
+    ("version", "ok"),
+    [("mpirun (Open MPI) 4.1.4", True), ("mpirun (Open MPI) 5.0.3", False), ("Intel(R) MPI Library for Linux", False)],
+)
+def test_another_mpi_than_the_ranks_need_is_not_accepted(tmp_path, version, ok):
+    folder = installed(tmp_path / "path", *SLURM_PROGRAMS, *RANK_PROGRAMS)
+    (folder / "head").symlink_to(shutil.which("head"))
+    (folder / "mpirun").write_text(f"#!/bin/sh\necho '{version}'\n")
+    found = found_by(questions_to(folder))["Open MPI"]
+    assert (found.ok, found.found) == (ok, version)
+
+
 def importing(folder: Path, lacking: str) -> Path:
     """Return a folder with modules that stand in for those that ranks import, one of which fails."""
     modules = {

@@ -15,7 +15,7 @@ from emulator.clusters.protocol import NodeShare
 from emulator.clusters.slurm import SlurmCluster
 from emulator.clusters.slurm_events import FOLDER
 from emulator.clusters.ssh import Completed
-from emulator.model.errors import ClaimFailed, ClusterUnreachable
+from emulator.model.errors import ClaimFailed, ClusterUnreachable, NotGranted
 from emulator.model.settings import BrokerSettings, Head
 
 SAY = '#!/bin/bash\nprintf "%s\\n" "$@" > "$(dirname "$0")/$(basename "$0").said"\n'
@@ -36,7 +36,7 @@ printf '8 t.0-1.0-das R\\n9 t-two.0-1.0-das R\\n10 tea R\\n11 t.0-2.0-das CG\\n'
     "sinfo": SAY
     + """case "$*" in
 *" -t drain,down,"*) printf 'n3\\nn7\\n' ;;
-*) printf 'debug* 1 0/4/0/4\\nscience 2 3/5/0/8\\n' ;;
+*) printf 'debug* up 1 0/4/0/4\\nscience up 2 3/5/0/8\\nservice drain 2 0/8/0/8\\n' ;;
 esac
 """,
     "scontrol": f"""#!/bin/bash
@@ -244,6 +244,28 @@ def test_processors_are_those_of_the_partition_or_of_the_default_one(said):
     assert (default.nodes, default.processors, default.idle) == (1, 4, 4)
     assert cluster(partition="science", processors=3).occupancy().idle == 3
     assert "--partition=science" in said("sinfo")
+
+
+def test_what_a_partition_that_starts_no_job_has_idle_does_not_count(said, tmp_path):
+    (tmp_path / "sinfo").write_text("#!/bin/sh\necho 'service drain 2 0/8/0/8'\n")
+    found = cluster(partition="service").occupancy()
+    assert (found.nodes, found.processors, found.idle) == (2, 8, 0)
+
+
+@pytest.mark.parametrize(
+    ("complaint", "error"),
+    [
+        ("Batch job submission failed: Required partition not available (inactive or drain)", NotGranted),
+        ("Batch job submission failed: Socket timed out on send/recv operation", NotGranted),
+        ("Batch job submission failed: Invalid account or account/partition combination specified", ClaimFailed),
+    ],
+)
+def test_a_claim_that_slurm_refuses_for_now_may_be_tried_again(said, tmp_path, complaint, error):
+    for program in ("sbatch", "salloc"):
+        (tmp_path / program).write_text(f"#!/bin/sh\necho 'sbatch: error: {complaint}' >&2\nexit 1\n")
+    with pytest.raises(ClaimFailed, match="'das' refused 6 processors") as raised:
+        cluster().claim("1-1.1-das", 6)
+    assert type(raised.value) is error
 
 
 def test_where_a_policy_chooses_nodes_slurm_is_asked_which_of_them_it_does_not_use(said):

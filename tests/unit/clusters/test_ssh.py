@@ -16,6 +16,7 @@ from emulator.model.errors import ClusterUnreachable
 from emulator.model.settings import BrokerSettings, Head
 
 WITHIN_HOST_S = 60.0
+MOST_SESSIONS = 3
 UNANSWERED = b"unanswered"
 UNANSWERED_FOR_HOST_S = 10.0
 
@@ -49,7 +50,10 @@ COMMANDS: dict[bytes, Callable[[paramiko.Channel], None]] = {
 
 
 class Commands(paramiko.ServerInterface):
-    """A server that lets everybody in, and has a few commands."""
+    """A server that lets everybody in, has a few commands, and lets a connection have a few sessions in all."""
+
+    def __init__(self) -> None:
+        self.sessions = 0
 
     def check_auth_publickey(self, username: str, key: paramiko.PKey) -> int:
         return paramiko.AUTH_SUCCESSFUL
@@ -58,7 +62,8 @@ class Commands(paramiko.ServerInterface):
         return "publickey"
 
     def check_channel_request(self, kind: str, chanid: int) -> int:
-        return paramiko.OPEN_SUCCEEDED
+        self.sessions += 1
+        return paramiko.OPEN_SUCCEEDED if self.sessions <= MOST_SESSIONS else paramiko.OPEN_FAILED_CONNECT_FAILED
 
     def check_channel_exec_request(self, channel: paramiko.Channel, command: bytes) -> bool:
         if command == UNANSWERED:
@@ -127,6 +132,13 @@ def test_a_request_that_the_head_never_answers_is_given_up(shell: SecureShell, m
     with pytest.raises(ClusterUnreachable, match=r"'das' cannot be reached at 127\.0\.0\.1 \(Channel closed\.\)"):
         shell.open_program(UNANSWERED.decode())
     assert time.monotonic() - asked_host_s < UNANSWERED_FOR_HOST_S
+
+
+def test_programs_that_a_connection_has_no_room_for_get_another_one(shell: SecureShell) -> None:
+    """OpenSSH lets a connection have ten sessions, and a head runs more jobs than that."""
+    programs = [shell.open_program("answer", f"{number}\n") for number in range(3 * MOST_SESSIONS + 1)]
+    assert [list(program.lines()) for program in programs] == [[f"given {number}"] for number in range(len(programs))]
+    assert shell.execute("answer", "words").output == "given words"
 
 
 def test_a_command_that_writes_without_end_costs_bounded_memory(
