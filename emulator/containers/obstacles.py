@@ -28,11 +28,12 @@ _REMOTE: Final = ("nfs", "nfs4", "cifs", "smb3", "fuse.sshfs")
 
 def obstacles(client: docker.DockerClient) -> Iterator[Finding]:
     """Yield a finding for each such setting; those that are *needed* to be otherwise make a testbed impossible."""
-    version = client.version()
-    yield from _user_namespaces(client.info())
+    version, information = client.version(), client.info()
+    yield from _user_namespaces(information)
     yield from _compose(version)
-    yield from _link_modules()
-    yield from _bridge_filter(version)
+    if this_kernel.is_of(information):
+        yield from _link_modules()
+        yield from _bridge_filter(version)
     yield from _state_folder()
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gzip
 import platform
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 _LOADED: Final = Path("/sys/module")
 _MODULES: Final = Path("/lib/modules")
@@ -22,6 +23,11 @@ _OF_LINKS: Final = {
     "act_mirred": "CONFIG_NET_ACT_MIRRED",
 }
 """The modules that shape a cluster's access link, each with the kernel's option that builds it."""
+
+
+def is_of(information: Mapping[str, Any]) -> bool:
+    """Return whether the engine that gives this `information` runs under this kernel, and not in a virtual machine."""
+    return information.get("KernelVersion") in (None, platform.release())
 
 
 def has_netem() -> bool:

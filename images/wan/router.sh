@@ -7,7 +7,7 @@
 #   uml     a User-Mode Linux guest that takes the interfaces over through raw sockets (guest.sh is its init).
 # WAN_HARDWARE=interface makes the guest take over the interfaces' hardware addresses, which an overlay network needs:
 # there, Docker itself answers address resolution, and knows no other addresses.
-# WAN_BACKEND=kernel|uml|auto; auto uses the host's kernel if it has netem.
+# WAN_BACKEND=kernel|uml|auto; auto uses the host's kernel if it has netem, and what chooses the delay line of a packet.
 # /run/wan/backend names the backend in use; /run/wan/ready exists once the router forwards.
 set -eu
 state=/run/wan
@@ -15,7 +15,12 @@ mkdir -p "$state"
 rm -rf "${state:?}"/*
 
 host_has_netem() {
-    tc qdisc add dev lo root netem 2>/dev/null && tc qdisc del dev lo root
+    tc qdisc add dev lo root handle 1: prio 2>/dev/null || return 1
+    has=yes
+    tc qdisc add dev lo parent 1:1 netem 2>/dev/null || has=
+    tc filter add dev lo parent 1: protocol ip prio 1 u32 match u32 0 0 flowid 1:1 2>/dev/null || has=
+    tc qdisc del dev lo root
+    [ -n "$has" ]
 }
 
 backend=${WAN_BACKEND:-auto}
@@ -23,7 +28,7 @@ if [ "$backend" = auto ]; then
     if host_has_netem; then backend=kernel; else backend=uml; fi
 fi
 case $backend in
-    kernel) host_has_netem || { echo "The host's kernel has no sch_netem: use the backend uml or auto." >&2; exit 1; } ;;
+    kernel) host_has_netem || { echo "The host's kernel has no sch_netem (or no sch_prio or cls_u32): use uml or auto." >&2; exit 1; } ;;
     uml) command -v linux.uml >/dev/null || {
         echo "This host's kernel has no sch_netem, and User-Mode Linux does not exist for its processors." >&2
         exit 1

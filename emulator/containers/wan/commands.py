@@ -40,6 +40,7 @@ def router_script(program: RouterProgram) -> str:
     return f"""tc -force -batch - >/dev/null 2>&1 <<'deletions'
 {deletions}
 deletions
+set -e
 tc -batch - <<'commands'
 {commands}
 commands

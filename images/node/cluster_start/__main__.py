@@ -40,6 +40,9 @@ ARBITER = Path("/run/testbed/arbiter")
 COMMANDS_ROOM = " " * 1000
 """What ps shows of the commands of a job's processes, which the prepared process forks, takes no more than this."""
 
+OPEN_FILES = 65_536
+"""For each process of a cluster."""
+
 
 def start_daemons(cluster: str, nodes: int, configure: Callable[[], None]) -> Daemons:
     """Start all daemons; `configure` writes Slurm's configuration for each start of slurmctld."""
@@ -88,10 +91,15 @@ def continue_without_network_rights() -> None:
     os.execvp("setpriv", ["setpriv", *dropped, sys.executable, "-u", "-m", "cluster_start", "without-network-rights"])
 
 
-def raise_limits() -> None:
-    """Raise the limit of open files to the engine's hard limit; not every host permits raising the hard limit."""
+def limit_open_files() -> None:
+    """Raise the limit of open files to what a cluster needs, as far as the engine permits, and not beyond.
+
+    Some engines set none. Open MPI and Slurm close as many files as there may be each time they start a program, which
+    would take minutes.
+    """
     _, ceiling = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (ceiling, ceiling))
+    most = OPEN_FILES if ceiling == resource.RLIM_INFINITY else min(ceiling, OPEN_FILES)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def main() -> None:
@@ -101,7 +109,7 @@ def main() -> None:
         if not os.environ.get("TESTBED_HAS_REAL_CLUSTERS"):
             close_network()
         continue_without_network_rights()
-    raise_limits()
+    limit_open_files()
     cluster = os.environ["TESTBED_CLUSTER"]
     nodes = int(os.environ["TESTBED_NODES"])
     READY.unlink(missing_ok=True)

@@ -4,6 +4,7 @@ If one refuses to run before the cluster was ready, the container ends and says 
 """
 
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from cluster_start import __main__ as start
 from cluster_start import clock_steps, daemons, refusal, routes
 from cluster_start.daemons import Daemons
 from cluster_start.slurm import next_first_job, slurm_configuration
@@ -291,3 +293,17 @@ def test_slurm_gives_tasks_that_share_nodes_in_time_the_least_loaded_ones() -> N
     assert "SelectTypeParameters=CR_CPU,CR_LLN\n" in slurm_configuration(
         "east", 4, 2, 1, exclusive=False, time_sharing=True
     )
+
+
+@pytest.mark.parametrize(
+    ("ceiling", "limit"), [(1_073_741_816, 65_536), (resource.RLIM_INFINITY, 65_536), (1_048_576, 65_536), (4096, 4096)]
+)
+def test_no_more_files_may_be_open_than_a_cluster_needs(
+    monkeypatch: pytest.MonkeyPatch, ceiling: int, limit: int
+) -> None:
+    """Open MPI closes as many as there may be for each daemon that it starts."""
+    given: list[tuple[int, int]] = []
+    monkeypatch.setattr(start.resource, "getrlimit", lambda kind: (1024, ceiling))
+    monkeypatch.setattr(start.resource, "setrlimit", lambda kind, limits: given.append(limits))
+    start.limit_open_files()
+    assert given == [(limit, limit)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -22,9 +23,10 @@ class Engine:
     options: list[str] = field(default_factory=lambda: ["name=seccomp,profile=builtin"])
     number: str = "29.1.0"
     least_api: str = "1.44"
+    kernel: str = platform.release()
 
     def info(self) -> dict[str, Any]:
-        return {"SecurityOptions": self.options}
+        return {"SecurityOptions": self.options, "KernelVersion": self.kernel}
 
     def version(self) -> dict[str, str]:
         return {"Version": self.number, "MinAPIVersion": self.least_api}
@@ -99,3 +101,10 @@ def test_a_build_gets_the_proxies_of_the_shell_but_none_that_it_cannot_reach(mon
     monkeypatch.setenv("https_proxy", "http://proxy.example:3128")
     monkeypatch.setenv("HTTP_PROXY", "127.0.0.1:7890")
     assert proxy_arguments() == {"https_proxy": "http://proxy.example:3128"}
+
+
+def test_this_kernel_says_nothing_of_an_engine_in_a_virtual_machine(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(this_kernel, "missing_for_links", lambda: ["ifb"])
+    monkeypatch.setattr(this_kernel, "filters_bridges", lambda: True)
+    assert found(Engine(kernel="6.10.14-linuxkit")) == {}
+    assert set(found(Engine())) == {"kernel modules", "bridge filter"}

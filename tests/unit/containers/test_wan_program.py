@@ -173,6 +173,7 @@ def test_tcp_is_pinned_with_buffers_for_the_longest_path() -> None:
 
 def test_the_scripts_are_shell(mini: Topology) -> None:
     program = wide_area_program(mini, Dilation(0.3), ADDRESSES)
+    assert "deletions\nset -e\ntc -batch" in router_script(program.router), "a refused command ends the program"
     for script in (edge_script(program.edges[0]), router_script(program.router)):
         subprocess.run(["sh", "-n"], input=script, text=True, check=True)
     for file in sorted(Path(PROJECT_ROOT / "images" / "wan").glob("*.sh")):
