@@ -1,9 +1,9 @@
 """Lasting SSH connections to a cluster's head, shared by all who have something to run there.
 
 A server lets a connection have ten sessions, unless it is configured otherwise, so there are as many connections as the
-running commands need. `SecureShell` connects when needed and again after a loss, through the head's jump hosts; `execute` runs a short command
-to its end, `open_program` starts a long one whose output is read as it comes. Host keys, also those of jump hosts, are
-checked against the given known-hosts file.
+running commands need. `SecureShell` connects when needed and again after a loss, through the head's jump hosts;
+`execute` runs a short command to its end, `open_program` starts a long one whose output is read as it comes. Host keys,
+also those of jump hosts, are checked against the given known-hosts file.
 """
 
 from __future__ import annotations

@@ -286,7 +286,7 @@ def _refuse_foreign_containers(client: docker.DockerClient, name: str) -> None:
     if engine.containers_of(client, name):
         raise TestbedAlreadyUp(
             f"Containers of a testbed called {name!r} exist that this user did not bring up, or whose state was lost "
-            f"(choose another name; if they are yours, `testbed down --name {name}` removes them and all that they hold)."
+            f"(choose another name; if they are yours, `testbed down --name {name}` removes them with all they hold)."
         )
 
 

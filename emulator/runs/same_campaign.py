@@ -18,9 +18,7 @@ def campaign_of(manifest: Manifest) -> str:
     """Return, as text, all that runs of one campaign have in common whatever their policy, seed and dilation."""
     # Records of an older version lack keys, also of jobs, that may be None.
     stated = {
-        name: value
-        for name, value in manifest.workload.items()
-        if name not in _NOT_THE_CAMPAIGNS and value is not None
+        name: value for name, value in manifest.workload.items() if name not in _NOT_THE_CAMPAIGNS and value is not None
     }
     listed = [{key: value for key, value in job.items() if value is not None} for job in stated.get("listed", ())]
     system = [manifest.topology.name, clusters_of(manifest)]
