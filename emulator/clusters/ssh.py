@@ -212,13 +212,19 @@ def _request(channel: paramiko.Channel, command: str) -> None:
     Raises:
         OSError, EOFError, paramiko.SSHException: if the head refuses, is lost or does not answer.
     """
-    unanswered = threading.Timer(COMMAND_TIMEOUT_HOST_S, channel.close)
+    unanswered = threading.Timer(COMMAND_TIMEOUT_HOST_S, _give_up, (channel,))
     unanswered.daemon = True
     unanswered.start()
     try:
         channel.exec_command(command)
     finally:
         unanswered.cancel()
+
+
+def _give_up(channel: paramiko.Channel) -> None:
+    """Close a channel, whose connection may be lost."""
+    with contextlib.suppress(OSError, EOFError, paramiko.SSHException):
+        channel.close()
 
 
 def _key_of(hop: Hop | Head, settings: BrokerSettings) -> paramiko.PKey:
