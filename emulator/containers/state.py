@@ -32,6 +32,7 @@ from emulator.model.process_lock import ProcessLock
 from emulator.model.real_head import AgentSocket, Hop
 from emulator.model.topology import Topology
 from emulator.model.underlay import Underlay
+from emulator.model.whole_text import write_whole
 
 RECORD_FILE: Final = "testbed.json"
 TOKEN_FILE: Final = "token"
@@ -342,20 +343,6 @@ def write_authorization(folder: Path) -> None:
 def forget(name: str) -> None:
     """Remove the state of a testbed."""
     shutil.rmtree(state_folder(name), ignore_errors=True)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file that a crash or a full disk leaves as it was before, or absent."""
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    try:
-        with unfinished.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
 
 
 def write_secret(path: Path, content: bytes) -> None:

@@ -49,6 +49,7 @@ from emulator.model.records import (
 )
 from emulator.model.rows import Row
 from emulator.model.views import EventView
+from emulator.model.whole_text import unfinished_name, write_whole
 
 AnyRow = TypeVar("AnyRow", bound=Row)
 
@@ -58,7 +59,7 @@ WRITING: Final = ".writing"
 PILOTS_FOLDER: Final = "pilots"
 """The folder of a run's pilots: they are made before the run begins, and are not part of it."""
 
-_UNFINISHED_MANIFEST: Final = f".{MANIFEST_FILE}"
+_UNFINISHED_MANIFEST: Final = unfinished_name(MANIFEST_FILE)
 """The name of the manifest while it is written."""
 
 
@@ -169,29 +170,16 @@ class RunDirectory:
 
 def replace_manifest(directory: Path, manifest: Manifest) -> None:
     """Replace the manifest of the run in `directory`."""
-    _replace(directory / MANIFEST_FILE, manifest.model_dump_json(indent=2, by_alias=True) + "\n")
+    write_whole(directory / MANIFEST_FILE, manifest.model_dump_json(indent=2, by_alias=True) + "\n")
 
 
 def replace_rows(directory: Path, row_type: type[AnyRow], rows: Sequence[AnyRow]) -> None:
     """Replace all rows of one type in `directory` by `rows`; without rows there is no file."""
     path = directory / ROW_FILES[row_type]
     if rows:
-        _replace(path, "".join([_line(row_type.columns()), *(_line(row.cells()) for row in rows)]))
+        write_whole(path, "".join([_line(row_type.columns()), *(_line(row.cells()) for row in rows)]))
     else:
         path.unlink(missing_ok=True)
-
-
-def _replace(path: Path, text: str) -> None:
-    unfinished = path.with_name(f".{path.name}")
-    try:
-        with unfinished.open("w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
 
 
 @dataclass(frozen=True, slots=True)

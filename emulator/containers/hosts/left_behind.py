@@ -16,6 +16,7 @@ from emulator.containers.progress import Observer, ProgressStep
 from emulator.hosts.inventory import Host, HostInventory
 from emulator.model.documents import DocumentModel
 from emulator.model.errors import InvalidInput, TestbedAlreadyUp, TestbedError
+from emulator.model.whole_text import write_whole
 
 FOLDER: Final = "left_behind"
 """Holds an underscore, as no testbed's name does, whose own folder is beside this one."""
@@ -39,7 +40,7 @@ def remember_left(engines: HostEngines, name: str, hosts: HostInventory, observe
     left = LeftBehind(testbed=name, central=hosts.host(engines.central), hosts=lost, networks=networks)
     file = _file(name)
     file.parent.mkdir(parents=True, exist_ok=True)
-    state.write_whole(file, left.model_dump_json(indent=2) + "\n")
+    write_whole(file, left.model_dump_json(indent=2) + "\n")
     where = ", ".join(host.name for host in lost)
     observe(ProgressStep("left", f"what {name} has on {where}: not reached; `testbed down` or `up` removes it later"))
 

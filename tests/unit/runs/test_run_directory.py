@@ -183,7 +183,7 @@ def test_a_part_whose_process_was_killed_before_its_first_manifest_is_begun_agai
     part = next_attempt(tmp_path / "run")
     part.mkdir()
     (part / WRITING).touch()
-    (part / ".manifest.json").write_text('{"kind": "camp')
+    (part / ".manifest.json.unfinished").write_text('{"kind": "camp')
     assert next_attempt(tmp_path / "run") == part
     with RunDirectory(part, manifest):
         pass
