@@ -10,14 +10,18 @@ import queue
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import TypeVar
+
+from emulator.model.errors import TestbedNotUp
 
 Answer = TypeVar("Answer")
 log = logging.getLogger(__name__)
 JOIN_TIMEOUT_HOST_S = 10.0
 LONGEST_SLEEP_HOST_S = 3600.0
 """Upper bound of a sleep, since a thread's wait is bounded."""
+ANSWER_POLL_HOST_S = 1.0
+"""How often one who waits for an answer looks whether the loop was closed."""
 PAUSE_HOST_S = 0.1
 """Pause after a failed wake, so that repeated failures do not fill the disk with tracebacks."""
 
@@ -39,6 +43,7 @@ class Loop:
         self._on_wake = on_wake
         self._publish = publish
         self._work: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
+        self._closed = threading.Event()
         self._thread = threading.Thread(target=self._run, name="broker", daemon=True)
 
     def open(self) -> None:
@@ -49,9 +54,14 @@ class Loop:
         """End the thread after the work it already has."""
         self._work.put(None)
         self._thread.join(timeout=JOIN_TIMEOUT_HOST_S)
+        self._closed.set()
 
     def call(self, work: Callable[[], Answer]) -> Answer:
-        """Run `work` on the thread; returns its answer or raises its error."""
+        """Run `work` on the thread; returns its answer or raises its error.
+
+        Raises:
+            TestbedNotUp: if the loop was closed and gives no answer any more.
+        """
         answer: Future[Answer] = Future()
 
         def run_work() -> None:
@@ -65,6 +75,10 @@ class Loop:
                 answer.set_result(done)
 
         self._work.put(run_work)
+        # One who waited without limit would keep the process from its end.
+        while not wait([answer], timeout=ANSWER_POLL_HOST_S).done:
+            if self._closed.is_set():
+                raise TestbedNotUp("The broker is stopping; ask again once it is up (`testbed status`).")
         return answer.result()
 
     def post(self, work: Callable[[], object]) -> None:

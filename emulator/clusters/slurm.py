@@ -18,7 +18,7 @@ from emulator.clusters.holders import HOLDER, ending_all_command, ending_command
 from emulator.clusters.nodes import ASK_NODES, shares
 from emulator.clusters.passes import Admissions
 from emulator.clusters.protocol import AllocationEvent, Occupancy, Part
-from emulator.clusters.slurm_events import WATCH, EventReader
+from emulator.clusters.slurm_events import SILENT_HOST_S, WATCH, EventReader
 from emulator.clusters.ssh import Completed, Program, SecureShell
 from emulator.model.errors import ClaimFailed, ClusterUnreachable, NotGranted
 from emulator.model.settings import BrokerSettings, Head
@@ -235,6 +235,8 @@ class SlurmCluster:
                 self._program_shell.close()
                 self._shell.close()
                 on_reachable(False, reason)
+            # A connection whose head died behind a jump host looks alive.
+            self._watch_shell.close()
             pause_host_s = _pause_host_s(failures, time.monotonic() - lost_host_s, reachable=reachable)
             failures = min(failures + 1, len(RECONNECT_HOST_S))
             self._closing.wait(pause_host_s)
@@ -253,7 +255,7 @@ class SlurmCluster:
             raise ClusterUnreachable(f"Cluster {self.cluster!r} could not be taken up ({error!r}).") from error
 
     def _read_events(self, stream: Program, on_event: Callable[[AllocationEvent], None]) -> None:
-        for line in stream.lines():
+        for line in stream.lines(SILENT_HOST_S):
             event = self._events.read(line)
             if event is not None:
                 on_event(event)

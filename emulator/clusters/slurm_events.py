@@ -19,7 +19,9 @@ from emulator.clusters.protocol import AllocationEvent, AllocationEventKind
 log = logging.getLogger(__name__)
 FOLDER: Final = '"$HOME"/.testbed'
 LARGEST_BYTES: Final = 262_144
-LOOK_EVERY_HOST_S: Final = 60.0
+LOOK_EVERY_HOST_S: Final = 15.0
+SILENT_HOST_S: Final = 60.0
+"""A watch that shows no sign of life for so long has lost its head, of which a jump host between them may say nothing."""
 LINES_REMEMBERED: Final = 16_384
 """More than two files of the largest size hold."""
 LOGGED_LINES: Final = 20
@@ -34,13 +36,14 @@ _EVENT: Final = re.compile(r"(claimed|ended) ([0-9]{1,11}(?:\.[0-9]{1,9})?) ([A-
 def watch_command(largest_bytes: int = LARGEST_BYTES, look_every_host_s: float = LOOK_EVERY_HOST_S) -> str:
     """Return the shell command that follows the events until its standard input ends, and keeps their file small.
 
+    It writes an empty line at every look, whether or not there are events.
     Where a file is moved to a name that `tail` follows as well, `tail` may lose sight of the new file. So it is
     started again after each move. It ends if the shell is killed.
     """
     script = (
         f"mkdir -p {FOLDER} && cd {FOLDER} && touch events events.older || exit; "
         "follow() { tail --pid=$$ -q -n +1 -F events.older events 2> /dev/null & following=$!; }; follow; "
-        f"while read -r -t {look_every_host_s:g} || [ $? -gt 128 ]; do "
+        f"while read -r -t {look_every_host_s:g} || [ $? -gt 128 ]; do echo; "
         f'if [ "$(wc -c < events)" -gt {largest_bytes} ]; '
         "then mv -f events events.older; touch events; kill $following; follow; fi; done; kill $following"
     )

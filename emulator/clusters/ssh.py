@@ -62,8 +62,12 @@ class Program:
                 if not stays_open:
                     channel.shutdown_write()
 
-    def lines(self) -> Iterator[str]:
-        """Yield lines of standard output, long ones in pieces, until it is closed or the connection is lost."""
+    def lines(self, silent_host_s: float | None = None) -> Iterator[str]:
+        """Yield lines of standard output, long ones in pieces, until it is closed or the connection is lost.
+
+        A program that writes nothing for `silent_host_s` is lost, too. By default it may be silent for ever.
+        """
+        self._channel.settimeout(silent_host_s)
         with self._channel.makefile("rb") as stream, contextlib.suppress(OSError):
             while line := stream.readline(LONGEST_LINE_BYTES):
                 yield line.decode(errors="replace").rstrip("\n")

@@ -134,6 +134,19 @@ class Followed:
         return self._process.wait(timeout=WITHIN_HOST_S)
 
 
+def test_a_watch_without_events_shows_that_it_lives(tmp_path):
+    followed = Followed(tmp_path, 1_000)
+    followed.expect("")
+    followed.expect("")
+    assert followed.close() == 0
+
+
+def test_the_sign_of_life_is_no_event_and_not_malformed():
+    reader = EventReader("das", "t.")
+    assert (reader.read(""), reader.malformed) == (None, 0)
+    assert slurm_events.SILENT_HOST_S >= 3 * slurm_events.LOOK_EVERY_HOST_S
+
+
 def test_nothing_is_left_of_a_watch_whose_shell_was_killed(tmp_path):
     (tmp_path / ".testbed").mkdir()
     watch = subprocess.Popen(

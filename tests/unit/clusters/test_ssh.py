@@ -44,8 +44,12 @@ def stay_after_the_last_word(channel: paramiko.Channel) -> None:
     channel.shutdown_write()
 
 
+def fall_silent(channel: paramiko.Channel) -> None:
+    channel.sendall(b"first\n")
+
+
 COMMANDS: dict[bytes, Callable[[paramiko.Channel], None]] = {
-    each.__name__.encode(): each for each in (answer, write_without_end, drip, stay_after_the_last_word)
+    each.__name__.encode(): each for each in (answer, write_without_end, drip, stay_after_the_last_word, fall_silent)
 }
 
 
@@ -132,6 +136,11 @@ def test_a_request_that_the_head_never_answers_is_given_up(shell: SecureShell, m
     with pytest.raises(ClusterUnreachable, match=r"'das' cannot be reached at 127\.0\.0\.1 \(Channel closed\.\)"):
         shell.open_program(UNANSWERED.decode())
     assert time.monotonic() - asked_host_s < UNANSWERED_FOR_HOST_S
+
+
+def test_a_program_that_is_silent_for_too_long_is_lost(shell: SecureShell) -> None:
+    """Of a head that died behind a jump host nobody tells."""
+    assert list(shell.open_program("fall_silent").lines(silent_host_s=0.5)) == ["first"]
 
 
 def test_programs_that_a_connection_has_no_room_for_get_another_one(shell: SecureShell) -> None:
