@@ -6,18 +6,21 @@ from collections.abc import Sequence
 
 import numpy
 
+from emulator.policies.placement.quota import allowed_processors
 from workloads.distributions import stream
 
 
-def drawn_homes(at_home: Sequence[int], clusters: Sequence[int], seed: int) -> list[int]:
+def drawn_homes(at_home: Sequence[int], clusters: Sequence[int], seed: int, quota: float | None = None) -> list[int]:
     """Draw the index of the local queue of each job: uniform over clusters of these numbers of processors.
 
     `at_home` says of each job how many processors it needs in the cluster of its queue, 0 if it may run elsewhere. A
-    job that is larger than its cluster draws again, among the clusters that can hold it. If none can, its queue stays.
+    job that is larger than its cluster, or than the share `quota` of it, draws again, among the clusters that can hold
+    it. If none can, its queue stays.
     """
     drawn = stream(seed, "queue").integers(len(clusters), size=len(at_home)).tolist()
     again = stream(seed, "larger queue")
-    return [_home(needed, queue, clusters, again) for needed, queue in zip(at_home, drawn, strict=True)]
+    most = clusters if quota is None else [allowed_processors(quota, processors) for processors in clusters]
+    return [_home(needed, queue, most, again) for needed, queue in zip(at_home, drawn, strict=True)]
 
 
 def _home(needed: int, queue: int, clusters: Sequence[int], generator: numpy.random.Generator) -> int:

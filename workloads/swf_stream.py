@@ -36,10 +36,12 @@ def swf_jobs(
     clusters: Sequence[int],
     component_limit: int | None = None,
     seed: int = 0,
+    quota: float | None = None,
     check: Check = lambda job: None,
 ) -> SwfJobs:
     """Return the jobs of `log`, which was read from `path`, for a system of `clusters` of these sizes in processors.
 
+    `quota` is the share of each cluster that they may fill.
     Identities are the job numbers, or the line numbers if job numbers repeat, so that every identity is unique.
 
     Raises:
@@ -47,7 +49,7 @@ def swf_jobs(
     """
     most = component_limit if component_limit is not None and len(clusters) > 1 else math.inf
     at_home = [record.processors if record.processors <= most else 0 for record in log.records]
-    queues = drawn_homes(at_home, clusters, seed)
+    queues = drawn_homes(at_home, clusters, seed, quota)
     numbers = [record.job for record in log.records if _unusable(record) is None]
     repeated = len(set(numbers)) < len(numbers)
     requests: dict[tuple[tuple[int, ...], float], JobRequest] = {}

@@ -18,19 +18,21 @@ from emulator.model.records import TransferRow
 from emulator.model.stream import StreamJob
 from emulator.model.units import rate_mbit
 from emulator.policies.factory import discipline_scanned
-from emulator.policies.names import SINGLE_CLUSTER
+from emulator.policies.names import SINGLE_CLUSTER, plain_name
 from emulator.policies.protocols import PlacementPolicy, QueueDiscipline
-from emulator.policies.registry import placement_policy
+from emulator.policies.registry import default_policy, placement_policy
 from emulator.runs.run_directory import check_free
+from emulator.simulator.runtime import FactorTable
 from emulator.simulator.shared_links import SharedLinks
 from emulator.simulator.simulated_job import FinishedJob
 from emulator.simulator.simulation import SimulationResult, simulate
+from workloads.custom_sources import sources_of
 from workloads.estimates import with_estimates
 from workloads.job_lists import JobOutcome, outcome_line
 from workloads.whole_files import written_whole
 
 TABLE: Final = "table"
-"""Stands in a record for a table of extension factors; what it says of each job is in the run's rows."""
+"""Stands in a record before the digest of a table of extension factors; the run's rows hold what it says of jobs."""
 
 
 def simulate_workload(
@@ -59,6 +61,7 @@ def simulate_prepared(
             )
         if subject.background is not None:
             subject.background.keep_changes()
+        subject = _carrying_sources(subject)
     seed = options.seed if subject.seed is None else subject.seed
     check_warm_up(subject.jobs, options)
     jobs = estimated(subject.jobs, options, seed)
@@ -107,6 +110,23 @@ def check_warm_up(jobs: Iterable[StreamJob], options: SimulationOptions) -> None
         raise InvalidInput(f"--warm-up: must be less than the {number_of(number, 'job')}, not {options.warm_up_jobs}.")
 
 
+def _carrying_sources(subject: SimulatedWorkload) -> SimulatedWorkload:
+    """Return `subject` with the files of its own policies, in its record too, as a live campaign carries them.
+
+    What was made from a record has them already.
+
+    Raises:
+        InvalidInput: as `sources_of`.
+    """
+    policy = subject.policy or default_policy(subject.queue)
+    sources = sources_of(policy, subject.queue) if subject.sources is None else None
+    if not sources:
+        return subject
+    policy, queue = plain_name(policy), plain_name(subject.queue)
+    record = {**subject.record, "policy": policy, "queue": queue, "sources": sources}
+    return replace(subject, policy=policy, queue=queue, sources=sources, record=record)
+
+
 def _write(
     out: Path, subject: SimulatedWorkload, options: SimulationOptions, seed: int, result: SimulationResult
 ) -> None:
@@ -135,12 +155,13 @@ def _write(
 
 
 def _stated(options: SimulationOptions) -> dict[str, Any]:
-    """Return the options that decide what the simulated times are, as far as no other part of a record says them."""
-    factors = options.runtime if options.runtime is None or isinstance(options.runtime, int | float) else TABLE
+    """Return the options of a simulation that decide its times, as far as no other part of a record says them."""
+    table = options.runtime if isinstance(options.runtime, FactorTable) else None
+    factors = options.runtime if table is None else f"{TABLE} {table.digest}"
     stated = {
         "extension_factors": factors, "estimate_factor": options.estimate_factor,
         "component_limit": options.component_limit, "quota": options.quota, "middleware": options.middleware,
-        "load": options.load,
+        "load": options.load, "warm_up_jobs": options.warm_up_jobs or None,
     }  # fmt: skip
     return {name: value for name, value in stated.items() if value is not None}
 

@@ -6,6 +6,7 @@ middleware by default, as in the published simulations.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterable
 from dataclasses import replace
@@ -25,18 +26,19 @@ from emulator.model.errors import InvalidInput, UnknownName, nearest
 from emulator.model.names import spelled
 from emulator.model.project import CAMPAIGNS, DOCUMENT_SUFFIXES, names_in
 from emulator.model.stream import StreamJob
-from emulator.model.topology import Topology
+from emulator.model.topology import Middleware, Topology
 from emulator.policies.factory import check_nodes
 from emulator.policies.names import SINGLE_CLUSTER, policy_name, queue_name
 from emulator.policies.registry import default_policy
 from emulator.runs.input_files import stated_surroundings
-from emulator.simulator.runtime import FactorTable
+from emulator.simulator.runtime import FactorTable, OneFactor
 from emulator.simulator.runtime_tables import read_factors
 from emulator.simulator.simulation import admission
 from emulator.simulator.study_streams import StudyWorkload, study_workload, study_workloads
 from emulator.simulator.transfers import Transfers
 from workloads.campaign import campaign_named
 from workloads.job_lists import Check, read_job_list
+from workloads.job_mix import Extension
 from workloads.stated_jobs import is_list, is_log
 from workloads.swf import Remark, read_swf
 from workloads.swf_stream import swf_jobs
@@ -151,6 +153,7 @@ def _from_log(path: Path, options: SimulationOptions) -> SimulatedWorkload:
         clusters=[cluster.processors for cluster in topology.clusters],
         component_limit=options.component_limit,
         seed=options.seed,
+        quota=options.quota,
         check=_admission(topology, queue, options),
     )
     return _of_file(path, found.jobs, topology, queue, options, log.remarks + found.left_out)
@@ -171,10 +174,31 @@ def _of_file(
         options.policy,
         queue,
         options.quota,
-        middleware=topology.middleware if options.middleware else None,
+        middleware=_middleware(topology, options, by_default=False),
         runtime=1.0 if options.runtime is None else options.runtime,
         remarks=remarks,
+        record={"digest": _digest(path)},
     )
+
+
+def _digest(path: Path) -> str:
+    """Return a digest of the file at `path`, which tells lists of one name apart."""
+    with path.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()[:16]
+
+
+def _middleware(topology: Topology, options: SimulationOptions, *, by_default: bool) -> Middleware | None:
+    """Return the topology's middleware if its overhead is to be added, else None.
+
+    Raises:
+        InvalidInput: if it is asked for, and the topology states none.
+    """
+    if options.middleware and topology.middleware is None:
+        raise InvalidInput(
+            f"--middleware: topology {topology.name!r} states none; state `middleware` there, or leave this out."
+        )
+    added = by_default if options.middleware is None else options.middleware
+    return topology.middleware if added else None
 
 
 def _from_campaign(source: str, options: SimulationOptions) -> SimulatedWorkload:
@@ -187,7 +211,7 @@ def _from_campaign(source: str, options: SimulationOptions) -> SimulatedWorkload
     campaign = campaign.scheduled(options.queue, options.policy).under_band(options.band)
     campaign = campaign.replicated(options.replicas).spaced(options.interarrival_factor)
     found = timed_jobs(campaign, topology, options.seed, options.runtime)
-    overhead = NO_OVERHEAD if options.middleware is False else topology.middleware or NO_OVERHEAD
+    overhead = _middleware(topology, options, by_default=True) or NO_OVERHEAD
     overhead = overhead.divided(campaign.time_scale)
     files = found.files
     if campaign.queue == SINGLE_CLUSTER:
@@ -219,16 +243,32 @@ def _from_study(workload: StudyWorkload, options: SimulationOptions) -> Simulate
         raise InvalidInput(f"--load: {needed}{instead}.")
     topology, queue = _topology(options, GENERATED_FROM), options.queue or "gs"
     sizes = [cluster.processors for cluster in topology.clusters]
+    stream = workload.stream(options.load, queue, sizes, _extension(options.runtime))
     return SimulatedWorkload(
         workload.name,
-        workload.stream(options.load, queue, sizes).jobs(options.jobs or DEFAULT_STREAM_JOBS, options.seed),
+        stream.jobs(options.jobs or DEFAULT_STREAM_JOBS, options.seed),
         topology,
         options.policy,
         queue,
         options.quota,
-        middleware=topology.middleware if options.middleware else None,
+        middleware=_middleware(topology, options, by_default=False),
         runtime=workload.runtime if options.runtime is None else options.runtime,
     )
+
+
+def _extension(factors: FactorTable | float | None) -> Extension | None:
+    """Return how much longer jobs take that are spread as they ask, by the factors that are given; None without any.
+
+    Raises:
+        InvalidInput: if the factor is not a positive number.
+    """
+    if factors is None:
+        return None
+    if isinstance(factors, FactorTable):
+        stated = factors.stated_factor
+        return lambda each: stated(each.application, each.request.processors, len(each.request.components))
+    factor = OneFactor(factors)
+    return lambda each: factor.of(len(each.request.components))
 
 
 def _admission(topology: Topology, queue: str, options: SimulationOptions) -> Check:

@@ -123,12 +123,18 @@ class _Job:
 
         Raises:
             ImpossibleRequest: if there are too few clusters, or the processors cannot be divided equally.
+            InvalidInput: if more clusters are named than the job is spread over.
         """
         names = topology.cluster_names
         if self.on is not None:
             names = [named_among("cluster", name.strip(), names) for name in self.on.split(",")]
         if not 1 <= self.clusters <= len(names):
             raise ImpossibleRequest(f"The job needs 1 to {number_of(len(names), 'cluster')}, not {self.clusters}.")
+        if self.on is not None and len(names) > self.clusters:
+            raise InvalidInput(
+                f"--on: names {number_of(len(names), 'cluster')}, but the job is spread over {self.clusters}: name as "
+                f"many as that, or take --clusters {len(names)}."
+            )
         if self.processors % self.clusters:
             raise ImpossibleRequest(
                 f"{number_of(self.processors, 'processor')} cannot be divided over {self.clusters} clusters: take a "

@@ -159,7 +159,9 @@ def simulate(
         estimate_factor=estimate_factor, jobs_per_link=jobs_per_link,
     )  # fmt: skip
     if like is not None and is_folder_of_runs(like):
-        check_required(require, _simulate_folder(like, prepare, jobs_out, out, as_json=as_json))
+        verdicts = _simulate_folder(like, prepare, jobs_out, out, as_json=as_json)
+        _say_what_is_recorded(out, warm_up)
+        check_required(require, verdicts)
         return
     compile_simulator(partial(prepare, like))
     from emulator.campaigns.simulated import simulate_prepared
@@ -167,7 +169,9 @@ def simulate(
 
     subject, options = prepare(like)
     result = simulate_prepared(subject, options, jobs_out, out)
-    check_required(require, [show_simulation(subject, result, as_json=as_json)])
+    verdict = show_simulation(subject, result, as_json=as_json)
+    _say_what_is_recorded(out, warm_up)
+    check_required(require, [verdict])
 
 
 def _simulate_folder(
@@ -204,6 +208,12 @@ def _simulate_folder(
     if found.left_out:
         say(f"Left out: {', '.join(found.left_out)}.", to_error=True)
     return verdicts
+
+
+def _say_what_is_recorded(out: Path | None, warm_up: int) -> None:
+    """Say that a record holds the jobs of the warm-up too, which the printed times leave out."""
+    if out is not None and warm_up:
+        say(f"{out}: holds all jobs; `report` and `compare` count those of the warm-up as well.", to_error=True)
 
 
 def _check_subject(context: typer.Context, workload: str | None, like: Path | None) -> None:

@@ -7,6 +7,7 @@ policies themselves; a unit test compares the two.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from emulator.model.errors import UnknownName
@@ -86,6 +87,12 @@ def custom_file(name: str) -> str | None:
     """Return the file part of `name` (``mypolicy.py`` of ``mypolicy.py:Mine``), or None if it names no file."""
     path, colon, _ = name.rpartition(":")
     return path if colon and path.endswith(".py") else None
+
+
+def plain_name(name: str) -> str:
+    """Return `name` without the folder of its file, as records have it; `name` itself if it names no file."""
+    file = custom_file(name)
+    return name if file is None else f"{Path(file).name}:{name.rpartition(':')[2]}"
 
 
 def is_entry_point(name: str) -> bool:

@@ -218,7 +218,7 @@ def quantities_of(run: RunRecords, names: Collection[str]) -> dict[tuple[str, st
     last_s = max((job.finished_s for job in finished if job.finished_s is not None), default=None)
     if last_s is not None:
         found[MAKESPAN, ""] = last_s - first_s
-    utilization = gross_utilization(run.jobs, run.manifest.topology.processors, first_s, last_s)
+    utilization = gross_utilization(run.jobs, run.components, run.manifest.topology.processors, first_s, last_s)
     if utilization is not None:
         found[UTILIZATION, ""] = utilization
     return found

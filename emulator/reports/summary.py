@@ -13,7 +13,8 @@ from typing import Final
 
 from emulator.fidelity.intervals import Estimate, mean, ratio_of_means
 from emulator.model.job import JobState
-from emulator.model.records import JobRow, RunKind
+from emulator.model.records import ComponentRow, JobRow, RunKind
+from emulator.reports.held_processors import held_processors
 from emulator.runs.equal_jobs import but_for_its_length
 from emulator.runs.run_directory import RunRecords
 
@@ -67,17 +68,21 @@ def summarize(records: RunRecords) -> Summary:
     )
 
 
-def gross_utilization(jobs: Iterable[JobRow], processors: int, from_s: float, until_s: float | None) -> float | None:
+def gross_utilization(
+    jobs: Sequence[JobRow], components: Iterable[ComponentRow], processors: int, from_s: float, until_s: float | None
+) -> float | None:
     """Return the share of the time of all `processors` from the first arrival to `until_s` in which `jobs` executed.
 
-    A job executes from its start to its finish; one that had to be ended did until its processors were released.
-    Communication over the wide area counts as use, as in "Scheduling Policies for Processor Coallocation in
-    Multicluster Systems" defines gross utilization.
+    A job executes from its start to its finish; one that had to be ended did until its processors were released. It
+    uses the processors that its `components` held, or without any those that it asked for. Communication over the wide
+    area counts as use, as in "Scheduling Policies for Processor Coallocation in Multicluster Systems" defines gross
+    utilization.
     """
     if until_s is None or until_s <= from_s:
         return None
+    held = held_processors(jobs, components)
     used_s = [
-        job.processors * (min(end_s, until_s) - max(begin_s, from_s)) for job, begin_s, end_s in _executions(jobs)
+        held[job.job] * (min(end_s, until_s) - max(begin_s, from_s)) for job, begin_s, end_s in _executions(jobs)
     ]
     return sum(max(0.0, of_job) for of_job in used_s) / (processors * (until_s - from_s)) if used_s else None
 
@@ -118,7 +123,8 @@ def _mean_time(jobs: Sequence[JobRow], column: str) -> Estimate | None:
 
 def _utilization(records: RunRecords, finished: Sequence[JobRow]) -> float | None:
     from_s = min((job.submitted_s for job in records.jobs), default=0.0)
-    return gross_utilization(records.jobs, records.manifest.topology.processors, from_s, _last_finish_s(finished))
+    processors, last_s = records.manifest.topology.processors, _last_finish_s(finished)
+    return gross_utilization(records.jobs, records.components, processors, from_s, last_s)
 
 
 def _last_finish_s(jobs: Sequence[JobRow]) -> float | None:

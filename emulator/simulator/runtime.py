@@ -13,6 +13,7 @@ beside any of these models; ``shared_links`` contains one.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -127,11 +128,7 @@ class FactorTable:
             processors += component.processors
         time = self._times.get((application, processors, clusters))
         if time is None:
-            named = repr(application) if application else "a job that names no application"
-            raise UnknownName(
-                f"The extension factors say nothing of {named} on {processors} processors over {clusters} "
-                "clusters: measure it, or give one factor for all jobs."
-            )
+            raise _unstated(application, processors, clusters)
         return service_s * time.spread / time.single
 
     def factor(self, application: str, processors: int, clusters: int) -> float | None:
@@ -140,6 +137,31 @@ class FactorTable:
             return 1.0
         time = self._times.get((application, processors, clusters))
         return None if time is None else time.spread / time.single
+
+    def stated_factor(self, application: str, processors: int, clusters: int) -> float:
+        """Return the extension factor of such jobs.
+
+        Raises:
+            UnknownName: if the table has no entry for them.
+        """
+        found = self.factor(application, processors, clusters)
+        if found is None:
+            raise _unstated(application, processors, clusters)
+        return found
+
+    @property
+    def digest(self) -> str:
+        """A digest of all entries, which tells tables apart."""
+        entries = sorted((key, time.spread, time.single) for key, time in self._times.items())
+        return hashlib.sha256(repr(entries).encode()).hexdigest()[:16]
+
+
+def _unstated(application: str, processors: int, clusters: int) -> UnknownName:
+    named = repr(application) if application else "a job that names no application"
+    return UnknownName(
+        f"The extension factors say nothing of {named} on {processors} processors over {clusters} clusters: "
+        "measure it, or give one factor for all jobs."
+    )
 
 
 class Preparation:

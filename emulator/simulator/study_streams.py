@@ -43,16 +43,22 @@ class StudyWorkload:
     extension: Extension
     runtime: RuntimeModel
 
-    def stream(self, load: float, queue: str, processors: Sequence[int] = SYSTEM_SIZES) -> PoissonStream:
+    def stream(
+        self,
+        load: float,
+        queue: str,
+        processors: Sequence[int] = SYSTEM_SIZES,
+        extension: Extension | None = None,
+    ) -> PoissonStream:
         """Return the job stream with gross utilization `load` of clusters with `processors` each.
 
-        In a single cluster no job is extended.
+        Jobs are extended by `extension`, or else by the stream's own one; in a single cluster none is.
 
         Raises:
             InvalidInput: if the stream's queues are unequal, and there is another number of them than of clusters.
         """
-        extension = no_extension if queue == SINGLE_CLUSTER else self.extension
-        rate_per_s = self.mix.arrival_rate_per_s(load, sum(processors), extension)
+        used = no_extension if queue == SINGLE_CLUSTER else extension or self.extension
+        rate_per_s = self.mix.arrival_rate_per_s(load, sum(processors), used)
         return PoissonStream(self.mix, rate_per_s, self.service, self._shares(len(processors)))
 
     def _shares(self, clusters: int) -> tuple[float, ...]:

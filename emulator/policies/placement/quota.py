@@ -16,6 +16,12 @@ from emulator.policies.protocols import PlacementPolicy
 from emulator.policies.state import SystemState
 
 
+def allowed_processors(share: float, processors: int) -> int:
+    """Return how many of a cluster's `processors` grid jobs may occupy, if they may occupy that `share` of it."""
+    # Round first, because 0.29 x 100 is slightly less than 29 in floating point.
+    return math.floor(round(share * processors, 9))
+
+
 class Quota:
     """A policy whose grid jobs occupy at most the fraction `share` of each cluster.
 
@@ -41,7 +47,5 @@ class Quota:
         idle: list[int] = []
         for processors, free in zip(state.processors, state.idle, strict=True):
             occupied = processors - free
-            # Round first, because 0.29 x 100 is slightly less than 29 in floating point.
-            allowed = math.floor(round(self.share * processors, 9))
-            idle.append(max(0, min(free, allowed - occupied)))
+            idle.append(max(0, min(free, allowed_processors(self.share, processors) - occupied)))
         return tuple(idle)

@@ -11,7 +11,7 @@ import csv
 import heapq
 import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Final
 
@@ -21,6 +21,7 @@ from emulator.model.records import JobRow
 from emulator.model.topology import Topology
 from emulator.reports.exports.jobs_in_order import jobs_in_order
 from emulator.reports.exports.placed_parts import Parts, placed_parts
+from emulator.reports.held_processors import held_processors
 from emulator.runs.run_directory import RunRecords
 
 WORKLOAD_FILE: Final = "workload.json"
@@ -63,11 +64,12 @@ def batsim_files(run: RunRecords) -> dict[str, str]:
     return {WORKLOAD_FILE: _workload(run, jobs), OUTCOMES_FILE: _outcomes(run, jobs)}
 
 
-def _workload(run: RunRecords, jobs: Iterable[JobRow]) -> str:
+def _workload(run: RunRecords, jobs: Sequence[JobRow]) -> str:
+    held = held_processors(jobs, run.components)
     content = {
         "nb_res": run.manifest.topology.processors,
         "jobs": [
-            {"id": str(job.job), "subtime": job.submitted_s, "res": job.processors, "profile": _profile(job)}
+            {"id": str(job.job), "subtime": job.submitted_s, "res": held[job.job], "profile": _profile(job)}
             | _walltime(job)
             for job in jobs
         ],
@@ -93,7 +95,7 @@ def _outcome(job: JobRow, workload: str, allocated: list[int]) -> dict[str, obje
         "workload_name": workload,
         "profile": _profile(job),
         "submission_time": job.submitted_s,
-        "requested_number_of_resources": job.processors,
+        "requested_number_of_resources": len(allocated),
         "requested_time": UNKNOWN if job.estimate_s is None else job.estimate_s,
         "success": int(job.state == JobState.FINISHED.value),
         "final_state": _FINAL_STATES.get(job.state, "COMPLETED_FAILED"),

@@ -14,6 +14,7 @@ from emulator.model.job import JobState
 from emulator.model.records import JobRow, Manifest
 from emulator.reports.exports.jobs_in_order import jobs_in_order
 from emulator.reports.exports.placed_parts import placed_parts
+from emulator.reports.held_processors import held_processors
 from emulator.runs.run_directory import RunRecords
 from workloads.swf import MISSING, SwfRecord
 
@@ -30,7 +31,8 @@ def swf_log(run: RunRecords) -> tuple[list[str], list[SwfRecord]]:
     """
     jobs = jobs_in_order(run)
     applications = sorted({job.application for job in jobs})
-    records = [_record(job, applications) for job in jobs]
+    held = held_processors(jobs, run.components)
+    records = [_record(job, held[job.job], applications) for job in jobs]
     return _header(run.manifest, len(jobs), applications), records
 
 
@@ -65,14 +67,14 @@ def _header(manifest: Manifest, jobs: int, applications: Sequence[str]) -> list[
     ]
 
 
-def _record(job: JobRow, applications: Sequence[str]) -> SwfRecord:
+def _record(job: JobRow, held: int, applications: Sequence[str]) -> SwfRecord:
     ran = job.started_s is not None
     return SwfRecord(
         job=job.job,
         submit_s=job.submitted_s,
         wait_s=_known(job.wait_time_s),
         run_s=_known(job.execution_time_s),
-        allocated_processors=job.processors if ran else MISSING,
+        allocated_processors=held if ran else MISSING,
         cpu_s=MISSING,
         memory_kilobytes=MISSING,
         requested_processors=job.processors,

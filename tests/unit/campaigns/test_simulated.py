@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,9 @@ from emulator.campaigns.simulated_workload import SimulationOptions
 from emulator.campaigns.workload_sources import prepared
 from emulator.model.errors import ImpossibleRequest, InvalidInput, UnknownName
 from emulator.model.project import CAMPAIGNS
+from emulator.simulator.runtime import FactorTable
+from emulator.simulator.runtime_tables import read_factors
+from workloads.application_mixes import EXECUTION_TIMES_FILE
 
 JOBS = [
     {"id": 1, "arrival_s": 0.0, "service_s": 10, "components": [20, 20], "queue": 0},
@@ -114,6 +118,25 @@ def test_the_stream_of_a_study_needs_a_load() -> None:
     assert result.statistics.jobs_finished == 2000
 
 
+@pytest.mark.parametrize(("stream", "factor"), [("50-25-25-0", 1.5), ("das-128-16", 1.0)])
+def test_the_load_of_a_stream_is_gross_utilization_under_the_factor_that_is_given(stream: str, factor: float) -> None:
+    """Without one, jobs of the first stream are not extended, and those of the second are."""
+    options = SimulationOptions(load=0.5, jobs=20_000, queue="gs", runtime=factor)
+    _, result = simulate_workload(stream, options)
+    assert result.statistics.gross_utilization == pytest.approx(0.5, abs=0.05)
+
+
+def test_the_load_of_a_stream_takes_factors_from_the_table_that_is_given() -> None:
+    options = SimulationOptions(load=0.5, jobs=1)
+    own, given = (
+        next(iter(prepared("poisson-rco", replace(options, runtime=runtime)).jobs)).arrival_s
+        for runtime in (None, read_factors(EXECUTION_TIMES_FILE))
+    )
+    assert given == pytest.approx(own)
+    with pytest.raises(UnknownName, match=r"say nothing of 'poisson' on \d+ processors"):
+        prepared("poisson-rco", replace(options, runtime=FactorTable({})))
+
+
 @pytest.mark.parametrize(
     ("source", "options", "option"),
     [
@@ -122,6 +145,7 @@ def test_the_stream_of_a_study_needs_a_load() -> None:
         ("jobs.jsonl", SimulationOptions(jobs=3), "--jobs"),
         ("W1", SimulationOptions(seed=-1), "--seed"),
         ("25-25-25-25", SimulationOptions(load=float("nan")), "--load"),
+        ("25-25-25-25", SimulationOptions(load=0.5, topology="cisne", middleware=True), "'cisne' states none"),
     ],
 )
 def test_a_wish_that_means_nothing_is_refused_not_ignored(source: str, options: SimulationOptions, option: str) -> None:

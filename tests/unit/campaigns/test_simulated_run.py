@@ -11,12 +11,14 @@ from emulator.campaigns.simulated_workload import SimulationOptions
 from emulator.fidelity.background import BandWatch
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
-from emulator.model.project import CAMPAIGNS
+from emulator.model.project import CAMPAIGNS, PROJECT_ROOT
 from emulator.model.records import RunKind, RunProgress
 from emulator.runs.run_directory import RunRecords, read_manifest, read_run
+from emulator.runs.same_campaign import scheduling_of
 from emulator.runs.timelines import BACKGROUND, read_timelines
 from emulator.studies.campaign_runs import CampaignRun
 from workloads.campaign import campaign_named
+from workloads.custom_sources import carrying_sources
 from workloads.schedule import schedule
 
 
@@ -97,6 +99,18 @@ def test_a_job_list_leaves_a_run_too(tmp_path):
     run, _ = simulated(tmp_path, str(tmp_path / "jobs.jsonl"), queue="gs")
     (job,) = run.jobs
     assert (job.name, job.application, job.started_s, job.finished_s) == ("jobs.jsonl-7", "unnamed", 1.0, 3.0)
+
+
+@pytest.mark.parametrize("source", ["W1", "jobs.jsonl"])
+def test_a_policy_of_ones_own_is_recorded_as_a_live_run_records_it(tmp_path, source):
+    (tmp_path / "jobs.jsonl").write_text('{"id": 1, "arrival_s": 1, "service_s": 2, "components": [4]}\n')
+    policy = f"{PROJECT_ROOT}/examples/policies/one_cluster_first.py:OneClusterFirst"
+    workload, options = (source, {"jobs": 3}) if source == "W1" else (str(tmp_path / source), {})
+    run, _ = simulated(tmp_path, workload, policy=policy, **options)
+    live = carrying_sources(campaign_named("W1").scheduled(None, policy))
+    of_live_run = {"policy": live.policy, "queue": live.queue, "workload": live.model_dump(mode="json")}
+    assert run.manifest.policy == run.manifest.workload["policy"] == "one_cluster_first.py:OneClusterFirst"
+    assert scheduling_of(run.manifest) == scheduling_of(run.manifest.model_copy(update=of_live_run))
 
 
 def test_a_directory_that_is_taken_and_a_single_cluster_are_refused(tmp_path):

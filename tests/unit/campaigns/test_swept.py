@@ -88,7 +88,7 @@ def test_a_larger_load_waits_longer_and_every_seed_differs():
 
 def test_outcomes_of_another_version_are_other_cases(monkeypatch):
     key = request().cases()[0].key
-    monkeypatch.setattr("emulator.campaigns.swept.OUTCOMES_VERSION", 3)
+    monkeypatch.setattr("emulator.campaigns.swept.OUTCOMES_VERSION", 4)
     assert request().cases()[0].key != key
 
 

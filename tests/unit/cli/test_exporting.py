@@ -128,6 +128,7 @@ def test_a_trace_is_of_all_runs_in_a_directory(tmp_path: Path) -> None:
         (("das2", "--format", "simgrid", "--clusters", "6"), "1 to 5 clusters, not 6"),
         (("das2", "--format", "simgrid", "--clusters", "0"), "1 to 5 clusters, not 0"),
         (("das2", "--format", "simgrid", "--on", "paris"), "no cluster 'paris'"),
+        (("das2", "--format", "simgrid", "--on", "delft,leiden"), "--on: names 2 clusters, but the job is spread"),
         (("das2", "--format", "simgrid", "--processors", "200"), "does not fit into vrije-universiteit"),
     ],
 )

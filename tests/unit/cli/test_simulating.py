@@ -110,6 +110,24 @@ def test_a_job_too_large_for_every_cluster_is_refused_with_what_to_do(tmp_path: 
     assert run("simulate", str(path), "--queue", "gs", "--component-limit", "16").exit_code == 0
 
 
+def test_a_quota_counts_where_queues_are_drawn(tmp_path: Path) -> None:
+    path = tmp_path / "log.swf"
+    path.write_text("".join(f"{job} {job} -1 10 12 -1 -1 12 20 -1 1 1 1 1 1 1 -1 -1\n" for job in range(1, 21)))
+    clusters = ("--clusters", "64,16", "--quota", "0.5")
+    found = json.loads(run("simulate", str(path), "--queue", "ls-do", *clusters, "--json").stdout)
+    assert found["jobs_finished"] == 20
+
+
+def test_a_record_is_said_to_hold_the_jobs_of_the_warm_up(tmp_path: Path) -> None:
+    jobs = tmp_path / "jobs.jsonl"
+    jobs.write_text(JOB + JOB.replace('"id": 1', '"id": 2'), encoding="utf-8")
+    counted = run("simulate", str(jobs), "--warm-up", "1", "--out", str(tmp_path / "counted"))
+    assert "holds all jobs" in counted.stderr
+    assert len((tmp_path / "counted" / "jobs.csv").read_text().splitlines()) == 3
+    assert "holds all jobs" not in run("simulate", str(jobs), "--out", str(tmp_path / "all")).stderr
+    assert "holds all jobs" not in run("simulate", str(jobs), "--warm-up", "1").stderr
+
+
 def test_a_job_without_an_application_is_not_called_an_empty_name(tmp_path: Path) -> None:
     path = tmp_path / "jobs.jsonl"
     path.write_text(JOB.replace(', "application": "poisson"', ""), encoding="utf-8")

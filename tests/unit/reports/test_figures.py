@@ -12,8 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from emulator.campaigns.simulated import simulate_workload
+from emulator.campaigns.simulated_workload import SimulationOptions
 from emulator.model.cell_rows import AttributionRow, ExtensionFactorRow
+from emulator.model.project import TOPOLOGIES
 from emulator.model.records import ComponentRow, JobRow, LinkRow, RunProgress, UtilizationRow
+from emulator.reports.compared_runs import UTILIZATION, quantities_of
 from emulator.reports.figures.background import share_in_band
 from emulator.reports.figures.choice import figures_of_all, figures_of_run
 from emulator.reports.figures.drawing import drawn, svg_of, thinned, write_figures
@@ -148,9 +152,22 @@ def test_utilization_is_the_sum_over_components_at_every_change(path, figures):
 def test_the_share_of_co_allocation_is_the_gross_utilization_of_the_record(run):
     last_s = max(job.finished_s or 0.0 for job in run.jobs)
     first_s = min(job.submitted_s for job in run.jobs)
-    expected = gross_utilization(run.jobs, sum(run.sizes.values()), first_s, last_s)
+    expected = gross_utilization(run.jobs, run.components, sum(run.sizes.values()), first_s, last_s)
     assert run.summary.utilization == expected
     assert mean_shares(run, utilization_split(run))["coallocation"] == pytest.approx(expected)
+
+
+def test_where_nodes_are_exclusive_a_job_uses_what_it_holds(tmp_path):
+    """One job of 5 processes holds 6 of 64 processors for as long as the run lasts."""
+    topology, jobs = tmp_path / "whole.yaml", tmp_path / "jobs.jsonl"
+    topology.write_text((TOPOLOGIES / "mini.yaml").read_text(encoding="utf-8") + "nodes: exclusive\n")
+    jobs.write_text('{"id": 1, "arrival_s": 0, "service_s": 10, "components": [5], "queue": 0}\n')
+    simulate_workload(str(jobs), SimulationOptions(topology=str(topology), queue="gs"), out=tmp_path / "run")
+    run = reported_run(tmp_path / "run")
+    assert run.jobs[0].processors == 5
+    assert run.summary.utilization == pytest.approx(6 / 64)
+    assert quantities_of(run.records, ())[UTILIZATION, ""] == pytest.approx(6 / 64)
+    assert mean_shares(run, utilization_split(run))["coallocation"] == pytest.approx(6 / 64)
 
 
 def test_the_queue_holds_the_jobs_between_submission_and_placement(path, figures):

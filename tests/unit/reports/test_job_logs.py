@@ -247,6 +247,21 @@ def test_batsim_gets_the_users_estimates_and_no_job_of_no_length(tmp_path: Path)
     assert {job["job_id"]: job["requested_time"] for job in outcomes} == {"1": "15.0", "2": "5.0", "3": "-1"}
 
 
+def test_logs_count_the_processors_that_a_job_held(tmp_path: Path) -> None:
+    """Where nodes are exclusive, a job of 7 processes holds 8 processors."""
+    job = row(1, 0.0, places={"delft": 7}, start_s=0.0)
+    with RunDirectory(tmp_path / "run", MANIFEST) as directory:
+        directory.append(ComponentRow(job=1, component=0, cluster="delft", processors=8))
+        directory.append(job)
+    run = read_run(tmp_path / "run")
+    (record,) = swf_log(run)[1]
+    assert (record.requested_processors, record.allocated_processors) == (7, 8)
+    (asked,) = json.loads(batsim_files(run)["workload.json"])["jobs"]
+    found = outcomes(run)["1"]
+    assert asked["res"] == int(found["requested_number_of_resources"]) == 8
+    assert found["allocated_resources"] == "16-23"
+
+
 def test_a_log_says_that_a_time_scale_divided_its_times(run: RunRecords) -> None:
     assert not any("divided" in line for line in swf_log(run)[0])
     scaled = replace(run, manifest=run.manifest.model_copy(update={"time_scale": 10.0}))

@@ -21,10 +21,21 @@ from emulator.reports.figures.reported_run import reported_run
 from emulator.reports.policies_over_seeds import OverSeeds, compared_policies
 from emulator.runs.folders import runs_in
 from emulator.runs.run_directory import read_manifest, read_rows, read_run, replace_manifest
-from emulator.runs.same_campaign import campaign_of
+from emulator.runs.same_campaign import campaign_of, scheduling_of
+from emulator.simulator.runtime_tables import read_factors
 from tests.unit.reports.simulated_runs import simulated_run
 
 SEEDS = (1, 2, 3)
+OWN_POLICY = """
+from emulator.policies.placement.worst_fit import WorstFit
+
+
+class Mine:
+    accepts = WorstFit.accepts
+
+    def place(self, request, state):
+        return WorstFit().place(request, state)
+"""
 
 
 @pytest.fixture
@@ -115,6 +126,39 @@ def test_simulations_under_other_assumptions_are_not_put_together(tmp_path):
     other_policy = replace(options, runtime=1.0, clusters="5x40", policy="cm", seed=3)
     simulate_workload("W1", other_policy, out=tmp_path / "same")
     assert campaign_of(read_manifest(tmp_path / "same")) == campaign_of(read_manifest(tmp_path / "0"))
+
+
+def test_simulations_under_other_tables_of_factors_are_not_put_together(tmp_path):
+    header, options = "application,grid,processors,clusters,extension_factor\n", SimulationOptions(jobs=6, band="none")
+    (tmp_path / "a.csv").write_text(f"{header}heat,100,36,2,1.5\nheat,400,36,2,1.4\n")
+    (tmp_path / "b.csv").write_text(f"{header}heat,100,36,2,1.6\n")
+    for run, table, grid in (("a-100", "a.csv", 100), ("a-400", "a.csv", 400), ("b", "b.csv", None)):
+        for seed in (1, 2):
+            chosen = replace(options, runtime=read_factors(tmp_path / table, grid), seed=seed)
+            simulate_workload("W1", chosen, out=tmp_path / "runs" / f"{run}-{seed}")
+    assert len({campaign_of(read_manifest(run)) for run in runs_in(tmp_path / "runs")}) == 3
+
+
+def test_simulations_of_other_lists_and_with_another_warm_up_are_not_put_together(tmp_path):
+    for number, service_s in enumerate((20, 30)):
+        jobs = tmp_path / str(number) / "jobs.jsonl"
+        jobs.parent.mkdir()
+        lines = [{"id": n, "arrival_s": n, "service_s": service_s, "components": [8]} for n in range(2)]
+        jobs.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        for warm_up_jobs in (0, 1):
+            chosen = SimulationOptions(warm_up_jobs=warm_up_jobs)
+            simulate_workload(str(jobs), chosen, out=tmp_path / "runs" / f"{number}-{warm_up_jobs}")
+    assert len({campaign_of(read_manifest(run)) for run in runs_in(tmp_path / "runs")}) == 4
+
+
+def test_two_versions_of_a_policy_of_ones_own_are_two_policies(tmp_path):
+    file, options = tmp_path / "mine.py", SimulationOptions(jobs=3, band="none")
+    for number, last_line in enumerate(("", "# changed\n")):
+        file.write_text(OWN_POLICY + last_line)
+        simulate_workload("W1", replace(options, policy=f"{file}:Mine"), out=tmp_path / str(number))
+    first, second = (scheduling_of(read_manifest(tmp_path / str(number))) for number in range(2))
+    assert first[:2] == second[:2] == ("mine.py:Mine", "placement")
+    assert first != second
 
 
 def test_seeds_that_change_nothing_count_as_one_case_without_an_interval(tmp_path):

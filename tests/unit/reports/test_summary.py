@@ -37,17 +37,17 @@ def manifest(kind: RunKind = RunKind.CAMPAIGN) -> Manifest:
 
 def test_gross_utilization_is_executing_processor_time_over_all_processor_time():
     jobs = [job(1, 1, 10.0), job(2, 1, 10.0, started_s=10.0, finished_s=30.0)]
-    assert gross_utilization(jobs, 16, 0.0, 20.0) == pytest.approx((8 * 10 + 8 * 10) / (16 * 20))
-    assert gross_utilization(jobs, 16, 10.0, 20.0) == pytest.approx((8 * 2 + 8 * 10) / (16 * 10))
-    assert gross_utilization([], 16, 0.0, 20.0) is None
-    assert gross_utilization(jobs, 16, 0.0, None) is None
-    assert gross_utilization(jobs, 16, 20.0, 20.0) is None
+    assert gross_utilization(jobs, [], 16, 0.0, 20.0) == pytest.approx((8 * 10 + 8 * 10) / (16 * 20))
+    assert gross_utilization(jobs, [], 16, 10.0, 20.0) == pytest.approx((8 * 2 + 8 * 10) / (16 * 10))
+    assert gross_utilization([], [], 16, 0.0, 20.0) is None
+    assert gross_utilization(jobs, [], 16, 0.0, None) is None
+    assert gross_utilization(jobs, [], 16, 20.0, 20.0) is None
 
 
 def test_a_job_executes_until_its_finish_and_not_until_its_release():
-    assert gross_utilization([job(1, 1, 10.0, released_s=20.0)], 8, 2.0, 22.0) == pytest.approx(0.5)
+    assert gross_utilization([job(1, 1, 10.0, released_s=20.0)], [], 8, 2.0, 22.0) == pytest.approx(0.5)
     ended = job(1, 1, 10.0, state="cancelled", finished_s=None, released_s=7.0)
-    assert gross_utilization([ended], 8, 2.0, 22.0) == pytest.approx(0.25)
+    assert gross_utilization([ended], [], 8, 2.0, 22.0) == pytest.approx(0.25)
 
 
 def test_factors_compare_only_equal_jobs():

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from emulator.model.catalogue import equal_clusters
 from emulator.model.errors import InvalidInput, UnknownName
 from workloads.campaign import Campaign, campaign_named, recorded_campaign, shipped_campaigns
 from workloads.distributions import Exponential, stream
-from workloads.schedule import read_schedule, schedule, write_schedule
+from workloads.schedule import home_queues, read_schedule, schedule, write_schedule
 
 FIRST = campaign_named("first")
 SEEDS = st.integers(min_value=0, max_value=2**32)
@@ -44,6 +45,13 @@ def test_arrivals_are_sorted_and_jobs_are_of_the_allowed_shapes(seed: int, jobs:
 def test_the_same_seed_gives_the_same_schedule_and_fewer_jobs_are_its_beginning(seed: int) -> None:
     assert schedule(FIRST, seed) == schedule(FIRST, seed)
     assert schedule(FIRST.changed(jobs=7), seed) == schedule(FIRST, seed)[:7]
+
+
+def test_jobs_are_submitted_to_clusters_whose_quota_can_hold_them() -> None:
+    campaign = FIRST.changed(component_counts=(1,), component_sizes=(12,))
+    arrivals, topology = schedule(campaign, 1), equal_clusters("64,16")
+    assert set(home_queues(campaign, arrivals, topology, 1)) == {0, 1}
+    assert set(home_queues(campaign.changed(quota=0.5), arrivals, topology, 1)) == {0}
 
 
 @given(seed=SEEDS)

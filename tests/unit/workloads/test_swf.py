@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from emulator.model.errors import InvalidInput
 from emulator.model.stream import StreamJob
+from workloads.home_queues import drawn_homes
 from workloads.swf import SwfRecord, read_swf, write_swf
 from workloads.swf_stream import swf_jobs, swf_record
 
@@ -157,6 +158,13 @@ def test_a_job_that_a_limit_does_not_split_is_submitted_to_a_cluster_that_can_ho
     path = written(tmp_path, *lines)
     jobs = swf_jobs(read_swf(path), path, clusters=[32, 8], component_limit=16).jobs
     assert {(job.queue, job.request.components) for job in jobs} == {(0, (12,))}
+
+
+def test_a_job_that_the_quota_keeps_out_of_its_drawn_cluster_is_submitted_to_another() -> None:
+    sizes = [64, 16]
+    assert set(drawn_homes([12] * 20, sizes, 0, quota=0.5)) == {0}
+    assert set(drawn_homes([12] * 20, sizes, 0)) == {0, 1}
+    assert drawn_homes([8] * 20, sizes, 0, quota=0.5) == drawn_homes([8] * 20, sizes, 0)
 
 
 def test_a_log_without_a_job_to_simulate_is_refused(tmp_path: Path) -> None:
