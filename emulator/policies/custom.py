@@ -1,7 +1,8 @@
 """Wrappers for a researcher's own policy or discipline: any exception it raises becomes a `PolicyFailed`.
 
-The wrappers also check its answers: a placement fits as a whole, a scan is later than the last one, and a snapshot
-holds plain values. The disciplines of this project therefore never receive an invalid placement.
+The wrappers also check its answers: a placement fits as a whole and has the components of its request, a scan is later
+than the last one, and a snapshot holds plain values. The disciplines of this project therefore never receive an invalid
+placement.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ def _listed(state: SystemState) -> SystemState:
 class CustomPolicy:
     """The wrapper of the placement policy `policy`; `name` is used in messages.
 
+    It is never asked about fixed requests, which go where they say.
+
     Raises:
         InvalidInput: if `accepts` holds anything but kinds of request.
     """
@@ -58,9 +61,10 @@ class CustomPolicy:
         self.ignores_time = bool(getattr(policy, "ignores_time", False))
         self.ignores_estimates = bool(getattr(policy, "ignores_estimates", False))
         self.needs_running_jobs = bool(getattr(policy, "needs_running_jobs", False))
-        self.accepts: frozenset[RequestKind] = _call(name, "accepts", lambda: frozenset(policy.accepts))
-        if not all(isinstance(kind, RequestKind) for kind in self.accepts):
+        accepts: frozenset[RequestKind] = _call(name, "accepts", lambda: frozenset(policy.accepts))
+        if not all(isinstance(kind, RequestKind) for kind in accepts):
             raise InvalidInput(f"{name}: accepts must hold kinds of request (RequestKind), and nothing else.")
+        self.accepts = accepts - {RequestKind.FIXED}
 
     def place(self, request: JobRequest, state: SystemState) -> Placement | None:
         """Return the policy's placement after checking that it fits, or None.
@@ -79,6 +83,12 @@ class CustomPolicy:
             take(list(state.idle), None, request.processors, placement)
         except InvalidInput as error:
             raise PolicyFailed(f"{self._name}: {error}") from error
+        sizes = tuple([component.processors for component in placement.components])
+        if request.kind is not RequestKind.FLEXIBLE and sizes != request.components:
+            raise PolicyFailed(
+                f"{self._name}: places components of {list(sizes)} for a job that asked for "
+                f"{list(request.components)}: give each of these its cluster, in the order of the request."
+            )
         sites = placement.file_sites
         if sites and (len(sites) != len(placement.components) or not 0 <= min(sites) <= max(sites) < len(state.idle)):
             raise PolicyFailed(f"{self._name}: file_sites {list(sites)} must name one cluster for each component.")

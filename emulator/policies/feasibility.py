@@ -14,6 +14,7 @@ from emulator.model.request import JobRequest
 from emulator.model.units import BYTES_PER_MEGABYTE
 from emulator.policies.nodes.selection import NormalNodes
 from emulator.policies.placement.exclusive_nodes import ExclusiveNodes
+from emulator.policies.placement.fixed import place_where_named
 from emulator.policies.placement.quota import Quota
 from emulator.policies.protocols import PlacementPolicy, WaitingJob
 from emulator.policies.state import NOTHING_ELSE, Surroundings, SystemState
@@ -49,7 +50,10 @@ class Feasibility:
             idle = SystemState(idle.processors, idle.idle, 0.0, surroundings)
         if hasattr(self._discipline, "could_start"):
             return bool(self._discipline.could_start(job, idle, self._policy))
-        return self._policy.place(job.request, idle) is not None
+        request = job.request
+        if request.clusters:
+            return place_where_named(request, idle, self._policy) is not None
+        return self._policy.place(request, idle) is not None
 
     def check(self, job: WaitingJob, components: Sequence[int], surroundings: Surroundings | None = None) -> None:
         """Check that a job could start; the error message names `components`, the sizes that the user asked for.

@@ -186,6 +186,7 @@ def _source(file: str, sources: Mapping[str, str] | None) -> str:
 
 
 def _made(name: str, maker: Any, needed: tuple[str, ...]) -> Any:
+    _check_extends_nothing(name, maker)
     try:
         made = maker()
     except RAISED as error:
@@ -195,6 +196,29 @@ def _made(name: str, maker: Any, needed: tuple[str, ...]) -> Any:
     if missing:
         raise InvalidInput(f"{name} lacks {', '.join(missing)}, so it cannot be used here.")
     return made
+
+
+def _check_extends_nothing(name: str, maker: Any) -> None:
+    """Check that a researcher's own class extends none of the testbed's.
+
+    Simulations compile these, and an interpreted class cannot extend a compiled one. It is refused where nothing is
+    compiled, too, so that a class works live and simulated, or in neither.
+
+    Raises:
+        InvalidInput: if it does.
+    """
+    if not isinstance(maker, type) or _is_shipped(maker):
+        return
+    shipped = next((base for base in maker.__mro__ if _is_shipped(base)), None)
+    if shipped is not None:
+        raise InvalidInput(
+            f"{name} extends {shipped.__name__} of the testbed, which simulations compile, so it cannot be extended: "
+            "leave this base class out, and hold an object of it to call, or copy its source into the file."
+        )
+
+
+def _is_shipped(kind: type) -> bool:
+    return kind.__module__.startswith("emulator.")
 
 
 def places_singles_at_home(queue: str, sources: Mapping[str, str] | None = None) -> bool:

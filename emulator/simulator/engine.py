@@ -69,7 +69,7 @@ from emulator.simulator.transfers import Transfers
 INDEXED_FROM: Final = 32
 """The number of clusters from which on the idle processors have an index."""
 LONGEST_STANDSTILL_S: Final = 30 * 86_400.0
-"""If under a background load no job runs and none arrives for this time, those that wait will never start.
+"""If under a background load or in scans no job runs and none arrives for this time, those that wait will never start.
 
 A time scale divides it, as it divides how long dummy jobs and pauses are.
 """
@@ -85,8 +85,8 @@ Log = Callable[[float, SchedulingEvent, Sequence[Start | Reject], tuple[int, ...
 class Engine:
     """A simulated multicluster of clusters with `processors` each, of which other users hold `occupied` throughout.
 
-    A component of a job takes `together` processors at a time. Where only other users' jobs run for `patience_s`, what
-    waits will never start.
+    A component of a job takes `together` processors at a time. If no job runs and none arrives for `patience_s`, those
+    that wait will never start.
     """
 
     def __init__(
@@ -146,10 +146,11 @@ class Engine:
         self._running: list[tuple[float, int, SimulatedJob]] = []
         self._placed: int = 0
         self._scan = Scan()
-        # Scans that change nothing are only counted, unless a log wants to see each decision.
         self._placement_queue: PlacementQueue | None = None
-        if log is None and isinstance(discipline, PlacementQueue):
+        if isinstance(discipline, PlacementQueue):
             self._placement_queue = discipline
+        # Scans that change nothing are only counted, unless a log wants to see each decision.
+        self._passes_over_scans: bool = log is None
         self._scans: bool = not isinstance(discipline, VisitingDiscipline)
 
     def run(
@@ -192,7 +193,7 @@ class Engine:
                 if limit >= 0 and self._waiting() > limit:
                     self._close_window(arrival_s)
                     return False
-            elif scan_s is not None:
+            elif scan_s is not None and (coming is not None or self._jobs):
                 self._scan_queue(scan_s, arrival_s)
             else:
                 break
@@ -241,12 +242,20 @@ class Engine:
             self._decide(Departure(NOBODY, Placement(tuple(grown))), time_s)
 
     def _check_progress(self, time_s: float, no_more_arrive: bool) -> None:
-        """Raise an error if only other users' jobs have run for too long: what waits will never start."""
-        if no_more_arrive and not self._running and time_s > self._changed_s + self._patience_s:
-            self._check_nobody_waits(
+        """Raise an error if no job has run and none has arrived for too long: what waits will never start."""
+        if not no_more_arrive or self._running or time_s <= self._changed_s + self._patience_s:
+            return
+        if self._background is None:
+            why = (
+                f"nothing runs and no job has arrived or ended since {self._changed_s:g} s: in no scan since then "
+                "did the discipline or the policy start it"
+            )
+        else:
+            why = (
                 "only jobs of the background load have run for long: it does not fit beside this load (a lower --band, "
                 "or a smaller job, does)"
             )
+        self._check_nobody_waits(why)
 
     def _waiting(self) -> int:
         observations = self._observations
@@ -336,12 +345,12 @@ class Engine:
         if started != self._observations.started or given_up != self._observations.given_up:
             return
         change_s = self._next_change_s(arrival_s)
-        if change_s == NEVER:
+        queue = self._placement_queue
+        if change_s == NEVER and queue is not None and queue.waits_for_ever(self._placeable()):
             self._check_nobody_waits(NOTHING_HAPPENS)
-            return
         self._check_progress(scan_s, arrival_s == NEVER)
-        if self._placement_queue is not None:
-            self._placement_queue.pass_over_scans(self._placeable(), change_s)
+        if queue is not None and self._passes_over_scans:
+            queue.pass_over_scans(self._placeable(), change_s)
 
     def _next_change_s(self, arrival_s: float) -> float:
         """Return when the state changes next, if scans change nothing."""

@@ -13,18 +13,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from emulator.fidelity.background import BackgroundMeasures
 from emulator.model.catalogue import topology_named
 from emulator.model.errors import InvalidInput
 from emulator.model.held_nodes import whole
+from emulator.model.request import RequestKind
 from emulator.model.scheduling import Scanning, StatedClaiming
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Middleware, Topology
 from emulator.policies.factory import accepting_fixed, discipline_generator, discipline_scanned
 from emulator.policies.names import SINGLE_CLUSTER, queue_name
 from emulator.policies.protocols import PlacementPolicy, QueueDiscipline
+from emulator.policies.queues.estimate_queue import EstimateQueue
+from emulator.policies.queues.placement_queue import PlacementQueue
+from emulator.policies.queues.visiting import VisitingDiscipline
 from emulator.policies.registry import default_policy, placement_policy
 from emulator.policies.state import NOTHING_ELSE, Surroundings
 from emulator.simulator.background import BackgroundChange, OtherUsers
@@ -41,6 +45,8 @@ if TYPE_CHECKING:
     import pandas
 
 EVERY_4_S = Scanning()
+PLACING_FIXED: Final = (EstimateQueue, PlacementQueue, VisitingDiscipline)
+"""The disciplines that place fixed requests where they say, though the policy does not accept them."""
 
 
 @dataclass(frozen=True)
@@ -134,8 +140,8 @@ def simulate(
             not at all by default.
         quota: share of each cluster that jobs may occupy, above 0 and at most 1; the whole cluster by default.
         surroundings: files, bandwidths and history for policies that need them.
-        time_scale: by which all lengths were divided; it also divides for how long a simulation goes on though only
-            other users' jobs run.
+        time_scale: by which all lengths were divided; it also divides for how long a simulation goes on though no job
+            runs and none arrives.
         log: a function called with every decision.
 
     Raises:
@@ -144,9 +150,10 @@ def simulate(
     processors, as_totals, together = _system(clusters, queue)
     occupied = [whole(held, together) for held in occupied]
     free = _free(processors, occupied)
-    chosen = _policy(policy, queue, quota, together, surroundings)
+    asked = _discipline(queue, scanning)
+    chosen = _policy(policy, queue, asked, quota, together, surroundings)
     models = _runtime_models(runtime)
-    checked = Admission(free, _discipline(queue, scanning), chosen, as_totals, surroundings or NOTHING_ELSE)
+    checked = Admission(free, asked, chosen, as_totals, surroundings or NOTHING_ELSE)
     observations = Observations(warm_up_jobs)
     kept: list[FinishedJob] = []
     given_up: list[GivenUpJob] = []
@@ -180,8 +187,9 @@ def admission(
 ) -> Admission:
     """Return the admission check of `simulate` with these arguments; errors of `check` name the job and the field."""
     processors, as_totals, together = _system(clusters, queue)
-    chosen = _policy(policy, queue, quota, together, surroundings)
-    return Admission(processors, _discipline(queue, EVERY_4_S), chosen, as_totals, surroundings or NOTHING_ELSE)
+    asked = _discipline(queue, EVERY_4_S)
+    chosen = _policy(policy, queue, asked, quota, together, surroundings)
+    return Admission(processors, asked, chosen, as_totals, surroundings or NOTHING_ELSE)
 
 
 class _System(NamedTuple):
@@ -218,20 +226,24 @@ def _free(processors: Sequence[int], occupied: Sequence[int]) -> list[int]:
 def _policy(
     policy: str | PlacementPolicy | None,
     queue: object,
+    discipline: QueueDiscipline,
     quota: float | None,
     together: int,
     surroundings: Surroundings | None,
 ) -> PlacementPolicy:
     """Return the policy as the live broker has it: it accepts fixed requests, and each job reads its file somewhere.
 
-    Where there is no quota, no file and no node, that changes no answer, so the policy itself, which is faster, is
-    returned.
+    Where the policy or `discipline` places fixed requests itself, and there is no quota, no file and no node, that
+    changes no answer, so the policy itself, which is faster, is returned.
     """
     if policy is None:
         policy = default_policy(queue if isinstance(queue, str) else "")
     found = placement_policy(policy) if isinstance(policy, str) else policy
+    places_fixed = isinstance(discipline, PLACING_FIXED) or RequestKind.FIXED in found.accepts
     has_files = surroundings is not None and bool(surroundings.files)
-    return accepting_fixed(found, quota, together) if has_files or quota is not None or together > 1 else found
+    if places_fixed and not has_files and quota is None and together == 1:
+        return found
+    return accepting_fixed(found, quota, together)
 
 
 def _discipline(queue: str | Callable[[], QueueDiscipline], scanning: Scanning) -> QueueDiscipline:

@@ -32,11 +32,14 @@ def _together(request: JobRequest, state: SystemState) -> Placement | None:
 
 def _spread(request: JobRequest, state: SystemState) -> Placement | None:
     idle = list(state.idle)
-    components = []
-    for size in sorted(request.components, reverse=True):
+    clusters = [0] * len(request.components)
+    for index in request.descending:
+        size = request.components[index]
         emptiest = max(range(len(idle)), key=lambda cluster: idle[cluster])
         if idle[emptiest] < size:
             return None
         idle[emptiest] -= size
-        components.append(Component(emptiest, size))
-    return Placement(tuple(components))
+        clusters[index] = emptiest
+    # The components of a placement are in the order of the request.
+    components = zip(clusters, request.components, strict=True)
+    return Placement(tuple(Component(cluster, size) for cluster, size in components))

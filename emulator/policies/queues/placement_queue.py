@@ -89,6 +89,13 @@ class PlacementQueue:
             self._note_scan(scan_s)
             self._plan_scan(scan_s)
 
+    def waits_for_ever(self, idle: tuple[int, ...]) -> bool:
+        """Return whether no waiting job starts or is given up while nothing but the time changes.
+
+        The caller states the `idle` processors until then.
+        """
+        return self._tries_threshold is None and self._queue.stays_settled(idle)
+
     def waiting(self) -> Collection[int]:
         """Return the identities of the waiting jobs, head first."""
         return self._queue.jobs.keys()

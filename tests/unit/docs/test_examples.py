@@ -11,9 +11,10 @@ from emulator.campaigns.simulated_workload import SimulationOptions
 from emulator.model.catalogue import topology_named
 from emulator.model.documents import read_document
 from emulator.model.job import JobSpecification
-from emulator.model.placement import Placement
+from emulator.model.placement import Component, Placement
 from emulator.model.project import PROJECT_ROOT
 from emulator.model.request import JobRequest, RequestKind
+from emulator.policies.factory import accepting_fixed
 from emulator.policies.registry import placement_policy
 from emulator.policies.state import SystemState
 from emulator.runs.replay import replay_run
@@ -42,6 +43,15 @@ def test_the_policy_spreads_a_job_only_if_it_must(idle, components, expected) ->
     placement = placed(idle, components)
     found = None if placement is None else tuple(component.cluster for component in placement.components)
     assert found == expected
+
+
+def test_the_policy_keeps_the_order_of_the_components() -> None:
+    """The larger one, which it places first, is the second of the request; so it is on exclusive nodes of 2."""
+    shared = placed((5, 3, 0), (3, 5))
+    assert shared == Placement((Component(1, 3), Component(0, 5)))
+    exclusive = accepting_fixed(placement_policy(POLICY), None, 2)
+    request = JobRequest(RequestKind.NON_FIXED, (3, 5))
+    assert exclusive.place(request, SystemState((32, 32), (6, 4))) == Placement((Component(1, 4), Component(0, 6)))
 
 
 def test_the_topology_and_the_job_are_valid_and_fit() -> None:

@@ -18,6 +18,7 @@ from emulator.policies.answer_checks import check_answers, take
 from emulator.policies.custom_answers import plain_answers
 from emulator.policies.factory import check_live, deciders, discipline_generator
 from emulator.policies.names import ENTRY_POINTS
+from emulator.policies.placement.fixed import place_where_named
 from emulator.policies.protocols import Arrival, Reject, Scan, Start, WaitingJob
 from emulator.policies.registry import placement_policy, queue_discipline
 from emulator.policies.state import SystemState
@@ -91,12 +92,63 @@ def test_what_a_policy_does_wrong_is_one_sentence(body, sentence):
         ("class Mine:\n    accepts = ('non-fixed',)\n    place = 1", "kinds of request"),
         ("class Mine:\n    def __init__(self):\n        raise KeyError('x')", r"KeyError: 'x' \(mine\.py, line 3\)"),
         ("class Yours: ...", "no class 'Mine'"),
+        (
+            "from emulator.policies.placement.worst_fit import WorstFit\nclass Mine(WorstFit): ...",
+            r"^mine\.py:Mine extends WorstFit of the testbed, .*: leave this base class out",
+        ),
     ],
 )
 def test_a_source_that_cannot_be_used_is_refused_in_one_sentence(source, sentence):
     with pytest.raises(InvalidInput, match=sentence) as refused:
         policy(source)
     assert "\n" not in str(refused.value)
+
+
+def test_a_class_of_the_testbed_is_held_or_named_but_not_extended():
+    """Whether it is compiled here or not; a base class of one's own is no hindrance."""
+    held = (
+        "from emulator.policies.queues.global_scheduler import GlobalScheduler\n\n\n"
+        "class Own:\n    waits = 7\n\n\n"
+        "class Mine(Own):\n"
+        "    def __init__(self):\n        self._held = GlobalScheduler()\n\n"
+        "    def __getattr__(self, name):\n        return getattr(self._held, name)\n"
+    )
+    extended = held.replace("class Own:", "class Own(GlobalScheduler):")
+    named = "from emulator.policies.queues.global_scheduler import GlobalScheduler as Mine"
+    for usable in (held, named):
+        assert queue_discipline(NAME, Scanning(), {"mine.py": usable}).waiting() == []
+    with pytest.raises(InvalidInput, match="Mine extends GlobalScheduler of the testbed"):
+        queue_discipline(NAME, Scanning(), {"mine.py": extended})
+
+
+@pytest.mark.parametrize(
+    ("placed", "is_kept"),
+    [
+        ("(Component(1, 3), Component(0, 4))", True),
+        ("(Component(0, 4), Component(1, 3))", False),
+        ("(Component(0, 7),)", False),
+    ],
+)
+def test_a_placement_has_the_components_of_the_request_in_their_order(placed, is_kept):
+    own = placing(f"return Placement({placed})")
+    if is_kept:
+        assert [part.processors for part in own.place(request(3, 4), IDLE).components] == [3, 4]
+        return
+    with pytest.raises(PolicyFailed, match=r"asked for \[3, 4\]: give each of these its cluster, in the order"):
+        own.place(request(3, 4), IDLE)
+
+
+def test_a_flexible_total_is_split_as_the_policy_likes():
+    own = placing("return Placement((Component(0, 4), Component(1, 3)))")
+    assert own.place(JobRequest(RequestKind.FLEXIBLE, (7,)), IDLE).processors == 7
+
+
+def test_no_policy_of_ones_own_is_asked_about_fixed_requests():
+    source = BEST_FIT.replace("frozenset({RequestKind.NON_FIXED})", "frozenset(RequestKind)")
+    own = policy(source)
+    assert own.accepts == set(RequestKind) - {RequestKind.FIXED}
+    placement = place_where_named(JobRequest(RequestKind.FIXED, (2,), (0,)), IDLE, own)
+    assert placement == Placement((Component(0, 2),)), "best fit would be cluster 1"
 
 
 def test_dataclasses_may_be_used_and_nothing_stays_among_the_modules():

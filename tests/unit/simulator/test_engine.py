@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from emulator.model.errors import ImpossibleRequest, InvalidInput
 from emulator.model.placement import Component, Placement
 from emulator.model.request import JobRequest, RequestKind
+from emulator.model.scheduling import Scanning
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Middleware
-from emulator.policies.protocols import Arrival, Departure, Scan
+from emulator.policies.protocols import Arrival, Departure, Scan, Start
 from emulator.simulator import simulate
 from tests.unit.simulator.plain_reading import PlainJob, PlainSimulation
 
@@ -266,10 +267,105 @@ def test_a_policy_that_never_starts_a_job_is_found_out():
         def place(self, request, state):
             return Placement((Component(0, 8),)) if state.time_s == 0 and request.components == (8,) else None
 
+    class AlwaysAlike(Lazy):
+        ignores_time = True
+
     jobs = [job(1, 0, 1, (8,)), job(2, 2, 1, (8,))]
-    for queue in ("gs", "placement"):
-        with pytest.raises(ImpossibleRequest, match="Job 2 still waits though nothing runs"):
-            simulate(jobs, clusters=[32], queue=queue, policy=Lazy())
+    decided_s = []
+
+    def log(time_s, *_):
+        decided_s.append(time_s)
+
+    for queue, policy in (("gs", Lazy()), ("placement", AlwaysAlike())):
+        with pytest.raises(ImpossibleRequest, match="Job 2 still waits though nothing runs and nothing more"):
+            simulate(jobs, clusters=[32], queue=queue, policy=policy, log=log)
+    assert max(decided_s) == 6, "the first scan starts nothing, so none does"
+    # A policy that may read the time is asked again until the longest standstill, here 2592 s, is over.
+    with pytest.raises(ImpossibleRequest, match="Job 2 still waits though nothing runs and no job has .* since 2 s"):
+        simulate(jobs, clusters=[32], queue="placement", policy=Lazy(), time_scale=1000, log=log)
+    assert 2592 < max(decided_s) < 2602
+
+
+def test_a_policy_that_starts_a_job_at_certain_times_only_is_scanned_until_then():
+    class AfterAnHour:
+        accepts = frozenset({RequestKind.UNORDERED})
+
+        def place(self, request, state):
+            # Whether a job could start at all is asked at 0.
+            return Placement((Component(0, 8),)) if state.time_s == 0 or state.time_s >= 3600 else None
+
+    last = [job(1, 1, 10, (8,))]
+    assert lives(last, clusters=[32], queue="placement", policy=AfterAnHour()) == {1: (3601, 3611, (0,))}
+
+
+def test_a_threshold_of_tries_gives_up_what_no_scan_starts():
+    class AtZero:
+        accepts = frozenset({RequestKind.UNORDERED})
+        ignores_time = True
+
+        def place(self, request, state):
+            return Placement((Component(0, 8),)) if state.time_s == 0 else None
+
+    result = simulate(
+        [job(1, 0, 1, (8,)), job(2, 1, 1, (8,))], clusters=[32], queue="placement", policy=AtZero(), keep_jobs=True,
+        scanning=Scanning(tries_threshold=5),
+    )  # fmt: skip
+    # The sixth try is the fifth scan.
+    assert [(each.id, each.given_up_s, each.tries) for each in result.given_up] == [(2, 1 + 5 * 4, 6)]
+
+
+class OneByOne:
+    """A discipline of one's own that starts the first job whenever the policy places it."""
+
+    def __init__(self):
+        self.jobs = []
+
+    def decide(self, event, state, policy, rng):
+        if isinstance(event, Arrival):
+            self.jobs.append(event.job)
+        placement = policy.place(self.jobs[0].request, state) if self.jobs else None
+        return [] if placement is None else [Start(self.jobs.pop(0).id, placement)]
+
+    def next_scan_s(self):
+        return None
+
+    def waiting(self):
+        return [each.id for each in self.jobs]
+
+
+def test_a_discipline_that_always_plans_a_scan_starts_the_last_job_at_one_and_the_simulation_ends():
+    class EveryTenthMinute(OneByOne):
+        scan_s = 60.0
+
+        def decide(self, event, state, policy, rng):
+            if not isinstance(event, Scan):
+                self.jobs += [event.job] if isinstance(event, Arrival) else []
+                return []
+            self.scan_s = state.time_s + 60.0
+            return super().decide(event, state, policy, rng) if state.time_s % 600.0 == 0.0 else []
+
+        def next_scan_s(self):
+            return self.scan_s
+
+    assert lives([job(1, 0, 10, (8,))], clusters=[32], queue=EveryTenthMinute) == {1: (600, 610, (0,))}
+
+
+# Fixed requests.
+
+
+def fixed(components, clusters):
+    return [StreamJob(1, 0.0, 10.0, JobRequest(RequestKind.FIXED, components, clusters))]
+
+
+def test_under_a_discipline_of_ones_own_a_fixed_request_goes_where_it_says():
+    assert lives(fixed((8,), (1,)), clusters=[32, 16], queue=OneByOne, policy="wf-distinct") == {1: (0, 10, (1,))}
+
+
+def test_a_fixed_request_may_name_a_cluster_twice_under_a_policy_that_would_not():
+    found = lives(fixed((8, 8), (0, 0)), clusters=[32], queue="placement", policy="wf-distinct")
+    assert found == {1: (0, 10, (0, 0))}
+    with pytest.raises(ImpossibleRequest, match="can never be placed"):
+        lives(fixed((20, 20), (0, 0)), clusters=[32], queue="placement", policy="wf-distinct")
 
 
 @pytest.mark.parametrize(
