@@ -41,8 +41,8 @@ def with_lengths(arrivals: Sequence[Arrival], campaign: Campaign, topology: Topo
     """Return `arrivals` of `campaign` on `topology` with jobs as long as drawn or stated, divided by the time scale.
 
     Raises:
-        InvalidInput: if a job's problem cannot be divided over its processors, nothing says how long it is, or it sets
-            arguments that no job may set.
+        InvalidInput: if a job's problem cannot be divided over its processors, nothing says how long it is, it sets
+            arguments that no job may set, or a time scale is to divide a program of the user's own.
         UnknownName: if there is no such application.
     """
     drawn_s = drawn_services_s(campaign, len(arrivals), seed)
@@ -76,6 +76,7 @@ class _Lengths:
     def given(self, specification: JobSpecification, service_s: float | None) -> JobSpecification:
         """Return the job with its length, `service_s` long in one cluster unless that is None or cannot be told."""
         if specification.command:
+            self._check_undivided()
             return specification
         descriptor = application_named(specification.application)
         self._check(specification)
@@ -88,6 +89,13 @@ class _Lengths:
         elif service_s is not None or self._campaign.time_scale != 1.0:
             arguments[descriptor.length] = self._stated_divided(descriptor, arguments)
         return specification.model_copy(update={"arguments": arguments})
+
+    def _check_undivided(self) -> None:
+        if self._campaign.time_scale != 1.0:
+            raise InvalidInput(
+                f"campaign {self._campaign.name!r}: time_scale: nothing divides the length of a program of one's own "
+                f"by {self._campaign.time_scale:g}; leave it out."
+            )
 
     def _check(self, specification: JobSpecification) -> None:
         try:

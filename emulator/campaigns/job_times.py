@@ -95,7 +95,7 @@ class JobTimes:
     def _measured_service_s(self, problem: Problem, processors: int) -> float | None:
         """Return the measured time of a problem in one cluster, or, if no model knows it, over any clusters."""
         in_one = self.measured_s.get((problem, (processors,)))
-        if in_one is not None or (self.topology.processor.costs is not None and problem[0] not in (PLAIN, OWN)):
+        if in_one is not None or is_modelled(problem[0], self.topology):
             return in_one
         of_any = [
             time_s for (of, shape), time_s in self.measured_s.items() if of == problem and sum(shape) == processors
@@ -241,6 +241,11 @@ class JobTimes:
         self._last_use[job] = use, execution_s
         use.jobs += 1
         use.execution_s += execution_s
+
+
+def is_modelled(application: str, topology: Topology) -> bool:
+    """Return whether the model knows how long jobs of this `application` take on `topology`."""
+    return topology.processor.costs is not None and application not in (PLAIN, OWN)
 
 
 def problem_of(specification: JobSpecification) -> Problem:

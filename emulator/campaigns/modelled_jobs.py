@@ -5,12 +5,12 @@ Either way arrivals and requests are those that a live run with the same seed su
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from emulator.campaigns.job_times import JobTimes
-from emulator.model.job import PLAIN, JobSpecification
+from emulator.campaigns.job_times import JobTimes, is_modelled
+from emulator.model.job import JobSpecification
 from emulator.model.stream import StreamJob
 from emulator.model.topology import Topology
 from emulator.planning.planned_jobs import UNSTATED_ITERATIONS
@@ -50,7 +50,7 @@ def timed_jobs(campaign: Campaign, topology: Topology, seed: int, factors: Facto
         drawn = campaign_jobs(campaign, topology, seed)
         if isinstance(factors, int | float):
             return TimedJobs(drawn.jobs, drawn.files, factors)
-        if table is None and not _are_modelled(drawn.jobs, topology):
+        if table is None and not all(is_modelled(job.application, topology) for job in drawn.jobs):
             return TimedJobs(drawn.jobs, drawn.files, 1.0, {"times": STATED, "factors": NO_EXTENSION})
         specifications = _by_number(with_once_divided(schedule(campaign, seed), campaign))
         stated = JobTimes(topology, specifications, stated=True, table=table)
@@ -69,11 +69,6 @@ def timed_jobs(campaign: Campaign, topology: Topology, seed: int, factors: Facto
     if assumed:
         provenance["assumed_iterations"] = assumed
     return TimedJobs(_jobs(campaign, arrivals, topology, seed, times), files, times, provenance)
-
-
-def _are_modelled(jobs: Iterable[StreamJob], topology: Topology) -> bool:
-    """Return whether the model knows the applications of all `jobs` and the processors."""
-    return topology.processor.costs is not None and all(job.application != PLAIN for job in jobs)
 
 
 def _by_number(arrivals: Sequence[Arrival]) -> dict[int, JobSpecification]:

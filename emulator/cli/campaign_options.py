@@ -11,7 +11,7 @@ import typer
 
 from emulator.cli import completion
 from emulator.cli.dilations import parse_dilation
-from emulator.cli.foreign_text import say_left_out
+from emulator.cli.foreign_text import say, say_left_out
 from emulator.policies.names import POLICY_CHOICES, QUEUE_CHOICES
 
 if TYPE_CHECKING:
@@ -144,6 +144,14 @@ def chosen_campaign(
     say_left_out(chosen.name, chosen.left_out)
     chosen = chosen.changed(dilation=requested, **changes).under_band(band).replicated(replicas)
     chosen = chosen.spaced(interarrival_factor)
+    _say_unused_times(chosen)
     if dilation is None and chosen.states_dilation:
         requested = chosen.dilation
     return chosen, requested
+
+
+def _say_unused_times(campaign: Campaign) -> None:
+    """Say that a live run takes no times from the campaign, if it states some of a program of the user's own."""
+    if campaign.command and campaign.states_services:
+        says = "execution times are for simulations only: the program says how long it runs."
+        say(f"Campaign {campaign.name!r}: {says}", to_error=True)

@@ -98,7 +98,7 @@ KINDS: Final = {
     kind.name: kind
     for kind in (
         DocumentKind("topology", Topology, _check_topology),
-        DocumentKind("campaign", Campaign, _check_campaign, hidden=("sources", "listed")),
+        DocumentKind("campaign", Campaign, _check_campaign, hidden=("sources", "listed", "left_out")),
         DocumentKind("job", JobSpecification, _check_job),
         DocumentKind("processor", Processor, lambda processor, path, named: None),
         DocumentKind("hosts", HostInventory, lambda inventory, path, named: None),

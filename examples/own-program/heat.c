@@ -4,7 +4,7 @@
  * on the emulated processor, computing is paced by pace.h; without, it takes the time of this host.
  *
  *     mpicc -O2 -o heat heat.c
- *     mpirun -n 4 ./heat 400 100 */
+ *     mpirun --oversubscribe -n 4 ./heat 400 100 */
 
 #define _GNU_SOURCE
 #include <mpi.h>

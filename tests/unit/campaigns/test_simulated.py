@@ -61,6 +61,26 @@ def test_one_extension_factor_extends_what_runs_in_several_clusters(tmp_path: Pa
     assert (found[1]["finish_s"], found[2]["finish_s"]) == (12.5, 6.0)
 
 
+@pytest.mark.parametrize(
+    "stated",
+    [
+        "jobs: 4\ninterarrival: {mean_s: 5}\ncomponent_counts: [2]\ncomponent_sizes: [16]\n"
+        "service_s: {low_s: 10, high_s: 10}\n",
+        "job_list: jobs.jsonl\n",
+    ],
+    ids=["drawn", "listed"],
+)
+def test_a_program_of_ones_own_takes_its_stated_time_also_over_several_clusters(stated: str, tmp_path: Path) -> None:
+    """The model knows no factor of it, and no cluster of `mini` holds two components of 16."""
+    job_list(tmp_path, *({"id": n, "arrival_s": 0.0, "service_s": 10, "components": [16, 16]} for n in range(1, 5)))
+    path = tmp_path / "own.yaml"
+    path.write_text(f"name: own\ntopology: mini\ncommand: [heat]\n{stated}", encoding="utf-8")
+    subject, result = simulate_workload(str(path), SimulationOptions())
+    assert (subject.provenance["times"], subject.provenance["factors"]) == ("stated", "none")
+    assert result.statistics.jobs_finished == 4
+    assert result.statistics.total.execution_s == pytest.approx(10)
+
+
 def test_a_job_that_can_never_fit_is_named_by_file_line_and_field(tmp_path: Path) -> None:
     path = job_list(tmp_path, *JOBS, {"id": 5, "arrival_s": 4, "service_s": 1, "components": [33], "queue": 0})
     with pytest.raises(InvalidInput, match=r"jobs\.jsonl, line 5: .*components: \[33\] can never be placed"):

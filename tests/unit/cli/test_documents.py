@@ -13,6 +13,7 @@ import yaml
 from emulator.cli.document_kinds import KINDS
 from emulator.cli.schema import SchemaName, schema_text
 from emulator.model.project import CAMPAIGNS, PROCESSORS, PROJECT_ROOT, TOPOLOGIES
+from workloads.campaign import campaign_named, refuse_sources
 
 SCHEMAS = PROJECT_ROOT / "docs" / "schemas"
 KEPT_IN = {
@@ -51,6 +52,12 @@ def test_a_schema_says_what_its_values_mean_and_hides_what_no_file_states(call):
     assert schema["$defs"]["RequestKind"]["description"].startswith("The kind of a request")
     assert "sources" not in json.loads(schema_text("campaign"))["properties"]
     assert call("submit", "--schema") == (0, printed, "")
+
+
+def test_a_campaign_file_may_state_every_key_in_its_schema():
+    first = campaign_named("first")
+    for key in json.loads(schema_text("campaign"))["properties"]:
+        refuse_sources(first.model_copy(update={key: "stated"}), Path("first.yaml"))
 
 
 @pytest.mark.parametrize(("path", "kind"), SHIPPED, ids=lambda value: getattr(value, "name", value))

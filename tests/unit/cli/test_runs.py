@@ -11,6 +11,10 @@ from typer.core import TyperGroup
 from emulator.cli.verbs import VERBS, load_verb
 
 
+DRAWN = "jobs: 2\ninterarrival: {mean_s: 5}\ncomponent_counts: [1]\ncomponent_sizes: [4]\n"
+UNUSED = "Campaign 'own': execution times are for simulations only: the program says how long it runs.\n"
+
+
 def verbs(command, *words: str) -> Iterator[tuple[str, ...]]:
     """The words of every verb below `command`."""
     if isinstance(command, TyperGroup):
@@ -77,3 +81,15 @@ def test_campaigns_are_listed_as_json_by_the_names_that_run_knows(call):
     assert names == ["DIT", "SIT", "W1", "W2", "W30", "W50", "first"]
     for name in names:
         assert call("campaign", "run", name)[2].startswith("testbed: No testbed called 'testbed' is running")
+
+
+@pytest.mark.parametrize("verb", ["run", "sweep"])
+@pytest.mark.parametrize(
+    ("jobs", "line"),
+    [(DRAWN, ""), (f"{DRAWN}service_s: {{low_s: 6, high_s: 9}}\n", UNUSED), ("job_list: jobs.jsonl\n", UNUSED)],
+    ids=["no times", "drawn times", "listed times"],
+)
+def test_stated_times_of_a_program_of_ones_own_are_said_to_be_for_simulations_only(verb, jobs, line, call, tmp_path):
+    (tmp_path / "jobs.jsonl").write_text('{"id": 1, "arrival_s": 0, "service_s": 9, "components": [4]}\n')
+    (tmp_path / "own.yaml").write_text(f"name: own\ntopology: mini\ncommand: [heat]\n{jobs}")
+    assert call("campaign", verb, "own.yaml")[2].startswith(f"{line}testbed: No testbed called 'testbed' is running")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,8 @@ from emulator.simulator.runtime_tables import read_factors
 EXAMPLES = PROJECT_ROOT / "examples"
 POLICY = f"{EXAMPLES / 'policies' / 'one_cluster_first.py'}:OneClusterFirst"
 RECORD = EXAMPLES / "recorded" / "poisson-1000-on-16"
+COMPILERS = {"C": "gcc", "C++": "g++", "Fortran": "gfortran"}
+"""The Debian package with the compiler of each language."""
 
 
 def placed(idle: tuple[int, ...], components: tuple[int, ...]) -> Placement | None:
@@ -78,6 +81,15 @@ def test_every_decision_of_a_record_can_be_made_again(record: Path) -> None:
     replayed = replay_run(record)
     assert replayed.decisions > 5
     assert not replayed.differences
+
+
+def test_the_compiler_image_has_a_compiler_of_each_language_that_its_page_names() -> None:
+    page = (PROJECT_ROOT / "docs" / "own-programs.md").read_text(encoding="utf-8")
+    named = re.search(r"runs as a job: in (.*), or Python", page)
+    assert named is not None
+    needed = {COMPILERS[language] for language in named[1].split(", ")}
+    installed = set((EXAMPLES / "own-program" / "Dockerfile").read_text(encoding="utf-8").split())
+    assert needed - installed == set()
 
 
 def test_every_example_is_listed() -> None:

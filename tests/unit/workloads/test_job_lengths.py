@@ -11,6 +11,7 @@ from emulator.model.catalogue import topology_named
 from emulator.model.clock import Dilation
 from emulator.model.errors import InvalidInput
 from emulator.model.processor import processor_named
+from emulator.model.project import PROJECT_ROOT
 from emulator.model.topology import Topology
 from emulator.planning.planned_jobs import PlannedJob, planned_job
 from workloads.campaign import Campaign, campaign_named
@@ -126,6 +127,16 @@ def test_jobs_whose_length_nothing_says_are_refused_at_a_time_scale() -> None:
     coming(campaign)
     with pytest.raises(InvalidInput, match=r"nothing says how long its poisson jobs are \(state iterations, or serv"):
         coming(campaign.changed(time_scale=2))
+
+
+def test_a_time_scale_divides_stated_times_and_no_program_of_ones_own() -> None:
+    campaign = campaign_named(str(PROJECT_ROOT / "examples" / "own-program" / "campaign.yaml"))
+    assert {arrival.specification.command for arrival in coming(campaign)} == {campaign.command}
+    scaled = campaign.changed(time_scale=10, service_s={"low_s": 60, "high_s": 60})
+    with pytest.raises(InvalidInput, match=r"campaign 'own-heat': time_scale: nothing divides .* by 10; leave it out"):
+        coming(scaled)
+    simulated = campaign_jobs(scaled, topology_named(campaign.topology), seed=3).jobs
+    assert {job.service_s for job in simulated} == {6.0}
 
 
 def test_unpaced_processors_need_stated_iterations() -> None:
