@@ -112,24 +112,26 @@ def show_run_directories(paths: Sequence[Path], *, as_json: bool) -> list[str]:
 
 def show_summaries(summaries: Sequence[Summary], *, as_json: bool, labels: Sequence[str] | None = None) -> None:
     """Print the figures of runs, under their labels or the names of their directories."""
-    if as_json:
-        print(json.dumps([run_object(summary) for summary in summaries], indent=2))
-        return
     labels = [summary.records.path.name for summary in summaries] if labels is None else labels
+    labelled = list(zip(summaries, labels, strict=True))
+    if as_json:
+        print(json.dumps([run_object(summary, label) for summary, label in labelled], indent=2))
+        return
     show_rows(summary_table(summaries, labels), as_json=False, title="Runs")
     for compared in compared_policies([summary.records for summary in summaries]):
         seeds = ", ".join(map(str, compared.seeds))
         show_rows(policies_table(compared), as_json=False, title=f"Policies of {compared.label} over the seeds {seeds}")
-    measured = measured_factor_table(summaries)
+    measured = measured_factor_table(summaries, labels)
     if measured:
         show_rows(measured, as_json=False, title="Measured extension factors")
-    for records in (summary.records for summary in summaries):
+    for summary, label in labelled:
+        records = summary.records
         if records.communication:
             rows = communication_table(records.communication, records.manifest.topology)
-            show_rows(rows, as_json=False, title=f"{COMMUNICATION_TITLE}: {records.path.name}")
-        show_controls(records.attribution, records.invariance, records.path.name)
+            show_rows(rows, as_json=False, title=f"{COMMUNICATION_TITLE}: {label}")
+        show_controls(records.attribution, records.invariance, label)
         for figure in write_attribution(records.path, records.attribution):
             print(f"Figure: {figure}", file=sys.stderr)
-    factors = factor_table(summaries)
+    factors = factor_table(summaries, labels)
     if factors:
         show_rows(factors, as_json=False, title="Extension factors among the jobs of a campaign")

@@ -203,12 +203,15 @@ def finished_names(run: RunRecords) -> set[str]:
 
 
 def quantities_of(run: RunRecords, names: Collection[str]) -> dict[tuple[str, str], float]:
-    """Return every quantity of a run, by name and statistic; times are those of the jobs with `names`."""
+    """Return every quantity of a run, by name and statistic; times and transfers are those of the jobs with `names`."""
     finished = [job for job in run.jobs if job.state == JobState.FINISHED]
     compared = [job for job in finished if job.name in names]
     found: dict[tuple[str, str], float] = {}
     times = {name: sorted_times(compared, column) for column, name in TIMES.items()}
-    times[TRANSFER] = sorted(transfer.arrived_s - transfer.began_s for transfer in run.transfers)
+    numbers = {job.job for job in compared}
+    times[TRANSFER] = sorted(
+        transfer.arrived_s - transfer.began_s for transfer in run.transfers if transfer.job in numbers
+    )
     for name, values in times.items():
         if values:
             for statistic, share in STATISTICS.items():

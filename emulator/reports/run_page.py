@@ -139,8 +139,8 @@ def _scales(manifest: Manifest) -> str:
 def _tables(run: ReportedRun) -> list[str]:
     records = run.records
     tables: list[tuple[str, Sequence[dict[str, Any]]]] = [
-        ("Measured extension factors", measured_factor_table([run.summary])),
-        ("Extension factors among the jobs", factor_table([run.summary])),
+        ("Measured extension factors", measured_factor_table([run.summary], [run.label])),
+        ("Extension factors among the jobs", factor_table([run.summary], [run.label])),
         (ATTRIBUTION_TITLE, attribution_table(records.attribution)),
         (INVARIANCE_TITLE, invariance_table(records.invariance)),
     ]

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from emulator.fidelity.intervals import Estimate, mean, ratio_of_means
+from emulator.model.interconnects import Interconnects
 from emulator.model.job import JobState
 from emulator.model.records import ComponentRow, JobRow, RunKind
 from emulator.reports.held_processors import held_processors
-from emulator.runs.equal_jobs import but_for_its_length
+from emulator.runs.equal_jobs import but_for_its_length, is_as_coallocated
 from emulator.runs.run_directory import RunRecords
 
 TIMES: Final = ("queue_time_s", "overhead_s", "wait_time_s", "execution_time_s", "response_time_s")
@@ -40,7 +41,10 @@ class FactorEstimate:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A run's figures; `times` by column, `utilization` the gross one of a campaign (None without executions)."""
+    """A run's figures; `times` by column, `utilization` the gross one of a campaign (None without executions).
+
+    `factors` are those among its jobs. A measurement has none: its records hold the factors that it measured.
+    """
 
     records: RunRecords
     finished: int
@@ -64,7 +68,7 @@ def summarize(records: RunRecords) -> Summary:
         times={column: _mean_time(finished, column) for column in TIMES},
         utilization=_utilization(records, finished) if is_stream else None,
         late_phase_share=_late_phase_share(finished),
-        factors=tuple(factors_by_clusters(finished)),
+        factors=tuple(factors_by_clusters(finished, records.manifest.topology.interconnects)) if is_stream else (),
     )
 
 
@@ -94,11 +98,14 @@ def _executions(jobs: Iterable[JobRow]) -> Iterator[tuple[JobRow, float, float]]
             yield job, job.started_s, end_s
 
 
-def factors_by_clusters(jobs: Sequence[JobRow]) -> list[FactorEstimate]:
-    """Return extension factors wherever jobs that are equal but for their length ran in one cluster and in several."""
+def factors_by_clusters(jobs: Sequence[JobRow], interconnects: Interconnects) -> list[FactorEstimate]:
+    """Return extension factors wherever jobs that are equal but for their length ran in one cluster and in several.
+
+    In one cluster only those count that used its own interconnect.
+    """
     iterations_s: dict[tuple[str, str, int], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for job in jobs:
-        if job.clusters is not None and job.runtime_s is not None:
+        if job.clusters is not None and job.runtime_s is not None and not is_as_coallocated(job, interconnects):
             arguments, length = but_for_its_length(job)
             iterations_s[job.application, arguments, job.processors][job.clusters].append(job.runtime_s / length)
     found: list[FactorEstimate] = []

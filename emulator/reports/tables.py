@@ -13,11 +13,11 @@ from emulator.reports.summary import TIMES, FactorEstimate, Summary
 from emulator.reports.text import with_interval
 
 
-def run_object(summary: Summary) -> dict[str, Any]:
-    """Return everything that a report says of one run, for programs."""
+def run_object(summary: Summary, label: str) -> dict[str, Any]:
+    """Return everything that a report says of one run, under its label, for programs."""
     manifest = summary.records.manifest
     return {
-        "run": summary.records.path.name,
+        "run": label,
         "kind": manifest.kind.value,
         "name": manifest.name,
         "topology": manifest.topology.name,
@@ -25,6 +25,7 @@ def run_object(summary: Summary) -> dict[str, Any]:
         "queue": manifest.queue,
         "seed": manifest.seed,
         "dilation": manifest.dilation,
+        "time_scale": manifest.time_scale,
         "progress": manifest.progress.value,
         "jobs": manifest.jobs,
         "finished": summary.finished,
@@ -68,11 +69,11 @@ def policies_table(compared: ComparedPolicies) -> list[dict[str, str]]:
     ]
 
 
-def measured_factor_table(summaries: Sequence[Summary]) -> list[dict[str, str]]:
-    """Return a row per extension factor that a measurement asked for."""
+def measured_factor_table(summaries: Sequence[Summary], labels: Sequence[str]) -> list[dict[str, str]]:
+    """Return a row per extension factor that a measurement asked for, with the label of its run."""
     return [
         {
-            "run": summary.records.path.name,
+            "run": label,
             "job": row.application if row.grid is None else f"{row.application} {row.grid}",
             "processors": str(row.processors),
             "clusters": row.spread_over,
@@ -81,7 +82,7 @@ def measured_factor_table(summaries: Sequence[Summary]) -> list[dict[str, str]]:
             "n": str(row.n),
             "verdict": row.verdict,
         }
-        for summary in summaries
+        for summary, label in zip(summaries, labels, strict=True)
         for row in summary.records.extension_factors
     ]
 
@@ -91,19 +92,18 @@ def _factor(row: ExtensionFactorRow) -> str:
     return "" if factor is None else with_interval(factor, row.ci_low, row.ci_high)
 
 
-def factor_table(summaries: Sequence[Summary]) -> list[dict[str, str]]:
-    """Return a row per extension factor that the jobs of a run show."""
+def factor_table(summaries: Sequence[Summary], labels: Sequence[str]) -> list[dict[str, str]]:
+    """Return a row per extension factor that the jobs of a run show, with the run's label."""
     return [
         {
-            "run": summary.records.path.name,
+            "run": label,
             "application": factor.application,
             "processors": str(factor.processors),
             "clusters": str(factor.clusters),
             "factor [95%]": _shown(factor.factor),
             "n": f"{factor.factor.n} against {factor.single_runs}",
         }
-        for summary in summaries
-        if summary.records.manifest.kind is not RunKind.MEASUREMENT
+        for summary, label in zip(summaries, labels, strict=True)
         for factor in summary.factors
     ]
 
@@ -117,6 +117,7 @@ def _column(summary: Summary) -> dict[str, str]:
         "policy / queue": f"{manifest.policy} / {manifest.queue}",
         "seed": str(manifest.seed),
         "dilation": f"{manifest.dilation:g}",
+        "time scale": f"{manifest.time_scale:g}",
         "jobs finished": f"{summary.finished} of {manifest.jobs}",
         "jobs failed, cancelled": f"{summary.failed}, {summary.cancelled}",
         "wait times": "paced" if _is_paced(summary) else "unpaced",

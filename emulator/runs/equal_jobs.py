@@ -9,6 +9,7 @@ import json
 from typing import Any
 
 from apps.registry import APPLICATIONS
+from emulator.model.interconnects import SHARED_MEMORY, Interconnects
 from emulator.model.records import JobRow
 
 
@@ -26,6 +27,16 @@ def but_for_its_length(job: JobRow) -> tuple[str, float]:
     if not isinstance(made, int) or made < 1:
         return job.arguments, 1.0
     return json.dumps(stated, sort_keys=True), float(made)
+
+
+def is_as_coallocated(job: JobRow, interconnects: Interconnects) -> bool:
+    """Return whether a job ran in one cluster, but over another interconnect than such jobs do.
+
+    Extension factors are not relative to it. A row without interconnects, as those of simulations, is of no such job.
+    """
+    usual = interconnects.of(1)
+    name = SHARED_MEMORY if usual is None else usual.name
+    return job.clusters == 1 and job.interconnects not in ("", name)
 
 
 def _arguments(job: JobRow) -> dict[str, Any] | None:

@@ -21,9 +21,20 @@ def campaign_of(manifest: Manifest) -> str:
         name: value for name, value in manifest.workload.items() if name not in _NOT_THE_CAMPAIGNS and value is not None
     }
     listed = [{key: value for key, value in job.items() if value is not None} for job in stated.get("listed", ())]
-    system = [manifest.topology.name, clusters_of(manifest)]
     jobs = [manifest.time_scale, manifest.jobs, stated | {"listed": listed}]
-    return json.dumps([manifest.kind, manifest.name, system, jobs, assumptions_of(manifest)], sort_keys=True)
+    whole = [manifest.kind, manifest.name, system_of(manifest), jobs, assumptions_of(manifest)]
+    return json.dumps(whole, sort_keys=True)
+
+
+def system_of(manifest: Manifest) -> str:
+    """Return, as text, what a topology states of its multicluster: two of one name may have other links or costs.
+
+    Left out is what it states of the hosts that carry clusters, of the ways to them, and of predictions.
+    """
+    topology = manifest.topology
+    clusters = tuple(cluster.model_copy(update={"on": None, "ssh": None}) for cluster in topology.clusters)
+    stated = {"description": "", "uncertainty": None, "clusters": clusters}
+    return topology.model_copy(update=stated).model_dump_json()
 
 
 def clusters_of(manifest: Manifest) -> list[tuple[str, int]]:

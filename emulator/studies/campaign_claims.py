@@ -6,12 +6,13 @@ Live and simulated runs are never mixed: each claim is decided once for each kin
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
 from typing import Final
 
 from emulator.model.cell_rows import ExtensionFactorRow
 from emulator.model.errors import InvalidInput
 from emulator.model.records import Manifest, RunKind
-from emulator.runs.same_campaign import assumptions_of, clusters_of
+from emulator.runs.same_campaign import assumptions_of, clusters_of, system_of
 from emulator.runs.timelines import Timelines
 from emulator.studies.campaign_runs import CampaignRun
 from emulator.studies.claims import DecidedClaim, decide
@@ -22,6 +23,9 @@ from emulator.studies.statements import Claim
 
 PUBLISHED: Final = frozenset((W1, W2, W30, W50))
 """The campaigns that the claims are about, by their names."""
+
+_DIGITS: Final = 8
+"""How many digits tell two topologies of one name apart."""
 
 
 def decided_claims(timelines: Iterable[Timelines]) -> list[DecidedClaim]:
@@ -93,6 +97,9 @@ def _settings(run: CampaignRun) -> dict[tuple[object, ...], object]:
         for name, value in assumptions_of(manifest).items():
             settings[kind, compared, name.replace("_", " ")] = value
     settings[kind, run.campaign, "clusters"] = dict(clusters_of(manifest))
+    if cell is None:
+        stated = sha256(system_of(manifest).encode()).hexdigest()
+        settings[kind, run.campaign, "links, costs and middleware (digest)"] = stated[:_DIGITS]
     return settings
 
 

@@ -87,6 +87,13 @@ def _cases(runs: Runs, campaign: str) -> Iterator[tuple[str, Runs]]:
             yield name, of_case(runs, campaign, policy, replicas)
 
 
+def _by_replicas(name: str, runs: Runs) -> Sequence[tuple[str, Runs]]:
+    """Return the cases among `runs` by their number of replicas, with names; one without runs if there is none."""
+    cases = {replicas: [run for run in runs if run.replicas == replicas] for replicas in REPLICAS}
+    given = [(f"{name}, {number_of(replicas, 'replica')}", of_this) for replicas, of_this in cases.items() if of_this]
+    return given or [(name, [])]
+
+
 def _total(says: str, runs: Runs, low: float, high: float) -> Part:
     """State the real total utilization; without a recorded background load the part is open."""
     says = f"{says}, total utilization, {low:.0%} to {high:.0%}"
@@ -138,11 +145,11 @@ def _size(job: JobRow) -> int:
 
 
 def _growth(runs: Runs) -> Iterator[Part]:
-    for policy in POLICIES:
-        of_policy = of_case(runs, W30, policy)
-        for name, value in (("wait time", wait_s), ("placement tries", placement_tries)):
+    cases = [case for policy in POLICIES for case in _by_replicas(f"W30, {policy}", of_case(runs, W30, policy))]
+    for name, of_this in cases:
+        for quantity, value in (("wait time", wait_s), ("placement tries", placement_tries)):
             for group, of_job in (("components", _components), ("processors in each", _size)):
-                yield from _rising(f"W30, {policy}, {name}", value, group, of_job, of_policy)
+                yield from _rising(f"{name}, {quantity}", value, group, of_job, of_this)
 
 
 def _rising(says: str, value: JobValue, group: str, of_job: Callable[[JobRow], int], runs: Runs) -> Iterator[Part]:
@@ -199,9 +206,12 @@ def _saturation(name: str, runs: Runs) -> Part:
 
 
 def _heavy(runs: Runs) -> Iterator[Part]:
-    for background in HEAVY_BACKGROUNDS:
-        of_this = of_case(runs, W50, "cf", background=background)
-        name = f"W50, cf, background {background:.0%}"
+    cases = [
+        (f"{name}, background {background:.0%}", of_this)
+        for background in HEAVY_BACKGROUNDS
+        for name, of_this in _by_replicas("W50, cf", of_case(runs, W50, "cf", background=background))
+    ]
+    for name, of_this in cases:
         if (without := _without_heavy(name, of_this, runs)) is not None:
             yield without
             continue
@@ -224,17 +234,20 @@ def _without_heavy(name: str, of_this: Runs, runs: Runs) -> OpenPart | None:
 
 
 def _moved(name: str, runs: Runs) -> Part:
-    """State that a larger share of PGT and PWT is PGT for jobs with several claiming tries."""
+    """State that a larger share of PGT and PWT is PGT for jobs with several claiming tries.
+
+    Without a transfer (FTT 0) processors are claimed at once, however many tries that takes: such jobs do not count.
+    """
     says = f"{name}, PGT over PGT and PWT: jobs with several claiming tries over those with one, above 1"
     many = values_of(runs, _gained_share, lambda job: job.claiming_tries > 1)
     one = values_of(runs, _gained_share, lambda job: job.claiming_tries == 1)
     if not many or not one:
-        return OpenPart(says, "no job had several claiming tries, or none had one")
+        return OpenPart(says, "no job with a transfer had several claiming tries, or none had one")
     return stated(says, ratio_of_means(many, one), 1, math.inf, runs)
 
 
 def _gained_share(job: JobRow) -> float | None:
     gained_s, wasted_s = job.processor_gained_time_s, job.processor_wasted_time_s
-    if gained_s is None or wasted_s is None or gained_s + wasted_s <= 0:
+    if not job.estimated_transfer_s or gained_s is None or wasted_s is None or gained_s + wasted_s <= 0:
         return None
     return gained_s / (gained_s + wasted_s)

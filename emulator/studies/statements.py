@@ -1,7 +1,7 @@
 """Statements of claims: values, or ratios of simulated quantities, with the ranges that the papers' words mean.
 
-*Best* is less than every other; *much* is by a fifth in response times and by a twentieth in maximal utilization;
-*little*, *good* and *about* are within the margins below.
+*Best* is less than every other; *much* and *far* are by a fifth in response times and by a twentieth in maximal
+utilization; *little*, *good* and *about* are within the margins below.
 """
 
 from __future__ import annotations

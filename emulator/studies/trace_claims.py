@@ -120,7 +120,7 @@ def _limits_compared() -> Iterator[Claim]:
         (
             *worst_at_24,
             less(GROSS, das(16, "gs"), das(32, "gs")),
-            less(GROSS, das(32, "ls-do"), das(16, "ls-do"), 1 / 1.03),
+            less(GROSS, das(32, "ls-do"), das(16, "ls-do"), MUCH_UTILIZATION),
             less(GROSS, das(32, "lp-gf"), das(16, "lp-gf")),
         ),
     )  # fmt: skip
@@ -213,11 +213,11 @@ def _rules_by_policy() -> Claim:
         less(GROSS, (f"{mix}-{rule}", "gs"), (f"{mix}-no", "gs")) for mix in APPLICATIONS for rule in ("co", "rco")
     ]
     better = [
-        less(GROSS, (f"{mix}-{low}", queue), (f"{mix}-{high}", queue), bound)
+        less(GROSS, (f"{mix}-{low}", queue), (f"{mix}-{high}", queue), MUCH_UTILIZATION)
         for mix in APPLICATIONS
         for queue in ("ls-do", "lp-gf")
         for high in ("rco", "fco")
-        for low, bound in (("co", MUCH_UTILIZATION), ("no", 1.0))
+        for low in ("co", "no")
     ]
     return Claim(
         "C22", "MB Figs. 6-8",
@@ -232,7 +232,7 @@ def _policies_by_rule() -> Claim:
         no, rco, fco = f"{mix}-no", f"{mix}-rco", f"{mix}-fco"
         parts += [less(GROSS, (no, "ls-do"), (no, "gs")), about(GROSS, (no, "ls-do"), (no, "lp-gf"), 0.01)]
         parts += [less(GROSS, (rule, "gs"), (rule, queue)) for rule in (rco, fco) for queue in ("ls-do", "lp-gf")]
-        parts += [less(GROSS, (rco, "lp-gf"), (rco, "ls-do"), 1 / 1.03)]
+        parts += [less(GROSS, (rco, "lp-gf"), (rco, "ls-do"), MUCH_UTILIZATION)]
         parts += [about(GROSS, (fco, "ls-do"), (fco, "lp-gf"), 0.03)]
         parts += [less(GROSS, (rco, queue), (fco, queue), 1.01) for queue in ("ls-do", "lp-gf")]
     return Claim(

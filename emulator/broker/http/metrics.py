@@ -94,7 +94,7 @@ class _Counters:
         self._failures = counter("failures", "Jobs that failed.")
         self._cancellations = counter("cancellations", "Jobs that were cancelled.")
         self._failed_claims = counter("failed_claims", "Claiming tries of which not all processors were given.")
-        self._tries = counter("placement_tries", "Placement tries of jobs that were placed or given up.")
+        self._tries = counter("placement_tries", "Placement tries of jobs that have ended.")
         self._wait = histogram("wait_seconds", "Submission to start of jobs, in emulated seconds.")
         self._execution = histogram("execution_seconds", "Start to finish of jobs, in emulated seconds.")
         self._response = histogram("response_seconds", "Submission to finish of jobs, in emulated seconds.")
@@ -124,11 +124,10 @@ class _Counters:
                 self._submissions.add(labels)
             case EventKind.PLACED:
                 self._placements.add(labels)
-                self._tries.add(labels, job.placement_tries)
             case EventKind.FINISHED:
                 self._finished.add(labels)
             case EventKind.FAILED:
-                self._count_failure(job, labels)
+                self._failures.add(labels)
             case EventKind.CLAIM_FAILED:
                 self._failed_claims.add(labels)
                 self._count_wasted(job, time_s)
@@ -137,13 +136,10 @@ class _Counters:
             case _:
                 return
         if job.state.final:
+            # Those of all placements together, if the job was placed again.
+            self._tries.add(labels, job.placement_tries)
             self._observe_times(job, labels)
             self._count_processors(job)
-
-    def _count_failure(self, job: JobView, labels: Labels) -> None:
-        self._failures.add(labels)
-        if job.placed_s is None:
-            self._tries.add(labels, job.placement_tries)
 
     def _observe_times(self, job: JobView, labels: Labels) -> None:
         times = Timeline(job.submitted_s, job.placed_s, job.claimed_s, job.started_s, job.finished_s)

@@ -16,12 +16,13 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
+from emulator.model.interconnects import Interconnects
 from emulator.model.job import JobState
 from emulator.model.records import ComponentRow, JobRow
 from emulator.model.rows import Names, Row, Sizes
 from emulator.reports.exports.jobs_in_order import jobs_in_order
 from emulator.reports.exports.placed_parts import placed_parts
-from emulator.runs.equal_jobs import but_for_its_length
+from emulator.runs.equal_jobs import but_for_its_length, is_as_coallocated
 from emulator.runs.run_directory import RunRecords
 
 Problem = tuple[str, str, int]
@@ -86,7 +87,7 @@ class TraceJob(Row):
     extension_factor: float | None = Field(
         None,
         description="of a job over several clusters: its time of an iteration over the mean one of the jobs of this "
-        "run that differ at most in length and executed in one cluster",
+        "run that differ at most in length and executed in one cluster over its own interconnect",
     )
     interconnects: str = Field("", description="networks that carried its messages, joined by +")
     verdict: str = Field(description="fidelity of the job: valid, suspect or void")
@@ -171,7 +172,7 @@ def _run(run: RunRecords) -> TraceRun:
 def _jobs(run: RunRecords) -> Iterator[TraceJob]:
     jobs = jobs_in_order(run)
     parts = placed_parts(jobs, run.components)
-    single_s = _iterations_in_one_cluster_s(jobs)
+    single_s = _iterations_in_one_cluster_s(jobs, run.manifest.topology.interconnects)
     for job in jobs:
         placed = [part for part in parts[job.job] if part[0]]
         shared = {name: getattr(job, name) for name in TraceJob.columns() if name in JobRow.model_fields}
@@ -201,11 +202,11 @@ def _iteration_of(job: JobRow) -> tuple[Problem, float] | None:
     return (job.application, arguments, job.processors), job.runtime_s / length
 
 
-def _iterations_in_one_cluster_s(jobs: Sequence[JobRow]) -> Mapping[Problem, float]:
+def _iterations_in_one_cluster_s(jobs: Sequence[JobRow], interconnects: Interconnects) -> Mapping[Problem, float]:
     found: dict[Problem, list[float]] = defaultdict(list)
     for job in jobs:
         iteration = _iteration_of(job)
-        if job.clusters == 1 and iteration is not None:
+        if job.clusters == 1 and iteration is not None and not is_as_coallocated(job, interconnects):
             found[iteration[0]].append(iteration[1])
     return {problem: statistics.fmean(times_s) for problem, times_s in found.items()}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from emulator.model.records import RunKind
 from emulator.reports.attribution_figure import draw_attribution
 from emulator.reports.figures.drawing import COLOURS, one_legend, panels
 from emulator.reports.figures.figure import DataRow, ReportFigure, label
@@ -47,8 +46,6 @@ def factor_rows(run: ReportedRun) -> list[DataRow]:
         for row in run.records.extension_factors
         if row.extension_factor is not None and row.clusters > 1
     ]  # fmt: skip
-    if run.records.manifest.kind is RunKind.MEASUREMENT:
-        return measured
     return measured + [
         _row(run, found.application, None, found.processors, str(found.clusters), found.factor.value, found.factor.low,
              found.factor.high, found.factor.n, run.records.manifest.verdict)

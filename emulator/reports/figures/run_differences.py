@@ -43,20 +43,27 @@ def _problem(job: JobRow) -> tuple[str, int]:
 def run_differences(runs: Sequence[ReportedRun]) -> ReportFigure | None:
     """Return the figure of the differences of further runs from the first; None if they have no jobs in common.
 
-    A run of another seed has other jobs under the same names, and is left out.
+    A run of another seed has other jobs under the same names, and one of another time scale counts other seconds: both
+    are left out.
     """
-    same_seed = [run for run in runs if run.records.manifest.seed == runs[0].records.manifest.seed]
-    rows = [row for other in same_seed[1:] for row in difference_rows(runs[0], other)]
+    rows = [row for other in runs[1:] if _alike(runs[0]) == _alike(other) for row in difference_rows(runs[0], other)]
     if not rows:
         return None
     return ReportFigure(
         "paired-differences",
         "Paired differences",
         f"Mean over the jobs that both runs finished of their time in a run minus that in {runs[0].label}, with 95% "
-        "intervals that take jobs as independent. Left of zero the run is faster. Runs of other seeds are left out.",
+        "intervals that take jobs as independent. Left of zero the run is faster. Runs of other seeds or time scales "
+        "are left out.",
         rows,
         lambda: _draw(rows),
     )
+
+
+def _alike(run: ReportedRun) -> tuple[int, float]:
+    """Return what runs must have in common so that their jobs and their seconds are the same."""
+    manifest = run.records.manifest
+    return manifest.seed, manifest.time_scale
 
 
 def difference_rows(first: ReportedRun, other: ReportedRun) -> list[DataRow]:

@@ -186,6 +186,24 @@ def test_what_a_failed_claiming_try_held_is_counted_as_wasted_once(tmp_path):
     setup.close()
 
 
+def test_the_tries_of_a_job_that_was_placed_again_are_counted_once(tmp_path):
+    setup = BrokerSetup(tmp_path, host_grant_limit_s=0.2)
+    setup.west.others_quicker = 1
+    claiming = StatedClaiming(most_postponements=0, place_again=True)
+    request = RunRequest(name="r", dilation=0.05, paced_middleware=False, claiming=claiming)
+    run = setup.broker.begin_run(request).id
+    setup.broker.start_run(run)
+    job = setup.submit(6, 6, run=run)
+    setup.until_state(job, JobState.STARTING)
+    setup.broker.cancel(job)
+    setup.until_state(job, JobState.CANCELLED)
+    assert setup.kinds(run).count(EventKind.PLACED) == 2
+    found = samples(setup)
+    tries = value(found, "placement_tries_total", policy=request.policy, queue=request.queue)
+    assert tries == setup.broker.job(job).placement_tries
+    setup.close()
+
+
 def test_events_that_could_not_be_read_are_counted_by_cluster(setup):
     client = TestClient(create_app(setup.broker, setup.journal, "right"))
     for malformed in (2, 2, 5):

@@ -45,7 +45,7 @@ def test_runs_in_folders_of_one_name_stand_in_columns_of_their_own(call, runs):
     assert "a/run" in shown
     assert "b/run" in shown
     _, printed, _ = call("report", *map(str, runs), "--json")
-    assert len(json.loads(printed)) == 2
+    assert [run["run"] for run in json.loads(printed)] == ["a/run", "b/run"]
     assert call("report", *map(str, runs), "--json", "--html", "page.html")[1] == printed
 
 

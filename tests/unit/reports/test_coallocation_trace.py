@@ -81,6 +81,17 @@ def test_a_factor_compares_iterations_with_those_of_equal_jobs_in_one_cluster_of
     assert [factor and float(factor) for factor in factors] == ["", "", pytest.approx(1.5), "", ""]
 
 
+def test_a_job_in_one_cluster_as_if_it_were_co_allocated_is_no_reference(tmp_path: Path) -> None:
+    carriers = {1: "myrinet", 2: "ethernet", 3: "ethernet+wide-area"}
+    jobs = (
+        placed(1, 10, 10.0, ("delft", 8)) | placed(2, 10, 14.0, ("delft", 8))
+        | placed(3, 10, 15.0, ("delft", 4), ("leiden", 4))
+    )  # fmt: skip
+    carried = {row.model_copy(update={"interconnects": carriers[row.job]}): places for row, places in jobs.items()}
+    factors = [row["extension_factor"] for row in tables(run_of(tmp_path / "one", carried))["jobs.csv"]]
+    assert [factor and float(factor) for factor in factors] == ["", "", pytest.approx(1.5)]
+
+
 def test_a_job_that_was_never_placed_has_no_placement(tmp_path: Path) -> None:
     run = run_of(tmp_path / "one", placed(1, 10, 0.0, state="cancelled"))
     (found,) = tables(run)["jobs.csv"]

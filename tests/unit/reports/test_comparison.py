@@ -28,6 +28,8 @@ from emulator.runs.run_directory import RunRecords, read_run
 from tests.unit.reports.simulated_runs import simulated_run
 from tests.unit.reports.test_figures import assert_legible
 
+MEAN_TRANSFER = ("transfer", "mean")
+
 
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> RunRecords:
@@ -77,10 +79,22 @@ def test_transfers_of_files_are_compared_where_both_runs_have_some(live):
     transfers = [TransferRow(job=1, began_s=1.0, arrived_s=1.0 + lasted_s, **size) for lasted_s in (2.0, 4.0)]
     longer = [row.model_copy(update={"arrived_s": row.arrived_s + 1.0}) for row in transfers]
     found = compare(replace(live, transfers=transfers), replace(live, transfers=longer))
-    (mean,) = (quantity for quantity in found.quantities if (quantity.name, quantity.statistic) == ("transfer", "mean"))
+    (mean,) = (quantity for quantity in found.quantities if (quantity.name, quantity.statistic) == MEAN_TRANSFER)
     assert (mean.live, mean.simulated) == (3.0, 4.0)
     one_sided = compare(replace(live, transfers=transfers), live)
     assert "transfer" not in {quantity.name for quantity in one_sided.quantities}
+
+
+def test_transfers_are_those_of_the_jobs_that_finished_in_every_run(live):
+    first, second = live.jobs[:2]
+    size = {"file": "input", "source": "delft", "target": "leiden", "size_bytes": 1e6, "began_s": 1.0}
+    transfers = [
+        TransferRow(job=first.job, arrived_s=3.0, **size), TransferRow(job=second.job, arrived_s=101.0, **size)
+    ]  # fmt: skip
+    whole = replace(live, transfers=transfers)
+    failed = replace(whole, jobs=[first, second.model_copy(update={"state": "failed"}), *live.jobs[2:]])
+    (mean,) = (found for found in compare(failed, whole).quantities if (found.name, found.statistic) == MEAN_TRANSFER)
+    assert (mean.live, mean.simulated) == (2.0, 2.0)
 
 
 def test_the_makespan_lasts_from_the_first_arrival_to_the_last_finish(live):

@@ -25,6 +25,7 @@ from emulator.reports.figures.figure import ReportFigure, data_csv, label
 from emulator.reports.figures.gantt import MOST_BARS, gantt
 from emulator.reports.figures.queue_length import queue_lengths
 from emulator.reports.figures.reported_run import ReportedRun, labels_of, reported_run
+from emulator.reports.figures.run_differences import run_differences
 from emulator.reports.figures.time_groups import quantile
 from emulator.reports.summary import gross_utilization
 from emulator.runs.run_directory import replace_rows
@@ -301,6 +302,15 @@ def test_runs_side_by_side_are_compared_by_the_same_jobs(path, run, tmp_path):
         assert float(row["difference_s"]) == pytest.approx(sum(differences) / len(differences))
     for figure in found.values():
         assert_legible(figure)
+
+
+def test_seconds_of_another_time_scale_are_not_subtracted(run):
+    def scaled(time_scale: float) -> ReportedRun:
+        manifest = run.records.manifest.model_copy(update={"time_scale": time_scale})
+        return replace(run, records=replace(run.records, manifest=manifest))
+
+    assert run_differences([scaled(1.0), scaled(2.0)]) is None
+    assert run_differences([scaled(2.0), scaled(2.0)]) is not None
 
 
 def test_a_large_gantt_chart_shows_the_longest_queue_and_says_what_it_leaves_out(tmp_path):

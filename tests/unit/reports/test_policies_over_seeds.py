@@ -161,6 +161,17 @@ def test_two_versions_of_a_policy_of_ones_own_are_two_policies(tmp_path):
     assert first != second
 
 
+def test_a_topology_of_the_same_name_with_other_costs_is_another_system(tmp_path):
+    manifest = read_manifest(simulated_run(tmp_path / "run", jobs=2))
+
+    def on(**changes: object) -> str:
+        return campaign_of(manifest.model_copy(update={"topology": manifest.topology.model_copy(update=changes)}))
+
+    assert manifest.topology.middleware is not None
+    assert on(middleware=None) != campaign_of(manifest)
+    assert on(description="Said otherwise.") == campaign_of(manifest)
+
+
 def test_seeds_that_change_nothing_count_as_one_case_without_an_interval(tmp_path):
     jobs = [{"id": n, "arrival_s": n, "service_s": 20 + n, "components": [8, 8]} for n in range(9)]
     (tmp_path / "jobs.jsonl").write_text("".join(json.dumps(job) + "\n" for job in jobs))

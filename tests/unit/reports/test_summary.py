@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from emulator.model.records import JobRow, Manifest, RunKind
 from emulator.reports.summary import factors_by_clusters, gross_utilization, summarize
 from emulator.reports.tables import factor_table, measured_factor_table, run_object, summary_table
 from emulator.runs.run_directory import RunDirectory, read_run
+
+INTERCONNECTS = topology_named("das2").interconnects
 
 
 def job(number: int, clusters: int, runtime_s: float, **changes: object) -> JobRow:
@@ -55,7 +58,7 @@ def test_factors_compare_only_equal_jobs():
         job(1, 1, 10.0), job(2, 1, 10.2), job(3, 2, 12.0), job(4, 2, 12.1),
         job(5, 4, 15.0, processors=16), job(6, 2, 99.0, arguments='{"grid": 1}'),
     ]  # fmt: skip
-    factors = factors_by_clusters(jobs)
+    factors = factors_by_clusters(jobs, INTERCONNECTS)
     assert [(factor.processors, factor.clusters, factor.single_runs) for factor in factors] == [(8, 2, 2)]
     assert factors[0].factor.value == pytest.approx(12.05 / 10.1)
 
@@ -67,11 +70,20 @@ def test_jobs_of_other_lengths_are_compared_by_their_iterations():
         for number, (clusters, iterations, iteration_s) in enumerate([(1, 100, 0.1), (1, 300, 0.1), (2, 200, 0.15)])
         for length in (f'"iterations": {iterations}',)
     ]
-    (factor,) = factors_by_clusters(jobs)
+    (factor,) = factors_by_clusters(jobs, INTERCONNECTS)
     assert (factor.clusters, factor.single_runs, factor.arguments) == (2, 2, '{"grid": 400}')
     assert factor.factor.value == pytest.approx(1.5)
     simulated = [each.model_copy(update={"iterations": None}) for each in jobs]
-    assert [each.factor.value for each in factors_by_clusters(simulated)] == pytest.approx([1.5])
+    assert [each.factor.value for each in factors_by_clusters(simulated, INTERCONNECTS)] == pytest.approx([1.5])
+
+
+def test_a_job_in_one_cluster_as_if_it_were_co_allocated_is_no_reference():
+    jobs = [
+        job(1, 1, 10.0, interconnects="myrinet"), job(2, 1, 14.0, interconnects="ethernet"),
+        job(3, 2, 15.0, interconnects="ethernet+wide-area"),
+    ]  # fmt: skip
+    (factor,) = factors_by_clusters(jobs, INTERCONNECTS)
+    assert (factor.factor.value, factor.single_runs) == (pytest.approx(1.5), 1)
 
 
 @pytest.fixture
@@ -103,12 +115,38 @@ def test_several_runs_stand_side_by_side(run, tmp_path):
                 runtime_s=1.5, iteration_s=0.005, extension_factor=3.0, ci_low=2.9, ci_high=3.1, n=3, verdict="valid",
             )
         )  # fmt: skip
-    summaries = [summarize(read_run(path)) for path in (run, other)]
-    table = summary_table(summaries, ["first-1", "measured"])
+        for row in (job(1, 1, 10.0), job(2, 2, 12.0)):
+            directory.append(row)
+    summaries, labels = [summarize(read_run(path)) for path in (run, other)], ["first-1", "measured"]
+    table = summary_table(summaries, labels)
     assert list(table[0]) == ["quantity", "first-1", "measured"]
     finished = next(row for row in table if row["quantity"] == "jobs finished")
     assert finished["first-1"] == "3 of 4"
-    assert [row["clusters"] for row in factor_table(summaries)] == ["2"]
-    assert measured_factor_table(summaries)[0]["factor [95%]"] == "3 [2.9, 3.1]"
-    assert run_object(summaries[0])["extension_factors"][0]["extension_factor"] == pytest.approx(1.25)
-    assert run_object(summaries[1])["measured_extension_factors"][0]["extension_factor"] == 3.0
+    assert [(row["run"], row["clusters"]) for row in factor_table(summaries, labels)] == [("first-1", "2")]
+    (measured,) = measured_factor_table(summaries, labels)
+    assert (measured["run"], measured["factor [95%]"]) == ("measured", "3 [2.9, 3.1]")
+    assert run_object(summaries[0], "first-1")["extension_factors"][0]["extension_factor"] == pytest.approx(1.25)
+
+
+def test_a_measurement_has_the_factors_that_it_measured_and_none_among_its_jobs(tmp_path):
+    with RunDirectory(tmp_path / "measured", manifest(RunKind.MEASUREMENT)) as directory:
+        for row in (job(1, 1, 10.0), job(2, 2, 12.0)):
+            directory.append(row)
+        directory.append(
+            ExtensionFactorRow(
+                application="poisson", processors=8, components=(4, 4), clusters=2, dilation=8, runtime_s=12.0,
+                extension_factor=1.2, n=1, verdict="valid",
+            )
+        )  # fmt: skip
+    found = run_object(summarize(read_run(tmp_path / "measured")), "measured")
+    assert [row["extension_factor"] for row in found["measured_extension_factors"]] == [1.2]
+    assert found["extension_factors"] == []
+
+
+def test_runs_side_by_side_say_their_time_scales(run):
+    records = read_run(run)
+    scaled = replace(records, manifest=records.manifest.model_copy(update={"time_scale": 2.0}))
+    summaries = [summarize(records), summarize(scaled)]
+    rows = {row["quantity"]: row for row in summary_table(summaries, ["one", "two"])}
+    assert rows["time scale"] == {"quantity": "time scale", "one": "1", "two": "2"}
+    assert [run_object(summary, "run")["time_scale"] for summary in summaries] == [1.0, 2.0]

@@ -197,7 +197,7 @@ def test_a_heavy_background_is_told_by_its_band(w50):
     at_half = like(w50, workload={**FILES, "background": {"band": [0.45, 0.55]}})
     found = parts([at_half], "C40")
     assert "W50, cf, background 60%: no run of it is given" in found
-    assert any(says.startswith("W50, cf, background 50%, jobs waiting") for says in found)
+    assert any(says.startswith("W50, cf, 3 replicas, background 50%, jobs waiting") for says in found)
 
 
 @pytest.mark.parametrize("band", [[0.5, 0.6], [0.45, 0.65], [0.51, 0.59]])
@@ -248,6 +248,12 @@ def test_runs_on_clusters_of_other_sizes_decide_nothing_together(w1):
     smaller = topology.model_copy(update={"clusters": (first.model_copy(update={"nodes": 40}), *others)})
     with pytest.raises(InvalidInput, match=r"has clusters vrije-universiteit 80, .* has vrije-universiteit 134, "):
         decided_claims([w1, like(w1, policy="cm", topology=smaller)])
+
+
+def test_runs_on_a_topology_of_the_same_name_with_other_costs_decide_nothing_together(w1):
+    other = w1.records.manifest.topology.model_copy(update={"middleware": None})
+    with pytest.raises(InvalidInput, match=r"has links, costs and middleware \(digest\) \w{8}, and .* has \w{8}: "):
+        decided_claims([w1, like(w1, policy="cm", topology=other)])
 
 
 def test_simulations_that_repeat_other_runs_and_draw_from_other_seeds_are_alike(w1):
@@ -315,9 +321,32 @@ def test_waits_and_tries_are_compared_between_numbers_and_sizes_of_components(w5
         return {"wait_time_s": len(job.components) * (50.0 + job.job % 7)}
 
     found = parts([like(w50, name="w30", jobs=grown)], "C37")
-    assert found["W30, cf, wait time: 2 components over 1, above 1"].verdict is SHOWN
-    assert any(says.startswith("W30, cf, placement tries: 16 processors in each over 8") for says in found)
+    assert found["W30, cf, 3 replicas, wait time: 2 components over 1, above 1"].verdict is SHOWN
+    assert any(says.startswith("W30, cf, 3 replicas, placement tries: 16 processors in each over 8") for says in found)
     assert "W30, wf, wait time by components: no run of it is given" in found
+
+
+@pytest.mark.parametrize(
+    ("claim", "name", "band", "says"),
+    [
+        ("C37", "w30", [0.3, 0.4], "W30, cf, {}, wait time: 2 components over 1, above 1"),
+        ("C40", "w50", [0.45, 0.55], "W50, cf, {}, background 50%, mean claiming tries, below 2"),
+    ],
+)
+def test_runs_with_other_numbers_of_replicas_are_never_put_together(w50, claim, name, band, says):
+    def of(replicas: int) -> Timelines:
+        """Only without replication jobs of several components wait longer, and claims take several tries."""
+        times = 1 if replicas == 1 else 0
+        stated = {"input_files": {"replicas": [replicas]}, "background": {"band": band}}
+        return like(w50, name=name, workload=stated, jobs=lambda job: {
+            "wait_time_s": (50.0 + job.job % 7) * len(job.components) ** times, "claiming_tries": 1 + times,
+        })  # fmt: skip
+
+    one, three = of(1), of(3)
+    together = parts([one, three], claim)
+    for case, run in (("1 replica", one), ("3 replicas", three)):
+        assert together[says.format(case)] == parts([run], claim)[says.format(case)]
+    assert together[says.format("1 replica")].value > together[says.format("3 replicas")].value
 
 
 def test_a_ratio_of_gained_and_wasted_time_is_asked_where_claims_succeed_at_once(w50):
@@ -326,17 +355,22 @@ def test_a_ratio_of_gained_and_wasted_time_is_asked_where_claims_succeed_at_once
     assert found["W30, cf, 3 replicas, PGT over PWT, 3 within 10%"].verdict is NOT_SHOWN
 
 
-def test_more_claiming_tries_turn_wasted_into_gained_time(w50):
+@pytest.mark.parametrize(("gained_by_more_s", "verdict"), [(20.0, SHOWN), (0.0, UNDECIDED)])
+def test_more_claiming_tries_turn_wasted_into_gained_time_of_jobs_with_a_transfer(w50, gained_by_more_s, verdict):
+    """Without a transfer processors are claimed at once: simulated jobs then gain no time, and live ones hardly any."""
+
     def claimed(job: JobRow) -> dict[str, float]:
-        again = job.job % 2
+        again, travels = job.job % 2, job.job % 10 > 0
+        gained_s = 30.0 + gained_by_more_s * again + job.job % 3 if travels else 0.0
         return {
-            "claiming_tries": 1 + again, "processor_gained_time_s": 30.0 + 20 * again + job.job % 3,
+            "claiming_tries": 1 + again, "estimated_transfer_s": 40.0 * travels, "processor_gained_time_s": gained_s,
             "processor_wasted_time_s": 10.0,
         }  # fmt: skip
 
     at_half = like(w50, workload={**FILES, "background": {"band": [0.45, 0.55]}}, jobs=claimed)
     (moved,) = (decision for says, decision in parts([at_half], "C40").items() if "PGT over PGT and PWT" in says)
-    assert moved.verdict is SHOWN
+    assert moved.value is not None
+    assert moved.verdict is verdict
 
 
 def test_a_ratio_of_pairs_leaves_out_what_they_have_in_common():

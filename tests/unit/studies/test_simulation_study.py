@@ -10,7 +10,7 @@ from emulator.studies.cases import ResponseCase, SaturationCase
 from emulator.studies.catalogue import STUDIES, claims_about, study_named
 from emulator.studies.claims import ClaimOutcome, decide_part
 from emulator.studies.simulation_study import Scale
-from emulator.studies.statements import RatioPart, ValuePart
+from emulator.studies.statements import MUCH_UTILIZATION, RatioPart, ValuePart
 
 
 @pytest.mark.parametrize("name", list(STUDIES))
@@ -36,6 +36,28 @@ def test_the_constants_that_need_no_simulation_hold() -> None:
     constants = [part for part in parts if isinstance(part, ValuePart)]
     assert len(constants) == 7
     assert {decide_part(part).verdict for part in constants} == {ClaimOutcome.SHOWN}
+
+
+def test_much_and_far_are_a_twentieth_of_maximal_utilization() -> None:
+    claims = {claim.id: claim for name in ("component-limits", "application-mixes") for claim in claims_about(name)}
+
+    def bounds(claim: str, less: str, more: str) -> set[float]:
+        """Return the bounds of the parts that compare a case that ends in `less` with one that ends in `more`."""
+        return {
+            part.range.high
+            for part in claims[claim].parts
+            if isinstance(part, RatioPart)
+            for above, below in [(part.ratio.above[0], part.ratio.below[0])]
+            if f"{above.workload} {above.queue}".endswith(less) and f"{below.workload} {below.queue}".endswith(more)
+        }
+
+    much = {MUCH_UTILIZATION}
+    assert bounds("C17", "das-128-32 ls-do", "das-128-16 ls-do") == much
+    assert bounds("C23", "-rco lp-gf", "-rco ls-do") == much
+    for queue in ("ls-do", "lp-gf"):
+        for worse in ("no", "co"):
+            for better in ("rco", "fco"):
+                assert bounds("C22", f"-{worse} {queue}", f"-{better} {queue}") == much
 
 
 @pytest.mark.parametrize("load", [0.3, 0.5])
